@@ -1,0 +1,102 @@
+"""What a LUKE is and how it runs: one frozen dataclass, and the sizes that have names."""
+
+import dataclasses
+from typing import Literal
+
+AttentionForm = Literal["einsum", "blocks", "pallas"]
+Remat = Literal["none", "dots", "full"]
+
+
+@dataclasses.dataclass(frozen=True)
+class LukeConfig:
+  """A LUKE's sizes, named as in Hugging Face's config.json, and how to run it.
+
+  The defaults are luke-base as it was released. (The defaults of Hugging Face's own `LukeConfig`
+  fit no released model.)
+  """
+
+  vocab_size: int = 50267
+  entity_vocab_size: int = 500000  # 0: words only, which is RoBERTa
+  hidden_size: int = 768
+  entity_emb_size: int = 256
+  num_hidden_layers: int = 12
+  num_attention_heads: int = 12
+  intermediate_size: int = 3072
+  max_position_embeddings: int = 514
+  type_vocab_size: int = 1
+  hidden_act: Literal["gelu"] = "gelu"
+  hidden_dropout_prob: float = 0.1
+  attention_probs_dropout_prob: float = 0.1
+  classifier_dropout: float | None = None  # None: as hidden_dropout_prob
+  initializer_range: float = 0.02
+  layer_norm_eps: float = 1e-5
+  use_entity_aware_attention: bool = True
+  pad_token_id: int = 1
+  bos_token_id: int = 0
+  eos_token_id: int = 2
+  # Its row learns nothing from look-ups, as in the reference; None: every row learns. In lite
+  # models row 0 is [MASK].
+  entity_padding_id: int | None = 0
+  bert_model_name: str | None = None  # the language model it started from
+  tie_word_embeddings: bool = True  # transformers 5 can train the decoder apart from the table
+  cls_entity_prediction: bool = False  # pretraining also regresses the page's own entity
+  word_positions: Literal["roberta", "bert"] = "roberta"
+  num_labels: int = 2
+  classifier_bias: bool = False  # of the entity pair classifier
+
+  # How it runs: no part of a model on disk.
+  dtype: Literal["float32", "bfloat16"] = "float32"
+  attention: AttentionForm = "blocks"
+  remat: Remat = "none"
+
+  def __post_init__(self) -> None:
+    if self.hidden_size % self.num_attention_heads:
+      raise ValueError(
+        f"hidden_size {self.hidden_size} is not a multiple of "
+        f"num_attention_heads {self.num_attention_heads}"
+      )
+
+  @property
+  def head_size(self) -> int:
+    """Width of one attention head."""
+    return self.hidden_size // self.num_attention_heads
+
+
+RUN_FIELDS = ("dtype", "attention", "remat")
+
+_LARGE = {
+  "hidden_size": 1024,
+  "num_hidden_layers": 24,
+  "num_attention_heads": 16,
+  "intermediate_size": 4096,
+}
+_ROBERTA = {"vocab_size": 50265, "entity_vocab_size": 0, "use_entity_aware_attention": False}
+_MLUKE = {
+  "vocab_size": 250004,
+  "entity_vocab_size": 1200001,
+  "use_entity_aware_attention": False,
+}
+_BASE_NAMES = {"luke": "roberta", "mluke": "xlm-roberta", "roberta": "roberta"}
+
+
+def _sizes() -> dict[str, LukeConfig]:
+  sizes = {}
+  for family, fields in {"luke": {}, "mluke": _MLUKE, "roberta": _ROBERTA}.items():
+    for size, shape in {"base": {}, "large": _LARGE}.items():
+      config = LukeConfig(**fields, **shape, bert_model_name=f"{_BASE_NAMES[family]}-{size}")
+      sizes[f"{family}-{size}"] = config
+      if family != "roberta":
+        sizes[f"{family}-{size}-lite"] = dataclasses.replace(config, entity_vocab_size=4)
+  sizes["tiny"] = LukeConfig(
+    vocab_size=1000,
+    entity_vocab_size=200,
+    hidden_size=64,
+    entity_emb_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    intermediate_size=128,
+  )
+  return sizes
+
+
+SIZES: dict[str, LukeConfig] = _sizes()

@@ -1,0 +1,117 @@
+"""Reading a model."""
+
+import dataclasses
+import difflib
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import flax.linen as nn
+import jax
+
+from luke_jax.config import LukeConfig
+from luke_jax.convert import keys, vocabularies
+from luke_jax.convert.configs import Description
+from luke_jax.convert.model import Model
+from luke_jax.convert.sources import open_source
+from luke_jax.convert.tensors import Tensors
+from luke_jax.convert.text_side import read_text_side
+from luke_jax.errors import InputError
+from luke_jax.models.luke import ARCHITECTURES, LukeModel, abstract_params, initial_params
+from luke_jax.text import EntityVocab
+
+
+def load(
+  path: str | Path,
+  *,
+  architecture: str | None = None,
+  labels: Sequence[str] | None = None,
+  tokenizer: str | Path | None = None,
+  entity_vocab: EntityVocab | None = None,
+  seed: int = 0,
+  **fields: Any,
+) -> Model:
+  """Reads a model from a Hugging Face directory or an archive of LUKE's authors.
+
+  A RoBERTa, XLM-R or BERT directory is where pretraining starts: with `entity_vocab`, its entity
+  parts are initialised from `seed`. So is a head that the files lack, where `architecture` asks
+  for another. What was initialised and what was left over is in `report` and in a warning.
+  `tokenizer` is a directory to take one from, since archives hold none. `fields` change the
+  config: `dtype="bfloat16"`.
+  """
+  with open_source(Path(path)) as source:
+    asked = _asked(source.description, architecture, labels, entity_vocab)
+    description = _as_tensors_say(asked, source.tensors)
+    module = _module(description.architecture, _changed(description.config, fields))
+    params, report = _params(module, source.tensors, seed)
+    words = Path(tokenizer) if tokenizer else None
+    text = read_text_side(module.config, source.directory, words, entity_vocab)
+  model = Model(module, params, description.labels, *text, report, description.rest)
+  model = vocabularies.add_second_mask(vocabularies.add_markers(model))
+  vocabularies.check_sizes(model, str(path))
+  if report.missing or report.unexpected:
+    warnings.warn(f"{path}: {report}", stacklevel=2)
+  return model
+
+
+def _asked(
+  description: Description,
+  architecture: str | None,
+  labels: Sequence[str] | None,
+  entity_vocab: EntityVocab | None,
+) -> Description:
+  """The description with what the caller asked for instead."""
+  config = description.config
+  if labels is not None:
+    config = dataclasses.replace(config, num_labels=len(labels))
+    description = dataclasses.replace(description, labels=tuple(labels))
+  if entity_vocab is not None and not config.entity_vocab_size:
+    config = dataclasses.replace(config, entity_vocab_size=len(entity_vocab))
+  architecture = architecture or description.architecture
+  return dataclasses.replace(description, config=config, architecture=architecture)
+
+
+def _as_tensors_say(description: Description, tensors: Tensors) -> Description:
+  """The description with what only the tensors tell, not the config."""
+  config, names = description.config, tensors.names
+  if description.architecture == "LukeForMaskedLM":
+    decoder, table = keys.WORD_DECODER.names[0], keys.ALIASES[keys.WORD_DECODER.names[0]]
+    untied = tensors.differ(decoder, table)
+    page = "cls_entity_predictions.decoder.weight" in names
+    config = dataclasses.replace(config, tie_word_embeddings=not untied)
+    config = dataclasses.replace(config, cls_entity_prediction=page)
+  if "classifier.weight" in names:
+    config = dataclasses.replace(config, classifier_bias="classifier.bias" in names)
+  return dataclasses.replace(description, config=config)
+
+
+def _changed(config: LukeConfig, fields: dict[str, Any]) -> LukeConfig:
+  known = [field.name for field in dataclasses.fields(config)]
+  for name in fields:
+    if name not in known:
+      near = difflib.get_close_matches(name, known, n=1)
+      hint = f"; expected a field of LukeConfig, perhaps {near[0]}" if near else ""
+      raise InputError(f"{name}: unknown{hint}")
+  return dataclasses.replace(config, **fields)
+
+
+def _module(architecture: str, config: LukeConfig) -> nn.Module:
+  if architecture not in ARCHITECTURES:
+    known = ", ".join(ARCHITECTURES)
+    raise InputError(f"architecture {architecture!r}: unknown; expected one of {known}")
+  return ARCHITECTURES[architecture](config)
+
+
+def _params(module: nn.Module, tensors: Tensors, seed: int) -> tuple[dict, keys.Report]:
+  """The parameters, those without a tensor initialised from the seed."""
+  bare = isinstance(module, LukeModel)
+  abstract = abstract_params(module)
+  params, report = keys.from_torch(
+    tensors.read, tensors.names, {"luke": abstract} if bare else abstract
+  )
+  params = params.get("luke", {}) if bare else params
+  if report.missing:
+    fresh = keys.flatten(jax.device_get(initial_params(module, jax.random.key(seed))))
+    params = keys.unflatten(fresh | keys.flatten(params))
+  return params, report

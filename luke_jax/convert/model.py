@@ -1,0 +1,87 @@
+"""A model as people hold it: its parts, its weights, and what turns text into its inputs."""
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.config import LukeConfig
+from luke_jax.convert.keys import Report
+from luke_jax.errors import InputError
+from luke_jax.text import LukeProcessor, Tokenizer
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+  """A module with its parameters, its labels and its text side. Made by `luke_jax.load`."""
+
+  module: nn.Module
+  params: dict
+  labels: tuple[str, ...] = ()
+  tokenizer: Tokenizer | None = None
+  processor: LukeProcessor | None = None
+  report: Report = dataclasses.field(default_factory=Report)
+  rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
+
+  @property
+  def config(self) -> LukeConfig:
+    """The sizes, and how it runs."""
+    return self.module.config
+
+  @property
+  def architecture(self) -> str:
+    """The name of its class, such as LukeForEntityClassification."""
+    return type(self.module).__name__
+
+  def __call__(
+    self, *, output_hidden_states: bool = False, output_attentions: bool = False, **inputs
+  ) -> dict[str, jax.Array]:
+    """Runs the model without dropout on inputs named as in Hugging Face.
+
+    hidden_states (L + 1, B, W, D), entity_hidden_states (L + 1, B, E, D) and attentions
+    (L, B, N, T, T) are returned on request.
+    """
+    arrays = {name: jnp.asarray(x) for name, x in inputs.items() if x is not None}
+    if not (output_hidden_states or output_attentions):
+      return _apply(self.module, self.params, arrays)
+    outputs, states = _apply_with_states(self.module, self.params, arrays)
+    if not output_attentions:
+      del states["attentions"]
+    return outputs | (states if output_hidden_states else {"attentions": states["attentions"]})
+
+  def save(self, path: str | Path, *, dtype: str = "float32") -> None:
+    """Writes the directory that `luke_jax.load` and both majors of transformers read."""
+    from luke_jax.convert.save import save
+
+    save(self, path, dtype=dtype)
+
+  def label_id(self, label: str) -> int:
+    """The number of a label."""
+    try:
+      return self.labels.index(label)
+    except ValueError:
+      known = ", ".join(self.labels) or "none"
+      raise InputError(f"label {label!r}: unknown; expected one of {known}") from None
+
+
+@functools.partial(jax.jit, static_argnames="module")
+def _apply(module: nn.Module, params: dict, inputs: dict) -> dict[str, jax.Array]:
+  return module.apply({"params": params}, **inputs)
+
+
+@functools.partial(jax.jit, static_argnames="module")
+def _apply_with_states(module: nn.Module, params: dict, inputs: dict) -> tuple[dict, dict]:
+  outputs, extra = module.apply({"params": params}, **inputs, mutable=["intermediates"])
+  sown = extra["intermediates"]
+  (first,), layers = sown.get("luke", sown)["encoder"]["input"], sown.get("luke", sown)["encoder"]
+  (rest,), (probs,) = layers["layers"]["output"], layers["layers"]["attention"]["probs"]
+  states = jnp.concatenate([first[None], rest])
+  num_words = inputs["input_ids"].shape[-1]
+  named = {"hidden_states": states[:, :, :num_words], "attentions": probs}
+  if "entity_ids" in inputs:
+    named["entity_hidden_states"] = states[:, :, num_words:]
+  return outputs, named

@@ -1,0 +1,85 @@
+"""Writing a model as the directory that both majors of transformers load."""
+
+import contextlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import ml_dtypes
+import numpy as np
+
+from luke_jax.convert import keys
+from luke_jax.convert.card import model_card
+from luke_jax.convert.configs import CONFIG, Description, config_json
+from luke_jax.convert.model import Model
+from luke_jax.convert.tensors import SAFETENSORS, write_safetensors
+from luke_jax.models.luke import LukeModel
+from luke_jax.text import save_processor, save_tokenizer
+
+Dtype = Literal["float32", "bfloat16", "float16"]
+_DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+
+
+def save(
+  model: Model,
+  path: str | Path,
+  *,
+  dtype: Dtype = "float32",
+  progress: Callable[[str], None] = lambda name: None,
+) -> None:
+  """Writes config, weights, labels, text side and model card; no half-written file is left.
+
+  `progress` is told the name of every tensor.
+  """
+  with _all_or_nothing(Path(path)) as folder:
+    write_safetensors(folder / SAFETENSORS, _told(torch_tensors(model, dtype), progress))
+    if model.processor:
+      save_processor(model.processor, folder)
+    elif model.tokenizer:
+      save_tokenizer(model.tokenizer, folder)
+    (folder / "README.md").write_text(model_card(model), encoding="utf-8")
+    description = Description(model.config, model.architecture, model.labels, model.rest)
+    content = config_json(description) | {"dtype": dtype}
+    text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
+    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+
+
+def torch_tensors(model: Model, dtype: Dtype = "float32") -> Iterator[tuple[str, np.ndarray]]:
+  """The names and tensors of the model's state dict in PyTorch."""
+  bare = isinstance(model.module, LukeModel)
+  words = keys.ALIASES[keys.WORD_DECODER.names[0]]
+  for name, tensor in keys.to_torch({"luke": model.params} if bare else model.params):
+    tensor = tensor.astype(_DTYPES[dtype], copy=False)
+    yield (name.removeprefix("luke.") if bare else name), tensor
+    if name == words and "masked_words" in model.params and model.config.tie_word_embeddings:
+      yield keys.WORD_DECODER.names[0], tensor  # transformers 5 does not tie it
+    if name == "lm_head.bias":
+      yield "lm_head.decoder.bias", tensor  # the name that transformers 5 reads
+
+
+def _told(
+  tensors: Iterator[tuple[str, np.ndarray]], progress: Callable[[str], None]
+) -> Iterator[tuple[str, np.ndarray]]:
+  for name, tensor in tensors:
+    progress(name)
+    yield name, tensor
+
+
+@contextlib.contextmanager
+def _all_or_nothing(target: Path) -> Iterator[Path]:
+  """A folder beside the target, whose files move there once all are written, config.json last.
+
+  Other files in the target stay.
+  """
+  target.parent.mkdir(parents=True, exist_ok=True)
+  folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+  try:
+    yield folder
+    target.mkdir(exist_ok=True)
+    for file in sorted(folder.iterdir(), key=lambda file: file.name == CONFIG):
+      file.replace(target / file.name)
+  finally:
+    shutil.rmtree(folder)

@@ -1,0 +1,109 @@
+"""Files of tensors: read lazily under the reference's names, written whole or not at all."""
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from luke_jax.convert.keys import ALIASES, canonical
+from luke_jax.errors import InputError
+
+SAFETENSORS, TORCH = "model.safetensors", "pytorch_model.bin"
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensors:
+  """Tensors of a model, each read when asked for."""
+
+  names: frozenset[str]
+  read: Callable[[str], np.ndarray]
+
+  def differ(self, one: str, other: str) -> bool:
+    """Whether both are there and hold different numbers."""
+    both = {one, other} <= self.names
+    return both and not np.array_equal(self.read(one), self.read(other))
+
+
+def open_tensors(directory: Path) -> Tensors:
+  """The weights of a directory: safetensors, in one file or several, or PyTorch's archive."""
+  index = directory / f"{SAFETENSORS}.index.json"
+  if index.exists():
+    files = [directory / name for name in sorted(set(_weight_map(index).values()))]
+  else:
+    files = [directory / SAFETENSORS]
+  if files[0].exists() or index.exists():
+    return _named({name: read for file in files for name, read in _safetensors(file).items()})
+  if (directory / TORCH).exists():
+    return _named(_torch(directory / TORCH))
+  raise InputError(f"{directory}: no weights; expected {SAFETENSORS} or {TORCH}")
+
+
+def _weight_map(index: Path) -> dict[str, str]:
+  try:
+    names = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+  except (ValueError, KeyError, TypeError) as fault:
+    raise InputError(f"{index}: not an index of safetensors files ({fault})") from None
+  for file in names.values():
+    if Path(file).name != file:
+      raise InputError(f"{index}: {file}; expected a file of the same directory")
+  return names
+
+
+def _named(readers: dict[str, Callable[[], np.ndarray]]) -> Tensors:
+  renamed = {canonical(name): read for name, read in readers.items()}
+  # transformers 5 writes a tied tensor under its second name only.
+  for alias, name in ALIASES.items():
+    if alias in renamed and name not in renamed:
+      renamed[name] = renamed[alias]
+  return Tensors(frozenset(renamed), lambda name: renamed[name]())
+
+
+def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
+  try:
+    file = safe_open(path, framework="np")
+  except (SafetensorError, OSError) as fault:
+    raise InputError(f"{path}: not a whole safetensors file ({fault})") from None
+  return {name: functools.partial(file.get_tensor, name) for name in file.keys()}  # noqa: SIM118
+
+
+def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:
+  try:
+    import torch
+  except ImportError:
+    raise InputError(
+      f"{path}: a PyTorch file, which needs PyTorch to read: pip install 'luke_jax[parity]'"
+    ) from None
+  try:
+    state = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+  except Exception as fault:  # torch raises many kinds; all mean that the file cannot be used
+    raise InputError(f"{path}: not a PyTorch state dict ({str(fault).splitlines()[0]})") from None
+  if not isinstance(state, dict) or not all(isinstance(x, torch.Tensor) for x in state.values()):
+    raise InputError(f"{path}: not a state dict; expected names with tensors")
+  return {name: functools.partial(_numpy, tensor) for name, tensor in state.items()}
+
+
+def _is_zip(path: Path) -> bool:
+  """Files older than PyTorch 1.6 are no zip archives and cannot be mapped into memory."""
+  with path.open("rb") as file:
+    return file.read(4) == b"PK\x03\x04"
+
+
+def _numpy(tensor) -> np.ndarray:
+  """A float32 copy of bfloat16, which NumPy lacks; anything else as it is."""
+  return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
+
+
+def write_safetensors(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
+  """Writes tensors in the order they come, and reads every one back to compare."""
+  from safetensors.numpy import save_file
+
+  written = dict(tensors)
+  save_file(written, path, metadata={"format": "pt"})
+  file = safe_open(path, framework="np")
+  for name, tensor in written.items():
+    if not np.array_equal(file.get_tensor(name).view(np.uint8), tensor.view(np.uint8)):
+      raise OSError(f"{path}: {name} reads back different from what was written")

@@ -1,0 +1,46 @@
+"""The text side of a model: its tokenizer and its entity vocabulary, if the files have them."""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.config import LukeConfig
+from luke_jax.text import (
+  EntityVocab,
+  LukeProcessor,
+  Tokenizer,
+  entity_vocab_files,
+  load_entity_vocab,
+  load_processor,
+  load_tokenizer,
+)
+from luke_jax.text.sentence_piece import MODEL_FILE
+from luke_jax.text.tokenizer_files import CONFIG, VOCAB, WHOLE, tokenizer_config
+
+
+def read_text_side(
+  config: LukeConfig, directory: Path, tokenizer: Path | None, vocab: EntityVocab | None
+) -> tuple[Tokenizer | None, LukeProcessor | None]:
+  """What turns text into inputs; None for what the files lack. `tokenizer` and `vocab` go first."""
+  words = tokenizer or directory
+  if not any((words / name).exists() for name in (VOCAB, WHOLE, MODEL_FILE)):
+    return (load_tokenizer(words) if tokenizer else None), None
+  if vocab is None and config.entity_vocab_size and _has_vocab(directory):
+    if words == directory:
+      processor = load_processor(directory)
+      return processor.tokenizer, _fitted(processor, config)
+    vocab = load_entity_vocab(directory)
+  found = load_tokenizer(words)
+  return found, vocab and _fitted(LukeProcessor(found, vocab), config)
+
+
+def _has_vocab(directory: Path) -> bool:
+  names = (name for name in entity_vocab_files.FILES if name != CONFIG)
+  inlined = "entity_vocab" in tokenizer_config(directory)
+  return inlined or any((directory / name).exists() for name in names)
+
+
+def _fitted(processor: LukeProcessor, config: LukeConfig) -> LukeProcessor:
+  """A processor that makes no row longer than the model has positions for."""
+  before = config.pad_token_id + 1 if config.word_positions == "roberta" else 0
+  room = config.max_position_embeddings - before
+  return dataclasses.replace(processor, max_length=min(processor.max_length, room))

@@ -1,0 +1,125 @@
+"""Giving a model more words or entities, or taking entities away; what stays is bit-identical."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from luke_jax.convert import keys
+from luke_jax.convert.model import Model
+from luke_jax.errors import InputError
+from luke_jax.text.entity_vocab import MASK, MASK2, PAD, UNKNOWN, EntityVocab
+
+WORD_ARRAYS = ("embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
+ENTITY_ARRAYS = ("entity_embeddings/entity/embedding", "masked_entities/bias")
+# The rows that new markers start from, in the order of the markers.
+MARKER_SOURCES = ("@", "#")
+
+
+def add_entities(
+  model: Model,
+  titles: Sequence[str],
+  *,
+  vectors: np.ndarray | None = None,
+  language: str | None = None,
+) -> Model:
+  """The model with new entities after those it has.
+
+  Their rows are copies of `[MASK]`'s, or the given vectors (titles, K), with `[MASK]`'s bias.
+  """
+  vocab = entity_vocab_of(model)
+  width = model.config.entity_emb_size
+  if vectors is not None and vectors.shape != (len(titles), width):
+    raise InputError(f"vectors: shape {vectors.shape}; expected {(len(titles), width)}")
+  grown = vocab.add(titles, language)
+  rows = np.full(len(titles), vocab.mask_id)
+
+  def add(path: str, array: np.ndarray) -> np.ndarray:
+    new = array[rows]
+    if vectors is not None and path.endswith("embedding"):
+      new = vectors.astype(array.dtype)
+    return np.concatenate([array, new])
+
+  params = _changed(model.params, ENTITY_ARRAYS, add)
+  return _with_entities(model, params, grown)
+
+
+def add_markers(model: Model) -> Model:
+  """The model with rows for the tokenizer's entity markers, where it has none yet.
+
+  They start as copies of the rows of `@` and `#`, as the authors' do.
+  """
+  tokenizer, size = model.tokenizer, model.config.vocab_size
+  if tokenizer is None or tokenizer.vocab_size <= size:
+    return model
+  markers = tokenizer.special.marker_ids
+  if tokenizer.vocab_size > size + len(markers) or min(markers) < size:
+    raise InputError(f"tokenizer: {tokenizer.vocab_size} words; expected the model's {size}")
+  sources = [tokens.ids[0] for tokens in tokenizer.encode(MARKER_SOURCES)]
+  params = _changed(
+    model.params, WORD_ARRAYS, lambda _, array: np.concatenate([array, array[sources]])
+  )
+  config = dataclasses.replace(model.config, vocab_size=tokenizer.vocab_size)
+  model.report.added.extend(tokenizer.special.markers)
+  return dataclasses.replace(model, module=model.module.clone(config=config), params=params)
+
+
+def add_second_mask(model: Model) -> Model:
+  """The model with `[MASK2]`, a copy of `[MASK]`, where its vocabulary has none."""
+  processor = model.processor
+  if processor is None or processor.entity_vocab.mask2_id is not None:
+    return model
+  model.report.added.append(MASK2)
+  return add_entities(model, [MASK2])
+
+
+def lite(model: Model) -> Model:
+  """The model with the special entities alone, in the order of the released lite models."""
+  vocab = entity_vocab_of(model)
+  kept = [name for name in (MASK, UNKNOWN, PAD, MASK2) if name in vocab.ids]
+  rows = [vocab.ids[name] for name in kept]
+  params = _changed(model.params, ENTITY_ARRAYS, lambda _, array: array[rows])
+  small = EntityVocab({name: i for i, name in enumerate(kept)})
+  return _with_entities(model, params, small)
+
+
+def entity_vocab_of(model: Model) -> EntityVocab:
+  """The model's entity vocabulary; a model without one is refused."""
+  if model.processor is None:
+    raise InputError("the model has no entity vocabulary; expected entity_vocab.json beside it")
+  return model.processor.entity_vocab
+
+
+def check_sizes(model: Model, where: str) -> None:
+  """Refuses a text side that makes ids the model has no rows for."""
+  words, entities = model.config.vocab_size, model.config.entity_vocab_size
+  if model.tokenizer and model.tokenizer.vocab_size > words:
+    raise InputError(f"{where}: tokenizer of {model.tokenizer.vocab_size} words; expected {words}")
+  if model.processor and len(model.processor.entity_vocab) > entities:
+    found = len(model.processor.entity_vocab)
+    raise InputError(f"{where}: entity vocabulary of {found}; expected {entities}")
+
+
+def _with_entities(model: Model, params: dict, vocab: EntityVocab) -> Model:
+  # A lite model's row 0 is [MASK], which must learn.
+  padding = None if model.config.entity_padding_id is None else vocab.pad_id
+  config = dataclasses.replace(
+    model.config, entity_vocab_size=len(vocab), entity_padding_id=padding
+  )
+  return dataclasses.replace(
+    model,
+    module=model.module.clone(config=config),
+    params=params,
+    processor=dataclasses.replace(model.processor, entity_vocab=vocab),
+  )
+
+
+def _changed(
+  params: dict, suffixes: tuple[str, ...], change: Callable[[str, np.ndarray], np.ndarray]
+) -> dict:
+  return keys.unflatten(
+    {
+      path: change(path, np.asarray(array)) if path.endswith(suffixes) else array
+      for path, array in keys.flatten(params).items()
+    }
+  )

@@ -1,0 +1,1 @@
+"""Systems: one file each, saying which layers come in which order."""
