@@ -1,7 +1,7 @@
 """What a LUKE is and how it runs: one frozen dataclass, and the sizes that have names."""
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 AttentionForm = Literal["einsum", "blocks", "pallas"]
 Remat = Literal["none", "dots", "full"]
@@ -64,26 +64,35 @@ class LukeConfig:
 
 RUN_FIELDS = ("dtype", "attention", "remat")
 
-_LARGE = {
+_LARGE: dict[str, Any] = {
   "hidden_size": 1024,
   "num_hidden_layers": 24,
   "num_attention_heads": 16,
   "intermediate_size": 4096,
 }
-_ROBERTA = {"vocab_size": 50265, "entity_vocab_size": 0, "use_entity_aware_attention": False}
-_MLUKE = {
+_ROBERTA: dict[str, Any] = {
+  "vocab_size": 50265,
+  "entity_vocab_size": 0,
+  "use_entity_aware_attention": False,
+}
+_MLUKE: dict[str, Any] = {
   "vocab_size": 250004,
   "entity_vocab_size": 1200001,
   "use_entity_aware_attention": False,
 }
-_BASE_NAMES = {"luke": "roberta", "mluke": "xlm-roberta", "roberta": "roberta"}
+# What each family starts from, and where it differs from luke-base.
+_FAMILIES = {
+  "luke": ("roberta", {}),
+  "mluke": ("xlm-roberta", _MLUKE),
+  "roberta": ("roberta", _ROBERTA),
+}
 
 
 def _sizes() -> dict[str, LukeConfig]:
   sizes = {}
-  for family, fields in {"luke": {}, "mluke": _MLUKE, "roberta": _ROBERTA}.items():
-    for size, shape in {"base": {}, "large": _LARGE}.items():
-      config = LukeConfig(**fields, **shape, bert_model_name=f"{_BASE_NAMES[family]}-{size}")
+  for family, (base, fields) in _FAMILIES.items():
+    for size, shape in (("base", {}), ("large", _LARGE)):
+      config = LukeConfig(**fields, **shape, bert_model_name=f"{base}-{size}")
       sizes[f"{family}-{size}"] = config
       if family != "roberta":
         sizes[f"{family}-{size}-lite"] = dataclasses.replace(config, entity_vocab_size=4)

@@ -112,7 +112,7 @@ def _config(fields: dict[str, Any], path: Path) -> LukeConfig:
 
 def _check(name: str, value: object, path: Path) -> None:
   """Refuses a value of another kind than the default's, which tells the field's type."""
-  default = _FIELDS[name].default
+  default: Any = _FIELDS[name].default
   if name in ("classifier_dropout", "entity_padding_id", "bert_model_name"):
     return
   if name == "hidden_act" and value != "gelu":
@@ -125,7 +125,7 @@ def _check(name: str, value: object, path: Path) -> None:
     raise InputError(f"{path}: {name}: {value!r}; expected {expected}")
 
 
-def _labels(id2label: object, path: Path) -> tuple[str, ...]:
+def _labels(id2label: Any, path: Path) -> tuple[str, ...]:
   if id2label is None:
     return ()
   try:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
 from luke_jax.convert.keys import Report
+from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.text import LukeProcessor, Tokenizer
 
@@ -53,7 +54,7 @@ class Model:
       del states["attentions"]
     return outputs | (states if output_hidden_states else {"attentions": states["attentions"]})
 
-  def save(self, path: str | Path, *, dtype: str = "float32") -> None:
+  def save(self, path: str | Path, *, dtype: Dtype = "float32") -> None:
     """Writes the directory that `luke_jax.load` and both majors of transformers read."""
     from luke_jax.convert.save import save
 
@@ -69,16 +70,17 @@ class Model:
 
 
 @functools.partial(jax.jit, static_argnames="module")
-def _apply(module: nn.Module, params: dict, inputs: dict) -> dict[str, jax.Array]:
+def _apply(module: nn.Module, params: dict, inputs: dict) -> Any:
   return module.apply({"params": params}, **inputs)
 
 
 @functools.partial(jax.jit, static_argnames="module")
 def _apply_with_states(module: nn.Module, params: dict, inputs: dict) -> tuple[dict, dict]:
-  outputs, extra = module.apply({"params": params}, **inputs, mutable=["intermediates"])
-  sown = extra["intermediates"]
-  (first,), layers = sown.get("luke", sown)["encoder"]["input"], sown.get("luke", sown)["encoder"]
-  (rest,), (probs,) = layers["layers"]["output"], layers["layers"]["attention"]["probs"]
+  applied: Any = module.apply({"params": params}, **inputs, mutable=["intermediates"])
+  outputs, sown = applied[0], applied[1]["intermediates"]
+  encoder = sown.get("luke", sown)["encoder"]
+  (first,), (rest,) = encoder["input"], encoder["layers"]["output"]
+  (probs,) = encoder["layers"]["attention"]["probs"]
   states = jnp.concatenate([first[None], rest])
   num_words = inputs["input_ids"].shape[-1]
   named = {"hidden_states": states[:, :, :num_words], "attentions": probs}

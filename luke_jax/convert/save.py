@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal
 
 import ml_dtypes
 import numpy as np
@@ -15,11 +14,10 @@ from luke_jax.convert import keys
 from luke_jax.convert.card import model_card
 from luke_jax.convert.configs import CONFIG, Description, config_json
 from luke_jax.convert.model import Model
-from luke_jax.convert.tensors import SAFETENSORS, write_safetensors
+from luke_jax.convert.tensors import SAFETENSORS, Dtype, write_safetensors
 from luke_jax.models.luke import LukeModel
 from luke_jax.text import save_processor, save_tokenizer
 
-Dtype = Literal["float32", "bfloat16", "float16"]
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
@@ -47,11 +45,22 @@ def save(
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
+def number_of_tensors(model: Model) -> int:
+  """How many tensors `save` writes, second names aside."""
+  leaves = keys.flatten(_whole(model))
+  return sum(len(list(keys.places(keys.KEYS[path], x.shape))) for path, x in leaves.items())
+
+
+def _whole(model: Model) -> dict:
+  """The parameters as a task model has them; a bare LukeModel is all there is to its own."""
+  return {"luke": model.params} if isinstance(model.module, LukeModel) else model.params
+
+
 def torch_tensors(model: Model, dtype: Dtype = "float32") -> Iterator[tuple[str, np.ndarray]]:
   """The names and tensors of the model's state dict in PyTorch."""
   bare = isinstance(model.module, LukeModel)
   words = keys.ALIASES[keys.WORD_DECODER.names[0]]
-  for name, tensor in keys.to_torch({"luke": model.params} if bare else model.params):
+  for name, tensor in keys.to_torch(_whole(model)):
     tensor = tensor.astype(_DTYPES[dtype], copy=False)
     yield (name.removeprefix("luke.") if bare else name), tensor
     if name == words and "masked_words" in model.params and model.config.tie_word_embeddings:

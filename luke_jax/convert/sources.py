@@ -62,8 +62,9 @@ def _unpack(archive: Path, folder: Path) -> None:
     with tarfile.open(archive) as tar:
       for member in tar:
         name = PurePosixPath(member.name).name
-        if name in MEMBERS and member.isfile():
-          with tar.extractfile(member) as source, (folder / name).open("wb") as target:
+        source = tar.extractfile(member) if name in MEMBERS and member.isfile() else None
+        if source:
+          with source, (folder / name).open("wb") as target:
             shutil.copyfileobj(source, target)
   except (tarfile.TarError, EOFError, OSError) as fault:
     raise InputError(f"{archive}: not a whole archive ({fault})") from None

@@ -5,12 +5,15 @@ import functools
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from luke_jax.convert.keys import ALIASES, canonical
 from luke_jax.errors import InputError
+
+Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
 
 SAFETENSORS, TORCH = "model.safetensors", "pytorch_model.bin"
 

@@ -30,7 +30,7 @@ def read_text_side(
       return processor.tokenizer, _fitted(processor, config)
     vocab = load_entity_vocab(directory)
   found = load_tokenizer(words)
-  return found, vocab and _fitted(LukeProcessor(found, vocab), config)
+  return found, _fitted(LukeProcessor(found, vocab), config) if vocab else None
 
 
 def _has_vocab(directory: Path) -> bool:
@@ -39,8 +39,13 @@ def _has_vocab(directory: Path) -> bool:
   return inlined or any((directory / name).exists() for name in names)
 
 
+def room_for_words(config: LukeConfig) -> int:
+  """How many words a text can have: RoBERTa's first positions belong to padding."""
+  before = config.pad_token_id + 1 if config.word_positions == "roberta" else 0
+  return config.max_position_embeddings - before
+
+
 def _fitted(processor: LukeProcessor, config: LukeConfig) -> LukeProcessor:
   """A processor that makes no row longer than the model has positions for."""
-  before = config.pad_token_id + 1 if config.word_positions == "roberta" else 0
-  room = config.max_position_embeddings - before
-  return dataclasses.replace(processor, max_length=min(processor.max_length, room))
+  length = min(processor.max_length, room_for_words(config))
+  return dataclasses.replace(processor, max_length=length)

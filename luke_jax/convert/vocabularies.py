@@ -8,6 +8,7 @@ import numpy as np
 from luke_jax.convert import keys
 from luke_jax.convert.model import Model
 from luke_jax.errors import InputError
+from luke_jax.text import LukeProcessor
 from luke_jax.text.entity_vocab import MASK, MASK2, PAD, UNKNOWN, EntityVocab
 
 WORD_ARRAYS = ("embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
@@ -27,7 +28,7 @@ def add_entities(
 
   Their rows are copies of `[MASK]`'s, or the given vectors (titles, K), with `[MASK]`'s bias.
   """
-  vocab = entity_vocab_of(model)
+  vocab = _processor(model).entity_vocab
   width = model.config.entity_emb_size
   if vectors is not None and vectors.shape != (len(titles), width):
     raise InputError(f"vectors: shape {vectors.shape}; expected {(len(titles), width)}")
@@ -75,7 +76,7 @@ def add_second_mask(model: Model) -> Model:
 
 def lite(model: Model) -> Model:
   """The model with the special entities alone, in the order of the released lite models."""
-  vocab = entity_vocab_of(model)
+  vocab = _processor(model).entity_vocab
   kept = [name for name in (MASK, UNKNOWN, PAD, MASK2) if name in vocab.ids]
   rows = [vocab.ids[name] for name in kept]
   params = _changed(model.params, ENTITY_ARRAYS, lambda _, array: array[rows])
@@ -83,11 +84,10 @@ def lite(model: Model) -> Model:
   return _with_entities(model, params, small)
 
 
-def entity_vocab_of(model: Model) -> EntityVocab:
-  """The model's entity vocabulary; a model without one is refused."""
+def _processor(model: Model) -> LukeProcessor:
   if model.processor is None:
-    raise InputError("the model has no entity vocabulary; expected entity_vocab.json beside it")
-  return model.processor.entity_vocab
+    raise InputError("the model has no text side; expected a tokenizer and entity_vocab.json")
+  return model.processor
 
 
 def check_sizes(model: Model, where: str) -> None:
@@ -110,7 +110,7 @@ def _with_entities(model: Model, params: dict, vocab: EntityVocab) -> Model:
     model,
     module=model.module.clone(config=config),
     params=params,
-    processor=dataclasses.replace(model.processor, entity_vocab=vocab),
+    processor=dataclasses.replace(_processor(model), entity_vocab=vocab),
   )
 
 

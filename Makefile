@@ -1,0 +1,38 @@
+# On a machine with Python 3.11+ and make, `make test` installs what it needs and runs the suite.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: test check parity demo clean
+.DELETE_ON_ERROR:
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+check: .venv/installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyrefly check
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+
+# Against PyTorch and the newest transformers, and what only runs with libtpu or takes long.
+parity: .venv-parity/installed
+	.venv-parity/bin/python -m pytest -m "parity or tpu_aot or slow or real_data"
+
+demo:
+	@echo "make demo: not there yet; it will train and show all five tasks. Try make test." >&2
+	@exit 1
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+.venv-parity/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-parity
+	.venv-parity/bin/python -m pip install --quiet --constraint constraints.txt \
+	  --editable '.[dev,parity,tpu]'
+	touch $@
+
+clean:
+	rm -rf .venv .venv-* build dist *.egg-info

@@ -1,0 +1,37 @@
+"""Timing things against each other on a machine that others use too."""
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+  """Seconds of ours and theirs, round by round."""
+
+  ours: list[float]
+  theirs: list[float]
+
+  @property
+  def ratio(self) -> float:
+    """Median over the rounds of theirs / ours: how many times as fast ours is."""
+    pairs = zip(self.theirs, self.ours, strict=True)
+    return statistics.median(theirs / ours for theirs, ours in pairs)
+
+  def median(self, side: str) -> float:
+    """Median seconds of `ours` or `theirs`."""
+    return statistics.median(getattr(self, side))
+
+
+def alternate(ours: Callable[[], object], theirs: Callable[[], object], rounds: int) -> Timing:
+  """Runs each once unmeasured (compiles, caches), then both in turn."""
+  ours(), theirs()
+  pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
+  return Timing(*map(list, zip(*pairs, strict=True)))
+
+
+def _seconds(run: Callable[[], object]) -> float:
+  start = time.perf_counter()
+  run()
+  return time.perf_counter() - start

@@ -1,0 +1,181 @@
+"""LUKE's encoder, forward and backward, against transformers on the same weights and batch."""
+
+import dataclasses
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.bench.alternating import Timing, alternate
+from luke_jax.config import SIZES, LukeConfig
+from luke_jax.convert import keys
+from luke_jax.errors import InputError
+from luke_jax.models.luke import LukeModel, abstract_params
+
+PEAK_SIZE = 2048
+STATES = ("last_hidden_state", "entity_last_hidden_state")
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+  """Sizes of a batch without padding."""
+
+  sequences: int = 8
+  words: int = 256
+  entities: int = 32
+  mention: int = 30
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """What a run measured."""
+
+  machine: str
+  versions: dict[str, str]
+  size: str
+  batch: Batch
+  flops: dict[str, float]  # of one pass, matrix products alone
+  passes: dict[str, Timing]
+  peak: Timing  # one square matrix product
+
+  @property
+  def peak_flops(self) -> dict[str, float]:
+    """Matrix products per second of each side's own product."""
+    work = 2.0 * PEAK_SIZE**3
+    return {side: work / self.peak.median(side) for side in ("ours", "theirs")}
+
+
+def run(size: str, batch: Batch, rounds: int) -> Result:
+  """Times both sides in turn in float32."""
+  try:
+    import torch
+    import transformers
+  except ImportError as missing:
+    raise InputError(
+      f"{missing.name}: not installed; expected it to compare with: pip install 'luke_jax[parity]'"
+    ) from None
+  if size not in SIZES:
+    raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
+  config = SIZES[size]
+  theirs = _reference(config)
+  inputs = _inputs(config, batch)
+  forward, backward = _ours(config, theirs, inputs)
+  their_forward, their_backward = _theirs(theirs, inputs)
+  flops = encoder_flops(config, batch)
+  return Result(
+    machine=_machine(),
+    versions={"jax": jax.__version__, "torch": torch.__version__}
+    | {"transformers": transformers.__version__},
+    size=size,
+    batch=batch,
+    flops={"forward": flops, "forward and backward": 3 * flops},
+    passes={
+      "forward": alternate(forward, their_forward, rounds),
+      "forward and backward": alternate(backward, their_backward, rounds),
+    },
+    peak=_peak(rounds),
+  )
+
+
+def encoder_flops(config: LukeConfig, batch: Batch) -> float:
+  """Multiplications and additions of the stack's matrix products in one forward pass."""
+  tokens, width = batch.words + batch.entities, config.hidden_size
+  queries = 2 if config.use_entity_aware_attention and batch.entities else 1
+  linear = tokens * width * ((queries + 3) * width + 2 * config.intermediate_size)
+  attention = 2 * tokens * tokens * width
+  return 2.0 * batch.sequences * config.num_hidden_layers * (linear + attention)
+
+
+def _reference(config: LukeConfig) -> Any:
+  import torch
+  import transformers
+
+  fields = dataclasses.asdict(config)
+  torch.manual_seed(0)
+  return transformers.LukeModel(
+    transformers.LukeConfig(**{k: fields[k] for k in fields if k != "dtype"})
+  ).eval()
+
+
+def _inputs(config: LukeConfig, batch: Batch) -> dict[str, np.ndarray]:
+  rng = np.random.default_rng(0)
+  b, w, e = batch.sequences, batch.words, batch.entities
+  starts = rng.integers(0, w, (b, e, 1))
+  positions = starts + np.arange(batch.mention)
+  lengths = rng.integers(1, 6, (b, e, 1))
+  held = (positions < starts + lengths) & (positions < w)
+  return {
+    "input_ids": rng.integers(5, config.vocab_size, (b, w)),
+    "attention_mask": np.ones((b, w), np.int64),
+    "entity_ids": rng.integers(1, config.entity_vocab_size, (b, e)),
+    "entity_attention_mask": np.ones((b, e), np.int64),
+    "entity_position_ids": np.where(held, positions, -1),
+  }
+
+
+def _ours(config: LukeConfig, reference: Any, inputs: dict) -> tuple[Callable, Callable]:
+  module: Any = LukeModel(config)
+  state = {keys.canonical(name): x.detach().numpy() for name, x in reference.named_parameters()}
+  abstract = {"luke": abstract_params(module)}
+  params = jax.device_put(keys.from_torch(state.__getitem__, state, abstract)[0]["luke"])
+  arrays = jax.device_put(inputs)
+
+  def loss(params, arrays):
+    outputs = module.apply({"params": params}, **arrays)
+    return sum(jnp.square(outputs[name]).mean() for name in STATES)
+
+  @jax.jit
+  def states(params, arrays):
+    outputs = module.apply({"params": params}, **arrays)
+    return [outputs[name] for name in STATES]
+
+  gradient = jax.jit(jax.grad(loss))
+  return (
+    lambda: jax.block_until_ready(states(params, arrays)),
+    lambda: jax.block_until_ready(gradient(params, arrays)),
+  )
+
+
+def _theirs(model: Any, inputs: dict) -> tuple[Callable, Callable]:
+  import torch
+
+  tensors = {name: torch.tensor(x) for name, x in inputs.items()}
+
+  def forward():
+    with torch.no_grad():
+      model(**tensors)
+
+  def backward():
+    model.zero_grad()
+    outputs = model(**tensors)
+    torch.stack([outputs[name].square().mean() for name in STATES]).sum().backward()
+
+  return forward, backward
+
+
+def _peak(rounds: int) -> Timing:
+  import torch
+
+  x = np.random.default_rng(0).normal(size=(PEAK_SIZE, PEAK_SIZE)).astype(np.float32)
+  ours, theirs = jax.device_put(x), torch.tensor(x)
+  product = jax.jit(jnp.matmul)
+  return alternate(lambda: product(ours, ours).block_until_ready(), lambda: theirs @ theirs, rounds)
+
+
+def _machine() -> str:
+  cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+  return f"{jax.devices()[0].device_kind}, {cores} cores, {_processor()}"
+
+
+def _processor() -> str:
+  try:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+  except OSError:
+    lines = []
+  names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+  return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,79 @@
+"""The command `luke-jax`: each subcommand is a thin call of the library.
+
+Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
+"""
+
+import difflib
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+
+from luke_jax import __version__
+from luke_jax.errors import InputError
+
+# Name -> module of this package with a function `run`, and what it does.
+COMMANDS = {
+  "convert": ("convert", "Read a model of any origin and write it as a directory for both sides."),
+  "parity": ("parity", "Compare a model directory with transformers, number by number."),
+  "entities add": ("entities", "Add entities to a trained model's vocabulary."),
+  "bench encoder": ("bench_encoder", "Time the encoder against transformers, side by side."),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+  """Runs a subcommand and returns the exit status."""
+  arguments = list(sys.argv[1:] if arguments is None else arguments)
+  warnings.showwarning = _show_warning
+  try:
+    return _run(arguments) or 0
+  except InputError as fault:
+    print(f"luke-jax: {fault}", file=sys.stderr)
+    return 2
+  except KeyboardInterrupt:
+    print("luke-jax: interrupted", file=sys.stderr)
+    return 130
+
+
+def _run(arguments: list[str]) -> int | None:
+  if not arguments or arguments[0] in ("-h", "--help", "help"):
+    print(_help())
+    return 0
+  if arguments[0] == "--version":
+    print(__version__)
+    return 0
+  for name, (module, _) in COMMANDS.items():
+    words = name.split()
+    if arguments[: len(words)] == words:
+      import tyro
+
+      run = importlib.import_module(f"luke_jax.cli.{module}").run
+      rest = arguments[len(words) :]
+      return tyro.cli(
+        run, prog=f"luke-jax {name}", args=rest, config=(tyro.conf.FlagCreatePairsOff,)
+      )
+  given = " ".join(arguments[:2])
+  near = difflib.get_close_matches(given, COMMANDS, n=1, cutoff=0.4)
+  hint = f", perhaps {near[0]!r}" if near else ""
+  raise InputError(f"{arguments[0]!r}: no such command; expected one of luke-jax --help{hint}")
+
+
+def _help() -> str:
+  width = max(map(len, COMMANDS))
+  rows = (f"  {name:{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
+  return "\n".join(
+    (
+      "usage: luke-jax COMMAND ...",
+      "",
+      "LUKE, the entity-aware language model, in JAX and Flax.",
+      "",
+      *rows,
+      "",
+      "luke-jax COMMAND --help tells more of one.",
+    )
+  )
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+  """Warnings of ours as one line; of others too, for their source lines help nobody here."""
+  print(f"luke-jax: warning: {message}", file=sys.stderr)

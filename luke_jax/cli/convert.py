@@ -1,0 +1,57 @@
+"""`luke-jax convert`."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from tyro.conf import Positional
+
+from luke_jax.convert import Model, load, vocabularies
+from luke_jax.convert.save import number_of_tensors, save
+from luke_jax.convert.tensors import Dtype
+from luke_jax.errors import InputError
+from luke_jax.text import load_entity_vocab
+
+
+def run(
+  source: Positional[Path],
+  target: Positional[Path],
+  /,
+  *,
+  dtype: Dtype = "float32",
+  lite: bool = False,
+  tokenizer: Path | None = None,
+  entity_vocab: Path | None = None,
+) -> None:
+  """Read a model of any origin and write it as a directory for both sides.
+
+  The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
+  starts from) or an archive of LUKE's authors. What `luke-jax convert` writes is read by
+  `luke_jax.load` and by `from_pretrained` of transformers 4 and 5.
+
+      luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
+
+  Args:
+    source: Directory or archive to read.
+    target: Directory to write.
+    dtype: Type of the numbers on disk.
+    lite: Keep the special entities only.
+    tokenizer: Directory with the tokenizer's files, if the source has none.
+    entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
+  """
+  console = Console(stderr=True)
+  if target.exists() and target.resolve() == source.resolve():
+    raise InputError(f"{target}: the source; expected another directory")
+  vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
+  with console.status(f"reading {source}"):
+    model = load(source, tokenizer=tokenizer, entity_vocab=vocab)
+  _write(vocabularies.lite(model) if lite else model, target, dtype, console)
+
+
+def _write(model: Model, target: Path, dtype: Dtype, console: Console) -> None:
+  columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+  with Progress(*columns, console=console, transient=True) as progress:
+    task = progress.add_task("", total=number_of_tensors(model))
+    save(model, target, dtype=dtype, progress=lambda name: progress.advance(task))
+  size = sum(file.stat().st_size for file in target.iterdir())
+  print(f"{target}: {model.architecture}, {size / 1e6:,.0f} MB, {dtype}; {model.report}")

@@ -1,0 +1,58 @@
+"""`luke-jax entities add`."""
+
+from pathlib import Path
+
+import numpy as np
+from tyro.conf import Positional
+
+from luke_jax.convert import add_entities, load
+from luke_jax.errors import InputError
+
+
+def run(
+  source: Positional[Path],
+  titles: Positional[Path],
+  target: Positional[Path],
+  /,
+  *,
+  vectors: Path | None = None,
+  language: str | None = None,
+) -> None:
+  """Add entities to a trained model's vocabulary.
+
+  Scores of the entities it had stay the same to the bit. The new ones start as copies of `[MASK]`,
+  or from vectors.
+
+      luke-jax entities add luke-base titles.txt luke-base-mine
+
+  Args:
+    source: Model directory to read.
+    titles: Text file, one title a line.
+    target: Model directory to write.
+    vectors: NumPy file (.npy) with a row of the entity embedding's width for each title.
+    language: Language of the titles, for a vocabulary of several languages.
+  """
+  names = _titles(titles)
+  rows = _vectors(vectors) if vectors else None
+  model = add_entities(load(source), names, vectors=rows, language=language)
+  model.save(target)
+  total = model.config.entity_vocab_size
+  print(f"{target}: {len(names)} entities added, ids {total - len(names)} to {total - 1}")
+
+
+def _titles(path: Path) -> list[str]:
+  try:
+    lines = path.read_text(encoding="utf-8").splitlines()
+  except (OSError, UnicodeDecodeError) as fault:
+    raise InputError(f"{path}: {fault}; expected a text file, one title a line") from None
+  for number, line in enumerate(lines, 1):
+    if not line.strip():
+      raise InputError(f"{path}: line {number} is empty; expected a title")
+  return [line.strip() for line in lines]
+
+
+def _vectors(path: Path) -> np.ndarray:
+  try:
+    return np.load(path, allow_pickle=False)
+  except (OSError, ValueError) as fault:
+    raise InputError(f"{path}: {fault}; expected an array in a .npy file") from None

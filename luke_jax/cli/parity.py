@@ -1,0 +1,77 @@
+"""`luke-jax parity`."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional
+
+from luke_jax.convert.parity import Difference, Parity, compare
+
+
+def run(
+  directory: Positional[Path],
+  /,
+  *,
+  tolerance: float = 1e-4,
+  output: Path = Path("parity.json"),
+) -> int:
+  """Compare a model directory with transformers, number by number.
+
+  Both sides read the directory and run in float32 on sentences with 0, 1 and many entities. The
+  status is 1 if a key is astray or a number is further off than the tolerance.
+
+      luke-jax parity luke-base
+
+  Args:
+    directory: Model directory that both sides can read.
+    tolerance: Largest absolute difference to accept.
+    output: File for every figure, as JSON.
+  """
+  with Console(stderr=True).status(f"comparing {directory}"):
+    parity = compare(directory, tolerance)
+  output.write_text(json.dumps(parity.as_json(), indent=1) + "\n", encoding="utf-8")
+  console = Console()
+  console.print(_keys_table(parity))
+  console.print(_numbers_table(parity))
+  verdict = "equal" if parity.passed else "DIFFERENT"
+  largest = max(row.largest for rows in parity.batches.values() for row in rows)
+  print(
+    f"{verdict}: {parity.architecture}, largest difference {largest:.1e}, tolerance"
+    f" {tolerance:.0e}, transformers {parity.transformers}; every figure in {output}"
+  )
+  return 0 if parity.passed else 1
+
+
+def _keys_table(parity: Parity) -> Table:
+  table = Table("keys", "number", "which", title=parity.directory)
+  for what, names in parity.keys.items():
+    table.add_row(what, str(len(names)), ", ".join(names[:5]) + (" …" if len(names) > 5 else ""))
+  return table
+
+
+def _numbers_table(parity: Parity) -> Table:
+  """A row for every output and every layer; a layer's attention heads share one."""
+  table = Table("largest (mean)", *parity.batches, title="against transformers")
+  columns = [_by_layer(rows) for rows in parity.batches.values()]
+  for name in dict.fromkeys(name for column in columns for name in column):
+    table.add_row(name, *(_cell(column.get(name), parity.tolerance) for column in columns))
+  return table
+
+
+def _by_layer(rows: list[Difference]) -> dict[str, list[Difference]]:
+  grouped = defaultdict(list)
+  for row in rows:
+    grouped[row.what.partition(", head")[0]].append(row)
+  return grouped
+
+
+def _cell(rows: list[Difference] | None, tolerance: float) -> str:
+  if not rows:
+    return ""
+  worst = max(rows, key=lambda row: row.largest)
+  head = worst.what.partition(", head ")[2]
+  text = f"{worst.largest:.1e} ({worst.mean:.0e})" + (f" head {head}" if head else "")
+  return text if worst.largest <= tolerance else f"[red]{text}[/red]"

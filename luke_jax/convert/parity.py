@@ -1,0 +1,174 @@
+"""Whether a model directory means the same here and in transformers: keys, states, scores.
+
+Needs the extra `parity`: PyTorch and transformers.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luke_jax.convert.load import load
+from luke_jax.convert.model import Model
+from luke_jax.convert.save import torch_tensors
+from luke_jax.convert.text_side import room_for_words
+from luke_jax.errors import InputError
+
+# Written for this purpose: entities in brackets, none, one and many of them.
+SENTENCES = (
+  "The rain stopped before noon, and nobody had brought an umbrella anyway.",
+  "When the last ferry left [Reykjavík], the harbour fell silent.",
+  "[Marie Curie] left [Warsaw] for [Paris], where she studied at the [Sorbonne], met"
+  " [Pierre Curie], and shared the [Nobel Prize in Physics] with him and [Henri Becquerel].",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+  """How far one output is from the reference's."""
+
+  what: str
+  largest: float
+  mean: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Parity:
+  """What a comparison found."""
+
+  directory: str
+  architecture: str
+  transformers: str
+  tolerance: float
+  keys: dict[str, list[str]]  # missing, unexpected, shape
+  batches: dict[str, list[Difference]]  # by the number of entities
+
+  @property
+  def passed(self) -> bool:
+    """No key astray and no difference beyond the tolerance."""
+    rows = [row for rows in self.batches.values() for row in rows]
+    return not any(self.keys.values()) and all(row.largest <= self.tolerance for row in rows)
+
+  def as_json(self) -> dict[str, Any]:
+    """All of it, for parity.json."""
+    return dataclasses.asdict(self) | {"passed": self.passed}
+
+
+def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
+  """Runs both sides in float32 on sentences with 0, 1 and many entities."""
+  try:
+    import torch
+    import transformers
+  except ImportError as missing:
+    raise InputError(
+      f"{missing.name}: not installed; expected it for parity: pip install 'luke_jax[parity]'"
+    ) from None
+  model = load(directory)
+  reference = getattr(transformers, model.architecture, None)
+  if reference is None:
+    raise InputError(f"{directory}: transformers has no {model.architecture} to compare with")
+  theirs, info = reference.from_pretrained(
+    directory, output_loading_info=True, attn_implementation="eager", dtype=torch.float32
+  )
+  theirs.eval()
+  batches = {}
+  for name, inputs in _batches(model):
+    with torch.no_grad():
+      tensors = {key: torch.tensor(x, dtype=torch.long) for key, x in inputs.items()}
+      expected = theirs(**tensors, output_hidden_states=True, output_attentions=True)
+    found = model(**inputs, output_hidden_states=True, output_attentions=True)
+    batches[name] = list(_differences(found, expected))
+  return Parity(
+    str(directory),
+    model.architecture,
+    transformers.__version__,
+    tolerance,
+    _keys(model, theirs, info),
+    batches,
+  )
+
+
+def _keys(model: Model, theirs: Any, info: dict[str, Any]) -> dict[str, list[str]]:
+  """Names that either side lacks or has left over, and shapes that differ."""
+  ours = {name: tensor.shape for name, tensor in torch_tensors(model)}
+  shapes = {name: tuple(tensor.shape) for name, tensor in theirs.state_dict().items()}
+  shapes = {name: shape for name, shape in shapes.items() if "decoder" not in name}
+  differing = [n for n in shapes if n in ours and shapes[n] != ours[n]]
+  return {
+    "missing": sorted({*info["missing_keys"], *model.report.missing, *(shapes.keys() - ours)}),
+    "unexpected": sorted({*info["unexpected_keys"], *model.report.unexpected}),
+    "shape": sorted({*map(str, info["mismatched_keys"]), *differing}),
+  }
+
+
+def _batches(model: Model) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
+  """Named inputs: as many entities as the class takes."""
+  needs = {"LukeForEntityClassification": 1, "LukeForEntityPairClassification": 2}
+  needs["LukeForEntitySpanClassification"] = 1
+  for sentence in SENTENCES:
+    text, spans = _unbracketed(sentence)
+    if len(spans) < needs.get(model.architecture, 0):
+      continue
+    if model.processor:
+      plain = dataclasses.replace(model.processor, task=None)
+      inputs = plain(text, entity_spans=spans or None)
+    else:
+      inputs = _random_inputs(model, spans)
+    if not spans:
+      inputs = {name: x for name, x in inputs.items() if not name.startswith("entity")}
+    if model.architecture == "LukeForEntitySpanClassification":
+      positions = inputs["entity_position_ids"]
+      inputs["entity_start_positions"] = positions[..., 0]
+      inputs["entity_end_positions"] = positions.max(-1)
+    if model.architecture == "LukeForMultipleChoice":
+      inputs = {name: np.stack([x, x[:, ::-1]], axis=1) for name, x in inputs.items()}
+    yield f"{len(spans)} entit{'y' if len(spans) == 1 else 'ies'}", inputs
+
+
+def _unbracketed(sentence: str) -> tuple[str, list[tuple[int, int]]]:
+  text, spans = "", []
+  for piece in sentence.split("["):
+    mention, bracket, rest = piece.rpartition("]")
+    if bracket:
+      spans.append((len(text), len(text) + len(mention)))
+    text += mention + rest
+  return text, spans
+
+
+def _random_inputs(model: Model, spans: list[tuple[int, int]]) -> dict[str, np.ndarray]:
+  """For a directory without a tokenizer: words, entities and mentions by lot."""
+  config, rng = model.config, np.random.default_rng(0)
+  width, entities = min(24, room_for_words(config)), max(len(spans), 1)
+  starts = rng.integers(1, width - 3, (1, entities, 1))
+  return {
+    "input_ids": rng.integers(config.pad_token_id + 1, config.vocab_size, (1, width)),
+    "attention_mask": np.ones((1, width), int),
+    "entity_ids": rng.integers(0, config.entity_vocab_size, (1, entities)),
+    "entity_attention_mask": np.ones((1, entities), int),
+    "entity_position_ids": np.concatenate([starts, starts + 1, np.full_like(starts, -1)], axis=2),
+  }
+
+
+def _differences(found: dict[str, Any], expected: Any) -> Iterator[Difference]:
+  """Every state by layer, every attention head, every output."""
+  for name, value in expected.items():
+    if value is None or (isinstance(value, tuple) and value[0] is None):
+      continue
+    if name == "attentions":
+      for layer, probs in enumerate(value):
+        for head in range(probs.shape[1]):
+          what = f"attention, layer {layer}, head {head}"
+          yield _difference(what, found[name][layer][:, head], probs[:, head])
+    elif isinstance(value, tuple):
+      kind = "entities" if name.startswith("entity") else "words"
+      for layer, states in enumerate(value):
+        yield _difference(f"{kind}, layer {layer}", found[name][layer], states)
+    else:
+      yield _difference(name, found[name], value)
+
+
+def _difference(what: str, found: Any, expected: Any) -> Difference:
+  distance = np.abs(np.asarray(found, np.float64) - expected.double().numpy().reshape(found.shape))
+  return Difference(what, float(distance.max()), float(distance.mean()))
