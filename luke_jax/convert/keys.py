@@ -173,9 +173,7 @@ class Report:
       "left over": self.unexpected,
       "copied from the first query": self.copied,
     }
-    parts = (
-      f"{len(names)} tensors {what} ({_some(names)})" for what, names in named.items() if names
-    )
+    parts = (f"{len(names)} {what} ({_some(names)})" for what, names in named.items() if names)
     return "; ".join(parts) or "every tensor found its place"
 
 
@@ -205,7 +203,7 @@ def from_torch(
       array[index] = _ours(read(source), array[index].shape, key, name=source)
       found.append(source)
     if lost and found:
-      raise InputError(f"{lost[0]}: missing, where {found[0]} and others like it are there")
+      raise InputError(f"{lost[0]}: missing, but {found[0]} is there; expected every layer")
     report.missing += lost
     used.update(found)
     if not lost:

@@ -56,7 +56,7 @@ class Model:
 
   def save(self, path: str | Path, *, dtype: Dtype = "float32") -> None:
     """Writes the directory that `luke_jax.load` and both majors of transformers read."""
-    from luke_jax.convert.save import save
+    from luke_jax.convert.saving import save
 
     save(self, path, dtype=dtype)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.convert.load import load
+from luke_jax.convert.loading import load
 from luke_jax.convert.model import Model
-from luke_jax.convert.save import torch_tensors
+from luke_jax.convert.saving import torch_tensors
 from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 

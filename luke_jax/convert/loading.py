@@ -48,8 +48,9 @@ def load(
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(module.config, source.directory, words, entity_vocab)
   model = Model(module, params, description.labels, *text, report, description.rest)
-  model = vocabularies.add_second_mask(vocabularies.add_markers(model))
+  model = vocabularies.add_markers(model)
   vocabularies.check_sizes(model, str(path))
+  model = vocabularies.add_second_mask(model)
   if report.missing or report.unexpected:
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
@@ -81,7 +82,7 @@ def _as_tensors_say(description: Description, tensors: Tensors) -> Description:
     page = "cls_entity_predictions.decoder.weight" in names
     config = dataclasses.replace(config, tie_word_embeddings=not untied)
     config = dataclasses.replace(config, cls_entity_prediction=page)
-  if "classifier.weight" in names:
+  if description.architecture == "LukeForEntityPairClassification" and "classifier.weight" in names:
     config = dataclasses.replace(config, classifier_bias="classifier.bias" in names)
   return dataclasses.replace(description, config=config)
 

@@ -1,0 +1,147 @@
+"""Everything that can be wrong with a directory: one line with the place, and nothing written."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+from tiny import tiny_model
+
+import luke_jax
+from luke_jax.convert import add_entities
+from luke_jax.errors import InputError
+
+
+@pytest.fixture
+def saved(tmp_path):
+  tiny_model("LukeForEntityClassification").save(tmp_path / "model")
+  return tmp_path / "model"
+
+
+def config(saved, **changes):
+  path = saved / "config.json"
+  fields = json.loads(path.read_text()) | changes
+  path.write_text(json.dumps({k: v for k, v in fields.items() if v != "drop"}))
+
+
+def tensors(saved, change):
+  path = saved / "model.safetensors"
+  save_file(change(load_file(path)), path)
+
+
+def truncate(saved):
+  path = saved / "model.safetensors"
+  path.write_bytes(path.read_bytes()[:-100])
+
+
+def no_json(saved):
+  (saved / "config.json").write_text("{")
+
+
+def one_layer_short(held):
+  return {k: v for k, v in held.items() if k != "luke.encoder.layer.1.output.dense.bias"}
+
+
+def wrong_shape(held):
+  return held | {"classifier.weight": np.zeros((3, 7), np.float32)}
+
+
+FAULTS = {
+  "no config": (lambda d: (d / "config.json").unlink(), "model: no config.json and no metadata"),
+  "no weights": (lambda d: (d / "model.safetensors").unlink(), "model: no weights; expected"),
+  "truncated": (truncate, "model.safetensors: not a whole safetensors file"),
+  "not json": (no_json, "config.json: line 1 is not JSON"),
+  "a list": (lambda d: (d / "config.json").write_text("[]"), "config.json: holds a list"),
+  "model type": (lambda d: config(d, model_type="gpt"), "model_type: 'gpt'; expected one of luke"),
+  "no type": (lambda d: config(d, model_type="drop"), "model_type: None; expected one of luke"),
+  "no entities": (lambda d: config(d, entity_vocab_size="drop"), "entity_vocab_size: missing"),
+  "missing": (lambda d: config(d, hidden_size="drop"), "hidden_size: missing; expected a number"),
+  "text": (lambda d: config(d, hidden_size="64"), "hidden_size: '64'; expected a whole number"),
+  "negative": (lambda d: config(d, num_hidden_layers=-1), "num_hidden_layers: -1; expected"),
+  "true": (lambda d: config(d, vocab_size=True), "vocab_size: True; expected a whole number"),
+  "heads": (lambda d: config(d, num_attention_heads=5), "64 is not a multiple of"),
+  "activation": (lambda d: config(d, hidden_act="relu"), "hidden_act: 'relu'; expected 'gelu'"),
+  "class": (lambda d: config(d, architectures=["Bert"]), "architecture 'Bert': unknown"),
+  "labels": (lambda d: config(d, id2label={"1": "a"}), "id2label: expected names of the labels 0"),
+  "shape": (
+    lambda d: tensors(d, wrong_shape),
+    "classifier.weight: shape (3, 7); expected (3, 64)",
+  ),
+  "layer": (
+    lambda d: tensors(d, one_layer_short),
+    "luke.encoder.layer.1.output.dense.bias: missing",
+  ),
+  "hole": (
+    lambda d: (d / "entity_vocab.json").write_text('{"[PAD]":0,"[UNK]":1,"[MASK]":2,"A":4}'),
+    "entity_vocab.json: entity id 3: no title",
+  ),
+  "twice": (
+    lambda d: (d / "entity_vocab.json").write_text('{"[PAD]":0,"[UNK]":1,"[MASK]":2,"[PAD]":3}'),
+    "'[PAD]' stands twice",
+  ),
+  "too many entities": (
+    lambda d: (d / "entity_vocab.json").write_text(
+      json.dumps({t: i for i, t in enumerate(["[PAD]", "[UNK]", "[MASK]", *"abcdefgh"])})
+    ),
+    "entity vocabulary of 11; expected 7",
+  ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_directories(saved, fault):
+  make, message = FAULTS[fault]
+  make(saved)
+  with pytest.raises(InputError) as refused:
+    luke_jax.load(saved)
+  said = str(refused.value)
+  assert message in said
+  assert "\n" not in said
+  assert "expected" in said or "multiple" in said or "whole" in said
+
+
+def test_no_such_directory(tmp_path):
+  with pytest.raises(InputError, match="no such file or directory"):
+    luke_jax.load(tmp_path / "nothing")
+
+
+def test_a_file_that_is_no_archive(tmp_path):
+  (tmp_path / "x.bin").write_bytes(b"junk")
+  with pytest.raises(InputError, match="expected a directory, an archive"):
+    luke_jax.load(tmp_path / "x.bin")
+
+
+def test_an_index_that_points_elsewhere(saved):
+  (saved / "model.safetensors").unlink()
+  index = {"weight_map": {"a": "../../etc/passwd"}}
+  (saved / "model.safetensors.index.json").write_text(json.dumps(index))
+  with pytest.raises(InputError, match="expected a file of the same directory"):
+    luke_jax.load(saved)
+
+
+def test_an_unknown_field_names_the_nearest(saved):
+  with pytest.raises(InputError, match="perhaps hidden_dropout_prob"):
+    luke_jax.load(saved, hidden_dropout=0.1)
+
+
+def test_an_unknown_label_names_the_known(saved):
+  with pytest.raises(InputError, match="'river': unknown; expected one of person, place, work"):
+    luke_jax.load(saved).label_id("river")
+
+
+def test_entities_that_are_there_or_vectors_that_do_not_fit(saved):
+  model = luke_jax.load(saved)
+  with pytest.raises(InputError, match="Tokyo"):
+    add_entities(model, ["Tokyo"])
+  with pytest.raises(InputError, match=r"shape \(1, 5\); expected \(1, 32\)"):
+    add_entities(model, ["Kyoto"], vectors=np.ones((1, 5)))
+
+
+def test_nothing_is_left_of_a_save_that_fails(tmp_path, monkeypatch):
+  def full(*_, **__):
+    raise OSError("No space left on device")
+
+  monkeypatch.setattr("luke_jax.convert.saving.save_processor", full)
+  with pytest.raises(OSError, match="No space left"):
+    tiny_model().save(tmp_path / "model")
+  assert list(tmp_path.iterdir()) == []

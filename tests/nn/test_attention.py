@@ -1,0 +1,126 @@
+"""The forms of attention agree, whatever the order of words and entities."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from luke_jax.config import SIZES
+from luke_jax.nn import attention as forms
+
+CONFIG = dataclasses.replace(SIZES["tiny"], hidden_size=128)  # heads of 64 fill the kernel's lanes
+
+
+def normal(rng, *shape):
+  return jnp.asarray(rng.normal(size=shape), jnp.float32)
+
+
+def operands(seed, kinds, b=2, w=5, e=3, d=12, n=2, h=6):
+  rng = np.random.default_rng(seed)
+  projections = normal(rng, kinds, kinds, d, n, h), normal(rng, kinds, kinds, n, h)
+  return normal(rng, b, w + e, d), normal(rng, b, w + e, n, h), projections
+
+
+def one_hot(w, e, kinds, b=2):
+  return forms.kinds(jnp.ones((b, w)), jnp.ones((b, e)), kinds)
+
+
+@pytest.mark.parametrize("kinds", [1, 2])
+@pytest.mark.parametrize(("w", "e"), [(5, 3), (1, 1), (8, 0), (1, 7)])
+def test_blocks_equal_the_definition(kinds, w, e):
+  x, key, projections = operands(0, kinds, w=w, e=e)
+  expected = forms.einsum_scores(x, key, one_hot(w, e, kinds), projections)
+  found = forms.block_scores(forms.query_blocks(x, w, projections), key)
+  np.testing.assert_allclose(found, expected, atol=2e-5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(order=st.permutations(range(8)), seed=st.integers(0, 2**32 - 1))
+def test_the_definition_takes_any_order(order, seed):
+  """Shuffling tokens with their kinds shuffles the scores and changes nothing else."""
+  x, key, projections = operands(seed, 2)
+  kind, order = one_hot(5, 3, 2), np.asarray(order)
+  plain = forms.einsum_scores(x, key, kind, projections)
+  shuffled = forms.einsum_scores(x[:, order], key[:, order], kind[:, order], projections)
+  np.testing.assert_allclose(shuffled, plain[:, :, order][..., order], atol=1e-4)
+
+
+def test_the_definition_is_what_the_paper_says():
+  """Token by token: the query of the two kinds, times the key."""
+  x, key, (kernel, bias) = operands(1, 2)
+  scores = forms.einsum_scores(x, key, one_hot(5, 3, 2), (kernel, bias))
+  kind = [0] * 5 + [1] * 3
+  for q in range(8):
+    for k in range(8):
+      query = jnp.einsum("bd,dnh->bnh", x[:, q], kernel[kind[q], kind[k]]) + bias[kind[q], kind[k]]
+      expected = (query * key[:, k]).sum(-1)
+      np.testing.assert_allclose(scores[:, :, q, k], expected, atol=1e-4)
+
+
+def test_equal_queries_make_original_attention():
+  x, key, (kernel, bias) = operands(2, 1)
+  copies = jnp.tile(kernel, (2, 2, 1, 1, 1)), jnp.tile(bias, (2, 2, 1, 1))
+  original = forms.block_scores(forms.query_blocks(x, 5, (kernel, bias)), key)
+  aware = forms.block_scores(forms.query_blocks(x, 5, copies), key)
+  np.testing.assert_allclose(aware, original, atol=1e-6 * np.abs(original).max())
+
+
+def test_masked_keys_get_nothing():
+  scores = normal(np.random.default_rng(3), 2, 2, 8, 8)
+  mask = jnp.arange(8)[None] < jnp.array([[3], [8]])
+  probs = forms.probabilities(scores, mask, 16)
+  assert (probs[0, :, :, 3:] == 0).all()
+  np.testing.assert_allclose(probs.sum(-1), 1, atol=1e-6)
+
+
+def layer(form, **fields):
+  return forms.Attention(dataclasses.replace(CONFIG, attention=form, **fields))
+
+
+def run(module, params, x, words, entities, key=None):
+  rngs = {"dropout": key} if key is not None else None
+  return module.apply({"params": params}, x, words, entities, rngs=rngs)
+
+
+@pytest.fixture
+def sequence():
+  rng = np.random.default_rng(4)
+  words = jnp.arange(16)[None] < jnp.array([[16], [11]])
+  entities = jnp.arange(16)[None] < jnp.array([[9], [16]])
+  return normal(rng, 2, 32, CONFIG.hidden_size), words, entities
+
+
+@pytest.mark.parametrize("aware", [True, False])
+@pytest.mark.parametrize("form", ["einsum", "blocks", "pallas"])
+def test_every_form_of_the_module_agrees(sequence, form, aware):
+  fields = {"use_entity_aware_attention": aware}
+  params = layer("blocks", **fields).init(jax.random.key(0), *sequence)["params"]
+  expected = run(layer("einsum", **fields), params, *sequence)
+  np.testing.assert_allclose(run(layer(form, **fields), params, *sequence), expected, atol=1e-5)
+
+
+def test_pallas_says_once_that_it_cannot(sequence):
+  x, words, entities = sequence
+  module = layer("pallas")
+  params = layer("blocks").init(jax.random.key(0), *sequence)["params"]
+  forms._say_once.cache_clear()
+  odd = x[:, :31], words[:, :15], entities
+  with pytest.warns(UserWarning, match="runs as 'blocks'") as said:
+    run(module, params, *odd)
+    run(module, params, *odd)
+  assert len(said) == 1
+  forms._say_once.cache_clear()
+
+
+def test_dropout_drops_when_a_key_is_given(sequence):
+  module = layer("blocks", attention_probs_dropout_prob=0.5)
+  params = module.init(jax.random.key(0), *sequence)["params"]
+  plain = run(module, params, *sequence)
+  one, two = (run(module, params, *sequence, jax.random.key(i)) for i in (1, 2))
+  assert not np.allclose(plain, one)
+  assert not np.allclose(one, two)
+  np.testing.assert_array_equal(one, run(module, params, *sequence, jax.random.key(1)))
