@@ -1,0 +1,40 @@
+"""Strings with entity spans -> the model's inputs.
+
+A tokenizer turns text into word ids and an `EntityVocab` titles into entity ids; both are read from
+a Hugging Face directory and written back to one. A `LukeProcessor` joins the two: it cuts the text
+where entities begin and end, marks those a task asks about, and gives padded arrays under Hugging
+Face's names. Text too long for the model is refused, truncated with a report of the entities
+dropped, or read in windows that miss none.
+"""
+
+from luke_jax.text.entity_vocab import EntityVocab
+from luke_jax.text.entity_vocab_files import load_entity_vocab, save_entity_vocab
+from luke_jax.text.examples import Example, Task
+from luke_jax.text.parts import Entity
+from luke_jax.text.processor import LukeProcessor
+from luke_jax.text.processor_files import load_processor, save_processor
+from luke_jax.text.rows import Row
+from luke_jax.text.spans import JoinedWords, join_words
+from luke_jax.text.special_tokens import SpecialTokens, Tokens
+from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.tokenizer_files import load_tokenizer, save_tokenizer
+
+__all__ = [
+  "Entity",
+  "EntityVocab",
+  "Example",
+  "JoinedWords",
+  "LukeProcessor",
+  "Row",
+  "SpecialTokens",
+  "Task",
+  "Tokenizer",
+  "Tokens",
+  "join_words",
+  "load_entity_vocab",
+  "load_processor",
+  "load_tokenizer",
+  "save_entity_vocab",
+  "save_processor",
+  "save_tokenizer",
+]

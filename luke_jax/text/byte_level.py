@@ -1,0 +1,78 @@
+"""RoBERTa's byte-level BPE, the words of LUKE."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from luke_jax.errors import InputError
+from luke_jax.text.special_tokens import Span, SpecialTokens, Tokens
+
+if TYPE_CHECKING:
+  import tokenizers
+
+
+class ByteLevelTokenizer:
+  """Strings <-> ids by byte-level BPE: every string has ids, and they decode to it again.
+
+  With `add_prefix_space` a text that does not start with white space is read as if it did.
+  """
+
+  def __init__(
+    self, model: "tokenizers.models.BPE", special: SpecialTokens, add_prefix_space: bool = False
+  ):
+    import tokenizers
+
+    self._bpe = tokenizers.Tokenizer(model)
+    self._bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    self._bpe.decoder = tokenizers.decoders.ByteLevel()
+    self.special = special
+    self.add_prefix_space = add_prefix_space
+    self.vocab_size = 1 + max(self._bpe.get_vocab_size() - 1, *special.ids.values())
+
+  def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
+    """The tokens of each text, with their character offsets on request."""
+    if not self.add_prefix_space:
+      return self.special.encode(texts, self._encode_plain, offsets)
+    prefixed = [f" {text}" if text and not text[0].isspace() else text for text in texts]
+    rows = self.special.encode(prefixed, self._encode_plain, offsets)
+    return [
+      _shifted(row, len(text) - len(longer))
+      for row, text, longer in zip(rows, texts, prefixed, strict=True)
+    ]
+
+  def decode(self, ids: Iterable[int]) -> str:
+    """The text of ids, special tokens included."""
+    return self.special.decode(ids, self._decode_plain)
+
+  def save_vocab(self, directory: Path) -> None:
+    """Writes vocab.json and merges.txt."""
+    self._bpe.model.save(str(directory))
+
+  def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
+    if not offsets:  # the faster call keeps no track of characters
+      encodings = self._bpe.encode_batch_fast(texts, add_special_tokens=False)
+      return [Tokens(encoding.ids) for encoding in encodings]
+    encodings = self._bpe.encode_batch(texts, add_special_tokens=False)
+    return [
+      Tokens(encoding.ids, _without_space(encoding.offsets, text))
+      for encoding, text in zip(encodings, texts, strict=True)
+    ]
+
+  def _decode_plain(self, ids: list[int]) -> str:
+    if min(ids) < 0 or max(ids) >= self._bpe.get_vocab_size():
+      raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
+    return self._bpe.decode(ids)
+
+
+def _without_space(offsets: list[Span], text: str) -> list[Span]:
+  # A byte-level token takes at most the one space before its word with it.
+  return [
+    (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)
+    for start, end in offsets
+  ]
+
+
+def _shifted(tokens: Tokens, by: int) -> Tokens:
+  if not by or tokens.offsets is None:
+    return tokens
+  return Tokens(tokens.ids, [(max(s + by, 0), max(e + by, 0)) for s, e in tokens.offsets])

@@ -1,0 +1,137 @@
+"""What a user hands in, a text or a pair with entity spans, checked."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+from luke_jax.errors import InputError
+from luke_jax.text.entity_vocab import MASK, MASK2
+from luke_jax.text.parts import Entity, Mentions
+from luke_jax.text.spans import checked_spans
+from luke_jax.text.special_tokens import Span
+
+Task = Literal["entity_classification", "entity_pair_classification", "entity_span_classification"]
+TASKS = get_args(Task)
+
+# The tasks that put markers around their entities, and what those entities are.
+MARKED: dict[Task | None, tuple[str, ...]] = {
+  "entity_classification": (MASK,),
+  "entity_pair_classification": (MASK, MASK2),
+}
+
+
+@dataclass(frozen=True)
+class Example:
+  """A text, or a pair, with the character spans of its entities and, outside tasks, their titles.
+
+  An entity without a title is `[MASK]`, one with a title the vocabulary lacks is `[UNK]`.
+  """
+
+  text: str
+  entity_spans: Sequence[Span] | None = None
+  entities: Sequence[str] | None = None
+  text_pair: str | None = None
+  entity_spans_pair: Sequence[Span] | None = None
+  entities_pair: Sequence[str] | None = None
+
+  @property
+  def has_entity_spans(self) -> bool:
+    """Whether it has a say on entities, be it that there are none."""
+    return self.entity_spans is not None or self.entity_spans_pair is not None
+
+
+def examples_from(**columns: Any) -> list[Example]:
+  """Examples of the fields given: each one value, or each a list with a value for every example."""
+  given = {name: column for name, column in columns.items() if column is not None}
+  if isinstance(columns["text"], str):
+    return [Example(**given)]
+  for name, column in {"text": columns["text"], **given}.items():
+    if isinstance(column, str) or not isinstance(column, Sized):
+      raise InputError(f"{name}: {column!r}; expected a list, or one string as text")
+    if len(column) != len(columns["text"]):
+      raise InputError(
+        f"{name}: {len(column)} for {len(columns['text'])} texts; expected one for each"
+      )
+  return [
+    Example(**dict(zip(given, values, strict=True))) for values in zip(*given.values(), strict=True)
+  ]
+
+
+class _Given(NamedTuple):
+  text: str
+  spans: Sequence[Span] | None
+  titles: Sequence[str] | None
+  where: str
+
+
+def mentions(
+  example: Example, where: str, task: Task | None, entity_id: Callable[[str], int]
+) -> list[Mentions]:
+  """The example's one or two texts with their entities, checked against what the task needs."""
+  texts = [_Given(example.text, example.entity_spans, example.entities, where)]
+  if example.text_pair is not None:
+    pair = (example.text_pair, example.entity_spans_pair, example.entities_pair)
+    texts.append(_Given(*pair, f"{where}, text_pair"))
+  elif example.entity_spans_pair is not None or example.entities_pair is not None:
+    raise InputError(f"{where}: entities of a second text; expected a text_pair with them")
+  if task is not None:
+    texts = [_for_task(example, texts[0], task)]
+  number = itertools.count()
+  found = []
+  for text, given in enumerate(texts):
+    entities = [
+      Entity(entity_id(title), (0, 0), span, text, next(number))
+      for span, title in _spans_with_titles(given)
+    ]
+    found.append(Mentions(given.text, entities, given.where))
+  if task == "entity_pair_classification":
+    _check_apart(*found)
+  return found
+
+
+def _for_task(example: Example, given: _Given, task: Task) -> _Given:
+  if example.text_pair is not None or example.entities is not None:
+    raise InputError(
+      f"{given.where}: a text_pair or entities; expected a text and entity_spans only, for task"
+      f" {task}"
+    )
+  titles = MARKED.get(task)
+  count = len(given.spans) if isinstance(given.spans, Sized) else None
+  if count is None or (titles and count != len(titles)):
+    raise InputError(
+      f"{given.where}: {'no' if count is None else count} entity spans; expected"
+      f" {len(titles) if titles else 'a list of them'} for task {task}"
+    )
+  return given._replace(titles=titles)
+
+
+def _spans_with_titles(given: _Given) -> Iterator[tuple[Span, str]]:
+  _check_text(given)
+  spans = checked_spans(() if given.spans is None else given.spans, len(given.text), given.where)
+  titles = [MASK] * len(spans) if given.titles is None else given.titles
+  listed = isinstance(titles, Sized) and not isinstance(titles, str)
+  if not listed or not all(isinstance(title, str) for title in titles):
+    raise InputError(f"{given.where}: entities are {titles!r}; expected a list of titles")
+  if len(titles) != len(spans):
+    raise InputError(
+      f"{given.where}: {len(titles)} entities and {len(spans)} entity spans; expected as many"
+    )
+  return zip(spans, titles, strict=True)
+
+
+def _check_text(given: _Given) -> None:
+  if not isinstance(given.text, str):
+    raise InputError(f"{given.where}: text of type {type(given.text).__name__}; expected a string")
+  try:
+    given.text.encode()
+  except UnicodeEncodeError as error:
+    raise InputError(
+      f"{given.where}: half a surrogate pair at character {error.start}; expected Unicode text"
+    ) from None
+
+
+def _check_apart(given: Mentions) -> None:
+  head, tail = (entity.characters for entity in given.entities)
+  if max(head[0], tail[0]) < min(head[1], tail[1]):
+    raise InputError(f"{given.where}: head {head} overlaps tail {tail}; expected them apart")

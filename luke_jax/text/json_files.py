@@ -1,0 +1,49 @@
+"""Reading a user's JSON, with faults told by file and place."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from luke_jax.errors import InputError
+
+
+def read_text(path: Path) -> str:
+  """The text of a UTF-8 file."""
+  try:
+    return path.read_text(encoding="utf-8")
+  except FileNotFoundError:
+    raise InputError(f"{path}: no such file") from None
+  except UnicodeDecodeError as error:
+    raise InputError(f"{path}: byte {error.start} is not UTF-8 text") from None
+
+
+def read_json_object(path: Path, expected: str) -> dict[str, Any]:
+  """The object in a JSON file; a key that stands twice in one object is refused."""
+
+  def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+      key = _first_repeated([key for key, _ in pairs])
+      raise InputError(f"{path}: key {key!r} stands twice; expected {expected}")
+    return found
+
+  try:
+    value = json.loads(read_text(path), object_pairs_hook=unique)
+  except json.JSONDecodeError as error:
+    raise InputError(
+      f"{path}: line {error.lineno} is not JSON ({error.msg}); expected {expected}"
+    ) from None
+  if not isinstance(value, dict):
+    raise InputError(f"{path}: holds a {type(value).__name__}; expected {expected}")
+  return value
+
+
+def write_json(path: Path, value: Any) -> None:
+  """Writes a value as indented UTF-8 JSON."""
+  text = json.dumps(value, ensure_ascii=False, indent=2)
+  path.write_text(text + "\n", encoding="utf-8")
+
+
+def _first_repeated(keys: list[str]) -> str:
+  seen: set[str] = set()
+  return next(key for key in keys if key in seen or seen.add(key))

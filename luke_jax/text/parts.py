@@ -1,0 +1,116 @@
+"""A text with its entities as tokens: the part of a row that one text fills."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.text.spans import cuts
+from luke_jax.text.special_tokens import Span, Tokens
+from luke_jax.text.tokenizer import Tokenizer
+
+NOT_TEXT = (-1, -1)
+
+
+class Entity(NamedTuple):
+  """An entity in a row: its id, its tokens and its characters, both half-open.
+
+  `text` is 0, or 1 for the second of a pair; `number` counts the entities given with an example,
+  those of the first text and then those of the second.
+  """
+
+  id: int
+  tokens: Span
+  characters: Span
+  text: int
+  number: int
+
+
+class Mentions(NamedTuple):
+  """A text and the entities in it, their tokens not known yet; `where` names it in messages."""
+
+  text: str
+  entities: list[Entity]
+  where: str
+
+
+@dataclass(frozen=True)
+class Part:
+  """The tokens of one text and the entities on them, before special tokens enclose them.
+
+  `offsets` is empty where nobody asked for offsets.
+  """
+
+  ids: list[int]
+  offsets: list[Span]
+  entities: list[Entity]
+
+  def cut(self, start: int, stop: int) -> "Part":
+    """The tokens from start to stop, with the entities that lie whole among them."""
+    entities = [
+      moved(entity, -start)
+      for entity in self.entities
+      if start <= entity.tokens[0] and entity.tokens[1] <= stop
+    ]
+    return Part(self.ids[start:stop], self.offsets[start:stop], entities)
+
+  def marked(self, markers: Sequence[int]) -> "Part":
+    """The part with a marker before and after each entity, which then covers both."""
+    ids, offsets, entities = list(self.ids), list(self.offsets), list(self.entities)
+    in_text_order = sorted(range(len(entities)), key=lambda i: entities[i].tokens)
+    for earlier, i in reversed(list(enumerate(in_text_order))):
+      start, end = entities[i].tokens
+      ids[start:end] = [markers[i], *ids[start:end], markers[i]]
+      if offsets:
+        offsets[start:end] = [NOT_TEXT, *offsets[start:end], NOT_TEXT]
+      entities[i] = entities[i]._replace(tokens=(start + 2 * earlier, end + 2 * earlier + 2))
+    return Part(ids, offsets, entities)
+
+
+def moved(entity: Entity, by: int) -> Entity:
+  """The entity with its tokens moved by so many places."""
+  return entity._replace(tokens=(entity.tokens[0] + by, entity.tokens[1] + by))
+
+
+def tokenized(tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool) -> list[Part]:
+  """The texts as tokens, each cut at the boundaries of its entities so that no token crosses one.
+
+  The tokenizer sees the pieces of all texts at once.
+  """
+  cut = [cuts(text, [entity.characters for entity in entities]) for text, entities, _ in texts]
+  edges = [
+    sorted({0, *positions.values(), len(mentions.text)})
+    for positions, mentions in zip(cut, texts, strict=True)
+  ]
+  pieces = [
+    mentions.text[start:end]
+    for mentions, row in zip(texts, edges, strict=True)
+    for start, end in itertools.pairwise(row)
+  ]
+  tokens = iter(tokenizer.encode(pieces, offsets=offsets))
+  return [
+    _part(mentions, positions, dict(zip(row, itertools.islice(tokens, len(row) - 1), strict=False)))
+    for mentions, positions, row in zip(texts, cut, edges, strict=True)
+  ]
+
+
+def _part(mentions: Mentions, cut: dict[int, int], pieces: dict[int, Tokens]) -> Part:
+  ids: list[int] = []
+  offsets: list[Span] = []
+  first_token = {}
+  for start, piece in pieces.items():
+    first_token[start] = len(ids)
+    ids += piece.ids
+    offsets += [(begin + start, end + start) for begin, end in piece.offsets or ()]
+  first_token[len(mentions.text)] = len(ids)
+  entities = []
+  for entity in mentions.entities:
+    start, end = (first_token[cut[boundary]] for boundary in entity.characters)
+    if start == end:
+      raise InputError(
+        f"{mentions.where}: span {entity.characters} holds no token, only white space or nothing"
+        " the vocabulary knows; expected at least one"
+      )
+    entities.append(entity._replace(tokens=(start, end)))
+  return Part(ids, offsets, entities)

@@ -1,0 +1,204 @@
+"""Texts with entity spans -> the arrays the model takes."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.text.entity_vocab import SPECIAL, EntityVocab
+from luke_jax.text.examples import MARKED, TASKS, Example, Task, examples_from, mentions
+from luke_jax.text.parts import Part, tokenized
+from luke_jax.text.rows import (
+  SPECIAL_PER_TEXT,
+  Lengths,
+  Row,
+  boundary_arrays,
+  enclosed,
+  entity_arrays,
+  padded_length,
+  word_arrays,
+)
+from luke_jax.text.special_tokens import Span
+from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.windows import centred, even_groups, longest_first, sliding
+
+
+@dataclass(frozen=True)
+class LukeProcessor:
+  """Turns texts with entity spans into the model's inputs, as LUKE's tokenizers do elsewhere.
+
+  Calling it is the short way. `encode` and `windows` give rows that know where their tokens come
+  from, `pad` makes arrays of rows. What does not fit is refused, or reported where it was asked
+  for; but of a mention with more than `max_mention_length` tokens the model sees the first ones.
+
+  A multilingual vocabulary needs the `language` of the titles, or titles written `en:Title`.
+  """
+
+  tokenizer: Tokenizer
+  entity_vocab: EntityVocab
+  task: Task | None = None
+  max_length: int = 512
+  max_entity_length: int = 32
+  max_mention_length: int = 30
+  language: str | None = None
+
+  def __post_init__(self):
+    if self.task is not None and self.task not in TASKS:
+      raise InputError(f"task {self.task!r}; expected None or one of {', '.join(TASKS)}")
+    for name, least in (("max_length", 5), ("max_entity_length", 1), ("max_mention_length", 1)):
+      if getattr(self, name) < least:
+        raise InputError(f"{name} {getattr(self, name)}; expected {least} or more")
+    for entity in MARKED.get(self.task, ()):
+      self.entity_vocab.id(entity)  # refuses a vocabulary that lacks it
+    if self.language is not None:
+      self.entity_vocab.check_language(self.language)
+
+  def __call__(
+    self,
+    text: str | Sequence[str],
+    text_pair: str | Sequence[str] | None = None,
+    *,
+    entity_spans: Sequence[Span] | Sequence[Sequence[Span]] | None = None,
+    entities: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    entity_spans_pair: Sequence[Span] | Sequence[Sequence[Span]] | None = None,
+    entities_pair: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    word_lengths: Lengths = None,
+    entity_lengths: Lengths = None,
+  ) -> dict[str, np.ndarray]:
+    """The model's inputs for one text, or for a list of texts with a list for every argument."""
+    rows = self.encode(
+      examples_from(
+        text=text,
+        text_pair=text_pair,
+        entity_spans=entity_spans,
+        entities=entities,
+        entity_spans_pair=entity_spans_pair,
+        entities_pair=entities_pair,
+      )
+    )
+    return self.pad(rows, word_lengths=word_lengths, entity_lengths=entity_lengths)
+
+  def encode(
+    self, examples: Sequence[Example], *, truncation: bool = False, offsets: bool = False
+  ) -> list[Row]:
+    """One row for each example.
+
+    With `truncation` the end of a text that is too long is left out (of a pair, the end of the
+    longer), and so are its entities: `dropped` tells which. Without it such a text is refused.
+    """
+    rows = []
+    for number, parts in enumerate(self._parts(examples, offsets)):
+      kept = self._truncated(parts) if truncation else parts
+      self._check_fit(kept, f"example {number}")
+      dropped = _numbers(parts) - _numbers(kept)
+      rows.append(self._row(examples[number], number, kept, dropped))
+    return rows
+
+  def windows(self, examples: Sequence[Example], *, stride: int = 128) -> list[Row]:
+    """As many rows for each example as its text, or the second text of its pair, needs.
+
+    A window starts `stride` tokens after the one before it, or sooner where an entity would lie in
+    neither. A window with more than `max_entity_length` entities is repeated, each time with a
+    share of them. A task with markers gets one window, its entities in the middle. `dropped` are
+    the entities that are longer than a window.
+    """
+    if stride < 1:
+      raise InputError(f"stride {stride}; expected 1 token or more")
+    rows = []
+    for number, parts in enumerate(self._parts(examples, offsets=True)):
+      windows = self._windows(parts, stride, f"example {number}")
+      dropped = _numbers(parts) - set().union(*map(_numbers, windows))
+      rows += [self._row(examples[number], number, window, dropped) for window in windows]
+    return rows
+
+  def pad(
+    self, rows: Sequence[Row], *, word_lengths: Lengths = None, entity_lengths: Lengths = None
+  ) -> dict[str, np.ndarray]:
+    """Rows as one batch of int32 arrays under Hugging Face's names.
+
+    It is as wide as its longest row, or, where lengths are given, as wide as the smallest of them
+    that holds the longest row: `512`, `(128, 256, 512)`, `range(64, 513, 64)`.
+    """
+    inputs = word_arrays(rows, self.tokenizer.special.pad, word_lengths)
+    if any(row.entities is not None for row in rows):
+      width = padded_length([len(row.entities or ()) for row in rows], entity_lengths, "entities")
+      inputs |= entity_arrays(rows, self.entity_vocab.pad_id, width, self.max_mention_length)
+      if self.task == "entity_span_classification":
+        inputs |= boundary_arrays(rows, width)
+    return inputs
+
+  @property
+  def _entity_room(self) -> int:
+    return len(MARKED.get(self.task, ())) or self.max_entity_length
+
+  def _entity_id(self, title: str) -> int:
+    if self.language is None and self.entity_vocab.multilingual and title not in SPECIAL:
+      language, _, title = title.partition(":")
+      return self.entity_vocab.id(title, language)
+    return self.entity_vocab.id(title, self.language)
+
+  def _parts(self, examples: Sequence[Example], offsets: bool) -> list[list[Part]]:
+    found = [
+      mentions(example, f"example {number}", self.task, self._entity_id)
+      for number, example in enumerate(examples)
+    ]
+    parts = iter(tokenized(self.tokenizer, [text for texts in found for text in texts], offsets))
+    if self.task in MARKED:
+      parts = (part.marked(self.tokenizer.special.marker_ids) for part in parts)
+    return [list(itertools.islice(parts, len(texts))) for texts in found]
+
+  def _truncated(self, parts: list[Part]) -> list[Part]:
+    room = self.max_length - SPECIAL_PER_TEXT * len(parts)
+    lengths = longest_first([len(part.ids) for part in parts], room)
+    cut = [part.cut(0, length) for part, length in zip(parts, lengths, strict=True)]
+    counts = longest_first([len(part.entities) for part in cut], self._entity_room)
+    return [
+      replace(part, entities=part.entities[:count]) for part, count in zip(cut, counts, strict=True)
+    ]
+
+  def _windows(self, parts: list[Part], stride: int, where: str) -> list[list[Part]]:
+    *whole, long = parts
+    room = self.max_length - SPECIAL_PER_TEXT * len(parts) - sum(len(part.ids) for part in whole)
+    entity_room = self._entity_room - sum(len(part.entities) for part in whole)
+    if room < 1 or entity_room < 1:
+      raise InputError(
+        f"{where}: the first text leaves room for {room} tokens and {entity_room} entities of the"
+        " second; expected room for one or more"
+      )
+    if self.task in MARKED:
+      return [[centred(long, room, where)]]
+    return [
+      [*whole, replace(window, entities=group)]
+      for window in sliding(long, room, stride)
+      for group in even_groups(window.entities, entity_room)
+    ]
+
+  def _check_fit(self, parts: list[Part], where: str) -> None:
+    tokens = sum(len(part.ids) + SPECIAL_PER_TEXT for part in parts)
+    if tokens > self.max_length:
+      raise InputError(
+        f"{where}: {tokens} tokens; expected at most max_length {self.max_length}, or to be read"
+        " in windows or with truncation"
+      )
+    entities = len(_numbers(parts))
+    if entities > self._entity_room:
+      raise InputError(
+        f"{where}: {entities} entities; expected at most max_entity_length {self._entity_room},"
+        " or to be read in windows or with truncation"
+      )
+    if entities < len(MARKED.get(self.task, ())):
+      raise InputError(
+        f"{where}: an entity lies after the {self.max_length} tokens that truncation keeps;"
+        " expected it before, or to be read in windows"
+      )
+
+  def _row(self, example: Example, number: int, parts: list[Part], dropped: set[int]) -> Row:
+    whole, starts = enclosed(parts, self.tokenizer.special)
+    entities = whole.entities if example.has_entity_spans else None
+    return Row(number, whole.ids, entities, sorted(dropped), starts, whole.offsets)
+
+
+def _numbers(parts: Sequence[Part]) -> set[int]:
+  return {entity.number for part in parts for entity in part.entities}

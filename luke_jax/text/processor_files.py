@@ -1,0 +1,38 @@
+"""Processors in Hugging Face directories: tokenizer, entity vocabulary and settings."""
+
+from pathlib import Path
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.text.entity_vocab_files import load_entity_vocab, save_entity_vocab
+from luke_jax.text.processor import LukeProcessor
+from luke_jax.text.tokenizer_files import CONFIG, load_tokenizer, save_tokenizer, tokenizer_config
+
+# Fields of a processor under the names they have in tokenizer_config.json.
+SETTINGS = {
+  "task": "task",
+  "model_max_length": "max_length",
+  "max_entity_length": "max_entity_length",
+  "max_mention_length": "max_mention_length",
+}
+
+
+def load_processor(directory: str | Path, **changes: Any) -> LukeProcessor:
+  """Reads a processor from a model's directory; `changes` are fields to set otherwise."""
+  directory = Path(directory)
+  config = tokenizer_config(directory)
+  settings = {name: config[key] for key, name in SETTINGS.items() if key in config}
+  if settings.get("max_length", 0) > 1e6:  # transformers writes a huge number for none
+    del settings["max_length"]
+  for name, value in settings.items():
+    if name != "task" and type(value) is not int:
+      raise InputError(f"{directory / CONFIG}: {name} is {value!r}; expected a whole number")
+  tokenizer, vocab = load_tokenizer(directory), load_entity_vocab(directory)
+  return LukeProcessor(tokenizer, vocab, **(settings | changes))
+
+
+def save_processor(processor: LukeProcessor, directory: str | Path) -> None:
+  """Writes a processor into a model's directory."""
+  settings = {key: getattr(processor, name) for key, name in SETTINGS.items()}
+  save_tokenizer(processor.tokenizer, directory, settings)
+  save_entity_vocab(processor.entity_vocab, Path(directory) / "entity_vocab.json")

@@ -1,0 +1,64 @@
+"""Entity spans in a text: checking them, and cutting the text where they begin and end."""
+
+import itertools
+import operator
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.text.special_tokens import Span
+
+
+class JoinedWords(NamedTuple):
+  """Words joined to a text; `offsets` and `spans` are character spans of words and of entities."""
+
+  text: str
+  offsets: list[Span]
+  spans: list[Span]
+
+
+def join_words(
+  words: Sequence[str], spans: Iterable[Span] = (), spaces: Sequence[bool] | None = None
+) -> JoinedWords:
+  """Joins words to a text and turns half-open spans of words into spans of its characters.
+
+  `spaces` says for each word whether a space precedes it; by default all but the first have one.
+  """
+  if spaces is None:
+    spaces = [number > 0 for number in range(len(words))]
+  if len(spaces) != len(words):
+    raise InputError(f"spaces: {len(spaces)} given; expected {len(words)}, one for each word")
+  before = [" " if space else "" for space in spaces]
+  ends = list(itertools.accumulate(len(s) + len(w) for s, w in zip(before, words, strict=True)))
+  offsets = [(end - len(word), end) for end, word in zip(ends, words, strict=True)]
+  checked = checked_spans(spans, len(words), "words")
+  return JoinedWords(
+    "".join(itertools.chain.from_iterable(zip(before, words, strict=True))),
+    offsets,
+    [(offsets[first][0], offsets[last - 1][1]) for first, last in checked],
+  )
+
+
+def checked_spans(spans: Iterable[Span], length: int, where: str) -> list[Span]:
+  """The spans as pairs of ints, all of them half-open, not empty and inside `length`."""
+  if not isinstance(spans, Iterable):
+    raise InputError(f"{where}: spans are {spans!r}; expected a list of (start, end)")
+  return [_checked(span, length, f"{where}: span {i}") for i, span in enumerate(spans)]
+
+
+def _checked(span: Span, length: int, where: str) -> Span:
+  try:
+    start, end = map(operator.index, span)
+  except (TypeError, ValueError):
+    raise InputError(f"{where} is {span!r}; expected two whole numbers (start, end)") from None
+  if not 0 <= start < end <= length:
+    raise InputError(f"{where} is ({start}, {end}); expected 0 <= start < end <= {length}")
+  return start, end
+
+
+def cuts(text: str, spans: Iterable[Span]) -> dict[int, int]:
+  """Where the text is cut for each span boundary: a space before it goes to the next piece."""
+  return {
+    boundary: boundary - 1 if boundary and text[boundary - 1] == " " else boundary
+    for boundary in itertools.chain.from_iterable(spans)
+  }

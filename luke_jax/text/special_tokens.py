@@ -1,0 +1,150 @@
+"""The special tokens: which ids they have, and how they are found inside a text."""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from luke_jax.errors import InputError
+
+START, PAD, END, UNKNOWN, MASK = "<s>", "<pad>", "</s>", "<unk>", "<mask>"
+MARKERS = ("<ent>", "<ent2>")
+
+Span = tuple[int, int]
+
+
+class Tokens(NamedTuple):
+  """The tokens of one text; `offsets`, when asked for, are their half-open character spans.
+
+  A span leaves out the white space before a word. It is empty for a token that stands for no
+  character of the text, as SentencePiece's lone word mark does.
+  """
+
+  ids: list[int]
+  offsets: list[Span] | None = None
+
+
+EncodePlain = Callable[[Sequence[str], bool], list[Tokens]]
+
+
+class _Piece(NamedTuple):
+  text: str
+  start: int
+  id: int | None
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+  """The ids of the special tokens, among them the two that mark an entity in the text."""
+
+  ids: Mapping[str, int]
+  markers: tuple[str, str] = MARKERS
+
+  @property
+  def start(self) -> int:
+    """The id of `<s>`, which opens every row."""
+    return self.ids[START]
+
+  @property
+  def pad(self) -> int:
+    """The id of `<pad>`."""
+    return self.ids[PAD]
+
+  @property
+  def end(self) -> int:
+    """The id of `</s>`, which closes every text."""
+    return self.ids[END]
+
+  @property
+  def unknown(self) -> int:
+    """The id of `<unk>`."""
+    return self.ids[UNKNOWN]
+
+  @property
+  def mask(self) -> int:
+    """The id of `<mask>`."""
+    return self.ids[MASK]
+
+  @property
+  def marker_ids(self) -> tuple[int, int]:
+    """The ids of the two markers, `<ent>` and `<ent2>`."""
+    return self.ids[self.markers[0]], self.ids[self.markers[1]]
+
+  @cached_property
+  def names(self) -> dict[int, str]:
+    """The token of each special id."""
+    return {id: token for token, id in self.ids.items()}
+
+  @cached_property
+  def _pattern(self) -> re.Pattern[str]:
+    longest_first = sorted(self.ids, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)))
+
+  def encode(self, texts: Sequence[str], encode_plain: EncodePlain, offsets: bool) -> list[Tokens]:
+    """Tokens of texts: special tokens as they stand, what lies between by `encode_plain`."""
+    if not any(map(self._pattern.search, texts)):
+      return encode_plain(texts, offsets)
+    pieces = [self._pieces(text) for text in texts]
+    between = [piece.text for row in pieces for piece in row if piece.id is None]
+    plain = iter(encode_plain(between, offsets))
+    return [_joined(row, plain, offsets) for row in pieces]
+
+  def decode(self, ids: Iterable[int], decode_plain: Callable[[list[int]], str]) -> str:
+    """The text of ids: special tokens by name, the runs between them by `decode_plain`."""
+    text = []
+    for special, group in itertools.groupby(map(int, ids), self.names.__contains__):
+      run = list(group)
+      text += [self.names[id] for id in run] if special else [decode_plain(run)]
+    return "".join(text)
+
+  def _pieces(self, text: str) -> list[_Piece]:
+    pieces, start = [], 0
+    for match in self._pattern.finditer(text):
+      before = text[start : match.start()]
+      if match.group() == MASK:  # it stands for a word, and the space before a word belongs to it
+        before = before.rstrip()
+      if before:
+        pieces.append(_Piece(before, start, None))
+      pieces.append(_Piece(match.group(), match.start(), self.ids[match.group()]))
+      start = match.end()
+    if start < len(text):
+      pieces.append(_Piece(text[start:], start, None))
+    return pieces
+
+
+def special_tokens(
+  base: Mapping[str, int],
+  base_size: int,
+  added: Mapping[str, int],
+  markers: tuple[str, str] = MARKERS,
+) -> SpecialTokens:
+  """A vocabulary's special tokens: its own, the ones added to it, and the markers after those."""
+  ids = dict(base)
+  for token, id in added.items():
+    new = token not in base
+    if type(id) is not int or ids.setdefault(token, id) != id or (new and id < base_size):
+      raise InputError(
+        f"added token {token!r} has id {id!r}; expected"
+        f" {base.get(token, f'{base_size} or more, after the vocabulary')}"
+      )
+  for marker in markers:
+    ids.setdefault(marker, max(base_size - 1, *ids.values()) + 1)
+  if len(set(ids.values())) < len(ids):
+    raise InputError(f"added tokens share an id in {dict(added)}; expected one id each")
+  return SpecialTokens(ids, markers)
+
+
+def _joined(pieces: list[_Piece], plain: Iterator[Tokens], with_offsets: bool) -> Tokens:
+  ids: list[int] = []
+  offsets: list[Span] = []
+  for piece in pieces:
+    if piece.id is None:
+      tokens = next(plain)
+      ids += tokens.ids
+      offsets += [(start + piece.start, end + piece.start) for start, end in tokens.offsets or ()]
+    else:
+      ids.append(piece.id)
+      offsets.append((piece.start, piece.start + len(piece.text)))
+  return Tokens(ids, offsets if with_offsets else None)

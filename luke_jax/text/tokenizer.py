@@ -1,0 +1,27 @@
+"""What every tokenizer here can do, whichever vocabulary it has."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from luke_jax.text.special_tokens import SpecialTokens, Tokens
+
+
+class Tokenizer(Protocol):
+  """Strings <-> word ids."""
+
+  special: SpecialTokens
+  vocab_size: int
+  """One more than the highest id, special tokens and markers included."""
+
+  def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
+    """The tokens of each text, with their character offsets on request."""
+    ...
+
+  def decode(self, ids: Iterable[int]) -> str:
+    """The text of ids, special tokens included."""
+    ...
+
+  def save_vocab(self, directory: Path) -> None:
+    """Writes the files of the vocabulary, without the special tokens."""
+    ...
