@@ -17,7 +17,7 @@ check: .venv/installed
 
 # Against PyTorch and the newest transformers, and what only runs with libtpu or takes long.
 parity: .venv-parity/installed
-	.venv-parity/bin/python -m pytest -m "parity or tpu_aot or slow or real_data"
+	XLA_FLAGS= .venv-parity/bin/python -m pytest -m "parity or tpu_aot or slow or real_data"
 
 demo:
 	@echo "make demo: not there yet; it will train and show all five tasks. Try make test." >&2

@@ -111,7 +111,7 @@ def make_model(name: str, config, seed: int = 0) -> nn.Module:
   model = OURS[name][0](config) if name in OURS else getattr(transformers, name)(config)
   with torch.no_grad():
     for parameter in model.parameters():
-      parameter.copy_(torch.randn_like(parameter) * (0.3 if parameter.ndim > 1 else 0.2))
+      parameter.copy_(torch.randn_like(parameter) * 0.2)
     for norm in (m for m in model.modules() if isinstance(m, nn.LayerNorm)):
       norm.weight.add_(1)
     if hasattr(model, "lm_head"):  # transformers 5 lost this tie

@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tyro.conf import Positional
 
 from luke_jax.convert import Model, load, vocabularies
-from luke_jax.convert.save import number_of_tensors, save
+from luke_jax.convert.saving import number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.text import load_entity_vocab

@@ -39,7 +39,7 @@ class Model:
     return type(self.module).__name__
 
   def __call__(
-    self, *, output_hidden_states: bool = False, output_attentions: bool = False, **inputs
+    self, *, output_hidden_states: bool = False, output_attentions: bool = False, **inputs: Any
   ) -> dict[str, jax.Array]:
     """Runs the model without dropout on inputs named as in Hugging Face.
 

@@ -9,7 +9,10 @@ from luke_jax.nn.layers import Dropout, constrain, dense, gelu, layer_norm
 
 # What a layer keeps from the forward pass for the backward one.
 POLICIES = {
-  "dots": jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
+  "dots": jax.checkpoint_policies.save_from_both_policies(
+    jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
+    jax.checkpoint_policies.save_only_these_names("pallas_attention"),  # the kernel's residuals
+  ),
   "full": jax.checkpoint_policies.nothing_saveable,
 }
 

@@ -90,7 +90,8 @@ DEFINITION = [(path, "einsum") for path in named("LukeModel")]
 @pytest.mark.parametrize(("path", "form"), EVERY + DEFINITION)
 def test_outputs(path, form):
   golden = read(path, attention=form)
-  outputs = golden.model(**golden.inputs, output_hidden_states=True, output_attentions=True)
+  states = golden.model(**golden.inputs, output_hidden_states=True, output_attentions=True)
+  outputs = states | golden.model(**golden.inputs)
   if "logits" in golden.outputs and golden.model.architecture == "LukeForMultipleChoice":
     golden.outputs["logits"] = golden.outputs["logits"].reshape(outputs["logits"].shape)
   assert {k for k in golden.outputs if k != "loss"} <= set(outputs)

@@ -1,0 +1,329 @@
+"""Entity-aware self-attention as two Pallas TPU kernels, one forward and one backward.
+
+A grid step is one sequence and as many heads as fill the 128 lanes. Its T x T scores never leave
+VMEM: the four blocks (word or entity asks, word or entity is asked) are matrix products into one
+array, 128 queries at a time. The backward kernel makes the probabilities again from log sums.
+
+Inside the kernels scores are (keys, queries): the softmax reduces over sublanes, which is plain
+vector work, and wherever probabilities are an operand only H rows stream past them.
+"""
+
+import functools
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.ad_checkpoint import checkpoint_name
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import tpu as pltpu
+
+from luke_jax.nn.repeatable_dropout import kept_where, key_hash, query_hash
+
+LANES = 128
+TILE = 16
+QUERIES_AT_ONCE = 128
+# Matrix products run this many (queries, head) pairs before their softmax, so that matrix and
+# vector units work at the same time. Chosen by the schedules compiled for v5e.
+AHEAD = 6
+MASKED = -1e30
+# The backward kernel was seen to take up to 12.6 KiB of VMEM (float32, H 32) for every token and
+# byte of a number. The limit is below every TPU's VMEM; beyond it code, T squared, grows long too.
+VMEM_PER_TOKEN_AND_BYTE = 13 * 2**10
+VMEM_LIMIT = 52 * 2**20
+
+Queries = tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+
+
+def pallas_attention(
+  queries: Queries,
+  key: jax.Array,
+  value: jax.Array,
+  mask: jax.Array,
+  seeds: jax.Array | None = None,
+  *,
+  dropout_rate: float = 0.0,
+  interpret: bool = False,
+) -> jax.Array:
+  """Attention among words and entities (LUKE, section 3.2), (B, T, N, H) in the type of `value`.
+
+  `queries[asking][asked]` are (B, W, N, H) for words and (B, E, N, H) for entities; one array for
+  both asked kinds makes it original attention. `key` and `value` are (B, T, N, H), words first;
+  `mask` (B, T) is true on real tokens. A sequence without any gets the mean of its values and no
+  gradient. `seeds`, (B, N) uint32, choose what is dropped, as `dropout_mask` shows. Products are
+  of bfloat16 as given or of float32 at highest precision, always summed in float32; so is the
+  softmax. Under a mesh every device runs its own sequences.
+  """
+  B, num_words, num_heads, head_size = queries[0][0].shape
+  num_entities = queries[1][0].shape[1]
+  if reason := unsupported(num_words, num_entities, num_heads, head_size, value.dtype):
+    raise ValueError(f"pallas_attention: {reason}")
+  if dropout_rate and seeds is None:
+    raise ValueError("pallas_attention: dropout needs seeds, one per sequence and head")
+  if seeds is None:
+    seeds = jnp.zeros((B, num_heads), jnp.uint32)
+  bias = jnp.where(mask.astype(bool), 0.0, MASKED)[..., None]
+  flat = jax.tree.map(lambda x: x.reshape(*x.shape[:2], -1), (queries, key, value))
+  static = _Static(head_size, dropout_rate, interpret)
+  return _over_batch(functools.partial(_attention, static))(seeds, *flat, bias).reshape(value.shape)
+
+
+def unsupported(
+  num_words: int, num_entities: int, num_heads: int, head_size: int, dtype: Any
+) -> str | None:
+  """Why the kernels cannot run these shapes, in one sentence, or None if they can."""
+  if dtype not in (jnp.bfloat16, jnp.float32):
+    return f"arrays must be bfloat16 or float32, not {jnp.dtype(dtype).name}"
+  if head_size not in (32, 64, 128):
+    return f"a head must be 32, 64 or 128 wide, not {head_size}"
+  if num_heads * head_size % LANES:
+    return f"heads must fill {LANES} lanes, and {num_heads} heads of {head_size} do not"
+  for name, length in (("words", num_words), ("entities", num_entities)):
+    if length == 0 or length % TILE:
+      return f"the number of {name} must be a positive multiple of {TILE}, not {length}"
+  if _vmem_bytes(num_words + num_entities, dtype) > VMEM_LIMIT:
+    most = VMEM_LIMIT // _vmem_bytes(1, dtype)
+    return f"VMEM holds {most} tokens of {jnp.dtype(dtype).name}, not {num_words + num_entities}"
+  return None
+
+
+class _Static(NamedTuple):
+  """What a kernel depends on beside its arrays."""
+
+  head_size: int
+  dropout_rate: float
+  interpret: bool
+
+  @property
+  def heads(self) -> range:
+    """The heads of a grid step."""
+    return range(LANES // self.head_size)
+
+  def lanes(self, head: int) -> slice:
+    """Where a head lies among the lanes."""
+    return slice(head * self.head_size, (head + 1) * self.head_size)
+
+
+class _Chunk(NamedTuple):
+  """Queries of one kind that are taken together."""
+
+  index: int
+  kind: int
+  rows: slice  # among the queries of their kind
+  tokens: slice  # among all tokens
+
+
+def _over_batch(attend: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+  """Runs `attend` on each device's own sequences: the partitioner cannot split a kernel."""
+  mesh, manual = jax.sharding.get_abstract_mesh(), jax.sharding.AxisType.Manual
+  kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
+  axes = tuple(name for name in ("replica", "data") if kinds.get(name, manual) != manual)
+  if not axes:
+    return attend
+  batch = jax.sharding.PartitionSpec(axes)
+  return jax.shard_map(attend, in_specs=batch, out_specs=batch, check_vma=False)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _attention(static: _Static, seeds: jax.Array, queries: Queries, *keyed: jax.Array) -> jax.Array:
+  return _forward(static, seeds, queries, *keyed)[0]
+
+
+def _forward(static: _Static, seeds: jax.Array, queries: Queries, *keyed: jax.Array):
+  key, value, _ = keyed
+  num_chunks = len(_chunks(queries, key.shape[1]))
+  log_sums = (len(key), key.shape[2] // LANES, num_chunks * len(static.heads), QUERIES_AT_ONCE)
+  outputs = (value, jax.ShapeDtypeStruct(log_sums, jnp.float32))
+  results = _call(_forward_kernel, static, (seeds, queries, *keyed), outputs)
+  out, log_sums = checkpoint_name(results, "pallas_attention")
+  return out, (seeds, queries, *keyed, out, log_sums)
+
+
+def _backward(static: _Static, residuals: tuple, d_out: jax.Array):
+  _, queries, key, value, *_ = residuals
+  outputs = (queries, key, value)
+  return (None, *_call(_backward_kernel, static, (*residuals, d_out), outputs), None)
+
+
+_attention.defvjp(_forward, _backward)
+
+
+def _call(kernel: Callable, static: _Static, inputs: tuple, outputs: tuple):
+  """Runs a kernel for every sequence and group of heads, with outputs shaped as those given."""
+  seeds, _, key, *_ = inputs
+  B, num_tokens, D = key.shape
+  return pl.pallas_call(
+    functools.partial(kernel, static=static),
+    grid_spec=pltpu.PrefetchScalarGridSpec(
+      num_scalar_prefetch=1,
+      grid=(B, D // LANES),
+      in_specs=jax.tree.map(_block, inputs[1:]),
+      out_specs=jax.tree.map(_block, outputs),
+    ),
+    out_shape=jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), outputs),
+    compiler_params=pltpu.CompilerParams(
+      dimension_semantics=("parallel", "parallel"),
+      vmem_limit_bytes=max(_vmem_bytes(num_tokens, key.dtype), 2**23),
+    ),
+    interpret=static.interpret,
+  )(seeds.reshape(-1), *inputs[1:])
+
+
+def _block(array: jax.Array | jax.ShapeDtypeStruct) -> pl.BlockSpec:
+  """What a grid step sees: its group's log sums, the bias of its sequence, its group's lanes."""
+  length = array.shape[1]
+  if array.ndim == 4:
+    return pl.BlockSpec(
+      (1, 1, *array.shape[2:]), lambda sequence, group, _: (sequence, group, 0, 0)
+    )
+  if array.shape[2] == 1:
+    return pl.BlockSpec((1, length, 1), lambda sequence, group, _: (sequence, 0, 0))
+  return pl.BlockSpec((1, length, LANES), lambda sequence, group, _: (sequence, 0, group))
+
+
+def _forward_kernel(seeds, queries, key, value, bias, out, log_sums, *, static: _Static):
+  num_tokens = key.shape[1]
+  chunks = _chunks(queries, num_tokens)
+  keys = _split_heads(key[0], static, static.head_size**-0.5)
+  value_columns = value[0].T
+  kept = _kept_in_step(seeds, num_tokens, static)
+  scores_of = functools.partial(_scores, keys, queries, bias[0])
+  ahead = _ahead(scores_of, itertools.product(chunks, static.heads))
+  for chunk in chunks:
+    contexts = []
+    for head in static.heads:
+      scores = next(ahead)
+      highest = scores.max(0, keepdims=True)
+      weights = jnp.exp(scores - highest)
+      total = weights.sum(0, keepdims=True)
+      # Without a real key the log sum is made infinite, and so no gradient flows.
+      log_sum = jnp.where(highest > MASKED / 2, highest + jnp.log(total), -MASKED)
+      row = chunk.index * len(static.heads) + head
+      log_sums[0, 0, row : row + 1, : log_sum.shape[1]] = log_sum
+      if static.dropout_rate:
+        weights = jnp.where(kept(chunk, head), weights, 0.0)
+      context = _dot(value_columns[static.lanes(head)], weights.astype(value.dtype), (1, 0))
+      contexts.append(context / (total * (1 - static.dropout_rate)))
+    out[0, chunk.tokens] = _rows(contexts, 1.0, out.dtype)
+
+
+def _backward_kernel(
+  seeds, queries, key, value, bias, out, log_sums, d_out, d_queries, d_key, d_value, *, static
+):
+  num_words, num_tokens = queries[0][0].shape[1], key.shape[1]
+  chunks = _chunks(queries, num_tokens)
+  parts = (slice(0, num_words), slice(num_words, num_tokens))
+  scale, keep_rate = static.head_size**-0.5, 1 - static.dropout_rate
+  keys, values = _split_heads(key[0], static, scale), _split_heads(value[0], static)
+  key_columns = [key[0, part].T for part in parts]
+  kept = _kept_in_step(seeds, num_tokens, static)
+  scores_of = functools.partial(_scores, keys, queries, bias[0])
+
+  def products_of(chunk: _Chunk, head: int) -> tuple[jax.Array, jax.Array]:
+    return scores_of(chunk, head), _dot(values[head], d_out[0, chunk.tokens], (1, 1))
+
+  ahead = _ahead(products_of, itertools.product(chunks, static.heads))
+  d_value_columns: list[Any] = [0.0 for _ in static.heads]
+  d_key_columns: list[list[Any]] = [[0.0 for _ in static.heads] for _ in parts]
+  for chunk in chunks:
+    d_out_columns = d_out[0, chunk.tokens].T
+    agreement = (d_out[0, chunk.tokens].astype(jnp.float32) * out[0, chunk.tokens]).T
+    query_columns = [query[0, chunk.rows].T for query in queries[chunk.kind]]
+    d_query_columns = [[], []]
+    for head in static.heads:
+      lanes = static.lanes(head)
+      scores, d_kept = next(ahead)
+      row = chunk.index * len(static.heads) + head
+      log_sum = log_sums[0, 0, row : row + 1, : scores.shape[1]]
+      probabilities = dropped = jnp.exp(scores - log_sum)
+      if static.dropout_rate:
+        mask = kept(chunk, head)
+        dropped, d_kept = (jnp.where(mask, x, 0.0) for x in (probabilities, d_kept))
+      # The sum over keys of probability times its gradient, which the output already contains.
+      mean = agreement[lanes].sum(0, keepdims=True) * keep_rate
+      d_scores = (probabilities * (d_kept - mean)).astype(key.dtype)
+      d_value_columns[head] += _dot(d_out_columns[lanes], dropped.astype(key.dtype), (1, 1))
+      for asked, part in enumerate(parts):
+        d_key_columns[asked][head] += _dot(query_columns[asked][lanes], d_scores[part], (1, 1))
+        d_query_columns[asked].append(_dot(key_columns[asked][lanes], d_scores[part], (1, 0)))
+    for d_query, columns in zip(d_queries[chunk.kind], d_query_columns, strict=True):
+      d_query[0, chunk.rows] = _rows(columns, scale / keep_rate, d_query.dtype)
+  d_value[0] = _rows(d_value_columns, 1 / keep_rate, d_value.dtype)
+  for part, columns in zip(parts, d_key_columns, strict=True):
+    d_key[0, part] = _rows(columns, scale / keep_rate, d_key.dtype)
+
+
+def _chunks(queries, num_tokens: int) -> list[_Chunk]:
+  """The queries in the order they are taken."""
+  num_words, chunks = queries[0][0].shape[1], []
+  for kind, (first, end) in enumerate(((0, num_words), (num_words, num_tokens))):
+    for start in range(first, end, QUERIES_AT_ONCE):
+      stop = min(start + QUERIES_AT_ONCE, end)
+      rows = slice(start - first, stop - first)
+      chunks.append(_Chunk(len(chunks), kind, rows, slice(start, stop)))
+  return chunks
+
+
+def _ahead(compute: Callable, tasks: Iterable[tuple]) -> Iterator:
+  """Yields the result of every task in order, AHEAD tasks after it was computed."""
+  results = deque()
+  for task in tasks:
+    results.append(compute(*task))
+    if len(results) > AHEAD:
+      yield results.popleft()
+  yield from results
+
+
+def _split_heads(x: jax.Array, static: _Static, factor: float = 1.0) -> list[jax.Array]:
+  """For each head x times a factor in its lanes and zero in the others.
+
+  A product over all lanes is then one over the head's, and nothing moves between lanes.
+  """
+  lane = lax.broadcasted_iota(jnp.int32, x.shape, 1)
+  scaled = x.astype(jnp.float32) * factor
+  inside = [
+    (lane >= lanes.start) & (lane < lanes.stop) for lanes in map(static.lanes, static.heads)
+  ]
+  return [jnp.where(its, scaled, 0.0).astype(x.dtype) for its in inside]
+
+
+def _scores(keys: list[jax.Array], queries, bias: jax.Array, chunk: _Chunk, head: int) -> jax.Array:
+  """Masked scores (T, queries); words and entities are asked with their own queries."""
+  num_words = queries[0][0].shape[1]
+  parts = (keys[head][:num_words], keys[head][num_words:])
+  blocks = [
+    _dot(asked, query[0, chunk.rows], (1, 1))
+    for asked, query in zip(parts, queries[chunk.kind], strict=True)
+  ]
+  return jnp.concatenate(blocks) + bias
+
+
+def _dot(left: jax.Array, right: jax.Array, axes: tuple[int, int]) -> jax.Array:
+  """Their product over one axis of each, summed in float32."""
+  precision = lax.Precision.HIGHEST if left.dtype == jnp.float32 else lax.Precision.DEFAULT
+  numbers = (((axes[0],), (axes[1],)), ((), ()))
+  return lax.dot_general(left, right, numbers, precision, preferred_element_type=jnp.float32)
+
+
+def _rows(columns: list[jax.Array], factor: float, dtype: Any) -> jax.Array:
+  """The (H, tokens) of each head as one (tokens, 128)."""
+  return (jnp.concatenate(columns) * factor).T.astype(dtype)
+
+
+def _vmem_bytes(num_tokens: int, dtype: Any) -> int:
+  return num_tokens * jnp.dtype(dtype).itemsize * VMEM_PER_TOKEN_AND_BYTE
+
+
+def _kept_in_step(seeds, num_tokens: int, static: _Static) -> Callable[[_Chunk, int], jax.Array]:
+  """The dropout mask of this grid step, as a function of queries and head."""
+  group = pl.program_id(0) * pl.num_programs(1) + pl.program_id(1)
+  keys = key_hash(num_tokens)
+
+  def kept(chunk: _Chunk, head: int) -> jax.Array:
+    seed = seeds[group * len(static.heads) + head]
+    return kept_where(keys, query_hash(seed, chunk.tokens), static.dropout_rate)
+
+  return kept
