@@ -43,5 +43,5 @@ def run_commands(code):
 
 def test_every_command_in_the_readme_exists():
   readme = PAGES[0].read_text(encoding="utf-8")
-  for target in set(re.findall(r"make (\w+)", readme)):
-    assert f"\n{target}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+  for names in set(re.findall(r"^make (\w+)|`make (\w+)`", readme, re.MULTILINE)):
+    assert f"\n{''.join(names)}:" in (ROOT / "Makefile").read_text(encoding="utf-8")

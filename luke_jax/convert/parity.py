@@ -15,6 +15,7 @@ from luke_jax.convert.model import Model
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
+from luke_jax.text import Example
 
 # Written for this purpose: entities in brackets, none, one and many of them.
 SENTENCES = (
@@ -114,7 +115,8 @@ def _batches(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:
       continue
     if model.processor:
       plain = dataclasses.replace(model.processor, task=None)
-      inputs = plain(text, entity_spans=spans or None)
+      example = Example(text, spans or None)
+      inputs = plain.pad(plain.encode([example], truncation=True))
     else:
       inputs = _random_inputs(model, spans)
     if not spans:

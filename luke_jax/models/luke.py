@@ -20,7 +20,7 @@ from luke_jax.nn import losses
 from luke_jax.nn.embeddings import EntityEmbeddings, WordEmbeddings
 from luke_jax.nn.encoder import Encoder
 from luke_jax.nn.heads import MaskedTokens, PageEntity, Pooler, span_features
-from luke_jax.nn.layers import Dropout, dense, embedding
+from luke_jax.nn.layers import Dense, Dropout, embedding
 
 Outputs = dict[str, jax.Array]
 
@@ -210,7 +210,7 @@ class LukeForQuestionAnswering(nn.Module):
   def __call__(self, **inputs: jax.Array) -> Outputs:
     """Adds start_logits and end_logits (B, W)."""
     outputs = LukeModel(self.config, add_pooling_layer=False, name="luke")(**inputs)
-    logits = dense(self.config, 2, "qa_outputs")(outputs["last_hidden_state"])
+    logits = Dense(self.config, (2,), name="qa_outputs")(outputs["last_hidden_state"])
     return outputs | {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
 
   def loss(
@@ -283,7 +283,7 @@ def _classify(
   use_bias: bool = True,
 ) -> jax.Array:
   dropped = Dropout(config.hidden_dropout_prob)(features)
-  return dense(config, labels or config.num_labels, name, use_bias=use_bias)(dropped)
+  return Dense(config, (labels or config.num_labels,), use_bias=use_bias, name=name)(dropped)
 
 
 def _classify_text(
@@ -291,7 +291,7 @@ def _classify_text(
 ) -> jax.Array:
   rate = config.classifier_dropout
   dropped = Dropout(config.hidden_dropout_prob if rate is None else rate)(features)
-  return dense(config, labels or config.num_labels, "classifier")(dropped)
+  return Dense(config, (labels or config.num_labels,), name="classifier")(dropped)
 
 
 ARCHITECTURES: dict[str, type[nn.Module]] = {

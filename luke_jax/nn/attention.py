@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
 from luke_jax.nn.block_attention import Blocks, block_attention
-from luke_jax.nn.layers import dense
+from luke_jax.nn.layers import Dense
 from luke_jax.nn.pallas_attention import pallas_attention, unsupported
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
@@ -110,7 +110,7 @@ class Attention(nn.Module):
       (word_mask.shape[1], entity_mask.shape[1]),
     )
     projections = QueryProjections(c, name="query")()
-    key, value = dense(c, heads, "key")(x), dense(c, heads, "value")(x)
+    key, value = Dense(c, heads, name="key")(x), Dense(c, heads, name="value")(x)
     mask = jnp.concatenate([word_mask, entity_mask], axis=1)
     rate = c.attention_probs_dropout_prob if self.has_rng("dropout") else 0.0
     seeds = self._seeds(x.shape[0]) if rate else None
@@ -130,7 +130,7 @@ class Attention(nn.Module):
         fused = functools.partial(pallas_attention, dropout_rate=rate)
         attend = functools.partial(jax.lax.platform_dependent, tpu=fused, default=attend)
       context = attend(queries, key, value, mask, seeds)
-    return dense(c, c.hidden_size, "output", axis=(-2, -1))(context)
+    return Dense(c, (c.hidden_size,), heads, name="output")(context)
 
   def _seeds(self, batch: int) -> jax.Array:
     """What decides on dropout, for every sequence and head."""

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
-from luke_jax.nn.layers import Dropout, dense, embedding, layer_norm
+from luke_jax.nn.layers import Dense, Dropout, embedding, layer_norm
 
 
 def look_up(table: nn.Embed, ids: jax.Array, padding_id: int | None) -> jax.Array:
@@ -66,7 +66,7 @@ class EntityEmbeddings(nn.Module):
     c = self.config
     self.entity = embedding(c, c.entity_vocab_size, width=c.entity_emb_size)
     if c.entity_emb_size != c.hidden_size:
-      self.projection = dense(c, c.hidden_size, use_bias=False)
+      self.projection = Dense(c, (c.hidden_size,), use_bias=False)
     self.position = embedding(c, c.max_position_embeddings)
     self.type = embedding(c, c.type_vocab_size)
     self.norm = layer_norm(c)

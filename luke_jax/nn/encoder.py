@@ -5,7 +5,7 @@ import jax
 
 from luke_jax.config import LukeConfig
 from luke_jax.nn.attention import Attention
-from luke_jax.nn.layers import Dropout, constrain, dense, gelu, layer_norm
+from luke_jax.nn.layers import Dense, Dropout, constrain, gelu, layer_norm
 
 # What a layer keeps from the forward pass for the backward one.
 POLICIES = {
@@ -26,7 +26,9 @@ class Mlp(nn.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """Maps (..., D) to (..., D)."""
     c = self.config
-    return dense(c, c.hidden_size, "down")(gelu(dense(c, c.intermediate_size, "up")(x)))
+    return Dense(c, (c.hidden_size,), name="down")(
+      gelu(Dense(c, (c.intermediate_size,), name="up")(x))
+    )
 
 
 class Layer(nn.Module):

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
-from luke_jax.nn.layers import dense, gelu, layer_norm
+from luke_jax.nn.layers import Dense, gelu, layer_norm
 
 
 class Pooler(nn.Module):
@@ -17,7 +17,7 @@ class Pooler(nn.Module):
   def __call__(self, words: jax.Array) -> jax.Array:
     """Maps (B, W, D) to (B, D)."""
     c = self.config
-    return nn.tanh(dense(c, c.hidden_size, "dense")(words[:, 0]))
+    return nn.tanh(Dense(c, (c.hidden_size,), name="dense")(words[:, 0]))
 
 
 class MaskedTokens(nn.Module):
@@ -34,7 +34,7 @@ class MaskedTokens(nn.Module):
     """Maps states (..., D) and table (V, K) to float32 logits (..., V)."""
     c = self.config
     rows, width = table.shape
-    x = layer_norm(c, "norm")(gelu(dense(c, width, "transform")(states)))
+    x = layer_norm(c, "norm")(gelu(Dense(c, (width,), name="transform")(states)))
     bias = self.param("bias", nn.initializers.zeros, (rows,))
     logits = jnp.einsum(
       "...k,vk->...v", x, table.astype(x.dtype), preferred_element_type=jnp.float32
@@ -51,7 +51,7 @@ class PageEntity(nn.Module):
   def __call__(self, words: jax.Array) -> jax.Array:
     """Maps (B, W, D) to (B, K)."""
     c = self.config
-    return dense(c, c.entity_emb_size, "decoder")(words[:, 0])
+    return Dense(c, (c.entity_emb_size,), name="decoder")(words[:, 0])
 
 
 def span_features(

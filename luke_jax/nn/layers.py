@@ -1,6 +1,6 @@
 """The small pieces every layer is made of."""
 
-from collections.abc import Sequence
+import math
 
 import flax.linen as nn
 import jax
@@ -21,23 +21,40 @@ def constrain(x: jax.Array) -> jax.Array:
   return jax.lax.with_sharding_constraint(x, jax.P(axes)) if axes else x
 
 
-def dense(
-  config: LukeConfig,
-  features: int | Sequence[int],
-  name: str | None = None,
-  *,
-  axis: int | Sequence[int] = -1,
-  use_bias: bool = True,
-) -> nn.Module:
-  """A linear layer with the model's initialisation and arithmetic."""
-  return nn.DenseGeneral(
-    features,
-    axis=axis,
-    use_bias=use_bias,
-    dtype=config.dtype,
-    kernel_init=nn.initializers.normal(config.initializer_range),
-    name=name,
-  )
+def project(x: jax.Array, kernel: jax.Array, bias: jax.Array | None = None) -> jax.Array:
+  """x (..., D) times kernel (D, ...) plus bias, as one product of two flat matrices.
+
+  Told of the axes, XLA on CPU takes the product for the kernel's gradient with both sides
+  transposed, at two thirds of the speed.
+  """
+  width = kernel.shape[0]
+  y = x.reshape(x.size // width, width) @ kernel.reshape(width, -1)
+  if bias is not None:
+    y = y + bias.reshape(-1)
+  return y.reshape(*x.shape[:-1], *kernel.shape[1:])
+
+
+class Dense(nn.Module):
+  """A linear layer with the model's initialisation and arithmetic.
+
+  Its kernel is (D, features...), or (input_shape..., features...) where x ends in several axes.
+  """
+
+  config: LukeConfig
+  features: tuple[int, ...]
+  input_shape: tuple[int, ...] = ()
+  use_bias: bool = True
+
+  @nn.compact
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """Maps (..., D) to (..., features...)."""
+    inputs = self.input_shape or x.shape[-1:]
+    x = x.reshape(*x.shape[: x.ndim - len(inputs)], math.prod(inputs))
+    init = nn.initializers.normal(self.config.initializer_range)
+    kernel = self.param("kernel", init, (*inputs, *self.features))
+    bias = self.param("bias", nn.initializers.zeros, self.features) if self.use_bias else None
+    kernel, bias = jax.tree.map(lambda p: p.astype(self.config.dtype), (kernel, bias))
+    return project(x, kernel.reshape(-1, *self.features), bias)
 
 
 def layer_norm(config: LukeConfig, name: str | None = None) -> nn.Module:
