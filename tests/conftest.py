@@ -1,5 +1,7 @@
 import os
 
+import pytest
+
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the suite's time is XLA optimising programs that run once. CI runs it with XLA_FLAGS= too.
@@ -10,3 +12,14 @@ os.environ.setdefault(
 
 def pytest_make_parametrize_id(val):
   return getattr(val, "stem", None)  # files by their names
+
+
+@pytest.fixture
+def topology(monkeypatch):
+  """Devices of a TPU that is not there, to compile for."""
+  pytest.importorskip("libtpu", reason="compiling for a TPU needs the extra `tpu`")
+  from jax.experimental import topologies
+
+  monkeypatch.setenv("TPU_SKIP_MDS_QUERY", "1")
+  monkeypatch.setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
+  return lambda name: topologies.get_topology_desc(platform="tpu", topology_name=name).devices

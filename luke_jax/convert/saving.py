@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -89,6 +90,13 @@ def _all_or_nothing(target: Path) -> Iterator[Path]:
     yield folder
     target.mkdir(exist_ok=True)
     for file in sorted(folder.iterdir(), key=lambda file: file.name == CONFIG):
+      file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
       file.replace(target / file.name)
   finally:
     shutil.rmtree(folder)
+
+
+def _umask() -> int:
+  mask = os.umask(0)
+  os.umask(mask)
+  return mask

@@ -289,16 +289,6 @@ def compiled_text(shapes, rate):
   return jax.jit(train).lower(*shapes).compile().as_text()
 
 
-@pytest.fixture
-def topology(monkeypatch):
-  pytest.importorskip("libtpu", reason="compiling for a TPU needs the extra `tpu`")
-  from jax.experimental import topologies
-
-  monkeypatch.setenv("TPU_SKIP_MDS_QUERY", "1")
-  monkeypatch.setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
-  return lambda name: topologies.get_topology_desc(platform="tpu", topology_name=name).devices
-
-
 LUKE_LARGE = (8, 512, 128, 16, 64)
 
 

@@ -1,0 +1,35 @@
+"""Converting a large file takes little more memory than reading it."""
+
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+import luke_jax
+from luke_jax.config import SIZES
+from luke_jax.models.luke import LukeModel, abstract_params
+
+CONVERT = """
+import resource, sys
+from luke_jax.cli import main
+assert main(["convert", *sys.argv[1:]]) == 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+@pytest.mark.slow
+def test_within_three_times_the_file(tmp_path):
+  module = LukeModel(SIZES["luke-base"])
+  params = jax.tree.map(lambda x: np.ones(x.shape, np.float32), abstract_params(module))
+  luke_jax.Model(module, params).save(tmp_path / "model")
+  size = (tmp_path / "model" / "model.safetensors").stat().st_size
+  done = subprocess.run(
+    [sys.executable, "-c", CONVERT, tmp_path / "model", tmp_path / "target"],
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+  assert done.returncode == 0, done.stderr
+  assert int(done.stdout.splitlines()[-1]) < 3 * size
