@@ -1,7 +1,10 @@
 """What a LUKE is and how it runs: one frozen dataclass, and the sizes that have names."""
 
 import dataclasses
-from typing import Any, Literal
+import math
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from luke_jax.errors import InputError
 
 AttentionForm = Literal["einsum", "blocks", "pallas"]
 Remat = Literal["none", "dots", "full"]
@@ -50,10 +53,12 @@ class LukeConfig:
   remat: Remat = "none"
 
   def __post_init__(self) -> None:
+    for name, kind in get_type_hints(LukeConfig).items():
+      _check(name, getattr(self, name), kind)
     if self.hidden_size % self.num_attention_heads:
-      raise ValueError(
-        f"hidden_size {self.hidden_size} is not a multiple of "
-        f"num_attention_heads {self.num_attention_heads}"
+      raise InputError(
+        f"hidden_size: {self.hidden_size}; expected a multiple of num_attention_heads,"
+        f" {self.num_attention_heads}"
       )
 
   @property
@@ -63,6 +68,34 @@ class LukeConfig:
 
 
 RUN_FIELDS = ("dtype", "attention", "remat")
+_MAY_BE_ZERO = ("entity_vocab_size", "pad_token_id", "bos_token_id", "eos_token_id")
+_MOST = 2**31 - 1  # ids are 32-bit
+
+
+def _check(name: str, value: Any, kind: Any) -> None:
+  """Refuses a value of another type than the field's, or out of its range."""
+  expected = None
+  if get_origin(kind) is Literal:
+    if value not in get_args(kind):
+      expected = f"one of {', '.join(map(repr, get_args(kind)))}"
+  elif name in ("classifier_dropout", "entity_padding_id", "bert_model_name") and value is None:
+    return
+  elif kind in (int, int | None):
+    least = 0 if name in _MAY_BE_ZERO or kind is not int else 1
+    if type(value) is not int or not least <= value <= _MOST:
+      expected = f"a whole number from {least} to {_MOST}"
+  elif kind in (float, float | None):
+    most = 1.0 if "dropout" in name else math.inf
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value < most:
+      expected = "a number from 0" + (" to below 1" if most == 1.0 else "")
+  elif kind is bool and type(value) is not bool:
+    expected = "true or false"
+  elif kind == str | None and not isinstance(value, str):
+    expected = "a string"
+  if expected:
+    raise InputError(f"{name}: {value!r}; expected {expected}")
+
 
 _LARGE: dict[str, Any] = {
   "hidden_size": 1024,

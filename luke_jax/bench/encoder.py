@@ -14,6 +14,7 @@ import numpy as np
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.config import SIZES, LukeConfig
 from luke_jax.convert import keys
+from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 from luke_jax.models.luke import LukeModel, abstract_params
 
@@ -57,11 +58,12 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
     import transformers
   except ImportError as missing:
     raise InputError(
-      f"{missing.name}: not installed; expected it to compare with: pip install 'luke_jax[parity]'"
+      f"{missing.name}: not installed; expected it to compare with: pip install '.[parity]'"
     ) from None
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   config = SIZES[size]
+  _check(config, batch, rounds)
   theirs = _reference(config)
   inputs = _inputs(config, batch)
   forward, backward = _ours(config, theirs, inputs)
@@ -80,6 +82,17 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
     },
     peak=_peak(rounds),
   )
+
+
+def _check(config: LukeConfig, batch: Batch, rounds: int) -> None:
+  if not config.entity_vocab_size:
+    raise InputError("size: a model of words alone; expected a LUKE")
+  numbers = dataclasses.asdict(batch) | {"rounds": rounds}
+  for name, number in numbers.items():
+    if number < 1:
+      raise InputError(f"{name}: {number}; expected 1 or more")
+  if batch.words > room_for_words(config):
+    raise InputError(f"words: {batch.words}; expected at most {room_for_words(config)}")
 
 
 def encoder_flops(config: LukeConfig, batch: Batch) -> float:

@@ -21,6 +21,9 @@ COMMANDS = {
 }
 
 
+HELP = {"-h", "--help", "help"}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   arguments = list(sys.argv[1:] if arguments is None else arguments)
@@ -30,14 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
   except InputError as fault:
     print(f"luke-jax: {fault}", file=sys.stderr)
     return 2
+  except OSError as fault:
+    print(f"luke-jax: {fault}", file=sys.stderr)
+    return 2
   except KeyboardInterrupt:
     print("luke-jax: interrupted", file=sys.stderr)
     return 130
 
 
 def _run(arguments: list[str]) -> int | None:
-  if not arguments or arguments[0] in ("-h", "--help", "help"):
-    print(_help())
+  group = [name for name in COMMANDS if arguments and name.startswith(f"{arguments[0]} ")]
+  if not arguments or arguments[0] in HELP or (group and set(arguments[1:]) <= HELP):
+    print(_help(group or list(COMMANDS)))
     return 0
   if arguments[0] == "--version":
     print(__version__)
@@ -58,9 +65,9 @@ def _run(arguments: list[str]) -> int | None:
   raise InputError(f"{arguments[0]!r}: no such command; expected one of luke-jax --help{hint}")
 
 
-def _help() -> str:
-  width = max(map(len, COMMANDS))
-  rows = (f"  {name:{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
+def _help(names: list[str]) -> str:
+  width = max(map(len, names))
+  rows = (f"  {name:{width}}  {COMMANDS[name][1]}" for name in names)
   return "\n".join(
     (
       "usage: luke-jax COMMAND ...",

@@ -32,6 +32,8 @@ def run(
     vectors: NumPy file (.npy) with a row of the entity embedding's width for each title.
     language: Language of the titles, for a vocabulary of several languages.
   """
+  if target.exists() and target.resolve() == source.resolve():
+    raise InputError(f"{target}: the source; expected another directory")
   names = _titles(titles)
   rows = _vectors(vectors) if vectors else None
   model = add_entities(load(source), names, vectors=rows, language=language)
@@ -42,17 +44,20 @@ def run(
 
 def _titles(path: Path) -> list[str]:
   try:
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
   except (OSError, UnicodeDecodeError) as fault:
     raise InputError(f"{path}: {fault}; expected a text file, one title a line") from None
-  for number, line in enumerate(lines, 1):
-    if not line.strip():
-      raise InputError(f"{path}: line {number} is empty; expected a title")
-  return [line.strip() for line in lines]
+  titles = [line.strip() for line in lines]
+  if "" in titles:
+    raise InputError(f"{path}: line {titles.index('') + 1} is empty; expected a title")
+  return titles
 
 
 def _vectors(path: Path) -> np.ndarray:
   try:
-    return np.load(path, allow_pickle=False)
-  except (OSError, ValueError) as fault:
+    array = np.load(path, allow_pickle=False)
+  except (OSError, ValueError, EOFError) as fault:
     raise InputError(f"{path}: {fault}; expected an array in a .npy file") from None
+  if not isinstance(array, np.ndarray):
+    raise InputError(f"{path}: several arrays; expected one, in a .npy file")
+  return array

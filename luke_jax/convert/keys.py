@@ -172,6 +172,7 @@ class Report:
       "initialised, for the files lack them": self.missing,
       "left over": self.unexpected,
       "copied from the first query": self.copied,
+      "added": self.added,
     }
     parts = (f"{len(names)} {what} ({_some(names)})" for what, names in named.items() if names)
     return "; ".join(parts) or "every tensor found its place"

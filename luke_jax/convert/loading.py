@@ -1,9 +1,10 @@
 """Reading a model."""
 
+import contextlib
 import dataclasses
 import difflib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,17 @@ from luke_jax.config import LukeConfig
 from luke_jax.convert import keys, vocabularies
 from luke_jax.convert.configs import Description
 from luke_jax.convert.model import Model
-from luke_jax.convert.sources import open_source
+from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
-from luke_jax.convert.text_side import read_text_side
+from luke_jax.convert.text_side import has_entity_vocab, read_text_side
 from luke_jax.errors import InputError
-from luke_jax.models.luke import ARCHITECTURES, LukeModel, abstract_params, initial_params
+from luke_jax.models.luke import (
+  ARCHITECTURES,
+  ENTITIES_NEEDED,
+  LukeModel,
+  abstract_params,
+  initial_params,
+)
 from luke_jax.text import EntityVocab
 
 
@@ -40,20 +47,44 @@ def load(
   `tokenizer` is a directory to take one from, since archives hold none. `fields` change the
   config: `dtype="bfloat16"`.
   """
-  with open_source(Path(path)) as source:
+  path = Path(path)
+  with _named(path), open_source(path) as source:
     asked = _asked(source.description, architecture, labels, entity_vocab)
-    description = _as_tensors_say(asked, source.tensors)
+    names = _without_other_head(source, asked)
+    description = _as_tensors_say(asked, names)
     module = _module(description.architecture, _changed(description.config, fields))
-    params, report = _params(module, source.tensors, seed)
+    params, report = _params(module, names, seed)
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(module.config, source.directory, words, entity_vocab)
-  model = Model(module, params, description.labels, *text, report, description.rest)
-  model = vocabularies.add_markers(model)
-  vocabularies.check_sizes(model, str(path))
-  model = vocabularies.add_second_mask(model)
+    model = Model(module, params, description.labels, *text, report, description.rest)
+    model = vocabularies.add_markers(model)
+    vocabularies.check_sizes(model)
+    model = vocabularies.add_second_mask(model)
+    if model.processor is None and has_entity_vocab(source.directory):
+      warnings.warn(f"{path}: no tokenizer, so its entity vocabulary is left out", stacklevel=2)
   if report.missing or report.unexpected:
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+  """Puts the path before what is wrong with a model, where it is not said yet."""
+  try:
+    yield
+  except InputError as fault:
+    where = "" if str(path) in str(fault) else f"{path}: "
+    raise InputError(f"{where}{fault}") from None
+
+
+def _without_other_head(source: Source, asked: Description) -> Tensors:
+  """The tensors, without a head that was made for another class or other labels."""
+  before = source.description
+  if (asked.architecture, asked.labels) == (before.architecture, before.labels):
+    return source.tensors
+  heads = ("classifier.", "qa_outputs.", "scorer.")
+  kept = frozenset(name for name in source.tensors.names if not name.startswith(heads))
+  return dataclasses.replace(source.tensors, names=kept)
 
 
 def _asked(
@@ -65,8 +96,12 @@ def _asked(
   """The description with what the caller asked for instead."""
   config = description.config
   if labels is not None:
+    if isinstance(labels, str) or not labels:
+      raise InputError(f"labels: {labels!r}; expected a list of one label or more")
     config = dataclasses.replace(config, num_labels=len(labels))
     description = dataclasses.replace(description, labels=tuple(labels))
+  if not isinstance(entity_vocab, EntityVocab | None):
+    raise InputError(f"entity_vocab: {entity_vocab!r}; expected an EntityVocab")
   if entity_vocab is not None and not config.entity_vocab_size:
     config = dataclasses.replace(config, entity_vocab_size=len(entity_vocab))
   architecture = architecture or description.architecture
@@ -92,8 +127,8 @@ def _changed(config: LukeConfig, fields: dict[str, Any]) -> LukeConfig:
   for name in fields:
     if name not in known:
       near = difflib.get_close_matches(name, known, n=1)
-      hint = f"; expected a field of LukeConfig, perhaps {near[0]}" if near else ""
-      raise InputError(f"{name}: unknown{hint}")
+      hint = f", perhaps {near[0]}" if near else ""
+      raise InputError(f"{name}: unknown; expected a field of LukeConfig{hint}")
   return dataclasses.replace(config, **fields)
 
 
@@ -101,6 +136,8 @@ def _module(architecture: str, config: LukeConfig) -> nn.Module:
   if architecture not in ARCHITECTURES:
     known = ", ".join(ARCHITECTURES)
     raise InputError(f"architecture {architecture!r}: unknown; expected one of {known}")
+  if architecture in ENTITIES_NEEDED and not config.entity_vocab_size:
+    raise InputError(f"{architecture}: the model has no entities; expected an entity_vocab for it")
   return ARCHITECTURES[architecture](config)
 
 

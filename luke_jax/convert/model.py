@@ -8,8 +8,10 @@ from typing import Any
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from luke_jax.config import LukeConfig
+from luke_jax.convert.inputs import check_inputs
 from luke_jax.convert.keys import Report
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
@@ -28,10 +30,17 @@ class Model:
   report: Report = dataclasses.field(default_factory=Report)
   rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
 
+  def __post_init__(self) -> None:
+    if len(set(self.labels)) < len(self.labels):
+      raise InputError(f"labels: {', '.join(self.labels)}; expected each of them once")
+    if self.labels and len(self.labels) != self.config.num_labels:
+      found = f"labels: {len(self.labels)}"
+      raise InputError(f"{found}; expected {self.config.num_labels}, the config's num_labels")
+
   @property
   def config(self) -> LukeConfig:
     """The sizes, and how it runs."""
-    return self.module.config
+    return getattr(self.module, "config")  # noqa: B009
 
   @property
   def architecture(self) -> str:
@@ -46,10 +55,11 @@ class Model:
     hidden_states (L + 1, B, W, D), entity_hidden_states (L + 1, B, E, D) and attentions
     (L, B, N, T, T) are returned on request.
     """
-    arrays = {name: jnp.asarray(x) for name, x in inputs.items() if x is not None}
+    arrays = {name: np.asarray(x) for name, x in inputs.items() if x is not None}
+    check_inputs(self.module, arrays)
     if not (output_hidden_states or output_attentions):
-      return _apply(self.module, self.params, arrays)
-    outputs, states = _apply_with_states(self.module, self.params, arrays)
+      return _apply(self.module, self._on_device, arrays)
+    outputs, states = _apply_with_states(self.module, self._on_device, arrays)
     if not output_attentions:
       del states["attentions"]
     return outputs | (states if output_hidden_states else {"attentions": states["attentions"]})
@@ -59,6 +69,11 @@ class Model:
     from luke_jax.convert.saving import save
 
     save(self, path, dtype=dtype)
+
+  @functools.cached_property
+  def _on_device(self) -> dict:
+    """The parameters, sent to the accelerator once and not with every call."""
+    return jax.device_put(self.params)
 
   def label_id(self, label: str) -> int:
     """The number of a label."""

@@ -15,6 +15,7 @@ from luke_jax.convert.model import Model
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
+from luke_jax.models.luke import ENTITIES_NEEDED
 from luke_jax.text import Example
 
 # Written for this purpose: entities in brackets, none, one and many of them.
@@ -59,14 +60,18 @@ class Parity:
 
 def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
   """Runs both sides in float32 on sentences with 0, 1 and many entities."""
+  if not directory.is_dir():
+    raise InputError(f"{directory}: expected a directory, which transformers can read too")
   try:
     import torch
     import transformers
   except ImportError as missing:
     raise InputError(
-      f"{missing.name}: not installed; expected it for parity: pip install 'luke_jax[parity]'"
+      f"{missing.name}: not installed; expected it for parity: pip install '.[parity]'"
     ) from None
   model = load(directory)
+  if not model.config.entity_vocab_size:
+    raise InputError(f"{directory}: no entities; expected a LUKE to compare with transformers'")
   reference = getattr(transformers, model.architecture, None)
   if reference is None:
     raise InputError(f"{directory}: transformers has no {model.architecture} to compare with")
@@ -107,11 +112,9 @@ def _keys(model: Model, theirs: Any, info: dict[str, Any]) -> dict[str, list[str
 
 def _batches(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:
   """Named inputs: as many entities as the class takes."""
-  needs = {"LukeForEntityClassification": 1, "LukeForEntityPairClassification": 2}
-  needs["LukeForEntitySpanClassification"] = 1
   for sentence in SENTENCES:
     text, spans = _unbracketed(sentence)
-    if len(spans) < needs.get(model.architecture, 0):
+    if len(spans) < ENTITIES_NEEDED.get(model.architecture, 0):
       continue
     if model.processor:
       plain = dataclasses.replace(model.processor, task=None)

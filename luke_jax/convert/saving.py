@@ -15,10 +15,15 @@ from luke_jax.convert import keys
 from luke_jax.convert.card import model_card
 from luke_jax.convert.configs import CONFIG, Description, config_json
 from luke_jax.convert.model import Model
-from luke_jax.convert.tensors import SAFETENSORS, Dtype, write_safetensors
+from luke_jax.convert.tensors import INDEX, SAFETENSORS, TORCH, Dtype, write_safetensors
+from luke_jax.errors import InputError
 from luke_jax.models.luke import LukeModel
-from luke_jax.text import save_processor, save_tokenizer
+from luke_jax.text import entity_vocab_files, save_processor, save_tokenizer
+from luke_jax.text.tokenizer_files import TOKENIZER_FILES
 
+MODEL_FILES = frozenset(
+  {CONFIG, SAFETENSORS, INDEX, TORCH, "README.md", *TOKENIZER_FILES, *entity_vocab_files.FILES}
+)
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
@@ -33,6 +38,8 @@ def save(
 
   `progress` is told the name of every tensor.
   """
+  if dtype not in _DTYPES:
+    raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
   with _all_or_nothing(Path(path)) as folder:
     write_safetensors(folder / SAFETENSORS, _told(torch_tensors(model, dtype), progress))
     if model.processor:
@@ -47,9 +54,10 @@ def save(
 
 
 def number_of_tensors(model: Model) -> int:
-  """How many tensors `save` writes, second names aside."""
+  """How many tensors `save` writes."""
   leaves = keys.flatten(_whole(model))
-  return sum(len(list(keys.places(keys.KEYS[path], x.shape))) for path, x in leaves.items())
+  places = sum(len(list(keys.places(keys.KEYS[path], x.shape))) for path, x in leaves.items())
+  return places + len(_written_aliases(model))
 
 
 def _whole(model: Model) -> dict:
@@ -59,15 +67,25 @@ def _whole(model: Model) -> dict:
 
 def torch_tensors(model: Model, dtype: Dtype = "float32") -> Iterator[tuple[str, np.ndarray]]:
   """The names and tensors of the model's state dict in PyTorch."""
+  second = {name: alias for alias, name in _written_aliases(model)}
   bare = isinstance(model.module, LukeModel)
-  words = keys.ALIASES[keys.WORD_DECODER.names[0]]
   for name, tensor in keys.to_torch(_whole(model)):
     tensor = tensor.astype(_DTYPES[dtype], copy=False)
     yield (name.removeprefix("luke.") if bare else name), tensor
-    if name == words and "masked_words" in model.params and model.config.tie_word_embeddings:
-      yield keys.WORD_DECODER.names[0], tensor  # transformers 5 does not tie it
-    if name == "lm_head.bias":
-      yield "lm_head.decoder.bias", tensor  # the name that transformers 5 reads
+    if name in second:
+      yield second[name], tensor
+
+
+def _written_aliases(model: Model) -> list[tuple[str, str]]:
+  """Second names that transformers 5 looks for: it does not tie the words' decoder by itself.
+
+  Told that the decoder is untied, neither major ties the one of the entities.
+  """
+  if "masked_words" not in model.params:
+    return []
+  tied = model.config.tie_word_embeddings
+  unwritten = "entity_predictions.decoder.weight" if tied else "lm_head.decoder.weight"
+  return [(alias, name) for alias, name in keys.ALIASES.items() if alias != unwritten]
 
 
 def _told(
@@ -82,18 +100,34 @@ def _told(
 def _all_or_nothing(target: Path) -> Iterator[Path]:
   """A folder beside the target, whose files move there once all are written, config.json last.
 
-  Other files in the target stay.
+  Files of a model that stood there before go, since they would be read instead; all others stay.
   """
-  target.parent.mkdir(parents=True, exist_ok=True)
-  folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+  for name in MODEL_FILES:
+    if (target / name).is_dir():
+      raise InputError(f"{target / name}: a directory; expected a file, or none")
+  try:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    existed = target.exists()
+    target.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+  except OSError as fault:
+    raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
   try:
     yield folder
-    target.mkdir(exist_ok=True)
-    for file in sorted(folder.iterdir(), key=lambda file: file.name == CONFIG):
-      file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
-      file.replace(target / file.name)
+    _move(folder, target)
   finally:
     shutil.rmtree(folder)
+    if not existed and not any(target.iterdir()):
+      target.rmdir()
+
+
+def _move(folder: Path, target: Path) -> None:
+  written = sorted(folder.iterdir(), key=lambda file: file.name == CONFIG)
+  for name in MODEL_FILES - {file.name for file in written}:
+    (target / name).unlink(missing_ok=True)
+  for file in written:
+    file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
+    file.replace(target / file.name)
 
 
 def _umask() -> int:

@@ -30,7 +30,10 @@ class Source:
 def open_source(path: Path) -> Iterator[Source]:
   """Opens a directory, an archive, or a weights file with its companions beside it."""
   if not path.exists():
-    raise InputError(f"{path}: no such file or directory")
+    raise InputError(
+      f"{path}: no such file or directory; expected a model on this machine, such as"
+      " `hf download studio-ousia/luke-base --local-dir luke-base` makes"
+    )
   if path.is_dir():
     yield _directory(path)
   elif path.name == TORCH:
@@ -38,21 +41,23 @@ def open_source(path: Path) -> Iterator[Source]:
   elif tarfile.is_tarfile(path):
     with tempfile.TemporaryDirectory() as folder:
       _unpack(path, Path(folder))
-      yield _directory(Path(folder), shown=path)
+      try:
+        yield _directory(Path(folder))
+      except InputError as fault:  # named by the archive, not by where it was unpacked
+        raise InputError(str(fault).replace(folder, str(path))) from None
   else:
     raise InputError(f"{path}: expected a directory, an archive (tar) or a {TORCH}")
 
 
-def _directory(path: Path, shown: Path | None = None) -> Source:
-  shown = shown or path
+def _directory(path: Path) -> Source:
   if (path / CONFIG).exists():
     raw = json_files.read_json_object(path / CONFIG, "the config of a model")
-    description = configs.parse_config(raw, shown / CONFIG)
+    description = configs.parse_config(raw, path / CONFIG)
   elif (path / METADATA).exists():
     raw = json_files.read_json_object(path / METADATA, "the metadata of an archive")
-    description = configs.parse_metadata(raw, shown / METADATA)
+    description = configs.parse_metadata(raw, path / METADATA)
   else:
-    raise InputError(f"{shown}: no {CONFIG} and no {METADATA}; expected one of them")
+    raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected one of them")
   return Source(description, open_tensors(path), path)
 
 

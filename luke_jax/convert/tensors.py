@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import json
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,10 +12,12 @@ from safetensors import SafetensorError, safe_open
 
 from luke_jax.convert.keys import ALIASES, canonical
 from luke_jax.errors import InputError
+from luke_jax.text import json_files
 
 Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
 
 SAFETENSORS, TORCH = "model.safetensors", "pytorch_model.bin"
+INDEX = f"{SAFETENSORS}.index.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Tensors:
 
 def open_tensors(directory: Path) -> Tensors:
   """The weights of a directory: safetensors, in one file or several, or PyTorch's archive."""
-  index = directory / f"{SAFETENSORS}.index.json"
+  index = directory / INDEX
   if index.exists():
     files = [directory / name for name in sorted(set(_weight_map(index).values()))]
   else:
@@ -47,13 +48,12 @@ def open_tensors(directory: Path) -> Tensors:
 
 
 def _weight_map(index: Path) -> dict[str, str]:
-  try:
-    names = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-  except (ValueError, KeyError, TypeError) as fault:
-    raise InputError(f"{index}: not an index of safetensors files ({fault})") from None
+  names = json_files.read_json_object(index, "an index of safetensors files").get("weight_map")
+  if not isinstance(names, dict) or not names:
+    raise InputError(f"{index}: no weight_map; expected names of tensors with names of files")
   for file in names.values():
-    if Path(file).name != file:
-      raise InputError(f"{index}: {file}; expected a file of the same directory")
+    if not isinstance(file, str) or Path(file).name != file:
+      raise InputError(f"{index}: {file!r}; expected a file of the same directory")
   return names
 
 
@@ -79,12 +79,14 @@ def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:
     import torch
   except ImportError:
     raise InputError(
-      f"{path}: a PyTorch file, which needs PyTorch to read: pip install 'luke_jax[parity]'"
+      f"{path}: a PyTorch file, which needs PyTorch to read: pip install '.[parity]'"
     ) from None
   try:
     state = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
-  except Exception as fault:  # torch raises many kinds; all mean that the file cannot be used
-    raise InputError(f"{path}: not a PyTorch state dict ({str(fault).splitlines()[0]})") from None
+  except Exception:  # torch raises many kinds, with advice to unpickle what cannot be trusted
+    raise InputError(
+      f"{path}: not a PyTorch state dict; expected tensors and nothing else"
+    ) from None
   if not isinstance(state, dict) or not all(isinstance(x, torch.Tensor) for x in state.values()):
     raise InputError(f"{path}: not a state dict; expected names with tensors")
   return {name: functools.partial(_numpy, tensor) for name, tensor in state.items()}
@@ -119,4 +121,4 @@ def write_safetensors(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> 
 
 
 def _checksum(tensor: np.ndarray) -> int:
-  return zlib.crc32(tensor.reshape(-1).view(np.uint8))
+  return zlib.crc32(tensor.reshape(-1).view(np.uint8).data)

@@ -24,7 +24,7 @@ def read_text_side(
   words = tokenizer or directory
   if not any((words / name).exists() for name in (VOCAB, WHOLE, MODEL_FILE)):
     return (load_tokenizer(words) if tokenizer else None), None
-  if vocab is None and config.entity_vocab_size and _has_vocab(directory):
+  if vocab is None and config.entity_vocab_size and has_entity_vocab(directory):
     if words == directory:
       processor = load_processor(directory)
       return processor.tokenizer, _fitted(processor, config)
@@ -33,7 +33,8 @@ def read_text_side(
   return found, _fitted(LukeProcessor(found, vocab), config) if vocab else None
 
 
-def _has_vocab(directory: Path) -> bool:
+def has_entity_vocab(directory: Path) -> bool:
+  """Whether the files of a model include an entity vocabulary."""
   names = (name for name in entity_vocab_files.FILES if name != CONFIG)
   inlined = "entity_vocab" in tokenizer_config(directory)
   return inlined or any((directory / name).exists() for name in names)

@@ -29,20 +29,31 @@ def add_entities(
   Their rows are copies of `[MASK]`'s, or the given vectors (titles, K), with `[MASK]`'s bias.
   """
   vocab = _processor(model).entity_vocab
-  width = model.config.entity_emb_size
-  if vectors is not None and vectors.shape != (len(titles), width):
-    raise InputError(f"vectors: shape {vectors.shape}; expected {(len(titles), width)}")
+  if vectors is not None:
+    vectors = _checked(vectors, (len(titles), model.config.entity_emb_size))
   grown = vocab.add(titles, language)
   rows = np.full(len(titles), vocab.mask_id)
 
   def add(path: str, array: np.ndarray) -> np.ndarray:
     new = array[rows]
     if vectors is not None and path.endswith("embedding"):
-      new = vectors.astype(array.dtype)
+      new = vectors
     return np.concatenate([array, new])
 
   params = _changed(model.params, ENTITY_ARRAYS, add)
   return _with_entities(model, params, grown)
+
+
+def _checked(vectors: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+  try:
+    array = np.asarray(vectors, np.float32)
+  except (TypeError, ValueError):
+    raise InputError("vectors: not numbers; expected an array of them") from None
+  if array.shape != shape:
+    raise InputError(f"vectors: shape {array.shape}; expected {shape}")
+  if np.iscomplexobj(vectors) or not np.isfinite(array).all():
+    raise InputError("vectors: not all finite; expected real numbers")
+  return array
 
 
 def add_markers(model: Model) -> Model:
@@ -90,14 +101,14 @@ def _processor(model: Model) -> LukeProcessor:
   return model.processor
 
 
-def check_sizes(model: Model, where: str) -> None:
-  """Refuses a text side that makes ids the model has no rows for."""
+def check_sizes(model: Model) -> None:
+  """Refuses a text side that makes other ids than the model has rows for."""
   words, entities = model.config.vocab_size, model.config.entity_vocab_size
   if model.tokenizer and model.tokenizer.vocab_size > words:
-    raise InputError(f"{where}: tokenizer of {model.tokenizer.vocab_size} words; expected {words}")
-  if model.processor and len(model.processor.entity_vocab) > entities:
+    raise InputError(f"tokenizer of {model.tokenizer.vocab_size} words; expected {words}")
+  if model.processor and len(model.processor.entity_vocab) != entities:
     found = len(model.processor.entity_vocab)
-    raise InputError(f"{where}: entity vocabulary of {found}; expected {entities}")
+    raise InputError(f"entity vocabulary of {found}; expected {entities}")
 
 
 def _with_entities(model: Model, params: dict, vocab: EntityVocab) -> Model:

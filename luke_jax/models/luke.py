@@ -311,6 +311,15 @@ ARCHITECTURES: dict[str, type[nn.Module]] = {
 }
 
 
+# How many entities a class reads in every text.
+ENTITIES_NEEDED = {
+  "LukeForEntityClassification": 1,
+  "LukeForEntityPairClassification": 2,
+  "LukeForEntitySpanClassification": 1,
+  "LukeForCloze": 2,
+}
+
+
 def example_inputs(model: nn.Module) -> dict[str, jax.Array]:
   """The smallest inputs that touch every parameter of the model."""
   config: LukeConfig = model.config

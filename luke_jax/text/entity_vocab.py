@@ -32,8 +32,8 @@ class EntityVocab:
       if special not in self.ids:
         raise InputError(f"entity vocabulary: no {special}; expected {PAD}, {UNKNOWN} and {MASK}")
     for key, id in self.ids.items():
-      if type(id) is not int or id < 0:
-        raise InputError(f"entity {key!r}: id {id!r}; expected a whole number from 0")
+      if type(id) is not int or not 0 <= id < 2**31 or not isinstance(key, str):
+        raise InputError(f"entity {key!r}: id {id!r}; expected a title and a whole number from 0")
     used = np.unique(np.fromiter(self.ids.values(), np.int64, len(self.ids)))
     if used[-1] != used.size - 1:
       hole = int(np.argmax(used != np.arange(used.size)))
@@ -109,7 +109,11 @@ class EntityVocab:
     """This vocabulary with titles added under new ids; those it has keep theirs."""
     ids = dict(self.ids)
     size = len(self)
+    if isinstance(titles, str):
+      raise InputError(f"titles: {titles!r}; expected a list of titles")
     for new, title in enumerate(titles):
+      if not isinstance(title, str) or not title.strip() or set(title) & set("\t\n"):
+        raise InputError(f"title {new}: {title!r}; expected a string on one line")
       key = self._key(title, language)
       if ids.setdefault(key, size + new) != size + new:
         raise InputError(f"entity {key!r}: already in the vocabulary; expected a new title")

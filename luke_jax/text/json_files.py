@@ -15,6 +15,8 @@ def read_text(path: Path) -> str:
     raise InputError(f"{path}: no such file") from None
   except UnicodeDecodeError as error:
     raise InputError(f"{path}: byte {error.start} is not UTF-8 text") from None
+  except OSError as error:
+    raise InputError(f"{path}: {error.strerror}; expected a file") from None
 
 
 def read_json_object(path: Path, expected: str) -> dict[str, Any]:
@@ -33,6 +35,8 @@ def read_json_object(path: Path, expected: str) -> dict[str, Any]:
     raise InputError(
       f"{path}: line {error.lineno} is not JSON ({error.msg}); expected {expected}"
     ) from None
+  except RecursionError:
+    raise InputError(f"{path}: nested too deep; expected {expected}") from None
   if not isinstance(value, dict):
     raise InputError(f"{path}: holds a {type(value).__name__}; expected {expected}")
   return value

@@ -134,12 +134,23 @@ class LukeProcessor:
     return len(MARKED.get(self.task, ())) or self.max_entity_length
 
   def _entity_id(self, title: str) -> int:
-    if self.language is None and self.entity_vocab.multilingual and title not in SPECIAL:
-      language, _, title = title.partition(":")
-      return self.entity_vocab.id(title, language)
-    return self.entity_vocab.id(title, self.language)
+    language = self.language
+    if self.entity_vocab.multilingual and title not in SPECIAL:
+      prefix, _, rest = title.partition(":")
+      # With a language set, a title may still say its own, unless it is one that has a colon.
+      own = prefix in self.entity_vocab.languages and not (
+        language and self.entity_vocab.contains(title, language)
+      )
+      if language is None or own:
+        language, title = prefix, rest
+    return self.entity_vocab.id(title, language)
 
   def _parts(self, examples: Sequence[Example], offsets: bool) -> list[list[Part]]:
+    if isinstance(examples, str | Example):
+      raise InputError(f"examples: one {type(examples).__name__}; expected a list of Example")
+    for number, example in enumerate(examples):
+      if not isinstance(example, Example):
+        raise InputError(f"example {number}: a {type(example).__name__}; expected an Example")
     found = [
       mentions(example, f"example {number}", self.task, self._entity_id)
       for number, example in enumerate(examples)

@@ -21,11 +21,11 @@ def load_processor(directory: str | Path, **changes: Any) -> LukeProcessor:
   """Reads a processor from a model's directory; `changes` are fields to set otherwise."""
   directory = Path(directory)
   config = tokenizer_config(directory)
-  settings = {name: config[key] for key, name in SETTINGS.items() if key in config}
-  if settings.get("max_length", 0) > 1e6:  # transformers writes a huge number for none
-    del settings["max_length"]
-  for name, value in settings.items():
-    if name != "task" and type(value) is not int:
+  settings = {name: config[key] for key, name in SETTINGS.items() if config.get(key) is not None}
+  for name, value in list(settings.items()):
+    if isinstance(value, int | float) and value > 1e6:  # transformers writes a huge number for none
+      del settings[name]
+    elif name != "task" and type(value) is not int:
       raise InputError(f"{directory / CONFIG}: {name} is {value!r}; expected a whole number")
   tokenizer, vocab = load_tokenizer(directory), load_entity_vocab(directory)
   return LukeProcessor(tokenizer, vocab, **(settings | changes))

@@ -23,6 +23,8 @@ from luke_jax.text.tokenizer import Tokenizer
 
 CONFIG, ADDED, WHOLE = "tokenizer_config.json", "added_tokens.json", "tokenizer.json"
 VOCAB, MERGES = "vocab.json", "merges.txt"
+SPECIAL_MAP = "special_tokens_map.json"
+TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, SPECIAL_MAP, MODEL_FILE)
 BASE = (START, PAD, END, UNKNOWN, MASK)
 
 
@@ -49,7 +51,7 @@ def save_tokenizer(
   added = {token: id for token, id in special.ids.items() if token not in BASE}
   additional = sorted(added, key=lambda token: (token not in special.markers, added[token]))
   write_json(directory / ADDED, added)
-  write_json(directory / "special_tokens_map.json", _special_tokens_map(additional))
+  write_json(directory / SPECIAL_MAP, _special_tokens_map(additional))
   byte_level = isinstance(tokenizer, ByteLevelTokenizer)
   config: dict[str, Any] = {
     "tokenizer_class": "LukeTokenizer" if byte_level else "MLukeTokenizer",
@@ -135,6 +137,8 @@ def _merges(path: Path) -> list[tuple[str, str]]:
       if not first or not second or " " in second:
         raise InputError(f"{path}: line {number} is {line!r}; expected two tokens and a space")
       merges.append((first, second))
+  if not merges:
+    raise InputError(f"{path}: no merges; expected one on each line")
   return merges
 
 

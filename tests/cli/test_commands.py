@@ -87,6 +87,27 @@ def test_entities_add_names_the_line(saved, tmp_path, capsys):
   assert "titles.txt: line 2 is empty; expected a title" in capsys.readouterr().err
 
 
+def test_titles_are_lines_and_nothing_else(saved, tmp_path, capsys):
+  (tmp_path / "titles.txt").write_bytes("\ufeffKyoto\nA\u2028B\n".encode())
+  arguments = ["entities", "add", saved, tmp_path / "titles.txt", tmp_path / "grown"]
+  assert main(list(map(str, arguments))) == 0
+  vocab = luke_jax.load(tmp_path / "grown").processor.entity_vocab
+  assert (vocab.title(7), vocab.title(8)) == ("Kyoto", "A\u2028B")
+  assert main(["entities", "add", str(saved), str(tmp_path / "titles.txt"), str(saved)]) == 2
+  assert "expected another directory" in capsys.readouterr().err
+
+
+def test_a_fault_of_the_system_is_one_line_too(saved, tmp_path, capsys):
+  (tmp_path / "file").write_text("mine")
+  assert main(["convert", str(saved), str(tmp_path / "file")]) == 2
+  assert capsys.readouterr().err.strip().count("\n") == 0
+
+
+def test_help_of_a_group(capsys):
+  assert main(["entities", "--help"]) == 0
+  assert "entities add" in capsys.readouterr().out
+
+
 def test_vectors_are_never_unpickled(saved, tmp_path, capsys):
   (tmp_path / "titles.txt").write_text("Kyoto\n", encoding="utf-8")
   np.save(tmp_path / "evil.npy", np.array([{}], dtype=object), allow_pickle=True)

@@ -1,6 +1,7 @@
 """Everything that can be wrong with a directory: one line with the place, and nothing written."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -59,9 +60,25 @@ FAULTS = {
   "text": (lambda d: config(d, hidden_size="64"), "hidden_size: '64'; expected a whole number"),
   "negative": (lambda d: config(d, num_hidden_layers=-1), "num_hidden_layers: -1; expected"),
   "true": (lambda d: config(d, vocab_size=True), "vocab_size: True; expected a whole number"),
-  "heads": (lambda d: config(d, num_attention_heads=5), "64 is not a multiple of"),
-  "activation": (lambda d: config(d, hidden_act="relu"), "hidden_act: 'relu'; expected 'gelu'"),
+  "heads": (lambda d: config(d, num_attention_heads=5), "hidden_size: 64; expected a multiple"),
+  "activation": (
+    lambda d: config(d, hidden_act="relu"),
+    "hidden_act: 'relu'; expected one of 'gelu'",
+  ),
   "class": (lambda d: config(d, architectures=["Bert"]), "architecture 'Bert': unknown"),
+  "classes": (lambda d: config(d, architectures=5), "architectures: 5; expected a list"),
+  "dropout": (lambda d: config(d, hidden_dropout_prob=7), "7; expected a number from 0 to below 1"),
+  "not a number": (lambda d: config(d, layer_norm_eps=float("nan")), "nan; expected a number"),
+  "huge": (lambda d: config(d, vocab_size=10**12), "vocab_size: 1000000000000; expected"),
+  "no heads": (lambda d: config(d, num_attention_heads=0), "num_attention_heads: 0; expected"),
+  "too few entities": (
+    lambda d: (d / "entity_vocab.json").write_text('{"[PAD]":0,"[UNK]":1,"[MASK]":2}'),
+    "entity vocabulary of 3; expected 7",
+  ),
+  "a directory": (
+    lambda d: (d / "entity_vocab.json").unlink() or (d / "entity_vocab.json").mkdir(),
+    "entity_vocab.json: Is a directory; expected a file",
+  ),
   "labels": (lambda d: config(d, id2label={"1": "a"}), "id2label: expected names of the labels 0"),
   "shape": (
     lambda d: tensors(d, wrong_shape),
@@ -97,7 +114,7 @@ def test_faults_of_directories(saved, fault):
   said = str(refused.value)
   assert message in said
   assert "\n" not in said
-  assert "expected" in said or "multiple" in said or "whole" in said
+  assert "expected" in said or "whole" in said
 
 
 def test_no_such_directory(tmp_path):
@@ -135,6 +152,90 @@ def test_entities_that_are_there_or_vectors_that_do_not_fit(saved):
     add_entities(model, ["Tokyo"])
   with pytest.raises(InputError, match=r"shape \(1, 5\); expected \(1, 32\)"):
     add_entities(model, ["Kyoto"], vectors=np.ones((1, 5)))
+
+
+@pytest.mark.parametrize(
+  ("fields", "message"),
+  [
+    ({"attention": "foo"}, "attention: 'foo'; expected one of 'einsum', 'blocks', 'pallas'"),
+    ({"remat": "foo"}, "remat: 'foo'; expected one of"),
+    ({"hidden_size": 65}, "hidden_size: 65; expected a multiple"),
+    ({"labels": "abc"}, "labels: 'abc'; expected a list"),
+    ({"labels": []}, "labels: []; expected a list"),
+    ({"labels": ["a", "a"]}, "labels: a, a; expected each of them once"),
+    ({"entity_vocab": "x.json"}, "entity_vocab: 'x.json'; expected an EntityVocab"),
+  ],
+)
+def test_faults_of_arguments(saved, fields, message):
+  with pytest.raises(InputError) as refused, warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    luke_jax.load(saved, **fields)
+  assert message in str(refused.value)
+  assert str(saved) in str(refused.value)
+
+
+@pytest.mark.parametrize("titles", ["Lima", [5], [""], ["a\nb"], [None]])
+def test_titles_that_are_none(saved, titles):
+  with pytest.raises(InputError, match=r"titles?.*expected"):
+    add_entities(luke_jax.load(saved), titles)
+
+
+def test_vectors_that_are_no_numbers(saved):
+  model = luke_jax.load(saved)
+  for vectors in (np.full((1, 32), np.nan), [["x"] * 32]):
+    with pytest.raises(InputError, match=r"vectors: .*expected"):
+      add_entities(model, ["Kyoto"], vectors=vectors)
+
+
+def test_saving_onto_a_file_or_a_folder_of_that_name(saved, tmp_path):
+  model = luke_jax.load(saved)
+  (tmp_path / "file").write_text("mine")
+  with pytest.raises(InputError, match="expected a directory to write to"):
+    model.save(tmp_path / "file")
+  (tmp_path / "odd" / "vocab.json").mkdir(parents=True)
+  with pytest.raises(InputError, match=r"vocab\.json: a directory; expected a file"):
+    model.save(tmp_path / "odd")
+  assert [path.name for path in (tmp_path / "odd").iterdir()] == ["vocab.json"]
+  with pytest.raises(InputError, match="dtype: 'int8'; expected one of float32"):
+    model.save(tmp_path / "int8", dtype="int8")
+  assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "model", "odd"]
+
+
+def inputs(**changes):
+  given = {
+    "input_ids": [[0, 5, 6, 2]],
+    "attention_mask": [[1, 1, 1, 1]],
+    "entity_ids": [[2, 4]],
+    "entity_attention_mask": [[1, 1]],
+    "entity_position_ids": [[[1, -1], [2, -1]]],
+  }
+  return {k: np.array(v) for k, v in (given | changes).items() if v is not None}
+
+
+INPUTS = [
+  ({"input_ids": [[0, 99999, 6, 2]]}, "input_ids: 99999; expected numbers from 0 to"),
+  ({"input_ids": [[0, -5, 6, 2]]}, "input_ids: -5; expected numbers from 0"),
+  ({"input_ids": [0, 5, 6, 2]}, "input_ids: shape (4,); expected (batch, words)"),
+  ({"input_ids": [[5] * 600], "attention_mask": None}, "600 words; expected at most 512"),
+  ({"attention_mask": [[1, 1]]}, "attention_mask: shape (1, 2); expected (1, 4)"),
+  ({"entity_ids": [[2, 77]]}, "entity_ids: 77; expected numbers from 0 to 6"),
+  ({"entity_ids": None}, "entity_ids: missing; expected 2 entities or more"),
+  (
+    {"entity_ids": [[2]], "entity_position_ids": [[[1]]], "entity_attention_mask": None},
+    "entity_ids: 1 for each text; expected 2 or more",
+  ),
+  ({"entity_position_ids": None}, "entity_position_ids: missing; expected (1, 2, 'positions')"),
+  ({"entity_position_ids": [[[9], [1]]]}, "entity_position_ids: 9; expected numbers from -1 to 3"),
+  ({"entity_attention_mask": [[1]]}, "entity_attention_mask: shape (1, 1); expected (1, 2)"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), INPUTS)
+def test_inputs_that_would_be_read_wrong(changes, message):
+  model = tiny_model("LukeForEntityPairClassification")
+  with pytest.raises(InputError) as refused:
+    model(**inputs(**changes))
+  assert message in str(refused.value)
 
 
 def test_nothing_is_left_of_a_save_that_fails(tmp_path, monkeypatch):

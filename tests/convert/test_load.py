@@ -39,6 +39,13 @@ def test_missing_queries_are_copies_of_the_first(saved):
     np.testing.assert_allclose(model(**inputs)[name], expected, atol=1e-6)
 
 
+def test_other_labels_make_a_new_head(tmp_path):
+  tiny_model("LukeForEntityClassification").save(tmp_path)
+  with pytest.warns(UserWarning, match=r"initialised.*classifier.*2 left over"):
+    model = luke_jax.load(tmp_path, labels=["a", "b"])
+  assert model.params["classifier"]["kernel"].shape == (64, 2)
+
+
 def test_a_new_head_is_initialised_and_said(saved):
   with pytest.warns(UserWarning, match=r"2 initialised.*classifier\.weight.*11 left over"):
     model = luke_jax.load(saved, architecture="LukeForEntityClassification", labels=["a", "b", "c"])

@@ -1,5 +1,6 @@
 """What is saved is what is loaded, to the bit, for every class."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ from tiny import LABELS, same_params, tiny_model
 
 import luke_jax
 from luke_jax.convert import keys
+from luke_jax.errors import InputError
 from luke_jax.models.luke import ARCHITECTURES
 
 VARIANTS = [(name, {}) for name in ARCHITECTURES] + [
@@ -110,6 +112,29 @@ def test_other_files_in_the_directory_stay(tmp_path):
   tiny_model().save(tmp_path)
   tiny_model().save(tmp_path)
   assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_what_a_model_left_behind_does_not_come_back(tmp_path):
+  """Files of an older model in the same directory would be read instead of the new ones."""
+  for name in ("model.safetensors.index.json", "tokenizer.json", "sentencepiece.bpe.model"):
+    (tmp_path / name).write_text("old")
+  model = tiny_model()
+  model.save(tmp_path)
+  assert same_params(luke_jax.load(tmp_path).params, model.params)
+  assert not (tmp_path / "tokenizer.json").exists()
+
+
+def test_labels_fit_the_config():
+  with pytest.raises(InputError, match="labels: 2; expected 3"):
+    dataclasses.replace(tiny_model("LukeForEntityClassification"), labels=("a", "b"))
+
+
+def test_an_untied_decoder_leaves_the_entities_their_own(tmp_path):
+  """Told that words are untied, transformers ties nothing, so both decoders must be in the file."""
+  tiny_model(tie_word_embeddings=False).save(tmp_path)
+  written = load_file(tmp_path / "model.safetensors")
+  table = written["luke.entity_embeddings.entity_embeddings.weight"]
+  np.testing.assert_array_equal(written["entity_predictions.decoder.weight"], table)
 
 
 def test_the_card_says_what_it_is(tmp_path):

@@ -88,7 +88,7 @@ def test_adding_a_title_twice_is_refused(vocab):
   [
     ({"[PAD]": 0, "[UNK]": 1}, "no [MASK]; expected [PAD], [UNK] and [MASK]"),
     (SPECIAL | {"a": 4}, "entity id 3: no title; expected every id from 0 to 4"),
-    (SPECIAL | {"a": "3"}, "entity 'a': id '3'; expected a whole number from 0"),
+    (SPECIAL | {"a": "3"}, "entity 'a': id '3'; expected a title and a whole number from 0"),
     (SPECIAL | {"a": True}, "entity 'a': id True"),
     (SPECIAL | {"a": -1}, "entity 'a': id -1"),
   ],

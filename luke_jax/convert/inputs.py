@@ -1,0 +1,82 @@
+"""Whether inputs are such that a model's numbers mean something: JAX itself would not say.
+
+It reads past the end of a table as NaN, clamps other indices, and broadcasts masks.
+"""
+
+from collections.abc import Mapping
+
+import flax.linen as nn
+import numpy as np
+
+from luke_jax.config import LukeConfig
+from luke_jax.convert.text_side import room_for_words
+from luke_jax.errors import InputError
+from luke_jax.models.luke import ENTITIES_NEEDED, LukeForMultipleChoice
+
+WORDS = ("attention_mask", "token_type_ids", "position_ids")
+ENTITIES = (
+  "entity_attention_mask",
+  "entity_token_type_ids",
+  "entity_start_positions",
+  "entity_end_positions",
+)
+
+
+def check_inputs(module: nn.Module, inputs: Mapping[str, np.ndarray]) -> None:
+  """Refuses ids without a row, shapes that do not go together, and too few entities."""
+  config: LukeConfig = getattr(module, "config")  # noqa: B009
+  words = inputs.get("input_ids")
+  choices = isinstance(module, LukeForMultipleChoice)
+  axes = ("batch", "choices", "words") if choices else ("batch", "words")
+  if words is None or words.ndim != len(axes) or not words.shape[-1]:
+    found = "missing" if words is None else f"shape {words.shape}"
+    raise InputError(f"input_ids: {found}; expected ({', '.join(axes)})")
+  _check_shapes(inputs, words.shape, WORDS)
+  room = room_for_words(config)
+  if words.shape[-1] > room:
+    raise InputError(f"input_ids: {words.shape[-1]} words; expected at most {room}")
+  _check_range("input_ids", words, config.vocab_size)
+  _check_entities(module, config, inputs)
+
+
+def _check_entities(
+  module: nn.Module, config: LukeConfig, inputs: Mapping[str, np.ndarray]
+) -> None:
+  needed = ENTITIES_NEEDED.get(type(module).__name__, 0)
+  entities, words = inputs.get("entity_ids"), inputs["input_ids"]
+  if entities is None:
+    if needed:
+      raise InputError(f"entity_ids: missing; expected {needed} entities or more for each text")
+    return
+  if not config.entity_vocab_size:
+    raise InputError("entity_ids: given; expected none, for the model has no entities")
+  if entities.ndim != words.ndim or entities.shape[:-1] != words.shape[:-1]:
+    raise InputError(
+      f"entity_ids: shape {entities.shape}; expected {(*words.shape[:-1], 'entities')}"
+    )
+  if entities.shape[-1] < needed:
+    raise InputError(f"entity_ids: {entities.shape[-1]} for each text; expected {needed} or more")
+  positions = inputs.get("entity_position_ids")
+  if positions is None or positions.shape[:-1] != entities.shape:
+    found = "missing" if positions is None else f"shape {positions.shape}"
+    raise InputError(f"entity_position_ids: {found}; expected {(*entities.shape, 'positions')}")
+  _check_shapes(inputs, entities.shape, ENTITIES)
+  _check_range("entity_ids", entities, config.entity_vocab_size)
+  _check_range("entity_position_ids", positions, words.shape[-1], least=-1)
+  for name in ENTITIES[2:]:
+    if name in inputs:
+      _check_range(name, inputs[name], words.shape[-1])
+
+
+def _check_shapes(
+  inputs: Mapping[str, np.ndarray], shape: tuple[int, ...], names: tuple[str, ...]
+) -> None:
+  for name in names:
+    if name in inputs and inputs[name].shape != shape:
+      raise InputError(f"{name}: shape {inputs[name].shape}; expected {shape}")
+
+
+def _check_range(name: str, values: np.ndarray, end: int, *, least: int = 0) -> None:
+  if values.size and not least <= values.min() <= values.max() < end:
+    odd = values.min() if values.min() < least else values.max()
+    raise InputError(f"{name}: {odd}; expected numbers from {least} to {end - 1}")
