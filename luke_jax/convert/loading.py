@@ -50,10 +50,11 @@ def load(
   path = Path(path)
   with _named(path), open_source(path) as source:
     asked = _asked(source.description, architecture, labels, entity_vocab)
-    names = _without_other_head(source, asked)
-    description = _as_tensors_say(asked, names)
+    tensors = _without_other_head(source, asked)
+    description = _as_tensors_say(asked, tensors)
     module = _module(description.architecture, _changed(description.config, fields))
-    params, report = _params(module, names, seed)
+    params, report = _params(module, tensors, seed)
+    report.unexpected += sorted(source.tensors.names - tensors.names)
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(module.config, source.directory, words, entity_vocab)
     model = Model(module, params, description.labels, *text, report, description.rest)
