@@ -21,7 +21,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 @pytest.mark.slow
 def test_within_three_times_the_file(tmp_path):
-  module = LukeModel(SIZES["luke-base"])
+  module = LukeModel(SIZES["luke-large"])
   params = jax.tree.map(lambda x: np.ones(x.shape, np.float32), abstract_params(module))
   luke_jax.Model(module, params).save(tmp_path / "model")
   size = (tmp_path / "model" / "model.safetensors").stat().st_size
