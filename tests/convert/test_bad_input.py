@@ -218,6 +218,8 @@ INPUTS = [
   ({"input_ids": [0, 5, 6, 2]}, "input_ids: shape (4,); expected (batch, words)"),
   ({"input_ids": [[5] * 600], "attention_mask": None}, "600 words; expected at most 512"),
   ({"attention_mask": [[1, 1]]}, "attention_mask: shape (1, 2); expected (1, 4)"),
+  ({"token_type_ids": [[0, 5, 0, 0]]}, "token_type_ids: 5; expected numbers from 0 to 0"),
+  ({"position_ids": [[2, 3, 4, 999]]}, "position_ids: 999; expected numbers from 0 to 513"),
   ({"entity_ids": [[2, 77]]}, "entity_ids: 77; expected numbers from 0 to 6"),
   ({"entity_ids": None}, "entity_ids: missing; expected 2 entities or more"),
   (
