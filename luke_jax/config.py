@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from luke_jax.errors import InputError
@@ -51,6 +52,8 @@ class LukeConfig:
   dtype: Literal["float32", "bfloat16"] = "float32"
   attention: AttentionForm = "blocks"
   remat: Remat = "none"
+  vocabulary_axis: Literal["data"] | None = None  # of the mesh, that spreads the entity table
+  entity_padding_rows: int = 0  # that fill the entity table up for the mesh
 
   def __post_init__(self) -> None:
     for name, kind in get_type_hints(LukeConfig).items():
@@ -62,36 +65,45 @@ class LukeConfig:
       )
 
   @property
+  def entity_rows(self) -> int:
+    """Rows of the entity table, those that fill it up included."""
+    return self.entity_vocab_size + self.entity_padding_rows
+
+  @property
   def head_size(self) -> int:
     """Width of one attention head."""
     return self.hidden_size // self.num_attention_heads
 
 
-RUN_FIELDS = ("dtype", "attention", "remat")
-_MAY_BE_ZERO = ("entity_vocab_size", "pad_token_id", "bos_token_id", "eos_token_id")
+RUN_FIELDS = ("dtype", "attention", "remat", "vocabulary_axis", "entity_padding_rows")
+_SPECIAL = ("pad_token_id", "bos_token_id", "eos_token_id")
+_MAY_BE_ZERO = ("entity_vocab_size", "entity_padding_rows", *_SPECIAL)
 _MOST = 2**31 - 1  # ids are 32-bit
 
 
 def _check(name: str, value: Any, kind: Any) -> None:
   """Refuses a value of another type than the field's, or out of its range."""
+  optional = NoneType in get_args(kind)
+  if optional and value is None:
+    return
+  if optional:
+    (kind,) = (k for k in get_args(kind) if k is not NoneType)
   expected = None
   if get_origin(kind) is Literal:
     if value not in get_args(kind):
       expected = f"one of {', '.join(map(repr, get_args(kind)))}"
-  elif name in ("classifier_dropout", "entity_padding_id", "bert_model_name") and value is None:
-    return
-  elif kind in (int, int | None):
-    least = 0 if name in _MAY_BE_ZERO or kind is not int else 1
+  elif kind is int:
+    least = 0 if name in _MAY_BE_ZERO or optional else 1
     if type(value) is not int or not least <= value <= _MOST:
       expected = f"a whole number from {least} to {_MOST}"
-  elif kind in (float, float | None):
+  elif kind is float:
     most = 1.0 if "dropout" in name else math.inf
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 <= value < most:
       expected = "a number from 0" + (" to below 1" if most == 1.0 else "")
   elif kind is bool and type(value) is not bool:
     expected = "true or false"
-  elif kind == str | None and not isinstance(value, str):
+  elif kind is str and not isinstance(value, str):
     expected = "a string"
   if expected:
     raise InputError(f"{name}: {value!r}; expected {expected}")

@@ -1,5 +1,6 @@
 import os
 
+import hypothesis
 import pytest
 
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
@@ -8,6 +9,11 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault(
   "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 )
+os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("shared machine", deadline=None)
+hypothesis.settings.load_profile("shared machine")
 
 
 def pytest_make_parametrize_id(val):

@@ -25,13 +25,17 @@ class Timing:
 
 
 def alternate(ours: Callable[[], object], theirs: Callable[[], object], rounds: int) -> Timing:
-  """Runs each once unmeasured (compiles, caches), then both in turn."""
-  ours(), theirs()
+  """Runs both in turn; every measured run follows an unmeasured one of the same side.
+
+  So neither pays for compiling, nor for memory that it gave back during the other's turn and, on
+  a virtual machine, has to be given anew page by page: a training loop pays for neither.
+  """
   pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
   return Timing(*map(list, zip(*pairs, strict=True)))
 
 
 def _seconds(run: Callable[[], object]) -> float:
+  run()
   start = time.perf_counter()
   run()
   return time.perf_counter() - start

@@ -1,10 +1,7 @@
 """LUKE's encoder, forward and backward, against transformers on the same weights and batch."""
 
 import dataclasses
-import os
-import platform
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.bench.alternating import Timing, alternate
+from luke_jax.bench.machine import cores_and_processor
 from luke_jax.config import SIZES, LukeConfig
 from luke_jax.convert import keys
 from luke_jax.convert.text_side import room_for_words
@@ -24,7 +22,14 @@ STATES = ("last_hidden_state", "entity_last_hidden_state")
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-  """Sizes of a batch without padding."""
+  """Sizes of a batch without padding.
+
+  Args:
+    sequences: Texts.
+    words: Words of each text.
+    entities: Entities of each text.
+    mention: Room for the words of each entity.
+  """
 
   sequences: int = 8
   words: int = 256
@@ -70,7 +75,7 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
   their_forward, their_backward = _theirs(theirs, inputs)
   flops = encoder_flops(config, batch)
   return Result(
-    machine=_machine(),
+    machine=f"{jax.devices()[0].device_kind}, {cores_and_processor()}",
     versions={"jax": jax.__version__, "torch": torch.__version__}
     | {"transformers": transformers.__version__},
     size=size,
@@ -178,17 +183,3 @@ def _peak(rounds: int) -> Timing:
   ours, theirs = jax.device_put(x), torch.tensor(x)
   product = jax.jit(jnp.matmul)
   return alternate(lambda: product(ours, ours).block_until_ready(), lambda: theirs @ theirs, rounds)
-
-
-def _machine() -> str:
-  cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-  return f"{jax.devices()[0].device_kind}, {cores} cores, {_processor()}"
-
-
-def _processor() -> str:
-  try:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-  except OSError:
-    lines = []
-  names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-  return names[0] if names else platform.processor() or platform.machine()

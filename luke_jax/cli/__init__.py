@@ -5,6 +5,7 @@ Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one 
 
 import difflib
 import importlib
+import logging
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,7 +18,12 @@ COMMANDS = {
   "convert": ("convert", "Read a model of any origin and write it as a directory for both sides."),
   "parity": ("parity", "Compare a model directory with transformers, number by number."),
   "entities add": ("entities", "Add entities to a trained model's vocabulary."),
+  "train": ("train", "Train what an experiment file describes, or go on with it."),
+  "export": ("export", "Write a run's best checkpoint as a model directory."),
+  "plan": ("plan", "Say what an experiment costs on TPUs that are not there."),
   "bench encoder": ("bench_encoder", "Time the encoder against transformers, side by side."),
+  "bench text": ("bench_text", "Time texts to inputs against transformers' tokenizer."),
+  "bench engine": ("bench_engine", "Time what a training run spends between its steps."),
 }
 
 
@@ -28,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
+  # Orbax logs, with its traceback, what it raises as well.
+  logging.getLogger("absl").setLevel(logging.CRITICAL)
   try:
     return _run(arguments) or 0
   except InputError as fault:
@@ -52,13 +60,10 @@ def _run(arguments: list[str]) -> int | None:
   for name, (module, _) in COMMANDS.items():
     words = name.split()
     if arguments[: len(words)] == words:
-      import tyro
+      from luke_jax.cli.arguments import bound
 
       run = importlib.import_module(f"luke_jax.cli.{module}").run
-      rest = arguments[len(words) :]
-      return tyro.cli(
-        run, prog=f"luke-jax {name}", args=rest, config=(tyro.conf.FlagCreatePairsOff,)
-      )
+      return bound(run, f"luke-jax {name}", arguments[len(words) :])()
   given = " ".join(arguments[:2])
   near = difflib.get_close_matches(given, COMMANDS, n=1, cutoff=0.4)
   hint = f", perhaps {near[0]!r}" if near else ""

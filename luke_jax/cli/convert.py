@@ -1,10 +1,11 @@
 """`luke-jax convert`."""
 
 from pathlib import Path
+from typing import Annotated
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from luke_jax.convert import Model, load, vocabularies
 from luke_jax.convert.saving import number_of_tensors, save
@@ -14,8 +15,8 @@ from luke_jax.text import load_entity_vocab
 
 
 def run(
-  source: Positional[Path],
-  target: Positional[Path],
+  source: Annotated[Path, Positional, arg(metavar="SOURCE")],
+  target: Annotated[Path, Positional, arg(metavar="TARGET")],
   /,
   *,
   dtype: Dtype = "float32",
@@ -26,8 +27,8 @@ def run(
   """Read a model of any origin and write it as a directory for both sides.
 
   The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
-  starts from) or an archive of LUKE's authors. What `luke-jax convert` writes is read by
-  `luke_jax.load` and by `from_pretrained` of transformers 4 and 5.
+  starts from) or an archive of LUKE's authors. What this writes is read by `luke_jax.load` and by
+  transformers 4 and 5.
 
       luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
 

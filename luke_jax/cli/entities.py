@@ -1,18 +1,19 @@
 """`luke-jax entities add`."""
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from luke_jax.convert import add_entities, load
 from luke_jax.errors import InputError
 
 
 def run(
-  source: Positional[Path],
-  titles: Positional[Path],
-  target: Positional[Path],
+  source: Annotated[Path, Positional, arg(metavar="SOURCE")],
+  titles: Annotated[Path, Positional, arg(metavar="TITLES")],
+  target: Annotated[Path, Positional, arg(metavar="TARGET")],
   /,
   *,
   vectors: Path | None = None,

@@ -3,16 +3,17 @@
 import json
 from collections import defaultdict
 from pathlib import Path
+from typing import Annotated
 
 from rich.console import Console
 from rich.table import Table
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from luke_jax.convert.parity import Difference, Parity, compare
 
 
 def run(
-  directory: Positional[Path],
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   /,
   *,
   tolerance: float = 1e-4,
@@ -32,10 +33,10 @@ def run(
   """
   with Console(stderr=True).status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
-  output.write_text(json.dumps(parity.as_json(), indent=1) + "\n", encoding="utf-8")
   console = Console()
   console.print(_keys_table(parity))
   console.print(_numbers_table(parity))
+  output.write_text(json.dumps(parity.as_json(), indent=1) + "\n", encoding="utf-8")
   verdict = "equal" if parity.passed else "DIFFERENT"
   largest = max(row.largest for rows in parity.batches.values() for row in rows)
   print(

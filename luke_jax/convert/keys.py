@@ -7,7 +7,7 @@ Torch keeps a linear kernel as (out, in); ours are (in..., out...).
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import jax
 import numpy as np
@@ -158,14 +158,14 @@ def to_torch(params: dict) -> Iterator[tuple[str, np.ndarray]]:
       yield name, np.ascontiguousarray(part)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Report:
   """What loading did not find, had no use for, or filled in."""
 
-  missing: list[str] = dataclasses.field(default_factory=list)
-  unexpected: list[str] = dataclasses.field(default_factory=list)
-  copied: list[str] = dataclasses.field(default_factory=list)  # queries, from the first one
-  added: list[str] = dataclasses.field(default_factory=list)  # markers and [MASK2]
+  missing: tuple[str, ...] = ()
+  unexpected: tuple[str, ...] = ()
+  copied: tuple[str, ...] = ()  # queries, from the first one
+  added: tuple[str, ...] = ()  # markers and [MASK2]
 
   def __str__(self) -> str:
     named = {
@@ -178,7 +178,7 @@ class Report:
     return "; ".join(parts) or "every tensor found its place"
 
 
-def _some(names: list[str]) -> str:
+def _some(names: Sequence[str]) -> str:
   return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
@@ -190,28 +190,26 @@ def from_torch(
   Extra queries that are missing become copies of the first one. Arrays whose tensors are missing
   are left out of the tree and reported.
   """
-  available, used, report, leaves = set(names), set(), Report(), {}
+  available, used, leaves, missing, copied = set(names), set(), {}, [], []
   for path, target in flatten(abstract).items():
     key, array = KEYS[path], np.empty(target.shape, target.dtype)
-    lost, found = [], []
+    sources = {}
     for name, index in places(key, array.shape):
-      source = name if name in available else _FIRST_QUERY.sub(".query.", name)
-      if source not in available:
-        lost.append(name)
-        continue
-      if source != name:
-        report.copied.append(name)
-      array[index] = _ours(read(source), array[index].shape, key, name=source)
-      found.append(source)
+      sources[name] = name if name in available else _FIRST_QUERY.sub(".query.", name)
+      if sources[name] in available:
+        array[index] = _ours(read(sources[name]), array[index].shape, key, name=sources[name])
+    lost = [name for name, source in sources.items() if source not in available]
+    found = [source for source in sources.values() if source in available]
     if lost and found:
       raise InputError(f"{lost[0]}: missing, but {found[0]} is there; expected every layer")
-    report.missing += lost
+    missing += lost
     used.update(found)
     if not lost:
       leaves[path] = array
+      copied += [name for name, source in sources.items() if source != name]
   tied = {alias for alias, name in ALIASES.items() if name in used}
-  report.unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
-  return unflatten(leaves), report
+  unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
+  return unflatten(leaves), Report(tuple(missing), tuple(unexpected), tuple(copied))
 
 
 def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, *, name: str) -> np.ndarray:
@@ -223,6 +221,8 @@ def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, *, name: str) ->
     expected = (math.prod(shape),)
   if tensor.shape != expected:
     raise InputError(f"{name}: shape {tensor.shape}; expected {expected}")
+  if not jax.numpy.issubdtype(tensor.dtype, np.floating):  # as quantised weights, without scales
+    raise InputError(f"{name}: numbers of type {tensor.dtype}; expected floating point")
   return (tensor.T if split else tensor).reshape(shape)
 
 

@@ -54,7 +54,8 @@ def load(
     description = _as_tensors_say(asked, tensors)
     module = _module(description.architecture, _changed(description.config, fields))
     params, report = _params(module, tensors, seed)
-    report.unexpected += sorted(source.tensors.names - tensors.names)
+    left_over = (*report.unexpected, *sorted(source.tensors.names - tensors.names))
+    report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(module.config, source.directory, words, entity_vocab)
     model = Model(module, params, description.labels, *text, report, description.rest)

@@ -98,7 +98,7 @@ def _told(
 
 @contextlib.contextmanager
 def _all_or_nothing(target: Path) -> Iterator[Path]:
-  """A folder beside the target, whose files move there once all are written, config.json last.
+  """A folder in the target, whose files move out of it once all are written.
 
   Files of a model that stood there before go, since they would be read instead; all others stay.
   """
@@ -106,10 +106,9 @@ def _all_or_nothing(target: Path) -> Iterator[Path]:
     if (target / name).is_dir():
       raise InputError(f"{target / name}: a directory; expected a file, or none")
   try:
-    target.parent.mkdir(parents=True, exist_ok=True)
     existed = target.exists()
-    target.mkdir(exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    target.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=target))
   except OSError as fault:
     raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
   try:
@@ -122,12 +121,42 @@ def _all_or_nothing(target: Path) -> Iterator[Path]:
 
 
 def _move(folder: Path, target: Path) -> None:
+  """Each file takes the place of its older one, and all older ones come back if any cannot.
+
+  Where not even that can be done, as without power, they are whole in a folder `.older-…`.
+  """
   written = sorted(folder.iterdir(), key=lambda file: file.name == CONFIG)
-  for name in MODEL_FILES - {file.name for file in written}:
-    (target / name).unlink(missing_ok=True)
-  for file in written:
-    file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
-    file.replace(target / file.name)
+  before = {name for name in MODEL_FILES if (target / name).exists()}
+  older = _kept(target, before)
+  try:
+    for file in written:
+      file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
+      file.replace(target / file.name)
+    for name in before - {file.name for file in written}:
+      (target / name).unlink()
+  except BaseException:
+    for name in MODEL_FILES - before:
+      (target / name).unlink(missing_ok=True)
+    for name in before:
+      (older / name).replace(target / name)
+    shutil.rmtree(older)  # a second name of a file that was never replaced stays in there
+    raise
+  shutil.rmtree(older)
+
+
+def _kept(target: Path, names: set[str]) -> Path:
+  """A folder in the target with its files of these names under a second name."""
+  older = Path(tempfile.mkdtemp(prefix=".older-", dir=target))
+  try:
+    for name in names:
+      try:
+        os.link(target / name, older / name)
+      except OSError:  # a file system without hard links
+        shutil.copy2(target / name, older / name)
+  except BaseException:
+    shutil.rmtree(older)
+    raise
+  return older
 
 
 def _umask() -> int:

@@ -72,7 +72,7 @@ def add_markers(model: Model) -> Model:
     model.params, WORD_ARRAYS, lambda _, array: np.concatenate([array, array[sources]])
   )
   config = dataclasses.replace(model.config, vocab_size=tokenizer.vocab_size)
-  model.report.added.extend(tokenizer.special.markers)
+  model = _with_added(model, *tokenizer.special.markers)
   return dataclasses.replace(model, module=model.module.clone(config=config), params=params)
 
 
@@ -81,8 +81,12 @@ def add_second_mask(model: Model) -> Model:
   processor = model.processor
   if processor is None or processor.entity_vocab.mask2_id is not None:
     return model
-  model.report.added.append(MASK2)
-  return add_entities(model, [MASK2])
+  return add_entities(_with_added(model, MASK2), [MASK2])
+
+
+def _with_added(model: Model, *names: str) -> Model:
+  report = dataclasses.replace(model.report, added=(*model.report.added, *names))
+  return dataclasses.replace(model, report=report)
 
 
 def lite(model: Model) -> Model:

@@ -96,7 +96,8 @@ class LukeForMaskedLM(nn.Module):
     if "entity_last_hidden_state" in outputs:
       decode_entities = MaskedTokens(c, name="masked_entities")
       table = luke.entity_embeddings.entity.embedding
-      outputs["entity_logits"] = decode_entities(outputs["entity_last_hidden_state"], table)
+      logits = decode_entities(outputs["entity_last_hidden_state"], table)
+      outputs["entity_logits"] = logits[..., : c.entity_vocab_size]
     if c.cls_entity_prediction:
       outputs["page_entity"] = PageEntity(c, name="page_entity")(words)
     return outputs

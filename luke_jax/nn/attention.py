@@ -14,11 +14,11 @@ import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
 from luke_jax.nn.block_attention import Blocks, block_attention
-from luke_jax.nn.layers import Dense
+from luke_jax.nn.layers import Dense, gathered, project
 from luke_jax.nn.pallas_attention import pallas_attention, unsupported
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
-Projections = tuple[jax.Array, jax.Array]  # kernel (a, c, D, N, H) and bias (a, c, N, H)
+Projections = tuple[jax.Array, jax.Array]  # kernel (a, c, D, N H) and bias (a, c, N, H)
 
 
 class QueryProjections(nn.Module):
@@ -38,7 +38,8 @@ class QueryProjections(nn.Module):
     init = nn.initializers.normal(c.initializer_range)
     kernel = self.param("kernel", init, (*pair, c.hidden_size, *head))
     bias = self.param("bias", nn.initializers.zeros, (*pair, *head))
-    return kernel.astype(c.dtype), bias.astype(c.dtype)
+    flat = (*pair, c.hidden_size, c.num_attention_heads * c.head_size)
+    return gathered(kernel.astype(c.dtype), flat), bias.astype(c.dtype)
 
 
 def einsum_scores(
@@ -49,6 +50,7 @@ def einsum_scores(
   kind (B, T, 2) is one-hot; with one shared query it is (B, T, 1).
   """
   kernel, bias = projections
+  kernel = kernel.reshape(*kernel.shape[:3], *key.shape[2:])
   queries = jnp.einsum("btd,acdnh,bta->btcnh", x, kernel, kind)
   queries = queries + jnp.einsum("acnh,bta->btcnh", bias, kind)
   return jnp.einsum("bqcnh,bknh,bkc->bnqk", queries, key, kind)
@@ -75,7 +77,10 @@ def query_blocks(x: jax.Array, num_words: int, projections: Projections) -> Bloc
   alone = kernel.shape[0] == 1 or num_words == x.shape[1]
   parts = [x] if alone else jnp.split(x, [num_words], axis=1)
   return tuple(
-    tuple(jnp.einsum("btd,dnh->btnh", part, kernel[a, c]) + bias[a, c] for c in range(len(parts)))
+    tuple(
+      project(part, kernel[a, c], bias[a, c]).reshape(*part.shape[:2], *bias.shape[2:])
+      for c in range(len(parts))
+    )
     for a, part in enumerate(parts)
   )
 

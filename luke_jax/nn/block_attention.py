@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from luke_jax.nn.layers import keep
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
 MASKED = -1e30
@@ -95,7 +96,7 @@ def _forward(rate, queries, key, value, mask, seeds):
     )
     outputs.append((context / (total * (1 - rate))).astype(value.dtype))
     log_sums.append(highest + jnp.log(total))
-  output, log_sum = (jnp.concatenate(x, axis=2) for x in (outputs, log_sums))
+  output, log_sum = keep(tuple(jnp.concatenate(x, axis=2) for x in (outputs, log_sums)))
   return output, (queries, key, value, mask, seeds, output, log_sum)
 
 

@@ -5,12 +5,15 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
-from luke_jax.nn.layers import Dense, Dropout, embedding, layer_norm
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, embedding
+from luke_jax.nn.vocabulary import rows_of
 
 
-def look_up(table: nn.Embed, ids: jax.Array, padding_id: int | None) -> jax.Array:
+def look_up(
+  table: nn.Embed, ids: jax.Array, padding_id: int | None = None, axis: str | None = None
+) -> jax.Array:
   """Rows of a table; the padding row is read but learns nothing."""
-  rows = table(ids)
+  rows = rows_of(table.embedding, ids, table.dtype, axis)
   if padding_id is None:
     return rows
   return jnp.where((ids == padding_id)[..., None], jax.lax.stop_gradient(rows), rows)
@@ -35,7 +38,7 @@ class WordEmbeddings(nn.Module):
     self.word = embedding(c, c.vocab_size)
     self.position = embedding(c, c.max_position_embeddings)
     self.type = embedding(c, c.type_vocab_size)
-    self.norm = layer_norm(c)
+    self.norm = LayerNorm(c)
     self.dropout = Dropout(c.hidden_dropout_prob)
 
   def __call__(
@@ -52,7 +55,9 @@ class WordEmbeddings(nn.Module):
       token_type_ids = jnp.zeros_like(input_ids)
     padded_position = c.pad_token_id if c.word_positions == "roberta" else None
     x = look_up(self.word, input_ids, c.pad_token_id)
-    x = x + look_up(self.position, position_ids, padded_position) + self.type(token_type_ids)
+    x = (
+      x + look_up(self.position, position_ids, padded_position) + look_up(self.type, token_type_ids)
+    )
     return self.dropout(self.norm(x))
 
 
@@ -64,12 +69,12 @@ class EntityEmbeddings(nn.Module):
   def setup(self) -> None:
     """Makes the tables; `entity` (B) is also the decoder of masked entities."""
     c = self.config
-    self.entity = embedding(c, c.entity_vocab_size, width=c.entity_emb_size)
+    self.entity = embedding(c, c.entity_rows, width=c.entity_emb_size)
     if c.entity_emb_size != c.hidden_size:
       self.projection = Dense(c, (c.hidden_size,), use_bias=False)
     self.position = embedding(c, c.max_position_embeddings)
     self.type = embedding(c, c.type_vocab_size)
-    self.norm = layer_norm(c)
+    self.norm = LayerNorm(c)
     self.dropout = Dropout(c.hidden_dropout_prob)
 
   def __call__(
@@ -82,10 +87,10 @@ class EntityEmbeddings(nn.Module):
     c = self.config
     if entity_token_type_ids is None:
       entity_token_type_ids = jnp.zeros_like(entity_ids)
-    x = look_up(self.entity, entity_ids, c.entity_padding_id)
+    x = look_up(self.entity, entity_ids, c.entity_padding_id, c.vocabulary_axis)
     if c.entity_emb_size != c.hidden_size:
       x = self.projection(x)
-    x = x + self.mention(entity_position_ids) + self.type(entity_token_type_ids)
+    x = x + self.mention(entity_position_ids) + look_up(self.type, entity_token_type_ids)
     return self.dropout(self.norm(x))
 
   def mention(self, entity_position_ids: jax.Array) -> jax.Array:

@@ -5,14 +5,11 @@ import jax
 
 from luke_jax.config import LukeConfig
 from luke_jax.nn.attention import Attention
-from luke_jax.nn.layers import Dense, Dropout, constrain, gelu, layer_norm
+from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, constrain, gelu
 
 # What a layer keeps from the forward pass for the backward one.
 POLICIES = {
-  "dots": jax.checkpoint_policies.save_from_both_policies(
-    jax.checkpoint_policies.dots_with_no_batch_dims_saveable,
-    jax.checkpoint_policies.save_only_these_names("pallas_attention"),  # the kernel's residuals
-  ),
+  "dots": jax.checkpoint_policies.save_only_these_names(KEPT),
   "full": jax.checkpoint_policies.nothing_saveable,
 }
 
@@ -26,9 +23,10 @@ class Mlp(nn.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """Maps (..., D) to (..., D)."""
     c = self.config
-    return Dense(c, (c.hidden_size,), name="down")(
-      gelu(Dense(c, (c.intermediate_size,), name="up")(x))
-    )
+    # As rows of one matrix: told of B and T, XLA on TPUs reads what is kept of `up` twice, widened.
+    rows = x.reshape(-1, x.shape[-1])
+    hidden = gelu(Dense(c, (c.intermediate_size,), name="up")(rows))
+    return Dense(c, (c.hidden_size,), name="down")(hidden).reshape(x.shape)
 
 
 class Layer(nn.Module):
@@ -41,8 +39,8 @@ class Layer(nn.Module):
     """Maps (B, T, D) to (B, T, D)."""
     c = self.config
     y = Attention(c, name="attention")(constrain(x), word_mask, entity_mask)
-    x = layer_norm(c, "attention_norm")(x + Dropout(c.hidden_dropout_prob)(y))
-    x = layer_norm(c, "mlp_norm")(x + Dropout(c.hidden_dropout_prob)(Mlp(c, name="mlp")(x)))
+    x = LayerNorm(c, name="attention_norm")(x + Dropout(c.hidden_dropout_prob)(y))
+    x = LayerNorm(c, name="mlp_norm")(x + Dropout(c.hidden_dropout_prob)(Mlp(c, name="mlp")(x)))
     self.sow("intermediates", "output", x)
     return x
 

@@ -5,7 +5,8 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
-from luke_jax.nn.layers import Dense, gelu, layer_norm
+from luke_jax.nn.layers import Dense, LayerNorm, gelu
+from luke_jax.nn.vocabulary import token_losses
 
 
 class Pooler(nn.Module):
@@ -30,12 +31,27 @@ class MaskedTokens(nn.Module):
   config: LukeConfig
 
   @nn.compact
-  def __call__(self, states: jax.Array, table: jax.Array) -> jax.Array:
-    """Maps states (..., D) and table (V, K) to float32 logits (..., V)."""
+  def __call__(
+    self,
+    states: jax.Array,
+    table: jax.Array,
+    labels: jax.Array | None = None,
+    *,
+    size: int | None = None,
+    axis: str | None = None,
+  ) -> jax.Array:
+    """Maps states (..., D) and table (V, K) to float32 logits (..., V).
+
+    Given labels (...), to their losses (...) as `token_losses` has them, without all logits.
+    """
     c = self.config
     rows, width = table.shape
-    x = layer_norm(c, "norm")(gelu(Dense(c, (width,), name="transform")(states)))
+    x = LayerNorm(c, name="norm")(gelu(Dense(c, (width,), name="transform")(states)))
     bias = self.param("bias", nn.initializers.zeros, (rows,))
+    if labels is not None:
+      flat = x.reshape(-1, width)
+      losses = token_losses(flat, table, bias, labels.reshape(-1), size=size, axis=axis)
+      return losses.reshape(labels.shape)
     logits = jnp.einsum(
       "...k,vk->...v", x, table.astype(x.dtype), preferred_element_type=jnp.float32
     )

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.ad_checkpoint import checkpoint_name
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+from luke_jax.nn.layers import batch_axes, keep
 from luke_jax.nn.repeatable_dropout import kept_where, key_hash, query_hash
 
 LANES = 128
@@ -118,9 +118,7 @@ class _Chunk(NamedTuple):
 
 def _over_batch(attend: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
   """Runs `attend` on each device's own sequences: the partitioner cannot split a kernel."""
-  mesh, manual = jax.sharding.get_abstract_mesh(), jax.sharding.AxisType.Manual
-  kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
-  axes = tuple(name for name in ("replica", "data") if kinds.get(name, manual) != manual)
+  axes = batch_axes()
   if not axes:
     return attend
   batch = jax.sharding.PartitionSpec(axes)
@@ -138,7 +136,7 @@ def _forward(static: _Static, seeds: jax.Array, queries: Queries, *keyed: jax.Ar
   log_sums = (len(key), key.shape[2] // LANES, num_chunks * len(static.heads), QUERIES_AT_ONCE)
   outputs = (value, jax.ShapeDtypeStruct(log_sums, jnp.float32))
   results = _call(_forward_kernel, static, (seeds, queries, *keyed), outputs)
-  out, log_sums = checkpoint_name(results, "pallas_attention")
+  out, log_sums = keep(results)
   return out, (seeds, queries, *keyed, out, log_sums)
 
 

@@ -27,7 +27,8 @@ class ByteLevelTokenizer:
     self._bpe.decoder = tokenizers.decoders.ByteLevel()
     self.special = special
     self.add_prefix_space = add_prefix_space
-    self.vocab_size = 1 + max(self._bpe.get_vocab_size() - 1, *special.ids.values())
+    self._pieces = self._bpe.get_vocab_size()  # asked once: older tokenizers take milliseconds
+    self.vocab_size = 1 + max(self._pieces - 1, *special.ids.values())
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
     """The tokens of each text, with their character offsets on request."""
@@ -59,7 +60,7 @@ class ByteLevelTokenizer:
     ]
 
   def _decode_plain(self, ids: list[int]) -> str:
-    if min(ids) < 0 or max(ids) >= self._bpe.get_vocab_size():
+    if min(ids) < 0 or max(ids) >= self._pieces:
       raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
     return self._bpe.decode(ids)
 

@@ -125,7 +125,7 @@ class EntityVocab:
     """Refuses a language the titles are not in, and None if they are in some."""
     if language is None and self.multilingual:
       raise InputError(f"no language for entity titles; expected one of {self._known}")
-    if language is not None and language not in self.languages:
+    if language is not None and (type(language) is not str or language not in self.languages):
       raise InputError(f"entity language {language!r}; expected {self._known}")
 
   @property

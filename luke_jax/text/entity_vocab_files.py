@@ -9,12 +9,15 @@ from luke_jax.text.entity_vocab import LANGUAGE_KEY, SPECIAL, EntityVocab
 from luke_jax.text.json_files import read_json_object, read_text, write_json
 
 FILES = ("entity_vocab.json", "entity_vocab.tsv", "entity_vocab.jsonl", "tokenizer_config.json")
+KINDS = "a .json, .jsonl or .tsv file"
 RECORD = 'expected an object {"id": 7, "entities": [["Tokyo", "en"]], "count": 12}'
 
 
 def load_entity_vocab(path: str | Path) -> EntityVocab:
   """Reads a vocabulary from a .json, .jsonl or .tsv file, or from the folder of a model."""
   path = Path(path)
+  if not path.exists():
+    raise InputError(f"{path}: no such file or directory; expected {KINDS}, or a model's directory")
   if path.is_dir():
     path = _file_in(path)
   try:
@@ -26,7 +29,7 @@ def load_entity_vocab(path: str | Path) -> EntityVocab:
       return _from_tsv(path)
   except InputError as error:
     raise InputError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
-  raise InputError(f"{path}: not an entity vocabulary; expected a .json, .jsonl or .tsv file")
+  raise InputError(f"{path}: not an entity vocabulary; expected {KINDS}")
 
 
 def save_entity_vocab(vocab: EntityVocab, path: str | Path) -> None:
@@ -57,7 +60,7 @@ def _from_json(path: Path) -> EntityVocab:
   if path.name == "tokenizer_config.json":  # transformers 5 writes the vocabulary in there
     keys = keys.get("entity_vocab")
     if not isinstance(keys, dict):
-      raise InputError("no entity_vocab.json beside it, and no object 'entity_vocab' in it")
+      raise InputError("no object 'entity_vocab' in it; expected one, or an entity_vocab.json")
   titles = [key for key in keys if key not in SPECIAL]
   if titles and all(key.startswith("None:") for key in titles):  # an old converter's slip
     keys = {key.removeprefix("None:"): id for key, id in keys.items()}

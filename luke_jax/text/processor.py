@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.text.checks import whole_number
 from luke_jax.text.entity_vocab import SPECIAL, EntityVocab
 from luke_jax.text.examples import MARKED, TASKS, Example, Task, examples_from, mentions
 from luke_jax.text.parts import Part, tokenized
@@ -47,9 +48,11 @@ class LukeProcessor:
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:
       raise InputError(f"task {self.task!r}; expected None or one of {', '.join(TASKS)}")
+    if not isinstance(self.entity_vocab, EntityVocab):
+      found = type(self.entity_vocab).__name__
+      raise InputError(f"entity_vocab: a {found}; expected an EntityVocab")
     for name, least in (("max_length", 5), ("max_entity_length", 1), ("max_mention_length", 1)):
-      if getattr(self, name) < least:
-        raise InputError(f"{name} {getattr(self, name)}; expected {least} or more")
+      object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
     for entity in MARKED.get(self.task, ()):
       self.entity_vocab.id(entity)  # refuses a vocabulary that lacks it
     if self.language is not None:
@@ -104,8 +107,7 @@ class LukeProcessor:
     share of them. A task with markers gets one window, its entities in the middle. `dropped` are
     the entities that are longer than a window.
     """
-    if stride < 1:
-      raise InputError(f"stride {stride}; expected 1 token or more")
+    stride = whole_number("stride", stride, 1)
     rows = []
     for number, parts in enumerate(self._parts(examples, offsets=True)):
       windows = self._windows(parts, stride, f"example {number}")
@@ -134,20 +136,23 @@ class LukeProcessor:
     return len(MARKED.get(self.task, ())) or self.max_entity_length
 
   def _entity_id(self, title: str) -> int:
-    language = self.language
-    if self.entity_vocab.multilingual and title not in SPECIAL:
+    vocab, language = self.entity_vocab, self.language
+    if vocab.multilingual and title not in SPECIAL:
       prefix, _, rest = title.partition(":")
       # With a language set, a title may still say its own, unless it is one that has a colon.
-      own = prefix in self.entity_vocab.languages and not (
-        language and self.entity_vocab.contains(title, language)
-      )
-      if language is None or own:
+      if prefix in vocab.languages and not (language and vocab.contains(title, language)):
         language, title = prefix, rest
-    return self.entity_vocab.id(title, language)
+      elif language is None:
+        known = ", ".join(sorted(vocab.languages))
+        raise InputError(
+          f"entity {title!r}: in no language; expected one of {known} before a colon, or as the"
+          " processor's language"
+        )
+    return vocab.id(title, language)
 
   def _parts(self, examples: Sequence[Example], offsets: bool) -> list[list[Part]]:
-    if isinstance(examples, str | Example):
-      raise InputError(f"examples: one {type(examples).__name__}; expected a list of Example")
+    if isinstance(examples, str) or not isinstance(examples, Sequence):
+      raise InputError(f"examples: a {type(examples).__name__}; expected a list of Example")
     for number, example in enumerate(examples):
       if not isinstance(example, Example):
         raise InputError(f"example {number}: a {type(example).__name__}; expected an Example")

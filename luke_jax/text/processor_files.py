@@ -28,7 +28,10 @@ def load_processor(directory: str | Path, **changes: Any) -> LukeProcessor:
     elif name != "task" and type(value) is not int:
       raise InputError(f"{directory / CONFIG}: {name} is {value!r}; expected a whole number")
   tokenizer, vocab = load_tokenizer(directory), load_entity_vocab(directory)
-  return LukeProcessor(tokenizer, vocab, **(settings | changes))
+  try:
+    return LukeProcessor(tokenizer, vocab, **(settings | changes))
+  except InputError as error:
+    raise InputError(f"{directory}: {error}") from None
 
 
 def save_processor(processor: LukeProcessor, directory: str | Path) -> None:

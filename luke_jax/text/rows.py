@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.text.checks import whole_number
 from luke_jax.text.parts import NOT_TEXT, Entity, Part, moved
 from luke_jax.text.special_tokens import Span, SpecialTokens
 
@@ -86,14 +87,14 @@ def padded_length(sizes: Sequence[int], lengths: Lengths, what: str) -> int:
   longest = max(sizes, default=0)
   if lengths is None:
     return longest
-  allowed = np.atleast_1d(lengths)
-  enough = allowed[allowed >= longest]
-  if not enough.size:
+  listed = lengths if isinstance(lengths, Sequence | np.ndarray) else [lengths]
+  allowed = [whole_number(f"length of {what} to pad to", length, 0) for length in listed]
+  if longest > max(allowed, default=0):
     raise InputError(
       f"row {sizes.index(longest)}: {longest} {what}; expected at most"
-      f" {allowed.max(initial=0)}, the largest length to pad to"
+      f" {max(allowed, default=0)}, the largest length to pad to"
     )
-  return int(enough.min())
+  return min(length for length in allowed if length >= longest)
 
 
 def _entity_tokens(rows: Sequence[Row], width: int) -> tuple[np.ndarray, np.ndarray]:

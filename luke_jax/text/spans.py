@@ -2,7 +2,7 @@
 
 import itertools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
@@ -24,10 +24,12 @@ def join_words(
 
   `spaces` says for each word whether a space precedes it; by default all but the first have one.
   """
+  _check_words(words)
   if spaces is None:
     spaces = [number > 0 for number in range(len(words))]
-  if len(spaces) != len(words):
-    raise InputError(f"spaces: {len(spaces)} given; expected {len(words)}, one for each word")
+  if not isinstance(spaces, Sized) or len(spaces) != len(words):
+    given = len(spaces) if isinstance(spaces, Sized) else repr(spaces)
+    raise InputError(f"spaces: {given} given; expected {len(words)}, one for each word")
   before = [" " if space else "" for space in spaces]
   ends = list(itertools.accumulate(len(s) + len(w) for s, w in zip(before, words, strict=True)))
   offsets = [(end - len(word), end) for end, word in zip(ends, words, strict=True)]
@@ -39,11 +41,21 @@ def join_words(
   )
 
 
+def _check_words(words: Sequence[str]) -> None:
+  if isinstance(words, str) or not isinstance(words, Sized):
+    raise InputError(f"words: a {type(words).__name__}; expected a list of strings")
+  for number, word in enumerate(words):
+    if not isinstance(word, str) or not word:
+      raise InputError(f"word {number}: {word!r}; expected a string that is not empty")
+
+
 def checked_spans(spans: Iterable[Span], length: int, where: str) -> list[Span]:
   """The spans as pairs of ints, all of them half-open, not empty and inside `length`."""
-  if not isinstance(spans, Iterable):
-    raise InputError(f"{where}: spans are {spans!r}; expected a list of (start, end)")
-  return [_checked(span, length, f"{where}: span {i}") for i, span in enumerate(spans)]
+  try:
+    listed = list(spans)
+  except TypeError:
+    raise InputError(f"{where}: spans are {spans!r}; expected a list of (start, end)") from None
+  return [_checked(span, length, f"{where}: span {i}") for i, span in enumerate(listed)]
 
 
 def _checked(span: Span, length: int, where: str) -> Span:

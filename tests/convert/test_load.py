@@ -1,5 +1,6 @@
 """Models of every origin, with what they lack and what they have left over."""
 
+import dataclasses
 import io
 import json
 import shutil
@@ -12,6 +13,7 @@ from tiny import TEXTS, TITLES, same_params, tiny_model, tiny_processor
 
 import luke_jax
 from luke_jax.convert import keys
+from luke_jax.errors import InputError
 from luke_jax.text import EntityVocab
 
 
@@ -49,7 +51,7 @@ def test_other_labels_make_a_new_head(tmp_path):
 def test_a_new_head_is_initialised_and_said(saved):
   with pytest.warns(UserWarning, match=r"2 initialised.*classifier\.weight.*11 left over"):
     model = luke_jax.load(saved, architecture="LukeForEntityClassification", labels=["a", "b", "c"])
-  assert model.report.missing == ["classifier.bias", "classifier.weight"]
+  assert model.report.missing == ("classifier.bias", "classifier.weight")
   assert "lm_head.dense.weight" in model.report.unexpected
   assert model.params["classifier"]["kernel"].shape == (64, 3)
   assert same_params(model.params["luke"], tiny_model().params["luke"])
@@ -128,7 +130,7 @@ def roberta(directory, tokenizer="byte_level"):
 def test_roberta_alone_is_words_alone(tmp_path):
   model = luke_jax.load(roberta(tmp_path / "roberta"))
   assert not model.config.entity_vocab_size
-  assert model.report.added == ["<ent>", "<ent2>"]
+  assert model.report.added == ("<ent>", "<ent2>")
   assert model.params["masked_words"]["bias"].shape == (model.tokenizer.vocab_size,)
 
 
@@ -195,7 +197,7 @@ def test_archives_of_the_authors(tmp_path, mode, tsv):
   folder.mkdir()
   made = archive(folder / "luke.tar", mode, tsv=tsv)
   model = luke_jax.load(folder / "luke.tar", tokenizer=TEXTS / "byte_level")
-  assert model.report.added == ["<ent>", "<ent2>", "[MASK2]"]
+  assert model.report.added == ("<ent>", "<ent2>", "[MASK2]")
   assert not model.report.missing
   assert not model.report.unexpected
   assert same_params(model.params["luke"]["encoder"], made.params["luke"]["encoder"])
@@ -258,3 +260,27 @@ def test_rows_are_no_longer_than_positions(tmp_path):
 
 def test_processor_of_tests_is_what_it_says():
   assert tiny_processor().entity_vocab.id("Tokyo") == 6
+
+
+def test_constants_among_the_tensors_are_no_parameters(saved):
+  name = "luke.embeddings.position_ids"
+  edit(saved, lambda t: t | {name: np.arange(514)[None]})
+  model = luke_jax.load(saved)
+  assert same_params(model.params, tiny_model().params)
+  assert str(model.report) == "every tensor found its place"
+
+
+def test_whole_numbers_are_no_weights(saved):
+  """Quantised weights, read without their scales, would be a model of noise."""
+  name = "luke.encoder.layer.0.output.dense.weight"
+  edit(saved, lambda t: t | {name: t[name].astype(np.int8)})
+  with pytest.raises(InputError) as refused:
+    luke_jax.load(saved)
+  assert str(refused.value) == f"{saved}: {name}: numbers of type int8; expected floating point"
+
+
+def test_a_report_stays_as_it_was_made(tmp_path):
+  model = luke_jax.load(roberta(tmp_path / "roberta"))
+  with pytest.raises(dataclasses.FrozenInstanceError):
+    model.report.added = ()
+  assert isinstance(model.report.added, tuple)

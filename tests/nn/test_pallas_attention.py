@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from luke_jax.nn.layers import KEPT
 from luke_jax.nn.pallas_attention import pallas_attention, unsupported
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
@@ -303,7 +304,7 @@ def test_compiles_for_a_tpu(topology, chips, shape, rate):
 
 
 @pytest.mark.tpu_aot
-@pytest.mark.parametrize(("saved", "kernels"), [("pallas_attention", 2), ("nothing", 3)])
+@pytest.mark.parametrize(("saved", "kernels"), [(KEPT, 2), ("nothing", 3)])
 def test_rematerialisation_can_save_the_forward_kernel(topology, saved, kernels):
   policy = jax.checkpoint_policies.save_only_these_names(saved)
 

@@ -162,8 +162,12 @@ def test_tsv_holds_no_languages(multilingual_vocab, tmp_path):
 
 
 def test_a_directory(tmp_path):
-  with pytest.raises(InputError, match="no entity vocabulary; expected one of"):
+  with pytest.raises(InputError) as error:
     load_entity_vocab(tmp_path)
+  assert str(error.value) == (
+    f"{tmp_path}: no entity vocabulary; expected one of entity_vocab.json, entity_vocab.tsv,"
+    " entity_vocab.jsonl, tokenizer_config.json"
+  )
   (tmp_path / "entity_vocab.jsonl").write_text(JSONL, encoding="utf-8")
   assert load_entity_vocab(tmp_path).multilingual
   (tmp_path / "entity_vocab.tsv").write_text(TSV, encoding="utf-8")
@@ -212,8 +216,13 @@ def test_faulty_files(tmp_path, name, text, message):
 
 
 def test_files_that_are_no_text(tmp_path):
-  with pytest.raises(InputError, match="no such file"):
-    load_entity_vocab(tmp_path / "v.json")
+  for name in ("v.json", "none"):
+    with pytest.raises(InputError) as error:
+      load_entity_vocab(str(tmp_path / name))
+    assert str(error.value) == (
+      f"{tmp_path / name}: no such file or directory; expected a .json, .jsonl or .tsv file, or a"
+      " model's directory"
+    )
   (tmp_path / "v.json").write_bytes(b"\xff\xfe")
   with pytest.raises(InputError, match="byte 0 is not UTF-8 text"):
     load_entity_vocab(tmp_path / "v.json")

@@ -61,6 +61,18 @@ def test_padding_to_one_of_some_lengths(processor):
     processor(TEXT, entity_spans=NAMES, entity_lengths=1)
 
 
+@pytest.mark.parametrize("lengths", ["64", 64.0, True, -1, (32, "64"), {64}])
+def test_faulty_lengths_to_pad_to(processor, lengths):
+  with pytest.raises(InputError, match=r"length of tokens to pad to: .*; expected a whole"):
+    processor(TEXT, word_lengths=lengths)
+
+
+def test_lengths_of_numpy_are_lengths_too(processor):
+  numbers = np.array([8, 32])
+  assert processor(TEXT, word_lengths=numbers)["input_ids"].shape == (1, 32)
+  assert type(replace(processor, max_length=numbers[1]).max_length) is int
+
+
 def test_pads_are_those_of_the_vocabularies(byte_level):
   lite = EntityVocab({"[MASK]": 0, "[UNK]": 1, "[PAD]": 2, "[MASK2]": 3})
   inputs = LukeProcessor(byte_level, lite)([TEXT, ""], entity_spans=[NAMES, []])
@@ -81,8 +93,24 @@ def test_titles_with_languages(sentence_piece, multilingual_vocab):
   english = replace(processor, language="en")
   titles = ["Star Trek: Picard", "[MASK2]"]
   assert english(TEXT, entity_spans=NAMES, entities=titles)["entity_ids"].tolist() == [[6, 3]]
-  with pytest.raises(InputError, match="language 'Tokyo'; expected en, ja"):
-    processor(TEXT, entity_spans=NAMES, entities=["Tokyo", "[MASK]"])
+
+
+@pytest.mark.parametrize("title", ["Kyoto", "Star Trek: Voyager", "de:Tokio", ": a", ""])
+def test_titles_in_no_language(sentence_piece, multilingual_vocab, title):
+  processor = LukeProcessor(sentence_piece, multilingual_vocab)
+  with pytest.raises(InputError) as error:
+    processor(TEXT, entity_spans=[(0, 7)], entities=[title])
+  assert str(error.value) == (
+    f"entity {title!r}: in no language; expected one of en, ja before a colon, or as the"
+    " processor's language"
+  )
+  english = replace(processor, language="en")
+  assert english(TEXT, entity_spans=[(0, 7)], entities=[title])["entity_ids"].tolist() == [[1]]
+
+
+def test_a_colon_needs_no_language_where_titles_have_none(processor):
+  inputs = processor(TEXT, entity_spans=[(0, 7)], entities=["Star Trek: Voyager"])
+  assert inputs["entity_ids"].tolist() == [[1]]
 
 
 def test_entities_of_the_second_text_alone_are_kept(processor):
@@ -211,18 +239,37 @@ def test_windows_without_room(processor):
   short = replace(processor, max_length=10)
   with pytest.raises(InputError, match="example 0: the first text leaves room for"):
     short.windows([Example(TEXT, text_pair=PLACES)])
-  with pytest.raises(InputError, match="stride 0; expected 1"):
-    short.windows([Example(TEXT)], stride=0)
+
+
+@pytest.mark.parametrize("stride", [0, -1, "8", 8.0, True, None, 10**9])
+def test_faulty_strides(processor, stride):
+  with pytest.raises(InputError) as error:
+    processor.windows([Example(TEXT)], stride=stride)
+  assert str(error.value) == f"stride: {stride!r}; expected a whole number from 1 to 1000000"
+
+
+@pytest.mark.parametrize("examples", [TEXT, Example(TEXT), None, (e for e in [Example(TEXT)])])
+def test_examples_that_are_no_list(processor, examples):
+  for read in (processor.encode, processor.windows):
+    with pytest.raises(InputError, match=r"examples: a \w+; expected a list of Example"):
+      read(examples)
 
 
 @pytest.mark.parametrize(
   ("settings", "message"),
   [
     ({"task": "typing"}, "task 'typing'; expected None or one of entity_classification"),
-    ({"max_length": 4}, "max_length 4; expected 5 or more"),
-    ({"max_entity_length": 0}, "max_entity_length 0; expected 1 or more"),
-    ({"max_mention_length": 0}, "max_mention_length 0; expected 1 or more"),
+    ({"max_length": 4}, "max_length: 4; expected a whole number from 5 to 1000000"),
+    ({"max_length": "512"}, "max_length: '512'; expected a whole number from 5"),
+    ({"max_length": 10**7}, "max_length: 10000000; expected a whole number from 5"),
+    ({"max_entity_length": 0}, "max_entity_length: 0; expected a whole number from 1"),
+    ({"max_entity_length": 32.0}, "max_entity_length: 32.0; expected a whole number from 1"),
+    ({"max_mention_length": 0}, "max_mention_length: 0; expected a whole number from 1"),
+    ({"max_mention_length": True}, "max_mention_length: True; expected a whole number from 1"),
+    ({"max_mention_length": None}, "max_mention_length: None; expected a whole number from 1"),
     ({"language": "en"}, "language 'en'; expected none"),
+    ({"language": ["en"]}, "language ['en']; expected none"),
+    ({"entity_vocab": {"[PAD]": 0}}, "entity_vocab: a dict; expected an EntityVocab"),
   ],
 )
 def test_faulty_settings(processor, settings, message):
@@ -250,6 +297,9 @@ PAIR, SINGLE, SPANS = (
     (None, {"entity_spans": [(3, 2)]}, "example 0: span 0 is (3, 2); expected"),
     (None, {"entity_spans": [(0, 99)]}, "example 0: span 0 is (0, 99)"),
     (None, {"entity_spans": (3, 5)}, "example 0: span 0 is 3; expected two whole numbers"),
+    (None, {"entity_spans": [NAMES]}, "example 0: span 0 is [(0, 7), (17, 28)]; expected two"),
+    (None, {"entity_spans": "07"}, "example 0: span 0 is '0'; expected two whole numbers"),
+    (None, {"entity_spans": np.array(3)}, "example 0: spans are array(3); expected a list"),
     # transformers 4.57 makes an entity without positions of it.
     (None, {"entity_spans": [(7, 8)]}, "example 0: span (7, 8) holds no token"),
     (None, {"entity_spans": NAMES, "entities": ["a"]}, "example 0: 1 entities and 2 entity spans"),

@@ -26,8 +26,33 @@ def test_no_words():
 def test_spans_of_words_are_checked():
   with pytest.raises(InputError, match=r"words: span 1 is \(1, 5\); expected .* <= 2"):
     join_words(["a", "b"], [(0, 1), (1, 5)])
+  for spans in (3, None):
+    with pytest.raises(InputError, match=r"words: spans are .*; expected a list"):
+      join_words(["a", "b"], spans)
+
+
+@pytest.mark.parametrize(
+  ("words", "message"),
+  [
+    ("Los Angeles", "words: a str; expected a list of strings"),
+    (None, "words: a NoneType; expected a list of strings"),
+    (iter(["Los"]), "words: a list_iterator; expected a list of strings"),
+    (["Los", 3], "word 1: 3; expected a string that is not empty"),
+    (["Los", ["Angeles"]], "word 1: ['Angeles']; expected a string that is not empty"),
+    (["", "Los"], "word 0: ''; expected a string that is not empty"),
+  ],
+)
+def test_faulty_words(words, message):
+  with pytest.raises(InputError) as error:
+    join_words(words)
+  assert str(error.value) == message
+
+
+def test_faulty_spaces():
   with pytest.raises(InputError, match="spaces: 1 given; expected 2"):
     join_words(["a", "b"], spaces=[True])
+  with pytest.raises(InputError, match="spaces: True given; expected 2"):
+    join_words(["a", "b"], spaces=True)
 
 
 def test_spans_of_numpy_become_ints():

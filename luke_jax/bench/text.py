@@ -1,0 +1,127 @@
+"""Texts with entity spans to the model's inputs, against transformers' tokenizer."""
+
+import dataclasses
+import random
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luke_jax.bench.alternating import Timing, alternate
+from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.errors import InputError
+from luke_jax.text import EntityVocab, LukeProcessor, Tokenizer, load_tokenizer, save_processor
+from luke_jax.text.byte_level import ByteLevelTokenizer
+from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text.json_files import read_text
+from luke_jax.text.special_tokens import Span
+
+SPANS = 20  # in each text
+BATCH = 32
+NUMBER, WORDS = 256, 120  # of the texts made up, where none are given
+MENTION = 30  # characters, at most
+NO_LIMIT = 10**6
+
+Side = Callable[[Sequence[str], Sequence[Sequence[Span]]], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """What a run measured."""
+
+  machine: str
+  versions: dict[str, str]
+  texts: int
+  characters: float  # of a text, on average
+  timing: Timing  # of all texts
+
+  @property
+  def texts_per_second(self) -> dict[str, float]:
+    """By side, ours and theirs."""
+    return {side: self.texts / self.timing.median(side) for side in ("ours", "theirs")}
+
+
+def run(directory: Path, texts: Sequence[str] | None, rounds: int) -> Result:
+  """Times both sides in turn on one core, once their inputs are seen to be equal."""
+  try:
+    import tokenizers
+    import transformers
+  except ImportError as missing:
+    raise InputError(
+      f"{missing.name}: not installed; expected it to compare with: pip install '.[parity]'"
+    ) from None
+  if rounds < 1:
+    raise InputError(f"rounds: {rounds}; expected 1 or more")
+  tokenizer = load_tokenizer(directory)
+  if not isinstance(tokenizer, ByteLevelTokenizer):
+    raise InputError(f"{directory}: a SentencePiece model; expected vocab.json and merges.txt")
+  texts = texts or made_up(tokenizer)
+  with one_core():
+    ours, theirs = _over_all(texts, *_sides(tokenizer, transformers.LukeTokenizer))
+    timing = alternate(ours, theirs, rounds)
+    machine = cores_and_processor()
+  versions = {"transformers": transformers.__version__, "tokenizers": tokenizers.__version__}
+  return Result(machine, versions, len(texts), sum(map(len, texts)) / len(texts), timing)
+
+
+def read_texts(path: Path) -> list[str]:
+  """The lines of a file that are not empty."""
+  texts = [line for line in read_text(path).split("\n") if line.strip()]
+  if not texts:
+    raise InputError(f"{path}: no text; expected one a line")
+  return texts
+
+
+def made_up(tokenizer: Tokenizer) -> list[str]:
+  """Texts of the vocabulary's words, the earlier ones more often: byte pairs merge by frequency."""
+  pieces = (tokenizer.decode([id]) for id in range(tokenizer.vocab_size))
+  words = [piece[1:] for piece in pieces if piece[:1] == " " and piece[1:].isalpha()] or ["a"]
+  weights = [1 / (rank + 1) for rank in range(len(words))]
+  rng = random.Random(0)
+  return [" ".join(rng.choices(words, weights, k=WORDS)) + "." for _ in range(NUMBER)]
+
+
+def spans_in(text: str, rng: random.Random) -> list[Span]:
+  """Spans anywhere, each from the first character of something."""
+  starts = [i for i, character in enumerate(text) if not character.isspace()]
+  return [
+    (start, min(start + rng.randint(1, MENTION), len(text)))
+    for start in rng.choices(starts, k=SPANS)
+  ]
+
+
+def _sides(tokenizer: Tokenizer, reference: Any) -> tuple[Side, Side]:
+  vocab = EntityVocab({title: id for id, title in enumerate(SPECIAL)})
+  processor = LukeProcessor(tokenizer, vocab, max_length=NO_LIMIT, max_entity_length=SPANS)
+  with tempfile.TemporaryDirectory() as folder:
+    save_processor(processor, folder)
+    theirs = reference.from_pretrained(folder)
+  return (
+    lambda texts, spans: processor(texts, entity_spans=spans),
+    lambda texts, spans: theirs(texts, entity_spans=spans, padding=True, return_tensors="np"),
+  )
+
+
+def _over_all(texts: Sequence[str], *sides: Side) -> list[Callable[[], None]]:
+  rng = random.Random(0)
+  spans = [spans_in(text, rng) for text in texts]
+  batches = [(texts[i : i + BATCH], spans[i : i + BATCH]) for i in range(0, len(texts), BATCH)]
+  check_same(*(side(*batches[0]) for side in sides))
+
+  def over_all(side: Side) -> Callable[[], None]:
+    def run() -> None:
+      for batch in batches:
+        side(*batch)
+
+    return run
+
+  return [over_all(side) for side in sides]
+
+
+def check_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> None:
+  """Refuses to time two sides that do different things."""
+  for name, array in ours.items():
+    if name not in theirs or not np.array_equal(array, theirs[name]):
+      raise InputError(f"{name}: not what transformers gives; expected equal inputs to time")

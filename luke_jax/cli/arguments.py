@@ -1,0 +1,78 @@
+"""A command's arguments: read by tyro from the signature of its function, refused in one line."""
+
+import contextlib
+import difflib
+import functools
+import io
+import re
+from collections.abc import Callable, Sequence
+
+import tyro
+from tyro.conf import DisallowNone, FlagCreatePairsOff
+
+from luke_jax.errors import InputError
+
+Call = Callable[[], int | None]
+Parse = Callable[[Sequence[str]], Call]
+
+# What tyro prints, and what is said instead. Anything else that it prints is passed on.
+FAULTS = (
+  (r"Unrecognized options: (\S+?)(,| |$)", r"\1: one argument too many; expected no more"),
+  (r"Missing value for argument '(?:\(')?([^',]+)", r"\1: no value; expected one"),
+  (r"invalid choice ('.*') for argument '(.+?)'\. .* \((.*?)\)", r"\2: \1; expected one of \3"),
+  (r"Error parsing (\S+): .*?('.*') -.* \1 (\w+)", r"\1: \2; expected \3"),
+)
+
+
+def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> Call:
+  """The call of `run` that the arguments ask for. Help is printed, and leaves with status 0."""
+
+  @functools.wraps(run)
+  def bind(*args, **kwargs):
+    return functools.partial(run, *args, **kwargs)
+
+  def parse(given: Sequence[str]) -> Call:
+    config = (FlagCreatePairsOff, DisallowNone)
+    return tyro.cli(bind, prog=prog, args=given, config=config)
+
+  try:
+    with contextlib.redirect_stderr(io.StringIO()):
+      return parse(arguments)
+  except SystemExit as left:
+    if not left.code:
+      raise
+  fault = _unknown_option(parse, arguments) or _fault(_printed(parse, arguments))
+  raise InputError(f"{fault}; see {prog} --help")
+
+
+def _printed(parse: Parse, arguments: Sequence[str]) -> str:
+  """What tyro prints instead of giving a call: it says in no other public way what is wrong."""
+  printed = io.StringIO()
+  with (
+    contextlib.redirect_stdout(printed),
+    contextlib.redirect_stderr(printed),
+    contextlib.suppress(SystemExit),
+  ):
+    parse(arguments)
+  return re.sub("[│╭╮╰╯]", " ", printed.getvalue()).replace("─", "-")
+
+
+def _unknown_option(parse: Parse, arguments: Sequence[str]) -> str | None:
+  """The first option that the help does not list: tyro takes it for the value of something."""
+  known = set(re.findall(r"(?<![\w-])--?[a-z][\w.-]*", _printed(parse, ["--help"])))
+  for given in arguments:
+    option = given.partition("=")[0].replace("_", "-")
+    if re.match(r"--?[A-Za-z]", option) and option not in known:
+      near = difflib.get_close_matches(option, known, n=1)
+      return f"{option}: no such option; expected {', perhaps '.join(['another', *near])}"
+  return None
+
+
+def _fault(printed: str) -> str:
+  said = printed.partition("For full helptext")[0]
+  if "Missing from" in said:
+    names = re.findall(r"^ {6}(\S.*?) *$", said, re.MULTILINE)
+    return f"{', '.join(names)}: missing; expected {'it' if len(names) == 1 else 'them'}"
+  sentence = " ".join(said.split())
+  matches = ((re.search(theirs, sentence), ours) for theirs, ours in FAULTS)
+  return next((match.expand(ours) for match, ours in matches if match), sentence)

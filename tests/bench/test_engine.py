@@ -1,0 +1,44 @@
+"""What `luke-jax bench engine` says of the loop around the step."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from luke_jax.bench.engine import Result
+from luke_jax.cli import main
+
+
+def test_overhead_is_a_median_of_differences():
+  result = Result(
+    machine="", device="", versions={}, steps=1, loop=[5, 9, 4], waiting=[], bare=[4, 2, 1]
+  )
+  assert result.overhead == 3
+
+
+@pytest.mark.parametrize("option", ["steps", "rounds"])
+def test_what_cannot_be_timed(option, capsys):
+  assert main(["bench", "engine", f"--{option}", "0"]) == 2
+  said = capsys.readouterr().err.splitlines()
+  assert said[-1] == f"luke-jax: {option}: 0; expected 1 or more"
+
+
+@pytest.mark.slow
+def test_the_loop_takes_less_than_3_ms_a_step(tmp_path):
+  """On one device and with XLA's own settings, so in a process of its own."""
+  environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+  command = [sys.executable, "-m", "luke_jax", "bench", "engine", "--output", "out.json"]
+  done = subprocess.run(
+    command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+  )
+  figures = json.loads((tmp_path / "out.json").read_text())
+  summary = json.loads(done.stdout.splitlines()[-1])
+  assert summary == {"overhead_ms": figures["overhead_ms"]}
+  assert len(figures["loop"]) == len(figures["bare"]) == 3
+  assert all(
+    0 < waiting < loop for waiting, loop in zip(figures["waiting"], figures["loop"], strict=True)
+  )
+  # Where others use the machine, one round in three is spared.
+  assert min(loop - bare for loop, bare in zip(figures["loop"], figures["bare"], strict=True)) < 3
