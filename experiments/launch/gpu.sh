@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# A run on one machine with NVIDIA GPUs, all of which it uses. Not run here: there was no GPU.
+# It needs a driver for CUDA 13 and Python 3.11 or newer.
+#
+#   experiments/launch/gpu.sh experiments/pretraining/luke_large.py large
+#
+# The same again goes on with the run.
+set -euo pipefail
+
+experiment=${1:?experiment file} run=${2:?name of the run}
+
+if [ ! -e .venv-gpu/installed ]; then
+  "${PYTHON:-python3}" -m venv .venv-gpu
+  .venv-gpu/bin/python -m pip install --quiet '.[cuda]'
+  touch .venv-gpu/installed
+fi
+exec .venv-gpu/bin/luke-jax train "$experiment" --output "${RUNS:-runs}/$run"

@@ -1,0 +1,107 @@
+"""What a training run spends between its steps: the steps of the loop and the same ones bare."""
+
+import contextlib
+import dataclasses
+import io
+import itertools
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+
+from luke_jax.bench.machine import cores_and_processor
+from luke_jax.config import SIZES
+from luke_jax.errors import InputError
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.synthetic import SyntheticPretraining
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.loop import train
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.program import Program
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """Milliseconds a step, round by round."""
+
+  machine: str
+  device: str
+  versions: dict[str, str]
+  steps: int  # in a round
+  loop: list[float]  # all that lies between a run's first step and its last
+  waiting: list[float]  # of that: for a batch, and placing it
+  bare: list[float]  # the compiled step on a batch that is already there
+
+  @property
+  def overhead(self) -> float:
+    """Median over the rounds of what the loop takes beyond the bare step."""
+    return statistics.median(loop - bare for loop, bare in zip(self.loop, self.bare, strict=True))
+
+
+def experiment(steps: int) -> Experiment:
+  """A tiny LUKE on short pages: its step takes so little that what is around it shows."""
+  tiny = dataclasses.replace(
+    SIZES["tiny"], vocab_size=100, entity_vocab_size=50, hidden_size=32, intermediate_size=64
+  )
+  return Experiment(
+    model=tiny,
+    task=SyntheticPretraining(pages=2**14, words=32, entities=8, mention=4),
+    data=Data(batch_size=16, evaluation_batch_size=256),
+    run=Run(steps=steps, log_every=10, save_every=steps),
+  )
+
+
+def run(steps: int, rounds: int) -> Result:
+  """Times whole runs and as many bare steps in turn, in folders that are gone afterwards."""
+  for name, number in (("steps", steps), ("rounds", rounds)):
+    if number < 1:
+      raise InputError(f"{name}: {number}; expected 1 or more")
+  chosen = experiment(steps)
+  bare_steps = _bare_steps(chosen)
+  runs, bare = [], [bare_steps()]
+  for _ in range(rounds):
+    runs.append(_seconds_of_a_run(chosen))
+    bare.append(bare_steps())
+  # A run lies between two measurements of the bare steps, which others' work slows down as well.
+  around = [(before + after) / 2 for before, after in itertools.pairwise(bare)]
+  return Result(
+    machine=cores_and_processor(),
+    device=jax.devices()[0].device_kind,
+    versions={"jax": jax.__version__},
+    steps=steps,
+    loop=[1e3 * (seconds["data"] + seconds["step"]) / steps for seconds in runs],
+    waiting=[1e3 * seconds["data"] / steps for seconds in runs],
+    bare=[1e3 * seconds / steps for seconds in around],
+  )
+
+
+def _seconds_of_a_run(chosen: Experiment) -> dict[str, float]:
+  """Where a run's time goes by its own ledger; its progress goes to no terminal."""
+  with (
+    tempfile.TemporaryDirectory() as folder,
+    contextlib.redirect_stderr(io.StringIO()),
+  ):
+    return train(chosen, Path(folder) / "run")["seconds"]
+
+
+def _bare_steps(chosen: Experiment) -> Callable[[], float]:
+  """Takes a run's steps on one batch, waits for the last of them, and says the seconds."""
+  steps = chosen.run.steps or 0
+  program = Program(chosen, make_mesh(chosen.mesh), steps)
+  records = chosen.task.records(chosen.model, "train")
+  batch = program.placed(program.training_batches(records)(0))
+  step = program.lowered_step.compile()
+
+  def seconds() -> float:
+    state = program.fresh_state()
+    jax.block_until_ready(state)
+    begun = time.perf_counter()
+    for _ in range(steps):
+      state, _ = step(state, batch)
+    jax.block_until_ready(state)
+    return time.perf_counter() - begun
+
+  return seconds

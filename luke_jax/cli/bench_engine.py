@@ -1,0 +1,50 @@
+"""`luke-jax bench engine`."""
+
+import dataclasses
+import json
+import statistics
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from luke_jax.bench.engine import Result
+from luke_jax.bench.engine import run as measure
+
+
+def run(*, steps: int = 1000, rounds: int = 3, output: Path | None = None) -> None:
+  """Time what a training run spends between its steps.
+
+  Trains a tiny model as `luke-jax train` does and takes the same compiled step bare, in turn. The
+  difference is what batches, their placing, dispatch, logging and the progress line cost.
+
+      luke-jax bench engine --steps 1000
+
+  Args:
+    steps: How many steps a round has.
+    rounds: How many times each side runs.
+    output: File for the figures, as JSON.
+  """
+  print(f"timing {rounds} x {steps} steps in the loop and bare", file=sys.stderr)
+  result = measure(steps, rounds)
+  console = Console()
+  console.print(_table(result))
+  console.print(f"{result.machine}; {result.device}; {result.versions}", soft_wrap=True)
+  summary = {"overhead_ms": result.overhead}
+  if output:
+    figures = dataclasses.asdict(result) | summary
+    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+  print(json.dumps(summary))
+
+
+def _table(result: Result) -> Table:
+  table = Table("", "median", "least", "most", title=f"ms a step, {result.steps} steps a round")
+  for name, times in (
+    ("in the loop", result.loop),
+    ("of that, waiting for data", result.waiting),
+    ("bare", result.bare),
+  ):
+    table.add_row(name, *(f"{f(times):.2f}" for f in (statistics.median, min, max)))
+  table.add_row("between the steps", f"{result.overhead:.2f}", "", "")
+  return table

@@ -1,0 +1,48 @@
+"""`luke-jax export`."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from luke_jax.convert import Model, load
+from luke_jax.models.luke import ARCHITECTURES
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.export import is_run, read_experiment, read_run
+
+
+def run(
+  source: Annotated[Path, Positional, arg(metavar="RUN")],
+  target: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  /,
+) -> None:
+  """Write a run's best checkpoint, or its newest if no metric was named, as a model directory.
+
+  What this writes is read by `luke_jax.load` and by transformers. Tokenizer and vocabulary are
+  those of the model that the run started from.
+
+      luke-jax export runs/tiny tiny-luke
+
+  Args:
+    source: Folder of a run.
+    target: Directory to write.
+  """
+  experiment, step, params = read_run(source)
+  config = dataclasses.replace(experiment.model, dtype="float32")
+  module = ARCHITECTURES[experiment.task.architecture](config)
+  model = Model(module, params)
+  origin = _origin(experiment)
+  if origin is not None:
+    first = load(origin)
+    model = dataclasses.replace(model, tokenizer=first.tokenizer, processor=first.processor)
+  model.save(target)
+  print(f"{target}: {model.architecture} of step {step}")
+
+
+def _origin(experiment: Experiment) -> Path | None:
+  """The model directory that the first of the runs started from, each from the one before."""
+  start = experiment.run.start
+  while start is not None and is_run(Path(start)):
+    start = read_experiment(Path(start)).run.start
+  return None if start is None else Path(start)

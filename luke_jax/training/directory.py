@@ -1,0 +1,78 @@
+"""The folder of a run: its config, its checkpoints, its metrics, its ledger."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from luke_jax.errors import InputError
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.ledger import Ledger
+from luke_jax.training.overrides import differences, to_dict
+
+CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
+
+# What may change while a run goes on, since its numbers do not depend on it.
+FREE = ("mesh", "model.remat", "data.workers", "data.evaluation_batch_size")
+FREE += tuple(f"run.{name}" for name in ("log_every", "save_every", "keep", "keep_every"))
+
+
+def prepare(folder: Path, experiment: Experiment) -> None:
+  """Makes the folder, or refuses one that holds another run."""
+  current = to_dict(experiment)
+  path = folder / CONFIG
+  if path.exists():
+    lines = [x for x in differences(read_json(path), current) if not _free(x)]
+    if lines:
+      raise InputError(f"{folder}: holds another run ({'; '.join(lines)}); expected a new folder")
+  elif folder.exists() and any(folder.iterdir()):
+    raise InputError(f"{folder}: is not empty and holds no run; expected a new folder")
+  folder.mkdir(parents=True, exist_ok=True)
+  if not os.access(folder, os.W_OK):
+    raise InputError(f"{folder}: no permission to write")
+  if jax.process_index() == 0:
+    write_json(path, current)
+
+
+def _free(line: str) -> bool:
+  name = line.split(":")[0]
+  return any(name == free or name.startswith(f"{free}.") for free in FREE)
+
+
+def read_json(path: Path) -> Any:
+  """A file of ours."""
+  try:
+    return json.loads(path.read_text(encoding="utf-8"))
+  except ValueError as fault:
+    raise InputError(f"{path}: {fault}; expected JSON") from None
+
+
+def write_json(path: Path, value: Any) -> None:
+  """Writes a file whole or not at all."""
+  part = path.with_name(f"{path.name}.part")
+  part.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+  part.replace(path)
+
+
+def continue_ledger(folder: Path, ledger: Ledger) -> None:
+  """Adds what the run's earlier processes spent, what came after their last checkpoint as lost."""
+  path = folder / LEDGER
+  if path.exists():
+    noted = read_json(path)
+    ledger.add_previous(noted["saved"])
+    ledger.add_lost(noted["wall"] - noted["saved_wall"])
+
+
+def note_saved(folder: Path, ledger: Ledger) -> None:
+  """Writes down where the time went up to a checkpoint."""
+  wall = ledger.wall
+  write_json(folder / LEDGER, {"saved": ledger.state(), "saved_wall": wall, "wall": wall})
+
+
+def note_wall(folder: Path, ledger: Ledger) -> None:
+  """Writes down how long the run goes on, which a kill would lose since the checkpoint."""
+  path = folder / LEDGER
+  noted = read_json(path) if path.exists() else {"saved": {}, "saved_wall": 0.0}
+  write_json(path, noted | {"wall": ledger.wall})

@@ -1,0 +1,33 @@
+"""Predictions for all records of a split, each counted once, and their score."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from luke_jax.pipeline.batches import evaluation_batches
+from luke_jax.training.mesh import own_rows
+from luke_jax.training.program import Program, State
+
+
+def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
+  """The task's metrics on a split; the same on every process."""
+  task, model = program.experiment.task, program.model
+  records = task.records(model, split)
+  size = program.experiment.data.evaluation_batch_size
+  rows = own_rows(program.mesh, size)
+  outputs = []
+  for batch in evaluation_batches(records, program.make_rows, size, rows):
+    arrays = {
+      name: jax.make_array_from_process_local_data(
+        program.evaluation_sharding, x, (size, *x.shape[1:])
+      )
+      for name, x in batch.items()
+    }
+    outputs.append(program.predict(state, arrays))
+  whole = jax.tree.map(lambda *parts: np.concatenate(list(map(np.asarray, parts))), *outputs)
+  return task.score(records, _without_filling(whole, len(records)))
+
+
+def _without_filling(predictions: Any, count: int) -> Any:
+  return jax.tree.map(lambda x: x[:count], predictions)

@@ -1,0 +1,114 @@
+"""An experiment: everything a run depends on, in one frozen value."""
+
+import dataclasses
+import math
+from fractions import Fraction
+from typing import Any
+
+from luke_jax.config import LukeConfig
+from luke_jax.errors import InputError
+from luke_jax.pipeline.batches import Data
+from luke_jax.training.mesh import MeshShape
+from luke_jax.training.optimizer import Optimizer, Schedule
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+  """How long a run takes and what it leaves behind."""
+
+  steps: int | None = None  # or epochs, one of the two
+  epochs: float | None = None
+  seed: int = 0
+  accumulation: int = 1  # micro-batches that make one batch
+  log_every: int = 10
+  evaluate_every: int | None = None  # steps; None: only at the end
+  save_every: int = 1000
+  keep: int = 2  # newest checkpoints
+  keep_every: int | None = None  # keeps every k-th step for good
+  best_metric: str | None = None  # keeps the checkpoint where this is highest
+  # A model directory, or the folder of a run, whose parameters step 0 has; the optimizer and the
+  # schedule start anew.
+  start: str | None = None
+  skip_bad_steps: int = 0  # steps without a finite loss that are left out before the run stops
+
+  def __post_init__(self) -> None:
+    for name in ("steps", "evaluate_every", "keep_every"):
+      if getattr(self, name) is not None:
+        self._check_whole(name, 1)
+    for name, least in _LEAST.items():
+      self._check_whole(name, least)
+    epochs = self.epochs
+    number = isinstance(epochs, int | float) and not isinstance(epochs, bool)
+    if epochs is not None and not (number and 0 < epochs < math.inf):
+      raise InputError(f"run.epochs: {epochs!r}; expected a number above 0")
+    for name, kind in (("best_metric", "the name of a metric"), ("start", "a folder")):
+      value = getattr(self, name)
+      if value is not None and not (isinstance(value, str) and value):
+        raise InputError(f"run.{name}: {value!r}; expected {kind}")
+    if self.steps is not None and epochs is not None:
+      raise InputError(
+        f"run.steps: {self.steps}, and run.epochs: {epochs}; expected one of them, the other null"
+      )
+
+  def _check_whole(self, name: str, least: int) -> None:
+    value = getattr(self, name)
+    if type(value) is not int or not least <= value <= _MOST:
+      raise InputError(f"run.{name}: {value!r}; expected a whole number from {least} to {_MOST}")
+
+
+_LEAST = {
+  "seed": 0,
+  "accumulation": 1,
+  "log_every": 1,
+  "save_every": 1,
+  "keep": 1,
+  "skip_bad_steps": 0,
+}
+_MOST = 2**31 - 1  # steps and seeds are 32-bit
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+  """What `config()` of an experiment file returns."""
+
+  model: LukeConfig
+  task: Any  # a frozen dataclass with the functions of `training.task.Task`
+  data: Data = dataclasses.field(default_factory=Data)
+  optimizer: Optimizer = dataclasses.field(default_factory=Optimizer)
+  schedule: Schedule = dataclasses.field(default_factory=Schedule)
+  mesh: MeshShape = dataclasses.field(default_factory=MeshShape)
+  run: Run = dataclasses.field(default_factory=Run)
+
+  def __post_init__(self) -> None:
+    settings = getattr(type(self.task), "__dataclass_params__", None)
+    if not (settings and settings.frozen):
+      raise InputError(f"task: {self.task!r}; expected a value of a frozen dataclass")
+    for name, kind in _GROUPS.items():
+      if not isinstance(getattr(self, name), kind):
+        raise InputError(f"{name}: {getattr(self, name)!r}; expected a {kind.__name__}")
+
+
+_GROUPS = {
+  "model": LukeConfig,
+  "data": Data,
+  "optimizer": Optimizer,
+  "schedule": Schedule,
+  "mesh": MeshShape,
+  "run": Run,
+}
+
+
+def total_steps(run: Run, records: int, batch_size: int) -> int:
+  """How many steps a run has over so many records."""
+  if batch_size < 1 or batch_size % run.accumulation:
+    raise InputError(
+      f"data.batch_size: {batch_size}; expected a multiple of run.accumulation, {run.accumulation}"
+    )
+  if records < 1:
+    raise InputError("the records of train: none; expected one at least")
+  if run.steps is not None:
+    return run.steps
+  if run.epochs is None:
+    raise InputError("run.steps: null, as run.epochs; expected one of them")
+  # As a decimal: 0.1 epochs of 30 records are 3 records, and no sliver more.
+  return math.ceil(records * Fraction(str(run.epochs)) / batch_size)

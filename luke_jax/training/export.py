@@ -1,0 +1,46 @@
+"""The parameters of a run, for whoever goes on with them."""
+
+from pathlib import Path
+
+import jax
+
+from luke_jax.errors import InputError
+from luke_jax.training import directory
+from luke_jax.training.checkpoints import Checkpoints
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.mesh import MeshShape, make_mesh, vocabulary_resized
+from luke_jax.training.optimizer import merge
+from luke_jax.training.overrides import from_dict
+from luke_jax.training.program import Program
+from luke_jax.training.task import Params
+
+
+def is_run(folder: Path) -> bool:
+  """Whether a folder is a run's."""
+  return (folder / directory.CHECKPOINTS).is_dir() and (folder / directory.CONFIG).is_file()
+
+
+def read_experiment(folder: Path) -> Experiment:
+  """What a run's folder says it is."""
+  if not is_run(folder):
+    raise InputError(f"{folder}: not the folder of a run; expected config.json and checkpoints")
+  return from_dict(directory.read_json(folder / directory.CONFIG))
+
+
+def read_run(folder: Path) -> tuple[Experiment, int, Params]:
+  """A run's experiment and, without padding, the parameters of its best or else newest checkpoint.
+
+  Best where the experiment names a metric. The parameters are on the host.
+  """
+  experiment = read_experiment(folder)
+  checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
+  try:
+    if not checkpoints.steps:
+      raise InputError(f"{folder}: has no checkpoint yet")
+    step = checkpoints.best or checkpoints.steps[-1]
+    mesh = make_mesh(MeshShape(), jax.local_devices(backend="cpu")[:1])
+    parts = checkpoints.read_params(step, Program(experiment, mesh, steps=1).state_shapes)
+  finally:
+    checkpoints.close()
+  params = jax.device_get(merge(parts["trained"], parts["frozen"]))
+  return experiment, step, vocabulary_resized(params, experiment.model.entity_vocab_size)

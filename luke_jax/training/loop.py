@@ -1,0 +1,199 @@
+"""The loop around the step: it owns every effect a run has on the world.
+
+Each turn: evaluate, save, look for preemption, take a batch, step, log the step before. The host
+waits for the device only to log, to evaluate and to save.
+"""
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from luke_jax.errors import InputError
+from luke_jax.pipeline.batches import Rows, TrainingBatches
+from luke_jax.training import directory, processes
+from luke_jax.training.checkpoints import Checkpoints
+from luke_jax.training.evaluation import evaluate
+from luke_jax.training.experiment import Experiment, total_steps
+from luke_jax.training.ledger import Ledger
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.metrics import MetricsWriter
+from luke_jax.training.overrides import to_json
+from luke_jax.training.program import Program, State
+from luke_jax.training.progress import Progress
+from luke_jax.training.task import Params
+
+
+def train(
+  experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
+) -> dict[str, Any]:
+  """Runs an experiment, or goes on with it where its folder left off; returns the summary.
+
+  `start` reads the parameters that a new run begins with, if they are not to be fresh.
+  """
+  ledger = Ledger()
+  with ledger.part("start"):
+    processes.agree("the experiment", to_json(experiment))
+    processes.on_first(lambda: directory.prepare(folder, experiment))
+    mesh = make_mesh(experiment.mesh)
+    records = experiment.task.records(experiment.model, "train")
+    steps = total_steps(experiment.run, len(records), experiment.data.batch_size)
+    program = Program(experiment, mesh, steps)
+    checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
+    restored = checkpoints.restore(program.state_shapes)
+    if restored:
+      step, state = restored
+    elif start is not None:
+      step, (state, fresh) = 0, program.state_from(start())
+      if fresh:
+        warnings.warn(f"start: without {', '.join(fresh)}, which begin fresh", stacklevel=2)
+    else:
+      step, state = 0, program.fresh_state()
+    directory.continue_ledger(folder, ledger)
+  loop = _Loop(program, checkpoints, ledger, folder)
+  try:
+    return loop.run(step, state, program.training_batches(records))
+  finally:
+    checkpoints.close()
+
+
+class _Loop:
+  """One process's part of a run."""
+
+  def __init__(self, program: Program, checkpoints: Checkpoints, ledger: Ledger, folder: Path):
+    self.program, self.checkpoints, self.ledger = program, checkpoints, ledger
+    self.folder, self.options, self.steps = folder, program.experiment.run, program.steps
+    self.first = jax.process_index() == 0
+    self.waiting: list[tuple[int, Any]] = []  # steps whose metrics nobody has looked at yet
+    self.scores: dict[str, float] = {}
+    self.saved: int | None = None
+
+  def run(self, step: int, state: State, batches: TrainingBatches) -> dict[str, Any]:
+    """Trains from a step to the end or to a preemption."""
+    begun, self.saved, self.batches = step, step or None, batches
+    workers = self.program.experiment.data.workers
+    preemption = processes.Preemption()
+    with self.ledger.part("compile"):
+      take_step = self.program.lowered_step.compile() if step < self.steps else None
+    with (
+      MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
+      Progress(self.steps, step, enabled=self.first) as self.progress,
+    ):
+      rows = batches.iterate(step, self.steps, workers)
+      self.since = time.perf_counter()
+      try:
+        while True:
+          better = step > begun and self._evaluate(step, state)
+          if step > begun and (better or self._due(step, self.options.save_every)):
+            self._save(step, state)
+          if step == self.steps:
+            return self._finished(step, "done")
+          if preemption.due(step):
+            if self.saved != step:
+              self._save(step, state)
+            return self._finished(step, "preempted")
+          batch = self._batch(rows)
+          with self.ledger.part("step"):
+            assert take_step is not None
+            state, metrics = take_step(state, batch)
+          self._log(step, metrics)
+          step += 1
+      finally:
+        preemption.forget()
+
+  def _due(self, step: int, every: int | None) -> bool:
+    return step == self.steps or (every is not None and step % every == 0)
+
+  def _batch(self, rows: Iterator[Rows]) -> dict[str, jax.Array]:
+    with self.ledger.part("data"):
+      return self.program.placed(next(rows))
+
+  def _evaluate(self, step: int, state: State) -> bool:
+    """Scores the dev split if it is time; whether the result is the best so far."""
+    if not self._due(step, self.options.evaluate_every):
+      return False
+    self._look()
+    with self.ledger.part("evaluation"):
+      self.scores = evaluate(self.program, state, "dev")
+    self.writer.write(step, {f"dev/{name}": x for name, x in self.scores.items()})
+    figures = ", ".join(f"{name} {x:.4g}" for name, x in self.scores.items())
+    self.progress.note(f"step {step}: {figures}")
+    self.since = time.perf_counter()
+    best = self.options.best_metric
+    if best is None:
+      return False
+    if best not in self.scores:
+      raise InputError(f"run.best_metric: {best!r}; expected one of {', '.join(self.scores)}")
+    return self.checkpoints.better(self.scores)
+
+  def _save(self, step: int, state: State) -> None:
+    self._look()
+    with self.ledger.part("checkpoint"):
+      self.checkpoints.save(step, state, self.scores if self._scored(step) else None)
+    self.saved = step
+    if self.first:
+      directory.note_saved(self.folder, self.ledger)
+    self.since = time.perf_counter()
+
+  def _scored(self, step: int) -> bool:
+    return self._due(step, self.options.evaluate_every)
+
+  def _log(self, step: int, metrics: dict[str, jax.Array]) -> None:
+    """Notes this step's metrics and, at every interval, writes down those of the one before."""
+    self.waiting.append((step, metrics))
+    if len(self.waiting) > self.options.log_every:
+      self._look(but=1)
+
+  def _look(self, but: int = 0) -> None:
+    """Fetches the metrics of all steps but the newest ones, and checks and logs them."""
+    looked, self.waiting = (
+      self.waiting[: len(self.waiting) - but],
+      self.waiting[len(self.waiting) - but :],
+    )
+    if not looked:
+      return
+    with self.ledger.part("step"):
+      fetched = [(step, jax.device_get(metrics)) for step, metrics in looked]
+    self._check(fetched)
+    step, metrics = fetched[-1]
+    seconds = time.perf_counter() - self.since
+    self.since = time.perf_counter()
+    numbers = {name: float(x) for name, x in metrics.items() if name != "finite"}
+    tokens = sum(float(m["tokens"]) for _, m in fetched) / seconds
+    numbers["tokens_per_second"] = tokens
+    self.writer.write(step + 1, numbers)
+    self.progress.update(
+      step + 1,
+      loss=numbers["loss"],
+      learning_rate=numbers["learning_rate"],
+      tokens_per_second=tokens,
+      waiting=self.ledger.share("data"),
+    )
+    if self.first:
+      directory.note_wall(self.folder, self.ledger)
+
+  def _check(self, fetched: list[tuple[int, Any]]) -> None:
+    """Stops at a loss that is not finite, unless the experiment allows for some."""
+    bad = [step for step, metrics in fetched if not metrics["finite"]]
+    if not bad or int(fetched[-1][1]["skipped"]) <= self.options.skip_bad_steps:
+      return
+    self.checkpoints.wait()
+    ids = ", ".join(map(str, self.batches.record_ids(bad[-1])[:20]))
+    good = f"step {self.saved}" if self.saved else "none"
+    raise InputError(
+      f"{self.folder}: the loss of step {bad[-1] + 1} is not finite (records {ids});"
+      f" last good checkpoint: {good}"
+    )
+
+  def _finished(self, step: int, status: str) -> dict[str, Any]:
+    self._look()
+    with self.ledger.part("checkpoint"):
+      self.checkpoints.wait()
+    if self.first:
+      directory.note_saved(self.folder, self.ledger)
+    seconds = {name: round(x, 3) for name, x in self.ledger.seconds.items()}
+    scores = {f"dev/{name}": x for name, x in self.scores.items()}
+    return {"status": status, "step": step, "steps": self.steps} | scores | {"seconds": seconds}

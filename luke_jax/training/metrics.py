@@ -1,0 +1,165 @@
+"""A run's numbers as they come: lines of JSON, and the same for TensorBoard."""
+
+import contextlib
+import importlib
+import json
+import math
+import time
+from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from luke_jax.errors import InputError
+
+METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
+_FLUSH_SECONDS = 30  # between writes of TensorBoard's file through to the disk, which are slow
+
+
+class MetricsWriter:
+  """Appends to metrics.jsonl and to TensorBoard's events, from a step on.
+
+  What an earlier process wrote of later steps is dropped: they are run again. Only one process of
+  a run is `enabled`.
+  """
+
+  def __init__(self, directory: Path, *, start_step: int, enabled: bool = True) -> None:
+    self._path = directory / METRICS
+    self._events_path = directory / TENSORBOARD / f"events.out.tfevents.{time.time_ns()}"
+    self._start_step = start_step
+    self._enabled = enabled
+    self._open = contextlib.ExitStack()
+
+  def __enter__(self) -> Self:
+    if self._enabled:
+      with contextlib.ExitStack() as opened:
+        with _told(self._path):
+          self._path.parent.mkdir(parents=True, exist_ok=True)
+          _drop_after(self._path, self._start_step)
+          self._lines = opened.enter_context(self._path.open("a", encoding="utf-8"))
+        with _told(self._events_path):
+          self._events = opened.enter_context(
+            contextlib.closing(_Events(self._events_path, self._start_step))
+          )
+        self._open = opened.pop_all()
+    return self
+
+  def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
+    try:
+      with _told(self._path.parent):
+        self._open.close()
+    except InputError:
+      # What ended the run tells more than the files' ends.
+      if fault is None:
+        raise
+
+  def write(self, step: int, numbers: Mapping[str, Any]) -> None:
+    """Writes numbers of a step. NaN and infinities are the strings "nan", "inf" and "-inf"."""
+    if not self._enabled:
+      return
+    plain = {name: _plain(number) for name, number in numbers.items()}
+    line = {"step": step} | {name: _in_json(number) for name, number in plain.items()}
+    with _told(self._path):
+      self._lines.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+      self._lines.flush()
+    with _told(self._events_path):
+      self._events.write(step, plain)
+
+
+class _Events:
+  """TensorBoard's file. tensorboardX's own writer waits for ever once a disk is full."""
+
+  def __init__(self, path: Path, start_step: int) -> None:
+    # Takes long where it finds PyTorch.
+    from tensorboardX import RecordWriter
+
+    path.parent.mkdir(exist_ok=True)
+    # Its names are made when it is imported, so that type checkers see none of them.
+    self._event = importlib.import_module("tensorboardX.proto.event_pb2").Event
+    self._records = RecordWriter(str(path))
+    self._flushed = time.monotonic()
+    # The start of a session hides what earlier files have of its first step and later ones.
+    self._write(file_version="brain.Event:2")
+    self._write(step=start_step + 1, session_log={"status": "START"})
+    self._records.flush()
+
+  def write(self, step: int, numbers: Mapping[str, float]) -> None:
+    values = [{"tag": name, "simple_value": number} for name, number in numbers.items()]
+    self._write(step=step, summary={"value": values})
+    if time.monotonic() > self._flushed + _FLUSH_SECONDS:
+      self._records.flush()
+      self._flushed = time.monotonic()
+
+  def _write(self, **fields: Any) -> None:
+    self._records.write(self._event(wall_time=time.time(), **fields).SerializeToString())
+
+  def close(self) -> None:
+    self._records.close()
+
+
+def summary_line(summary: Mapping[str, Any]) -> str:
+  """A summary as one line of JSON: floats of 6 digits, in the alphabet's order, groups last."""
+  return json.dumps(_brief(summary), ensure_ascii=False, allow_nan=False)
+
+
+def _brief(value: Any) -> Any:
+  if isinstance(value, Mapping):
+    names = sorted(value, key=lambda name: (isinstance(value[name], Mapping), name))
+    return {name: _brief(value[name]) for name in names}
+  if isinstance(value, list | tuple):
+    return [_brief(item) for item in value]
+  if value is None or isinstance(value, str | bool):
+    return value
+  number = _plain(value)
+  return _in_json(float(f"{number:.6g}") if isinstance(number, float) else number)
+
+
+def _plain(number: Any) -> int | float:
+  """A number of Python's; numpy's and jax's come from their `item`."""
+  plain = number.item() if hasattr(number, "item") else number
+  return plain if isinstance(plain, int) else float(plain)
+
+
+def _in_json(number: int | float) -> int | float | str:
+  return number if math.isfinite(number) else str(number)
+
+
+def _drop_after(path: Path, step: int) -> None:
+  """Rewrites a file without the lines of later steps and without a last line that is torn."""
+  if not path.is_file():
+    return
+  part = path.with_name(f"{path.name}.part")
+  try:
+    with path.open("rb") as lines, part.open("wb") as kept:
+      for line in _whole(lines, path):
+        if json.loads(line)["step"] <= step:
+          kept.write(line.rstrip(b"\n") + b"\n")
+    part.replace(path)
+  finally:
+    part.unlink(missing_ok=True)
+
+
+def _whole(lines: Iterator[bytes], path: Path) -> Iterator[bytes]:
+  """The lines that have a step; only the last one may have none."""
+  torn = None
+  for number, line in enumerate(lines, 1):
+    if torn:
+      raise InputError(f"{path}: line {torn} is not an object with a step; expected metrics")
+    if _has_step(line):
+      yield line
+    else:
+      torn = number
+
+
+def _has_step(line: bytes) -> bool:
+  try:
+    return isinstance(json.loads(line)["step"], int)
+  except (ValueError, TypeError, KeyError, RecursionError):
+    return False
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Generator[None, None, None]:
+  try:
+    yield
+  except OSError as fault:
+    raise InputError(f"{path}: {fault.strerror or fault}; expected to write there") from None

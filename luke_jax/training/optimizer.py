@@ -1,0 +1,192 @@
+"""AdamW and its schedules with the reference's exact semantics."""
+
+import dataclasses
+import difflib
+import fnmatch
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax.traverse_util import flatten_dict, unflatten_dict
+
+from luke_jax.errors import InputError
+from luke_jax.training.task import Params
+
+Decay = Literal["linear", "constant"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimizer:
+  """AdamW (paper, appendix A); the defaults are those of fine-tuning."""
+
+  learning_rate: float = 1e-5
+  beta1: float = 0.9
+  beta2: float = 0.98
+  epsilon: float = 1e-6  # outside the root
+  weight_decay: float = 0.01
+  bias_correction: bool = False
+  max_gradient_norm: float | None = None
+  frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
+
+  def __post_init__(self) -> None:
+    for name in ("learning_rate", "epsilon"):
+      _require(self, name, lambda x: _is_number(x) and x > 0, "a number above 0")
+    for name in ("beta1", "beta2"):
+      _require(self, name, lambda x: _is_number(x) and 0 <= x < 1, "a number from 0 to below 1")
+    _require(self, "weight_decay", lambda x: _is_number(x) and x >= 0, "a number from 0")
+    _require(self, "bias_correction", lambda x: isinstance(x, bool), "true or false")
+    if self.max_gradient_norm is not None:
+      expected = "a number above 0, or None not to clip"
+      _require(self, "max_gradient_norm", lambda x: _is_number(x) and x > 0, expected)
+    _require(self, "frozen", _are_patterns, "a tuple of paths, such as ('luke/pooler',)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+  """Linear warm-up from 0, then linear decay to 0 or constant."""
+
+  warmup_steps: int | None = None  # or warmup_ratio of all steps
+  warmup_ratio: float = 0.06
+  decay: Decay = "linear"
+
+  def __post_init__(self) -> None:
+    if self.warmup_steps is not None:
+      expected = "a whole number from 0, or None to go by warmup_ratio"
+      _require(self, "warmup_steps", lambda x: type(x) is int and x >= 0, expected)
+    _require(self, "warmup_ratio", lambda x: _is_number(x) and 0 <= x <= 1, "a number from 0 to 1")
+    kinds = get_args(Decay)
+    _require(self, "decay", lambda x: x in kinds, f"one of {', '.join(map(repr, kinds))}")
+
+
+def _require(settings: Any, name: str, fits: Callable[[Any], bool], expected: str) -> None:
+  value = getattr(settings, name)
+  if not fits(value):
+    raise InputError(f"{name}: {value!r}; expected {expected}")
+
+
+def _is_number(value: Any) -> bool:
+  number = isinstance(value, int | float) and not isinstance(value, bool)
+  return number and math.isfinite(value)
+
+
+def _are_patterns(value: Any) -> bool:
+  return isinstance(value, tuple) and all(isinstance(x, str) and x.strip("/") for x in value)
+
+
+def learning_rate(optimizer: Optimizer, schedule: Schedule, steps: int) -> optax.Schedule:
+  """The rate of every update, numbered from 0, in a run of `steps` updates.
+
+  As in the reference, update 0 of a warm-up has rate 0 and the update after it the first share.
+  """
+  warmup = schedule.warmup_steps
+  if warmup is None:
+    warmup = int(schedule.warmup_ratio * steps)
+
+  def rate(number: Any) -> jax.Array:
+    number = jnp.asarray(number)
+    share = jnp.ones(())
+    if schedule.decay == "linear":
+      share = jnp.maximum(steps - number, 0) / max(steps - warmup, 1)
+    return optimizer.learning_rate * jnp.where(number < warmup, number / max(warmup, 1), share)
+
+  return rate
+
+
+def make_optimizer(
+  optimizer: Optimizer, schedule: Schedule, steps: int
+) -> optax.GradientTransformation:
+  """AdamW for a run of `steps` updates of the trained part of the parameters, a nested dict.
+
+  Its state holds, beside counts, float32 moments at paths that end in the parameter's own. Which
+  settings are chosen does not change its structure.
+  """
+  moments = optax.scale_by_adam(
+    optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
+  )
+  limit = optimizer.max_gradient_norm
+  return optax.chain(
+    optax.identity() if limit is None else optax.stateless(lambda g, _: _clipped(g, limit)),
+    moments if optimizer.bias_correction else _uncorrected(moments, optimizer.epsilon),
+    # The reference's old AdamW moves the weights and then shrinks them; here, as in PyTorch's, it
+    # is the weights before the move that shrink. That changes a step by rate * decay of its length.
+    optax.add_decayed_weights(optimizer.weight_decay, mask=_decay_mask),
+    optax.scale_by_learning_rate(learning_rate(optimizer, schedule, steps)),
+  )
+
+
+def _clipped(gradients: Any, limit: float) -> Any:
+  """Gradients scaled to the limit as PyTorch does it, whose 1e-6 optax lacks."""
+  scale = jnp.minimum(limit / (optax.tree.norm(gradients) + 1e-6), 1.0)
+  return jax.tree.map(lambda g: g * scale, gradients)
+
+
+def _uncorrected(
+  adam: optax.GradientTransformation, epsilon: float
+) -> optax.GradientTransformation:
+  """Adam's moments as they are, pulled to 0 in the first steps, where they started."""
+
+  def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+    moments: Any = adam.update(updates, state, params)[1]
+    steps = jax.tree.map(lambda m, v: m / (jnp.sqrt(v) + epsilon), moments.mu, moments.nu)
+    return steps, moments
+
+  return optax.GradientTransformation(adam.init, update)
+
+
+def _decay_mask(params: Params) -> Params:
+  def mask(path: Any, _: Any) -> bool:
+    return decays(jax.tree_util.keystr(path, simple=True, separator="/"))
+
+  return jax.tree.map_with_path(mask, params)
+
+
+def decays(path: str) -> bool:
+  """Whether weight decay shrinks the parameter: no bias and no layer norm but one."""
+  # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
+  if f"/{path}".endswith("/masked_words/norm/scale"):
+    return True
+  return path.rpartition("/")[2] not in ("bias", "scale")
+
+
+def is_frozen(path: str, patterns: Sequence[str]) -> bool:
+  """Whether a pattern names the parameter at the path or a folder that it is in.
+
+  `luke/pooler` and `luke/pooler/` name all below it; * stands for any part of a name.
+  """
+  names = path.split("/")
+  parts = (pattern.strip("/").split("/") for pattern in patterns)
+  return any(len(p) <= len(names) and all(map(fnmatch.fnmatchcase, names, p)) for p in parts)
+
+
+def split_frozen(params: Params, patterns: Sequence[str]) -> tuple[Params, Params]:
+  """The nested dicts of the parameters that train and of those that do not."""
+  leaves = flatten_dict(params, sep="/")
+  for pattern in patterns:
+    if not any(is_frozen(path, [pattern]) for path in leaves):
+      raise InputError(
+        f"frozen: {pattern!r} names no parameter; expected the start of a path, perhaps"
+        f" {_nearest(pattern, leaves)!r}"
+      )
+  frozen = {path: x for path, x in leaves.items() if is_frozen(path, patterns)}
+  trained = {path: x for path, x in leaves.items() if path not in frozen}
+  if not trained:
+    named = ", ".join(map(repr, patterns))
+    raise InputError(f"frozen: {named} name every parameter; expected some that train")
+  return unflatten_dict(trained, sep="/"), unflatten_dict(frozen, sep="/")
+
+
+def merge(trained: Params, frozen: Params) -> Params:
+  """The parameters that `split_frozen` parted, as one nested dict again."""
+  return unflatten_dict(flatten_dict(trained, sep="/") | flatten_dict(frozen, sep="/"), sep="/")
+
+
+def _nearest(pattern: str, paths: Iterable[str]) -> str:
+  """The path, or folder of paths, that is spelled most like the pattern."""
+  starts = set()
+  for path in paths:
+    names = path.split("/")
+    starts.update("/".join(names[: n + 1]) for n in range(len(names)))
+  return difflib.get_close_matches(pattern.strip("/"), sorted(starts), n=1, cutoff=0)[0]

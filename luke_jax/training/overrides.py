@@ -1,0 +1,248 @@
+"""Experiments from files, from saved configs and from the command line, and what they say."""
+
+import dataclasses
+import difflib
+import importlib.machinery
+import json
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from luke_jax.config import RUN_FIELDS, SIZES
+from luke_jax.errors import InputError
+from luke_jax.training import typed_values
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.typed_values import dotted, field_kinds, is_group, placed
+
+# A size says nothing of how a model runs, nor of the task's labels.
+_NOT_OF_A_SIZE = (*RUN_FIELDS, "num_labels", "classifier_bias")
+_SEEMS = 0.45  # likeness from which a name is worth mentioning
+_ABSENT = object()
+
+
+def load_experiment(path: Path) -> Experiment:
+  """What `config()` of an experiment file returns, with every field of its declared type."""
+  try:
+    source = path.read_bytes()
+  except OSError as fault:
+    raise InputError(f"{path}: {fault.strerror}; expected an experiment file") from None
+  line = ""
+  try:
+    config = getattr(_module(path, source), "config", None)
+    if not callable(config):
+      raise InputError("no function config; expected `def config()` that returns an Experiment")
+    line = _line_of(config)
+    experiment = config()
+    if not isinstance(experiment, Experiment):
+      kind = type(experiment).__name__
+      raise InputError(f"config() returned a {kind}; expected an Experiment")
+    return from_dict(to_dict(experiment), type(experiment.task))
+  except Exception as fault:
+    raise InputError(f"{path}: {_line(fault, path) or line}{_message(fault)}") from None
+
+
+def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
+  """The experiment with "optimizer.learning_rate=2e-5" and the like; of two for a field, the last.
+
+  `model=luke-large` sets all that a named size says: not how it runs, nor the labels.
+  """
+  changes: dict[tuple[str, ...], Any] = {}
+  fields = {name: (value, kind) for name, value, kind in _fields(experiment, "")}
+  for assignment in assignments:
+    name, equals, text = (part.strip() for part in assignment.partition("="))
+    if not equals:
+      raise InputError(f"{assignment}: no '='; expected FIELD=VALUE, such as run.seed=1")
+    if name not in fields:
+      raise InputError(f"{name}: no such field; expected {_nearest(name, fields)}")
+    for path, value in _assigned(name, text, *fields[name]).items():
+      changes = {other: kept for other, kept in changes.items() if not _overlap(path, other)}
+      changes[path] = value
+  return _replaced(experiment, changes, "")
+
+
+def to_dict(experiment: Experiment) -> dict[str, Any]:
+  """The experiment as JSON has it. The task says its class: {"class": "module:Name", ...}."""
+  values = typed_values.to_json(experiment, "")
+  return values | {"task": {"class": _class_name(type(experiment.task))} | values["task"]}
+
+
+def to_json(experiment: Experiment) -> str:
+  """The text of a config.json."""
+  return json.dumps(to_dict(experiment), ensure_ascii=False, indent=2) + "\n"
+
+
+def from_dict(data: Mapping[str, Any], task_class: type | None = None) -> Experiment:
+  """The experiment that a saved config says.
+
+  The task's class is the one given or one of this package, so that reading a config runs nobody
+  else's code.
+  """
+  saved = data.get("task") if isinstance(data, Mapping) else None
+  if not isinstance(saved, Mapping) or not isinstance(saved.get("class"), str):
+    raise InputError("task.class: missing; expected the task's class as module:Name")
+  found = _task_class(saved["class"], task_class)
+  task = {name: value for name, value in saved.items() if name != "class"}
+  kinds = field_kinds(Experiment) | {"task": found}
+  return typed_values.group_from_json({**data, "task": task}, Experiment, "", kinds=kinds)
+
+
+def differences(saved: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
+  """What two results of `to_dict` disagree in: "run.seed: 0 there, 1 here"."""
+  there, here = dict(_leaves(saved, "")), dict(_leaves(current, ""))
+  return [
+    f"{name}: {_shown(there, name)} there, {_shown(here, name)} here"
+    for name in here | there
+    if there.get(name, _ABSENT) != here.get(name, _ABSENT)
+  ]
+
+
+def describe(experiment: Experiment) -> str:
+  """A line a field, by dotted name; what differs from a default says so."""
+  values, defaults = dict(_leaves(to_dict(experiment), "")), dict(_defaults(experiment, ""))
+  names = max(map(len, values))
+  lines = []
+  for name, value in values.items():
+    line = f"{name:{names}}  {_shown(values, name)}"
+    if defaults.get(name, value) != value:
+      line += f"  (default {_shown(defaults, name)})"
+    lines.append(line)
+  return "\n".join(lines)
+
+
+def _module(path: Path, source: bytes) -> ModuleType:
+  """The module of a file. It is compiled anew, and leaves no compiled file beside the user's."""
+  name = "_experiment_" + re.sub(r"\W", "_", path.stem)
+  module = ModuleType(name)
+  module.__file__ = str(path)
+  loader = importlib.machinery.SourceFileLoader(name, str(path))
+  sys.modules[name] = module  # where dataclasses look up the names in their annotations
+  exec(loader.source_to_code(source, str(path)), module.__dict__)
+  return module
+
+
+def _line_of(function: Any) -> str:
+  code = getattr(function, "__code__", None)
+  return f"line {code.co_firstlineno}: " if code else ""
+
+
+def _line(fault: Exception, path: Path) -> str:
+  """The line of the file where a fault happened, or nothing if it was not there."""
+  if isinstance(fault, SyntaxError) and fault.filename == str(path):
+    return f"line {fault.lineno}: "
+  frames = traceback.extract_tb(fault.__traceback__)
+  lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+  return f"line {lines[-1]}: " if lines else ""
+
+
+def _message(fault: Exception) -> str:
+  said = fault.msg if isinstance(fault, SyntaxError) else str(fault)
+  text = said if isinstance(fault, InputError) else f"{type(fault).__name__}: {said}"
+  return " ".join(text.split())
+
+
+def _fields(group: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
+  """Every field's dotted name, value and declared type: groups, then what is in them."""
+  for name, kind in field_kinds(type(group)).items():
+    value = getattr(group, name)
+    yield dotted(place, name), value, kind
+    if is_group(value):
+      yield from _fields(value, dotted(place, name))
+
+
+def _nearest(name: str, fields: Mapping[str, tuple[Any, Any]]) -> str:
+  """The field that seems meant, by its own name and, if a group is given, the group's too."""
+
+  def likeness(field: str) -> float:
+    given, own = name.rpartition(".")[2], field.rpartition(".")[2]
+    short = "".join(word[:1] for word in own.split("_"))
+    alike = 1.0 if given == short else difflib.SequenceMatcher(None, given, own).ratio()
+    if "." not in name:
+      return alike
+    return (alike + difflib.SequenceMatcher(None, name, field).ratio()) / 2
+
+  settable = [field for field, (value, _) in fields.items() if not is_group(value)]
+  best = max(settable, key=likeness)
+  if likeness(best) > _SEEMS:
+    return f"another, perhaps {best}"
+  return f"a field of {', '.join(field_kinds(Experiment))}"
+
+
+def _assigned(name: str, text: str, value: Any, kind: Any) -> dict[tuple[str, ...], Any]:
+  """The new values by path."""
+  path = tuple(name.split("."))
+  if name == "model":
+    if text not in SIZES:
+      near = difflib.get_close_matches(text, SIZES, n=1)
+      hint = f", perhaps {near[0]}" if near else ""
+      raise InputError(f"model: {text!r}; expected one of {', '.join(SIZES)}{hint}")
+    size = dataclasses.asdict(SIZES[text])
+    return {(*path, field): size[field] for field in size if field not in _NOT_OF_A_SIZE}
+  if not is_group(value):
+    return {path: typed_values.from_text(text, kind, name)}
+  if typed_values.optional(kind) and text.lower() in ("null", "none"):
+    return {path: None}
+  names = ", ".join(dotted(name, field) for field in field_kinds(type(value)))
+  raise InputError(f"{name}: a group of fields; expected one of {names}")
+
+
+def _overlap(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
+  return all(mine == theirs for mine, theirs in zip(path, other, strict=False))
+
+
+def _replaced(group: Any, changes: Mapping[tuple[str, ...], Any], place: str) -> Any:
+  """The group with the new values of fields by path, all at once: they may depend on each other."""
+  new = {path[0]: value for path, value in changes.items() if len(path) == 1}
+  for name in {path[0]: None for path in changes if len(path) > 1}:
+    inner = {path[1:]: value for path, value in changes.items() if path[0] == name}
+    new[name] = _replaced(getattr(group, name), inner, dotted(place, name))
+  with placed(place):
+    return dataclasses.replace(group, **new)
+
+
+def _class_name(found: type) -> str:
+  return f"{found.__module__}:{found.__qualname__}"
+
+
+def _task_class(name: str, given: type | None) -> type:
+  if given and name == _class_name(given):
+    return given
+  module, _, own = name.partition(":")
+  # A room's name starts with a letter, so that nothing like __main__ is run.
+  if re.fullmatch(r"luke_jax(\.[a-z]\w*)+", module, re.ASCII):
+    try:
+      found = getattr(importlib.import_module(module), own, None)
+    except ImportError:
+      found = None
+    if isinstance(found, type) and dataclasses.is_dataclass(found) and _class_name(found) == name:
+      return found
+  also = f" or {_class_name(given)}" if given else ""
+  raise InputError(f"task.class: {name!r}; expected a task of luke_jax{also}")
+
+
+def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
+  for name, value in values.items():
+    if isinstance(value, Mapping):
+      yield from _leaves(value, dotted(place, name))
+    else:
+      yield dotted(place, name), value
+
+
+def _shown(values: Mapping[str, Any], name: str) -> str:
+  return json.dumps(values[name], ensure_ascii=False) if name in values else "missing"
+
+
+def _defaults(group: Any, place: str) -> Iterator[tuple[str, Any]]:
+  """The default of each field that has one and is no group, by dotted name, as JSON has it."""
+  for field in dataclasses.fields(group):
+    name, value, default = dotted(place, field.name), getattr(group, field.name), field.default
+    if is_group(value):
+      yield from _defaults(value, name)
+      continue
+    if field.default_factory is not dataclasses.MISSING:
+      default = field.default_factory()
+    if default is not dataclasses.MISSING:
+      yield name, typed_values.to_json(default, name)

@@ -1,0 +1,250 @@
+"""An experiment on a mesh: the programs it runs, with the sharding of everything they touch."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax.traverse_util import flatten_dict, unflatten_dict
+
+from luke_jax.config import LukeConfig
+from luke_jax.errors import InputError
+from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.mesh import (
+  BATCH_AXES,
+  VOCABULARY_MULTIPLE,
+  batch_sharding,
+  own_rows,
+  shardings,
+  vocabulary_resized,
+)
+from luke_jax.training.optimizer import learning_rate, make_optimizer, merge, split_frozen
+from luke_jax.training.task import Batch, Params, Records
+
+# The partitioner otherwise cuts the products of gradients into many small ones, so as to hide their
+# collectives: a third more time on v5e.
+OPTIONS = {"tpu": {"xla_jf_spmd_threshold_for_windowed_einsum_mib": "100000"}}
+PARAMS = ("trained", "frozen")
+State = dict[str, Any]  # trained and frozen parameters, moments, step, skipped, key
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+  """What is compiled to run an experiment of a known number of steps on a mesh."""
+
+  experiment: Experiment
+  mesh: jax.sharding.Mesh
+  steps: int
+
+  def __post_init__(self) -> None:
+    devices = self.mesh.size
+    data, accumulation = self.experiment.data, self.experiment.run.accumulation
+    if data.batch_size % (accumulation * devices):
+      raise InputError(
+        f"data.batch_size: {data.batch_size}; expected a multiple of run.accumulation x devices,"
+        f" {accumulation} x {devices}"
+      )
+    if data.evaluation_batch_size % devices:
+      raise InputError(
+        f"data.evaluation_batch_size: {data.evaluation_batch_size}; expected a multiple of the"
+        f" {devices} devices"
+      )
+
+  @functools.cached_property
+  def model(self) -> LukeConfig:
+    """The model's config, with what the mesh asks of it."""
+    model, shape = self.experiment.model, self.experiment.mesh
+    if not model.entity_vocab_size:
+      return model
+    padding = -model.entity_vocab_size % VOCABULARY_MULTIPLE
+    return dataclasses.replace(
+      model, vocabulary_axis=shape.vocabulary_axis, entity_padding_rows=padding
+    )
+
+  @functools.cached_property
+  def optimizer(self) -> optax.GradientTransformation:
+    """The chain of updates."""
+    return make_optimizer(self.experiment.optimizer, self.experiment.schedule, self.steps)
+
+  @functools.cached_property
+  def state_shapes(self) -> State:
+    """Shapes of the state, every one with its sharding."""
+    shapes = jax.eval_shape(self._fresh)
+    places = shardings(shapes, self.mesh, self.experiment.mesh.fsdp)
+    return jax.tree.map(_placed, shapes, places)
+
+  @functools.cached_property
+  def batch_shapes(self) -> dict[str, jax.ShapeDtypeStruct]:
+    """Shapes of a training batch, (micro-batches, rows, ...)."""
+    run, data = self.experiment.run, self.experiment.data
+    leading = (run.accumulation, data.batch_size // run.accumulation)
+    place = batch_sharding(self.mesh)
+    shapes = self.experiment.task.row_shapes(self.model)
+    return {
+      name: jax.ShapeDtypeStruct((*leading, *row.shape), row.dtype, sharding=place)
+      for name, row in shapes.items()
+    }
+
+  def fresh_state(self) -> State:
+    """The state of step 0, made where it belongs."""
+    return jax.jit(self._fresh, out_shardings=_places(self.state_shapes))()
+
+  def state_from(self, params: Params) -> tuple[State, list[str]]:
+    """The state of step 0 with parameters from elsewhere, and the paths of those that stay fresh.
+
+    The parameters have no padding. Those that this experiment does not know are left out.
+    """
+    given: Any = flatten_dict(vocabulary_resized(params, self.model.entity_rows), sep="/")
+    state, fresh = self.fresh_state(), []
+    for part in PARAMS:
+      leaves: Any = flatten_dict(state[part], sep="/")
+      for path, leaf in leaves.items():
+        if path not in given:
+          fresh.append(path)
+        elif given[path].shape != leaf.shape:
+          raise InputError(f"{path}: {given[path].shape}; expected {leaf.shape}")
+        else:
+          leaves[path] = jax.device_put(np.asarray(given[path], leaf.dtype), leaf.sharding)
+      state[part] = unflatten_dict(leaves, sep="/")
+    return state, fresh
+
+  def _fresh(self) -> State:
+    key = jax.random.key(self.experiment.run.seed)
+    params = self.experiment.task.initial_params(self.model, jax.random.fold_in(key, 0))
+    trained, frozen = split_frozen(params, self.experiment.optimizer.frozen)
+    return {
+      "trained": trained,
+      "frozen": frozen,
+      "moments": self.optimizer.init(trained),
+      "step": jnp.zeros((), jnp.int32),
+      "skipped": jnp.zeros((), jnp.int32),
+      "key": jax.random.fold_in(key, 1),
+    }
+
+  @functools.cached_property
+  def lowered_step(self) -> jax.stages.Lowered:
+    """One training step, traced: (state, batch) to (state, metrics). It consumes the state."""
+    places = _places(self.state_shapes)
+    whole = jax.NamedSharding(self.mesh, jax.P())
+    step = jax.jit(
+      self._step,
+      in_shardings=(places, batch_sharding(self.mesh)),
+      out_shardings=(places, whole),
+      donate_argnums=0,
+      compiler_options=OPTIONS.get(self.mesh.devices.flat[0].platform),
+    )
+    with jax.set_mesh(self.mesh):
+      return step.lower(self.state_shapes, self.batch_shapes)
+
+  @functools.cached_property
+  def predict(self) -> Callable[[State, Batch], Any]:
+    """What the task predicts for an evaluation batch (rows, ...), whole on every process."""
+    task, model = self.experiment.task, self.model
+
+    def predictions(trained: Params, frozen: Params, batch: Batch) -> Any:
+      return task.predict(model, merge(trained, frozen), batch)
+
+    places = _places(self.state_shapes)
+    compiled = jax.jit(
+      predictions,
+      in_shardings=(places["trained"], places["frozen"], self.evaluation_sharding),
+      out_shardings=jax.NamedSharding(self.mesh, jax.P()),
+    )
+
+    def run(state: State, batch: Batch) -> Any:
+      with jax.set_mesh(self.mesh):
+        return compiled(state["trained"], state["frozen"], batch)
+
+    return run
+
+  @property
+  def make_rows(self) -> MakeRows:
+    """Records to rows, as workers are sent it."""
+    return functools.partial(self.experiment.task.rows, self.model)
+
+  def training_batches(self, records: Records) -> TrainingBatches:
+    """What this process makes of every training batch."""
+    run, size = self.experiment.run, self.experiment.data.batch_size
+    rows = own_rows(self.mesh, size // run.accumulation)
+    return TrainingBatches(records, self.make_rows, run.seed, size, run.accumulation, rows)
+
+  def placed(self, batch: Rows) -> dict[str, jax.Array]:
+    """A training batch of all processes from the rows of this one."""
+    return {
+      name: jax.make_array_from_process_local_data(shape.sharding, batch[name], shape.shape)
+      for name, shape in self.batch_shapes.items()
+    }
+
+  @property
+  def evaluation_sharding(self) -> jax.NamedSharding:
+    """Rows over all devices."""
+    return jax.NamedSharding(self.mesh, jax.P(BATCH_AXES))
+
+  def _step(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
+    key = jax.random.fold_in(state["key"], state["step"])
+    loss, metrics, gradients = self._gradients(state, batch, key)
+    norm = optax.tree.norm(gradients)
+    updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
+    trained = optax.apply_updates(state["trained"], updates)
+    # A step whose loss or gradient is not finite changes nothing: the state is always a good one.
+    finite = jnp.isfinite(loss) & jnp.isfinite(norm)
+    trained, moments = jax.tree.map(
+      lambda new, old: jnp.where(finite, new, old),
+      (trained, moments),
+      (state["trained"], state["moments"]),
+    )
+    rate = learning_rate(self.experiment.optimizer, self.experiment.schedule, self.steps)
+    metrics |= {"loss": loss, "gradient_norm": norm, "finite": finite}
+    metrics["skipped"] = state["skipped"] + ~finite
+    metrics |= {"learning_rate": jnp.asarray(rate(state["step"] - state["skipped"]))}
+    return state | {
+      "trained": trained,
+      "moments": moments,
+      "step": state["step"] + 1,
+      "skipped": metrics["skipped"],
+    }, metrics
+
+  def _gradients(
+    self, state: State, batch: Batch, key: jax.Array
+  ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
+    """Mean loss, metrics and gradients over the micro-batches."""
+    task, model, count = self.experiment.task, self.model, self.experiment.run.accumulation
+    places = _places(self.state_shapes)["trained"]
+
+    def loss(trained: Params, micro: Batch, key: jax.Array) -> tuple[jax.Array, dict]:
+      return task.loss(model, merge(trained, state["frozen"]), micro, key)
+
+    def micro(index: jax.Array, part: Batch) -> Any:
+      run = jax.value_and_grad(loss, has_aux=True)
+      (value, metrics), gradients = run(state["trained"], part, jax.random.fold_in(key, index))
+      gradients = jax.lax.with_sharding_constraint(gradients, places)
+      return value, metrics, gradients
+
+    if count == 1:
+      return micro(jnp.zeros((), jnp.int32), jax.tree.map(lambda x: x[0], batch))
+    numbered = (jnp.arange(count), batch)
+    start = jax.tree.map(
+      lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(micro, *_first(numbered))
+    )
+    sums, _ = jax.lax.scan(
+      lambda sums, part: (jax.tree.map(jnp.add, sums, micro(*part)), None), start, numbered
+    )
+    value, metrics, gradients = jax.tree.map(lambda x: x / count, sums)
+    return value, metrics | {"tokens": metrics["tokens"] * count}, gradients
+
+
+def _first(tree: Any) -> Any:
+  return jax.tree.map(lambda x: x[0], tree)
+
+
+def _placed(shape: jax.ShapeDtypeStruct, place: jax.NamedSharding) -> jax.ShapeDtypeStruct:
+  return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=place)
+
+
+def _places(shapes: Any) -> Any:
+  return jax.tree.map(lambda x: x.sharding, shapes)

@@ -1,0 +1,90 @@
+"""What a person sees of a run, on stderr."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+
+class Progress:
+  """On a terminal one line that is rewritten, elsewhere a line per update."""
+
+  def __init__(
+    self,
+    total: int,
+    start: int,
+    *,
+    enabled: bool = True,
+    console: Console | None = None,
+    clock: Callable[[], float] = time.monotonic,
+  ) -> None:
+    self._total, self._step, self._enabled, self._clock = total, start, enabled, clock
+    self._console = console or Console(stderr=True)
+    self._first: tuple[int, float] | None = None
+    lives = enabled and self._console.is_terminal and not self._console.is_dumb_terminal
+    self._live = Live(console=self._console, auto_refresh=False) if lives else None
+
+  def __enter__(self) -> Self:
+    if self._live:
+      self._live.start()
+    self._show("starting")
+    return self
+
+  def __exit__(self, *fault: Any) -> None:
+    if self._live:
+      self._live.stop()
+
+  def update(
+    self,
+    step: int,
+    *,
+    loss: float,
+    learning_rate: float,
+    tokens_per_second: float,
+    waiting: float,
+  ) -> None:
+    """Shows where the run is; `waiting` is the share of time that goes to waiting for data."""
+    self._step = step
+    now = self._clock()
+    # From here on, not from the start: compiling comes before, and comes once.
+    self._first = self._first or (step, now)
+    facts = [
+      f"loss {loss:.4g}",
+      f"learning rate {learning_rate:.3g}",
+      f"{tokens_per_second:,.0f} tokens/s",
+      f"waiting for data {waiting:.0%}",
+    ]
+    first_step, first_time = self._first
+    if step > first_step:
+      left = (now - first_time) / (step - first_step) * (self._total - step)
+      facts.append(f"{_duration(left)} left")
+    self._show(", ".join(facts))
+
+  def note(self, text: str) -> None:
+    """Prints a line that stays, above the one that is rewritten."""
+    if self._enabled:
+      self._console.print(Text(text), soft_wrap=True)
+
+  def _show(self, facts: str) -> None:
+    line = f"step {self._step}/{self._total}: {facts}"
+    if self._live:
+      self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
+    else:
+      self.note(line)
+
+
+def _duration(seconds: float) -> str:
+  """A time in its two largest units."""
+  minutes = math.ceil(seconds / 60)
+  if seconds < 60:
+    return f"{math.ceil(seconds)} s"
+  if minutes < 60:
+    return f"{minutes} min"
+  hours = round(seconds / 3600)
+  if minutes < 48 * 60:
+    return f"{minutes // 60} h {minutes % 60:02} min"
+  return f"{hours // 24} d {hours % 24} h"

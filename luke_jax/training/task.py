@@ -1,0 +1,63 @@
+"""What the engine asks of a task. It knows no more of tasks and models than this."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+
+from luke_jax.config import LukeConfig
+
+Params = dict[str, Any]
+Batch = Mapping[str, Any]  # arrays, rows first
+
+
+class Records(Protocol):
+  """Random access to records; sent to worker processes, so small when pickled."""
+
+  def __len__(self) -> int:
+    """How many there are."""
+    ...
+
+  def __getitem__(self, index: int) -> Any:
+    """One record."""
+    ...
+
+
+class Task(Protocol):
+  """Pure functions of a model's config, as methods of a frozen dataclass of settings."""
+
+  def initial_params(self, model: LukeConfig, key: jax.Array) -> Params:
+    """Fresh parameters."""
+    ...
+
+  def loss(
+    self, model: LukeConfig, params: Params, batch: Batch, key: jax.Array | None
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """The mean loss of a batch and numbers worth logging, the number of "tokens" among them.
+
+    Dropout is on when a key is given.
+    """
+    ...
+
+  def records(self, model: LukeConfig, split: str) -> Records:
+    """The records of "train" or "dev"."""
+    ...
+
+  def row_shapes(self, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
+    """Shapes of one row of a batch."""
+    ...
+
+  def rows(
+    self, model: LukeConfig, records: Sequence[Any], rng: Sequence[np.random.Generator]
+  ) -> dict[str, np.ndarray]:
+    """Records as arrays of a shape that depends on nothing but the config; one generator each."""
+    ...
+
+  def predict(self, model: LukeConfig, params: Params, batch: Batch) -> Any:
+    """What evaluation keeps of every row: a tree of arrays, rows first."""
+    ...
+
+  def score(self, records: Records, predictions: Any) -> dict[str, float]:
+    """Metrics of the predictions for all records, in their order."""
+    ...

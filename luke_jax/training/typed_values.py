@@ -1,0 +1,205 @@
+"""Values of the fields of frozen dataclasses, by the fields' declared types.
+
+They come as the command line's text or as JSON. Types are bool, int, float, str, Path, None,
+Literal, tuples, other dataclasses and unions of these.
+"""
+
+import contextlib
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Generator, Mapping
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from luke_jax.errors import InputError
+
+_WORDS = {
+  bool: "true or false",
+  int: "a whole number",
+  float: "a number",
+  str: "a text",
+  Path: "a path",
+  NoneType: "null",
+}
+# Of a union, the strictest type that fits is meant: "2" is a text too.
+_STRICTEST = (Literal, NoneType, bool, int, float, tuple, Path, str)
+
+
+def field_kinds(group: type) -> dict[str, Any]:
+  """The declared type of each field that a dataclass is made of."""
+  hints = get_type_hints(group)
+  return {field.name: hints[field.name] for field in dataclasses.fields(group) if field.init}
+
+
+def from_text(text: str, kind: Any, place: str) -> Any:
+  """The value that a text of the command line stands for."""
+  for arm in _arms(kind):
+    with contextlib.suppress(ValueError, RecursionError):
+      if get_origin(arm) is tuple:
+        return _tuple_from_text(text, arm, place)
+      return _scalar_from_text(text, arm)
+  raise InputError(f"{place}: {text!r}; expected {expected(kind)}")
+
+
+def from_json(value: Any, kind: Any, place: str) -> Any:
+  """The value that a value of JSON stands for."""
+  for arm in _arms(kind):
+    if isinstance(value, dict) and dataclasses.is_dataclass(arm):
+      return group_from_json(value, arm, place)
+    try:
+      if isinstance(value, list) and get_origin(arm) is tuple:
+        return _tuple(value, arm, place)
+      return _scalar(value, arm)
+    except InputError:
+      raise  # it tells which item
+    except ValueError:
+      continue
+  raise InputError(f"{place}: {value!r}; expected {expected(kind)}")
+
+
+def group_from_json(
+  values: Mapping[str, Any], group: Any, place: str, *, kinds: Mapping[str, Any] | None = None
+) -> Any:
+  """A dataclass of JSON's values; `kinds` are its fields' types if not the declared ones."""
+  kinds = kinds or field_kinds(group)
+  for name in values:
+    if name not in kinds:
+      raise InputError(f"{dotted(place, name)}: no such field; expected one of {', '.join(kinds)}")
+  for field in dataclasses.fields(group):
+    required = field.default is dataclasses.MISSING is field.default_factory
+    if field.init and required and field.name not in values:
+      word = expected(kinds[field.name])
+      raise InputError(f"{dotted(place, field.name)}: missing; expected {word}")
+  fields = {
+    name: from_json(value, kinds[name], dotted(place, name)) for name, value in values.items()
+  }
+  with placed(place):
+    return group(**fields)
+
+
+def to_json(value: Any, place: str) -> Any:
+  """The value as JSON has it; `from_json` gives it back."""
+  if is_group(value):
+    names = field_kinds(type(value))
+    return {name: to_json(getattr(value, name), dotted(place, name)) for name in names}
+  if isinstance(value, tuple | list):
+    return [to_json(item, f"{place}[{index}]") for index, item in enumerate(value)]
+  if isinstance(value, Path):
+    return str(value)
+  if value is None or isinstance(value, bool | int | str):
+    return value
+  if isinstance(value, float) and math.isfinite(value):
+    return float(value)
+  raise InputError(f"{place}: {value!r}; expected a number, a text, null, or a tuple of these")
+
+
+def is_group(value: Any) -> bool:
+  """Whether a value is a dataclass and not its class."""
+  return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def dotted(place: str, name: str) -> str:
+  """The name of a field of the group at a place."""
+  return f"{place}.{name}" if place else name
+
+
+@contextlib.contextmanager
+def placed(place: str) -> Generator[None, None, None]:
+  """Faults that a group finds in its own fields, with the group's place before the field."""
+  try:
+    yield
+  except InputError as fault:
+    there = not place or str(fault).startswith(f"{place}.")
+    raise InputError(str(fault) if there else f"{place}.{fault}") from None
+
+
+def expected(kind: Any) -> str:
+  """What a field of a type takes, in words."""
+  if get_origin(kind) in (Union, UnionType):
+    return " or ".join(expected(arm) for arm in get_args(kind))
+  if get_origin(kind) is Literal:
+    return f"one of {', '.join(map(_spelled, get_args(kind)))}"
+  if get_origin(kind) is tuple:
+    items = [expected(item) for item in get_args(kind) if item is not ...]
+    return f"a list, each {items[0]}" if ... in get_args(kind) else f"a list of {', '.join(items)}"
+  if dataclasses.is_dataclass(kind):
+    return f"the fields of {getattr(kind, '__name__', kind)}"
+  return _WORDS.get(kind, f"a field of another type than {kind}")
+
+
+def optional(kind: Any) -> bool:
+  """Whether None is a value of the type."""
+  return NoneType in _arms(kind)
+
+
+def _arms(kind: Any) -> list[Any]:
+  def looseness(arm: Any) -> int:
+    known = get_origin(arm) or arm
+    return _STRICTEST.index(known) if known in _STRICTEST else len(_STRICTEST)
+
+  arms = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+  return sorted(arms, key=looseness)
+
+
+def _tuple_from_text(text: str, kind: Any, place: str) -> tuple[Any, ...]:
+  if text.startswith("["):
+    return _tuple(json.loads(text), kind, place)
+  texts = [part.strip() for part in text.split(",")] if text else []
+  kinds = _kinds_of_items(kind, len(texts))
+  return tuple(from_text(part, item, place) for part, item in zip(texts, kinds, strict=True))
+
+
+def _tuple(values: list[Any], kind: Any, place: str) -> tuple[Any, ...]:
+  kinds = _kinds_of_items(kind, len(values))
+  places = (f"{place}[{index}]" for index in range(len(values)))
+  return tuple(map(from_json, values, kinds, places))
+
+
+def _kinds_of_items(kind: Any, number: int) -> list[Any]:
+  items = list(get_args(kind))
+  if items[-1:] == [...]:
+    return items[:1] * number
+  if len(items) != number:
+    raise ValueError
+  return items
+
+
+def _scalar_from_text(text: str, kind: Any) -> Any:
+  if get_origin(kind) is Literal:
+    return _one_of({_spelled(option): option for option in get_args(kind)}, text)
+  if kind is NoneType:
+    return _one_of({"null": None, "none": None}, text.lower())
+  if kind is bool:
+    return _one_of({"true": True, "false": False}, text.lower())
+  if kind in (int, float):
+    return _scalar(kind(text), kind)
+  return _scalar(text, kind)
+
+
+def _one_of(values: dict[str, Any], text: str) -> Any:
+  if text not in values:
+    raise ValueError
+  return values[text]
+
+
+def _scalar(value: Any, kind: Any) -> Any:
+  if get_origin(kind) is Literal:
+    if any(value == option and type(value) is type(option) for option in get_args(kind)):
+      return value
+  elif kind is float:
+    # An int may be too large for a float, and NaN is equal to nothing, itself included.
+    if type(value) in (int, float) and abs(value) <= sys.float_info.max:
+      return float(value)
+  elif kind is Path:
+    if isinstance(value, str):
+      return Path(value)
+  elif kind in _WORDS and type(value) is kind:
+    return value
+  raise ValueError
+
+
+def _spelled(option: Any) -> str:
+  return option if isinstance(option, str) else json.dumps(option)

@@ -1,0 +1,62 @@
+"""The launch recipes, with stand-ins for the tools they call."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+LAUNCH = Path(__file__).parent.parent / "experiments" / "launch"
+RECIPES = sorted(LAUNCH.glob("*.sh"))
+WANTED = ("PROJECT", "ZONE", "NAME", "SHARE", "CLUSTER", "LOCATION", "IMAGE", "CLAIM")
+VARIABLES = dict.fromkeys(WANTED, "mine")
+
+
+@pytest.fixture
+def run(tmp_path):
+  """Runs a recipe in an empty folder, where other tools print what they were asked to do."""
+  tools = tmp_path / ".venv-gpu" / "bin"
+  tools.mkdir(parents=True)
+  (tmp_path / ".venv-gpu" / "installed").touch()
+  for name in ("gcloud", "docker", "gcluster", "git", "luke-jax"):
+    (tools / name).write_text(f'#!/bin/sh\necho {name} "$@"\n')
+    (tools / name).chmod(0o755)
+
+  def run(recipe, *arguments, **variables):
+    return subprocess.run(
+      ["bash", LAUNCH / recipe, *arguments],
+      env={"PATH": os.pathsep.join([str(tools), os.environ["PATH"]])} | variables,
+      cwd=tmp_path,
+      capture_output=True,
+      text=True,
+    )
+
+  return run
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_syntax(recipe):
+  subprocess.run(["bash", "-n", recipe], check=True)
+
+
+@pytest.mark.parametrize(
+  ("recipe", "arguments"), [("tpu_vm.sh", ["train"]), ("gke.sh", []), ("gpu.sh", [])]
+)
+def test_every_host_runs_the_plain_command(recipe, arguments, run):
+  done = run(recipe, *arguments, "e.py", "large", **VARIABLES, RUNS="/runs")
+  assert not done.returncode, done.stderr
+  assert "luke-jax train e.py --output /runs/large" in done.stdout
+
+
+@pytest.mark.parametrize("action", ["create", "state", "install", "delete"])
+def test_what_is_done_to_a_slice(action, run):
+  done = run("tpu_vm.sh", action, **VARIABLES)
+  assert not done.returncode, done.stderr
+  assert "mine" in done.stdout
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_what_is_missing_is_said(recipe, run):
+  done = run(recipe.name)
+  assert done.returncode and not done.stdout
+  assert ("PROJECT" if recipe.name != "gpu.sh" else "experiment file") in done.stderr

@@ -1,0 +1,154 @@
+"""Experiments from files, how long their runs take, and every fault of the two."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from luke_jax.config import SIZES
+from luke_jax.errors import InputError
+from luke_jax.tasks.synthetic import SyntheticPretraining
+from luke_jax.training.experiment import Experiment, Run, total_steps
+from luke_jax.training.overrides import from_dict, load_experiment, override, to_json
+
+GOOD = """
+from luke_jax.config import SIZES
+from luke_jax.tasks.synthetic import SyntheticPretraining
+from luke_jax.training.experiment import Experiment, Run
+
+def config():
+  return Experiment(SIZES["tiny"], SyntheticPretraining(), run=Run(steps=3))
+"""
+OWN_TASK = """
+from __future__ import annotations
+import dataclasses
+from luke_jax.config import SIZES
+from luke_jax.training.experiment import Experiment
+
+@dataclasses.dataclass(frozen=True)
+class Mine:
+  rate: float | None = None
+  names: tuple[str, ...] = ()
+
+def config():
+  return Experiment(SIZES["tiny"], Mine(rate=1, names=["a"]))
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+  def written(text):
+    path = tmp_path / "my experiment.py"
+    path.write_text(text)
+    return path
+
+  return written
+
+
+def test_load_experiment(file):
+  experiment = load_experiment(file(GOOD))
+  assert experiment == Experiment(SIZES["tiny"], SyntheticPretraining(), run=Run(steps=3))
+  path = file(GOOD.replace("steps=3", "steps=4"))  # in the same second, and as long
+  assert load_experiment(path).run.steps == 4
+  assert [each.name for each in path.parent.iterdir()] == ["my experiment.py"]
+
+
+def test_an_experiment_file_may_have_its_own_task(file):
+  experiment = load_experiment(file(OWN_TASK))
+  assert experiment.task.names == ("a",)  # of the declared type
+  hash(experiment)
+  data = json.loads(to_json(experiment))
+  assert data["task"] == {"class": "_experiment_my_experiment:Mine", "rate": 1.0, "names": ["a"]}
+  assert from_dict(data, type(load_experiment(file(OWN_TASK)).task)).task.names == ("a",)
+  assert override(experiment, ["task.rate=0.5", "task.names=b,c"]).task.names == ("b", "c")
+
+
+BAD_FILES = {
+  "def config(:": r"line 1: SyntaxError: ",
+  "x = 1\nx.y": r"line 2: AttributeError: 'int' object has no attribute 'y'$",
+  "import nowhere_to_be_found": r"line 1: ModuleNotFoundError: No module named",
+  "x = 1": r"no function config; expected `def config\(\)` that returns an Experiment$",
+  "config = 1": r"no function config; expected",
+  "\n\ndef config():\n  pass": r"line 3: config\(\) returned a NoneType; expected an Experiment$",
+  "def config(x):\n  pass": r"line 1: TypeError: config\(\) missing 1 required positional",
+  "def config():\n  raise ValueError('a\\nb')": r"line 2: ValueError: a b$",
+  "def config():\n  open('/nowhere/at all')": r"line 2: FileNotFoundError: .*'/nowhere/at all'$",
+  GOOD.replace("steps=3", "steps=0"): r"line 7: run.steps: 0; expected a whole number",
+  GOOD.replace("Pretraining(),", "Pretraining,"): r"line 7: task: <class .*>; expected a value of",
+  GOOD.replace('SIZES["tiny"]', "None"): r"line 7: model: None; expected a LukeConfig$",
+  OWN_TASK.replace("rate=1", "rate='1'"): r"line 12: task.rate: '1'; expected a number or null$",
+  OWN_TASK.replace("rate=1", "rate=float('nan')"): r"line 12: task.rate: nan; expected a number",
+  OWN_TASK.replace('["a"]', "{1}"): r"line 12: task.names: \{1\}; expected a number, a text",
+  OWN_TASK.replace("frozen=True", ""): r"line 13: task: Mine\(.*\); expected a value of a frozen",
+}
+
+
+@pytest.mark.parametrize("text", BAD_FILES, ids=range(len(BAD_FILES)))
+def test_faults_of_an_experiment_file(file, text):
+  path = file(text)
+  with pytest.raises(InputError, match=rf"^{path}: {BAD_FILES[text]}"):
+    load_experiment(path)
+
+
+def test_no_experiment_file(tmp_path):
+  with pytest.raises(InputError, match=r"none.py: No such file or directory; expected an exp"):
+    load_experiment(tmp_path / "none.py")
+  with pytest.raises(InputError, match=r"Is a directory; expected an experiment file$"):
+    load_experiment(tmp_path)
+
+
+@pytest.mark.parametrize(
+  ("fields", "fault"),
+  [
+    ({"steps": 0}, "run.steps: 0; expected a whole number from 1"),
+    ({"steps": 3.0}, "run.steps: 3.0; expected a whole number"),
+    ({"steps": True}, "run.steps: True; expected a whole number"),
+    ({"epochs": 0}, "run.epochs: 0; expected a number above 0"),
+    ({"epochs": math.nan}, "run.epochs: nan; expected a number above 0"),
+    ({"epochs": math.inf}, "run.epochs: inf; expected a number above 0"),
+    ({"epochs": "3"}, "run.epochs: '3'; expected a number above 0"),
+    ({"steps": 1, "epochs": 1}, "run.steps: 1, and run.epochs: 1; expected one of them"),
+    ({"seed": -1}, "run.seed: -1; expected a whole number from 0"),
+    ({"accumulation": 0}, "run.accumulation: 0; expected"),
+    ({"log_every": 0}, "run.log_every: 0; expected"),
+    ({"evaluate_every": 0}, "run.evaluate_every: 0; expected"),
+    ({"save_every": None}, "run.save_every: None; expected"),
+    ({"keep": 0}, "run.keep: 0; expected"),
+    ({"keep_every": -1}, "run.keep_every: -1; expected"),
+    ({"best_metric": ""}, "run.best_metric: ''; expected the name of a metric"),
+    ({"skip_bad_steps": -1}, "run.skip_bad_steps: -1; expected"),
+  ],
+)
+def test_faults_of_a_run(fields: dict[str, Any], fault):
+  with pytest.raises(InputError) as found:
+    Run(**fields)
+  assert str(found.value).startswith(fault)
+
+
+@given(st.integers(1, 10**9), st.integers(1, 400), st.integers(1, 4096))
+def test_epochs_cover_the_records_and_no_sliver_more(records, tenths, batch_size):
+  steps = total_steps(Run(epochs=tenths / 10), records, batch_size)
+  assert steps * batch_size * 10 >= records * tenths > (steps - 1) * batch_size * 10
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 2**31 - 1), st.integers(1, 10**9))
+def test_steps_are_steps(steps, records):
+  assert total_steps(Run(steps=steps, accumulation=4), records, 8) == steps
+
+
+@pytest.mark.parametrize(
+  ("run", "records", "fault"),
+  [
+    (Run(), 10, "run.steps: null, as run.epochs; expected one of them"),
+    (Run(steps=1, accumulation=3), 10, "data.batch_size: 8; expected a multiple of run.accum"),
+    (Run(steps=1), 0, "the records of train: none; expected one at least"),
+  ],
+)
+def test_faults_of_the_number_of_steps(run, records, fault):
+  with pytest.raises(InputError) as found:
+    total_steps(run, records, 8)
+  assert str(found.value).startswith(fault)

@@ -1,0 +1,217 @@
+"""Runs in this process: what they leave behind, how they go on, and when they stop."""
+
+import dataclasses
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny_runs import experiment, logged, program, same, trained
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.synthetic import SyntheticPretraining
+from luke_jax.training import loop as loops
+from luke_jax.training.checkpoints import Checkpoints
+from luke_jax.training.experiment import Run
+from luke_jax.training.export import read_run
+from luke_jax.training.loop import train
+from luke_jax.training.mesh import MeshShape
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+  """A run to the end, with evaluations, on all eight devices."""
+  folder = tmp_path_factory.mktemp("runs") / "whole"
+  run = {"evaluate_every": 4, "best_metric": "word_likelihood", "keep": 1, "keep_every": 8}
+  chosen = experiment(run=run)
+  return chosen, folder, train(chosen, folder)
+
+
+def test_a_run_leaves_what_it_promises(finished):
+  chosen, folder, summary = finished
+  assert summary["status"] == "done" and summary["step"] == 12
+  lines = logged(folder)
+  assert [x["step"] for x in lines if "loss" in x] == [4, 8, 12]
+  assert [x["step"] for x in lines if "dev/word_likelihood" in x] == [4, 8, 12]
+  assert json.loads((folder / "config.json").read_text())["run"]["steps"] == 12
+  assert list((folder / "tensorboard").iterdir())
+  best = max(lines, key=lambda x: x.get("dev/word_likelihood", 0))["step"]
+  checkpoints = Checkpoints(folder / "checkpoints", chosen.run)
+  assert set(checkpoints.steps) == {8, 12, best} and checkpoints.best == best
+  checkpoints.close()
+  assert read_run(folder)[1] == best
+
+
+def test_the_ledger_adds_up(finished):
+  seconds = finished[2]["seconds"]
+  assert seconds["lost"] == 0 and all(seconds[x] > 0 for x in ("start", "compile", "data", "step"))
+
+
+def test_a_finished_run_stays_as_it_is(finished):
+  chosen, folder, _ = finished
+  before = (folder / "metrics.jsonl").read_bytes()
+  assert train(chosen, folder)["status"] == "done"
+  assert (folder / "metrics.jsonl").read_bytes() == before
+
+
+def test_what_does_not_change_the_numbers_may_change_on_the_way(finished, tmp_path, monkeypatch):
+  """Stopped in the middle, resumed on another mesh with workers: the same to rounding."""
+  chosen, folder, _ = finished
+  short = dataclasses.replace(chosen, mesh=MeshShape(data=8, fsdp="none"))
+  monkeypatch.setattr(loops.processes.Preemption, "due", lambda self, step: step == 5)
+  assert train(short, tmp_path / "run")["status"] == "preempted"
+  monkeypatch.undo()
+  longer = dataclasses.replace(
+    chosen, mesh=MeshShape(replica=2), data=dataclasses.replace(chosen.data, workers=1)
+  )
+  summary = train(longer, tmp_path / "run")
+  assert summary["status"] == "done"
+  one, other = (
+    {x["step"]: x for x in logged(f) if "loss" in x} for f in (folder, tmp_path / "run")
+  )
+  for step in (8, 12):
+    assert other[step]["loss"] == pytest.approx(one[step]["loss"], rel=1e-5)
+
+
+def test_stopped_and_resumed_is_the_same_to_the_bit(finished, tmp_path, monkeypatch):
+  chosen, folder, _ = finished
+  for stop in (3, 7):
+    monkeypatch.setattr(loops.processes.Preemption, "due", lambda self, step, at=stop: step == at)
+    assert train(chosen, tmp_path / "run")["step"] == stop
+  monkeypatch.undo()
+  train(chosen, tmp_path / "run")
+  assert same(read_run(folder)[2], read_run(tmp_path / "run")[2])
+  losses = [[x["loss"] for x in logged(f) if "loss" in x] for f in (folder, tmp_path / "run")]
+  assert losses[1][-2:] == losses[0][-2:]
+
+
+def test_restoring_onto_other_meshes_is_exact(tmp_path):
+  chosen = program(experiment(), 8)
+  state, _ = trained(chosen, chosen.fresh_state(), 2)
+  checkpoints = Checkpoints(tmp_path, Run())
+  checkpoints.save(2, state)
+  checkpoints.wait()
+  for devices, shape in ((4, MeshShape()), (1, MeshShape()), (8, MeshShape(fsdp="none"))):
+    step, restored = checkpoints.restore(program(experiment(), devices, shape).state_shapes)
+    assert step == 2 and same(restored, state)
+  checkpoints.close()
+
+
+def flip(path):
+  data = bytearray(path.read_bytes())
+  data[len(data) // 2] ^= 1
+  path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+  ("harm", "told"),
+  [
+    (flip, "is not what was saved|Failed to load"),
+    (lambda path: path.write_bytes(path.read_bytes()[:100]), "has 100 bytes, not"),
+    (lambda path: path.unlink(), "has no bytes, not"),
+  ],
+  ids=["a flipped bit", "cut short", "missing"],
+)
+def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(tmp_path, harm, told):
+  chosen = program(experiment())
+  state = chosen.fresh_state()
+  checkpoints = Checkpoints(tmp_path, Run())
+  for step in (1, 2):
+    checkpoints.save(step, state)
+  checkpoints.wait()
+  files = [path for path in (tmp_path / "2" / "state").rglob("*") if path.is_file()]
+  harm(max(files, key=lambda path: path.stat().st_size))
+  with pytest.warns(UserWarning, match=told):
+    step, restored = checkpoints.restore(chosen.state_shapes)
+  assert step == 1 and same(restored, state)
+  assert (tmp_path / "2.damaged").is_dir()  # nothing is thrown away
+  checkpoints.save(2, state)
+  checkpoints.wait()
+  assert checkpoints.steps == [1, 2]
+  checkpoints.close()
+
+
+def test_a_checkpoint_of_another_model_is_refused_and_stays(tmp_path):
+  chosen = program(experiment())
+  checkpoints = Checkpoints(tmp_path, Run())
+  checkpoints.save(1, chosen.fresh_state())
+  checkpoints.wait()
+  other = program(experiment(model={"intermediate_size": 48}))
+  with pytest.raises(InputError, match=r"kernel: \[2, 64, 32\] float32; expected \[2, 48, 32\]"):
+    checkpoints.restore(other.state_shapes)
+  assert checkpoints.steps == [1]
+  checkpoints.close()
+
+
+def test_another_config_is_refused_with_the_fields_that_differ(finished):
+  chosen, folder, _ = finished
+  other = dataclasses.replace(
+    chosen, optimizer=dataclasses.replace(chosen.optimizer, learning_rate=2e-3)
+  )
+  with pytest.raises(InputError, match=r"holds another run .optimizer.learning_rate: 0.001 there"):
+    train(other, folder)
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path):
+  (tmp_path / "thesis.tex").write_text("")
+  with pytest.raises(InputError, match="is not empty and holds no run"):
+    train(experiment(), tmp_path)
+
+
+@dataclasses.dataclass(frozen=True)
+class Explodes(SyntheticPretraining):
+  """Its loss is not a number for batches with a certain first word, and counts records read."""
+
+  bad: int = -1
+
+  def loss(self, model, params, batch, key):
+    loss, metrics = super().loss(model, params, batch, key)
+    return jnp.where((batch["labels"] == self.bad).any(), jnp.nan, loss), metrics
+
+
+def exploding(bad, **run):
+  chosen = experiment(run=run)
+  task = Explodes(**dataclasses.asdict(chosen.task), bad=bad)
+  return dataclasses.replace(chosen, task=task)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_records(tmp_path):
+  """Bad is what no batch avoids, once it is among the masked words."""
+  chosen = exploding(bad=9, log_every=1, save_every=1)
+  with pytest.raises(InputError, match=r"loss of step \d+ is not finite .records [\d, ]+.; last"):
+    train(chosen, tmp_path / "run")
+
+
+def test_bad_steps_are_skipped_and_counted_where_allowed(tmp_path):
+  chosen = exploding(bad=9, log_every=1, skip_bad_steps=12)
+  assert train(chosen, tmp_path / "run")["status"] == "done"
+  lines = [line for line in logged(tmp_path / "run") if "loss" in line]
+  assert lines[-1]["skipped"] == sum(line["loss"] == "nan" for line in lines) > 0
+
+
+class Vanishing(list):
+  def __getitem__(self, index):
+    raise FileNotFoundError(2, "No such file or directory", "pages-3.array_record")
+
+
+def test_a_data_file_that_disappears_is_one_line(tmp_path, monkeypatch):
+  monkeypatch.setattr(SyntheticPretraining, "records", lambda *_: Vanishing(range(64)))
+  with pytest.raises(OSError, match=r"pages-3.array_record"):
+    train(experiment(), tmp_path / "run")
+
+
+def test_evaluation_counts_every_record_once(monkeypatch):
+  """33 records in batches of 16: the filling of the last batch is left out."""
+  from luke_jax.training.evaluation import evaluate
+
+  chosen = experiment(task={"pages": 33 * 8})
+  seen = []
+  monkeypatch.setattr(
+    SyntheticPretraining, "score", lambda self, records, x: seen.append(x) or {"n": len(records)}
+  )
+  programs = [program(chosen, n) for n in (1, 8)]
+  for one in programs:
+    assert evaluate(one, one.fresh_state(), "dev") == {"n": 33}
+  assert all(x.shape == (33,) for x in jax.tree.leaves(seen[0]))
+  jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), *seen)

@@ -1,0 +1,148 @@
+"""The step: the same numbers on every mesh, with what each device holds under control."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny_runs import arrays, experiment, program, same, trained
+
+from luke_jax.errors import InputError
+from luke_jax.training.mesh import MeshShape, make_mesh, spec
+from luke_jax.training.program import Program
+
+MESHES = {
+  "8": (8, MeshShape()),
+  "8, entities": (8, MeshShape(fsdp="entities")),
+  "8, none": (8, MeshShape(fsdp="none")),
+  "2 x 4": (8, MeshShape(replica=2)),
+  "4 x 2, entities": (8, MeshShape(replica=4, data=2, fsdp="entities")),
+}
+
+
+@pytest.fixture(scope="module")
+def alone():
+  chosen = program(experiment())
+  return trained(chosen, chosen.fresh_state(), 5)
+
+
+@pytest.mark.parametrize("mesh", MESHES)
+def test_a_mesh_changes_nothing(mesh, alone, monkeypatch):
+  """Dropout included. Every array above a few kilobytes is spread, small as the model is."""
+  monkeypatch.setattr("luke_jax.nn.layers.SMALL", 256)
+  chosen = program(experiment(), *MESHES[mesh])
+  state, losses = trained(chosen, chosen.fresh_state(), 5)
+  np.testing.assert_allclose(losses, alone[1], rtol=1e-5)
+  expected, found = arrays(alone[0]["trained"]), arrays(state["trained"])
+  for name in expected:
+    np.testing.assert_allclose(found[name], expected[name], atol=2e-5, err_msg=name)
+
+
+def test_every_array_stays_where_the_table_of_shardings_puts_it(monkeypatch):
+  monkeypatch.setattr("luke_jax.nn.layers.SMALL", 256)
+  chosen = program(experiment(), 8)
+  state, _ = trained(chosen, chosen.fresh_state(), 2)
+  places = jax.tree.map(lambda x: x.sharding, chosen.state_shapes)
+  jax.tree.map(lambda x, place: x.sharding.is_equivalent_to(place, x.ndim) or 1 / 0, state, places)
+  named = {name: jax.tree.leaves(x) for name, x in state["moments"][1].mu["luke"].items()}
+  assert all(named.values())
+  table = state["moments"][1].mu["luke"]["entity_embeddings"]["entity"]["embedding"]
+  assert table.sharding.shard_shape(table.shape) == (64, 32)
+
+
+@pytest.mark.parametrize(
+  ("path", "shape", "fsdp", "expected"),
+  [
+    ("moments/1/mu/luke/entity_embeddings/entity/embedding", (512, 256), "all", ("data",)),
+    ("trained/masked_entities/bias", (512,), "entities", ("data",)),
+    ("trained/masked_entities/bias", (512,), "none", ()),
+    ("trained/luke/encoder/layers/mlp/up/kernel", (24, 1024, 4096), "all", (None, None, "data")),
+    ("trained/luke/encoder/layers/mlp/up/kernel", (24, 1024, 4096), "entities", ()),
+    ("trained/luke/encoder/layers/mlp/up/bias", (24, 4096), "all", ()),  # small
+    ("trained/luke/embeddings/word/embedding", (50267, 1024), "all", (None, "data")),
+    ("trained/luke/embeddings/word/embedding", (50267, 1023), "all", ()),  # nothing divides
+  ],
+)
+def test_specs(path, shape, fsdp, expected):
+  assert spec(path, shape, 8, fsdp) == jax.P(*expected)
+
+
+def test_micro_batches_add_up_to_the_batch():
+  """Without dropout, and with as many masked tokens in each, the mean of means is the mean."""
+  model = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+  one = experiment(model=model, task={"masked": 1.0})
+  two = dataclasses.replace(one, run=dataclasses.replace(one.run, accumulation=2))
+  whole, parts = program(one, 2), program(two, 2)
+  _, losses = trained(whole, whole.fresh_state(), 3)
+  micro_state, micro_losses = trained(parts, parts.fresh_state(), 3)
+  assert losses[0] != losses[1]
+  np.testing.assert_allclose(micro_losses, losses, rtol=2e-2)  # pages differ in length
+  assert int(micro_state["step"]) == 3
+
+
+def test_a_loss_that_is_not_finite_changes_nothing():
+  chosen = program(experiment())
+  batches = chosen.training_batches(chosen.experiment.task.records(chosen.model, "train"))
+  state = chosen.fresh_state()
+  state["trained"]["masked_words"]["bias"] = (
+    state["trained"]["masked_words"]["bias"].at[0].set(jnp.nan)
+  )
+  before = arrays(state)
+  after, metrics = chosen.lowered_step.compile()(state, chosen.placed(batches(0)))
+  assert not metrics["finite"] and int(metrics["skipped"]) == 1
+  changed = {name for name, x in arrays(after).items() if x.tobytes() != before[name].tobytes()}
+  assert changed == {"step", "skipped"}
+
+
+def test_frozen_parameters_have_no_moments_and_stay():
+  encoder = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
+  chosen = program(experiment(optimizer={"frozen": encoder}))
+  fresh = chosen.fresh_state()
+  before = arrays(fresh)
+  state, _ = trained(chosen, fresh, 2)
+  after = arrays(state)
+  moments = {name for name in after if "/mu/" in name}
+  assert moments and all("entit" in name for name in moments)
+  frozen = [name for name in after if name.startswith("frozen")]
+  assert frozen and all(after[name].tobytes() == before[name].tobytes() for name in frozen)
+
+
+def test_starting_from_parameters_resets_all_else():
+  chosen = program(experiment())
+  state, _ = trained(chosen, chosen.fresh_state(), 2)
+  tables = state["trained"]["luke"]["entity_embeddings"]["entity"]["embedding"]
+  params = jax.device_get({**state["trained"], "extra": {"kernel": np.zeros(3)}})
+  params["luke"]["entity_embeddings"]["entity"]["embedding"] = np.asarray(tables)[:50]
+  params["masked_entities"]["bias"] = params["masked_entities"]["bias"][:50]
+  began, fresh = program(experiment(), 8).state_from(params)
+  assert fresh == ["luke/pooler/dense/bias", "luke/pooler/dense/kernel"]
+  assert int(began["step"]) == 0 and not np.asarray(jax.tree.leaves(began["moments"])[3]).any()
+  found = arrays(began["trained"])
+  for name, x in arrays(state["trained"]).items():
+    known = 50 if "entity_embeddings/entity/" in name or name == "masked_entities/bias" else None
+    np.testing.assert_array_equal(found[name][:known], x[:known])
+
+
+def test_the_same_seed_gives_the_same_state():
+  one, other = program(experiment()), program(experiment(), 8)
+  assert same(one.fresh_state(), other.fresh_state())
+  assert not same(one.fresh_state(), program(experiment(run={"seed": 1})).fresh_state())
+
+
+@pytest.mark.parametrize(
+  ("shape", "message"),
+  [
+    (MeshShape(replica=3), "mesh: 3 x ? on 8 devices; expected"),
+    (MeshShape(data=4), "mesh: 1 x 4 on 8 devices; expected"),
+  ],
+)
+def test_meshes_that_do_not_fit_are_refused(shape, message):
+  with pytest.raises(InputError, match=message.replace("?", r"\?")):
+    make_mesh(shape)
+
+
+def test_batches_that_do_not_divide_are_refused():
+  chosen = experiment(data={"batch_size": 12})
+  with pytest.raises(InputError, match=r"data.batch_size: 12; expected a multiple"):
+    Program(chosen, make_mesh(MeshShape()), steps=1)

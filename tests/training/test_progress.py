@@ -1,0 +1,69 @@
+"""What a person sees of a run."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from luke_jax.training.progress import Progress, _duration
+
+
+def shown(lives, *, enabled=True, times=(0.0, 50.0)):
+  """What a run of 300 steps, started at 100, prints."""
+  out = io.StringIO()
+  console = Console(file=out, force_terminal=lives, width=120, _environ={"TERM": "xterm"})
+  clock = iter(times).__next__
+  with Progress(300, 100, enabled=enabled, console=console, clock=clock) as progress:
+    numbers = {"learning_rate": 1e-5, "tokens_per_second": 12345.6, "waiting": 0.031}
+    progress.update(110, loss=2.34567, **numbers)
+    progress.note("saved checkpoint 110 [see /a/b]")
+    progress.update(120, loss=float("nan"), **numbers)
+  return out.getvalue()
+
+
+def test_lines_where_there_is_no_terminal():
+  assert shown(lives=False).splitlines() == [
+    "step 100/300: starting",
+    "step 110/300: loss 2.346, learning rate 1e-05, 12,346 tokens/s, waiting for data 3%",
+    "saved checkpoint 110 [see /a/b]",
+    "step 120/300: loss nan, learning rate 1e-05, 12,346 tokens/s, waiting for data 3%,"
+    " 15 min left",
+  ]
+
+
+def test_one_line_that_is_rewritten_on_a_terminal():
+  out = shown(lives=True)
+  assert "saved checkpoint 110 [see /a/b]\n" in out.replace("\r", "")
+  assert out.count("\x1b[2K") >= 3  # the line is erased before every rewriting
+  assert out.rstrip("\x1b[?25h\n\r").endswith("15 min left")
+  for line in out.splitlines():
+    assert line.count("step 1") <= 1 or "\r" in line
+
+
+def test_a_narrow_terminal_gets_one_line():
+  out = io.StringIO()
+  console = Console(file=out, force_terminal=True, width=30, _environ={"TERM": "xterm"})
+  with Progress(300, 0, console=console) as progress:
+    progress.update(1, loss=1.0, learning_rate=0.1, tokens_per_second=1.0, waiting=0.0)
+  assert "…" in out.getvalue()
+  assert "waiting" not in out.getvalue()
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_other_processes_are_silent(lives):
+  assert not shown(lives, enabled=False)
+
+
+@pytest.mark.parametrize(
+  ("seconds", "text"),
+  [
+    (0, "0 s"),
+    (58.2, "59 s"),
+    (61, "2 min"),
+    (3600, "1 h 00 min"),
+    (7 * 3600 + 60, "7 h 01 min"),
+    (60 * 3600, "2 d 12 h"),
+  ],
+)
+def test_durations(seconds, text):
+  assert _duration(seconds) == text
