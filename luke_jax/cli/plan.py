@@ -1,0 +1,155 @@
+"""`luke-jax plan`."""
+
+import dataclasses
+import functools
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+from rich.console import Console
+from tyro.conf import Positional, UseAppendAction, arg
+
+from luke_jax.errors import InputError
+from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
+from luke_jax.plan.compiling import Compiled, compile_in_child
+from luke_jax.plan.fit import largest_fit
+from luke_jax.plan.flops import batch_sizes, kernel_flops, step_flops
+from luke_jax.plan.memory import OutOfMemory, advice
+from luke_jax.plan.plan import Plan, make_plan
+from luke_jax.plan.report import report
+from luke_jax.training.experiment import Experiment, total_steps
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.overrides import load_experiment, override
+from luke_jax.training.program import Program
+
+
+def run(
+  experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
+  /,
+  *,
+  topology: str,
+  set: UseAppendAction[tuple[str, ...]] = (),
+  json: Path | None = None,
+  fit: bool = False,
+) -> int:
+  """Say what an experiment costs on TPUs that are not there: memory, time, bytes sent, chip-hours.
+
+  Compiles the real training step with the TPU's own compiler, on this machine and without a chip;
+  that takes a minute or two. Needs the extra `tpu`. The status is 1 if the step does not fit.
+
+      luke-jax plan experiments/pretraining/luke_large.py --topology v5e:16x16
+
+  Args:
+    experiment: Python file with a function `config()` that returns an Experiment.
+    topology: Kind of chip and shape of the slice, such as v5e:16x16, v6e:4x4 or v5p:2x2x2.
+    set: A field by its dotted name and its value, as often as needed.
+    json: File for every figure, as JSON.
+    fit: Look for the largest batch per chip that fits, in a few compiles.
+  """
+  if json is not None and not json.parent.is_dir():
+    raise InputError(f"{json}: no folder {json.parent}; expected one that exists")
+  step = Step(experiment, set, parse_topology(topology))
+  step, compiled = largest(step) if fit else (step, step.compiled())
+  if isinstance(compiled, OutOfMemory):
+    print(step.advice(compiled))
+    return 1
+  plan = step.plan(compiled)
+  Console().print(report(plan))
+  if json is not None:
+    json.write_text(json_text.dumps(plan.to_json(), indent=1) + "\n", encoding="utf-8")
+  return 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+  """The training step of an experiment file, with changes, on a slice."""
+
+  file: Path
+  assignments: tuple[str, ...]
+  topology: Topology
+
+  @functools.cached_property
+  def experiment(self) -> Experiment:
+    """The experiment with its changes."""
+    return override(load_experiment(self.file), self.assignments)
+
+  @property
+  def together(self) -> int:
+    """Sequences of one on every chip in every micro-batch."""
+    return self.topology.devices * self.experiment.run.accumulation
+
+  @property
+  def sequences(self) -> int:
+    """Of one chip at a time."""
+    return max(1, self.experiment.data.batch_size // self.together)
+
+  @property
+  def steps(self) -> int:
+    """How many the run has; its records count only where it lasts for epochs."""
+    chosen = self.experiment
+    if chosen.run.steps is not None:
+      return chosen.run.steps
+    records = chosen.task.records(chosen.model, "train")
+    return total_steps(chosen.run, len(records), chosen.data.batch_size)
+
+  def with_sequences(self, number: int) -> "Step":
+    """The same with another batch."""
+    batch = f"data.batch_size={number * self.together}"
+    return dataclasses.replace(self, assignments=(*self.assignments, batch))
+
+  def compiled(self) -> Compiled | OutOfMemory:
+    """The step as the TPU's compiler makes it."""
+    arguments = (self.file, self.assignments, self.topology, self.steps)
+    with Console(stderr=True).status(f"compiling for {self.topology}"):
+      return compile_in_child(self.topology, lowered_step, *arguments)
+
+  def plan(self, compiled: Compiled) -> Plan:
+    """What the compiled step says."""
+    task, model = self.experiment.task, self.experiment.model
+    sizes = batch_sizes(task.row_shapes(model), self.experiment.data.batch_size)
+    return make_plan(
+      compiled,
+      self.topology,
+      experiment=str(self.file),
+      steps=self.steps,
+      flops=step_flops(model, **sizes),
+      kernel_flops=kernel_flops(model, **sizes),
+    )
+
+  def advice(self, fault: OutOfMemory) -> str:
+    """What to change where it does not fit."""
+    return advice(
+      fault,
+      self.topology,
+      sequences=self.sequences,
+      remat=self.experiment.model.remat,
+      sharded=self.experiment.mesh.fsdp == "all",
+    )
+
+
+def lowered_step(
+  file: Path, assignments: tuple[str, ...], topology: Topology, steps: int
+) -> tuple[jax.stages.Lowered, Any]:
+  """The step traced for a slice, and the shapes it takes. The compiling process calls it."""
+  experiment = override(load_experiment(file), assignments)
+  program = Program(experiment, make_mesh(experiment.mesh, devices(topology)), steps)
+  return program.lowered_step, (program.state_shapes, program.batch_shapes)
+
+
+def largest(step: Step) -> tuple[Step, Compiled | OutOfMemory]:
+  """The step with the largest batch that fits, compiled. Prints every try."""
+
+  def attempt(number: int) -> Compiled | OutOfMemory:
+    result = step.with_sequences(number).compiled()
+    fits = isinstance(result, Compiled)
+    needed = result.memory.total if isinstance(result, Compiled) else result.needed
+    verdict = "fit" if fits else "do not fit"
+    print(f"{number} sequences a chip {verdict}: {needed / GIB:.2f} GiB", flush=True)
+    return result
+
+  number, compiled = largest_fit(attempt, step.sequences)
+  chosen = step.with_sequences(number)
+  if isinstance(compiled, Compiled):
+    print(f"the largest: {number} a chip, data.batch_size={chosen.experiment.data.batch_size}\n")
+  return chosen, compiled

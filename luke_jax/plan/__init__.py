@@ -1,0 +1,1 @@
+"""What a training step will cost on a TPU that is not there, read from its compiled program."""

@@ -1,0 +1,174 @@
+"""The TPUs that programs are compiled for, and their published speeds."""
+
+import dataclasses
+import importlib.util
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from luke_jax.errors import InputError
+
+GIB = 2**30
+
+
+@dataclasses.dataclass(frozen=True)
+class Chip:
+  """One chip: JAX sees each of those below as one device."""
+
+  name: str
+  clock: float  # cycles per second
+  flops_per_cycle: int  # bfloat16, of all its cores
+  hbm_bytes: int  # what the compiler gives a program
+  hbm_bandwidth: float  # bytes per second
+  link_bandwidth: float  # bytes per second that it sends over all its links together
+  cores: int
+  matrix_units: int  # of one core
+  rows_per_cycle: int  # that a matrix unit takes in
+  dimensions: int  # of the torus
+  most_chips: int  # in one slice
+  options: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for the compiler
+
+  @property
+  def peak_flops(self) -> float:
+    """Bfloat16 operations per second."""
+    return self.clock * self.flops_per_cycle
+
+  @property
+  def hbm_bytes_per_cycle(self) -> float:
+    """Memory moved in a cycle at full bandwidth."""
+    return self.hbm_bandwidth / self.clock
+
+
+# Peak, memory bandwidth and links as in docs.cloud.google.com/tpu/docs/{v4,v5e,v5p,v6e} (2026-11),
+# which give the links both ways together (v5e 400, v5p 1200, v6e 800 GB/s; v4 six links of 50 GB/s
+# each way): here is one way. (Older pages give v6e 3584 Gbit/s.) The clock is what makes the units
+# of matrix products reach the published peak. Memory as libtpu 0.0.42 tells when it runs out; it
+# keeps some of the published 16, 32, 32 and 95 GiB to itself.
+CHIPS = {
+  chip.name: chip
+  for chip in (
+    Chip(
+      name="v5e",
+      clock=1.5e9,
+      flops_per_cycle=131072,
+      hbm_bytes=int(15.75 * GIB),
+      hbm_bandwidth=819e9,
+      link_bandwidth=200e9,
+      cores=1,
+      matrix_units=4,
+      rows_per_cycle=1,
+      dimensions=2,
+      most_chips=256,
+    ),
+    Chip(
+      name="v6e",
+      clock=1.75e9,
+      flops_per_cycle=524288,
+      hbm_bytes=int(31.25 * GIB),
+      hbm_bandwidth=1638e9,
+      link_bandwidth=400e9,
+      cores=1,
+      matrix_units=2,
+      rows_per_cycle=2,
+      dimensions=2,
+      most_chips=256,
+    ),
+    Chip(
+      name="v5p",
+      clock=1.75e9,
+      flops_per_cycle=262144,
+      hbm_bytes=int(95.74 * GIB),
+      hbm_bandwidth=2765e9,
+      link_bandwidth=600e9,
+      cores=2,
+      matrix_units=4,
+      rows_per_cycle=1,
+      dimensions=3,
+      most_chips=6144,
+    ),
+    Chip(
+      name="v4",
+      clock=1.05e9,
+      flops_per_cycle=262144,
+      hbm_bytes=int(30.75 * GIB),
+      hbm_bandwidth=1228e9,
+      link_bandwidth=300e9,
+      cores=2,
+      matrix_units=4,
+      rows_per_cycle=1,
+      dimensions=3,
+      most_chips=4096,
+      options={"chip_config_name": "megacore"},
+    ),
+  )
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Topology:
+  """A slice: chips of one kind in a mesh."""
+
+  chip: Chip
+  shape: tuple[int, ...]
+
+  @property
+  def devices(self) -> int:
+    """How many chips."""
+    count = 1
+    for size in self.shape:
+      count *= size
+    return count
+
+  def __str__(self) -> str:
+    """As it is written on the command line."""
+    return f"{self.chip.name}:{'x'.join(map(str, self.shape))}"
+
+
+def parse_topology(text: str) -> Topology:
+  """Reads `v5e:16x16`."""
+  name, _, dims = text.partition(":")
+  if name not in CHIPS:
+    raise InputError(f"topology: {text!r}; expected one of {', '.join(CHIPS)}, as in v5e:16x16")
+  chip = CHIPS[name]
+  sizes = dims.split("x")
+  example = f"{name}:{'x'.join(['4'] * chip.dimensions)}"
+  if len(sizes) != chip.dimensions or not all(s.isdecimal() and int(s) for s in sizes):
+    raise InputError(f"topology: {text!r}; expected {chip.dimensions} sizes, as in {example}")
+  topology = Topology(chip, tuple(map(int, sizes)))
+  if topology.devices > chip.most_chips:
+    raise InputError(
+      f"topology: {text!r} has {topology.devices} chips; expected at most {chip.most_chips}"
+    )
+  # A host holds 2 x 2 chips, or is one of the machines with a single chip.
+  if topology.devices > 1 and (topology.shape[0] % 2 or topology.shape[1] % 2):
+    raise InputError(f"topology: {text!r}; expected even first two sizes, as in {example}")
+  return topology
+
+
+def prepare_environment() -> None:
+  """Tells libtpu that there is no chip to look for. Must come before it is loaded."""
+  os.environ["TPU_SKIP_MDS_QUERY"] = "1"
+  # Without it two processes that compile collide on a lock file.
+  os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
+
+
+def devices(topology: Topology) -> list[Any]:
+  """Devices of a slice that is not there, to make a mesh of and compile for."""
+  if importlib.util.find_spec("libtpu") is None:
+    raise InputError(
+      "libtpu: not installed; expected the TPU's compiler: pip install 'luke_jax[tpu]'"
+    )
+  from jax.experimental import topologies
+
+  prepare_environment()
+  options = dict(topology.chip.options)
+  if topology.devices == 1:
+    options["chips_per_host_bounds"] = (1, 1, 1)
+  try:
+    description = topologies.get_topology_desc(
+      platform="tpu", topology_name=str(topology), **options
+    )
+  except RuntimeError as error:
+    fault = str(error).splitlines()[0]
+    raise InputError(f"topology: {topology}: {fault}; expected one that libtpu knows") from None
+  return list(description.devices)

@@ -1,0 +1,109 @@
+"""Bytes that one instruction reads from and writes to HBM."""
+
+from luke_jax.plan.hlo import Computation, Instruction, Program
+
+SLICES = ("dynamic-slice", "slice", "gather")
+UPDATE = "dynamic-update-slice"
+
+
+def hbm_bytes(program: Program, computation: Computation, instruction: Instruction) -> int:
+  """What it reads and writes; slices and updates in place count only what they touch."""
+  fused = _fused(program, instruction)
+  reads = 0
+  for index in range(len(instruction.operands)):
+    operand = computation.operand(instruction, index)
+    whole = _in_hbm(operand)
+    if fused is not None and whole:
+      touched = _read_of_parameter(program, fused, index)
+      reads += whole if touched is None else min(touched, whole)
+    elif whole:
+      reads += _read_of_operand(computation, instruction, index, whole)
+  return reads + _written(program, computation, instruction, fused)
+
+
+def _fused(program: Program, instruction: Instruction) -> Computation | None:
+  return program.computations[instruction.called or ""] if instruction.opcode == "fusion" else None
+
+
+def _in_hbm(instruction: Instruction | None) -> int:
+  return sum(x.bytes for x in instruction.arrays if x.in_hbm) if instruction is not None else 0
+
+
+def _read_of_operand(
+  computation: Computation, instruction: Instruction, index: int, whole: int
+) -> int:
+  if instruction.opcode in SLICES:
+    return instruction.bytes
+  if instruction.opcode == UPDATE and index == 0:
+    return _update_bytes(computation, instruction)
+  return 0 if instruction.opcode == UPDATE and index > 1 else whole
+
+
+def _read_of_parameter(program: Program, fused: Computation, index: int) -> int | None:
+  """What a fusion reads of a parameter; None if that is all of it."""
+  total = 0
+  for user, position in _uses(fused, index):
+    if user.opcode in SLICES:
+      total += user.bytes
+    elif user.opcode == "fusion":
+      inner = _read_of_parameter(program, program.computations[user.called or ""], position)
+      if inner is None:
+        return None
+      total += inner
+    elif user.opcode != UPDATE or position != 0:
+      return None
+  return total
+
+
+def _uses(fused: Computation, index: int) -> list[tuple[Instruction, int]]:
+  """Who uses a parameter and as which operand, looking through bitcasts."""
+  aliases, uses = set(), []
+  for instruction in fused.instructions.values():  # in order: operands come first
+    if instruction.opcode == "parameter" and instruction.argument == str(index):
+      aliases.add(instruction.name)
+      continue
+    positions = [i for i, name in enumerate(instruction.operands) if name in aliases]
+    if positions and instruction.opcode == "bitcast":
+      aliases.add(instruction.name)
+    else:
+      uses += [(instruction, position) for position in positions]
+  return uses
+
+
+def _written(
+  program: Program, computation: Computation, instruction: Instruction, fused: Computation | None
+) -> int:
+  if instruction.opcode == UPDATE:
+    return 0  # counted with the array that it updates
+  if fused is None:
+    return _in_hbm(instruction)
+  root = fused.instructions[fused.root]
+  parts = [root]
+  if root.opcode == "tuple":
+    parts = [fused.instructions[name] for name in root.operands]
+  if len(parts) != len(instruction.arrays):  # tuples inside
+    return _in_hbm(instruction)
+  written = 0
+  for part, array in zip(parts, instruction.arrays, strict=True):
+    if array.in_hbm:
+      update = _update_of(program, fused, part)
+      written += array.bytes if update is None else update
+  return written
+
+
+def _update_of(program: Program, fused: Computation, part: Instruction) -> int | None:
+  """Bytes of the update if a fusion's result is an update in place."""
+  source: Instruction | None = part
+  while source is not None and source.opcode == "bitcast":
+    source = fused.operand(source, 0)
+  if source is not None and source.opcode == "fusion":
+    fused = program.computations[source.called or ""]
+    source = fused.instructions[fused.root]
+  if source is None or source.opcode != UPDATE:
+    return None
+  return _update_bytes(fused, source)
+
+
+def _update_bytes(computation: Computation, instruction: Instruction) -> int:
+  update = computation.operand(instruction, 1)
+  return update.bytes if update is not None else 0

@@ -1,0 +1,69 @@
+from plan.texts import COLLECTIVES, TRAFFIC
+
+from luke_jax.plan.chips import CHIPS
+from luke_jax.plan.collectives import Traffic, largest_collective, only_moves, traffic
+from luke_jax.plan.hlo import parse
+from luke_jax.plan.loops import execution
+
+ROW = 128
+F32, BF16 = 4 * ROW, 2 * ROW
+
+
+def test_bytes_of_every_kind():
+  program = parse(COLLECTIVES)
+  rows = {(x.kind, x.dtype): (x.count, x.bytes) for x in traffic(program, execution(program))}
+  assert rows == {
+    # Each of three trips sends its piece to seven others; the two parts of the chain are one.
+    ("all-gather", "bf16"): (3, 3 * 7 * 64 * BF16),
+    # In pairs, and among all eight.
+    ("all-reduce", "f32"): (2, 2 * 1 / 2 * 64 * F32 + 2 * 7 / 8 * 64 * F32),
+    ("all-reduce", "bf16"): (1, 2 * 1 / 2 * 64 * BF16),
+    # In the loop among four, padded to 1,024 rows and written as an all-reduce; and among eight.
+    ("reduce-scatter", "f32"): (4, 3 * 3 / 4 * 1024 * F32 + 7 / 8 * 64 * F32),
+    ("collective-permute", "f32"): (1, 64 * F32),
+    ("all-to-all", "f32"): (1, 3 / 4 * 64 * F32),
+  }
+
+
+def test_most_bytes_come_first():
+  program = parse(COLLECTIVES)
+  rows = traffic(program, execution(program))
+  assert [x.bytes for x in rows] == sorted((x.bytes for x in rows), reverse=True)
+  assert rows[0].kind == "reduce-scatter"
+
+
+def test_time_on_the_links():
+  assert Traffic("all-gather", "bf16", 1, 1e9).seconds(CHIPS["v5e"]) == 1 / 200
+
+
+def test_the_largest():
+  assert largest_collective(parse(COLLECTIVES)) == 1024 * F32  # padded
+  gathers = COLLECTIVES.replace("1000,128", "10,128").replace("1024,128", "16,128")
+  assert largest_collective(parse(gathers)) == 512 * BF16  # the gathered whole, not the piece
+  assert largest_collective(parse(TRAFFIC)) == 0
+
+
+def test_fusions_that_only_move():
+  program = parse(COLLECTIVES)
+  body = program.computations["body"].instructions
+  moving = {name for name, instruction in body.items() if only_moves(program, instruction)}
+  assert moving == {"scattered", "async-collective-start", "async-collective-done"}
+
+
+def test_axes_split_in_two():
+  text = COLLECTIVES.replace(
+    "mesh['axis_0'=2,'axis_1'=4] {'axis_0','axis_1'}", "mesh['axis_0'=8] {'axis_0':(1)2}"
+  )
+  program = parse(text)
+  rows = {(x.kind, x.dtype): x.bytes for x in traffic(program, execution(program))}
+  assert rows["reduce-scatter", "f32"] == 3 * 3 / 4 * 1024 * F32 + 1 / 2 * 64 * F32
+
+
+def test_devices_in_another_order():
+  text = COLLECTIVES.replace(
+    "mesh['axis_0'=2,'axis_1'=4] {'axis_0','axis_1'}",
+    "mesh['axis_0'=2,'axis_1'=4], device_ids=([4,2]T(1,0)) {'axis_1'}",
+  )
+  program = parse(text)
+  rows = {(x.kind, x.dtype): x.bytes for x in traffic(program, execution(program))}
+  assert rows["reduce-scatter", "f32"] == 3 * 3 / 4 * 1024 * F32 + 3 / 4 * 64 * F32

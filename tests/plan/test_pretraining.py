@@ -1,0 +1,76 @@
+"""Pretraining compiles for slices of every kind, fits, and moves no table of entities."""
+
+from pathlib import Path
+
+import pytest
+
+from luke_jax.cli.plan import Step, lowered_step
+from luke_jax.plan.chips import parse_topology
+from luke_jax.plan.collectives import largest_collective, traffic
+from luke_jax.plan.compiling import Compiled
+from luke_jax.plan.hlo import parse
+from luke_jax.plan.loops import execution
+from luke_jax.plan.memory import memory_of
+
+pytestmark = pytest.mark.tpu_aot
+
+EXPERIMENTS = Path(__file__).parents[2] / "experiments" / "pretraining"
+TABLE = 500_000 * 256 * 2  # bytes, in bfloat16
+BASE = ("data.batch_size=64", "run.accumulation=1")  # 8 sequences a chip of v5e:2x4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def libtpu():
+  pytest.importorskip("libtpu", reason="compiling for a TPU needs the extra `tpu`")
+
+
+def compiled(name, topology, *changes):
+  """The program of a step, which fits. Without its bundles, which double the time."""
+  slice_ = parse_topology(topology)
+  lowered, _ = lowered_step(EXPERIMENTS / f"{name}.py", changes, slice_, 1)
+  step = lowered.compile()
+  assert memory_of(step).total < slice_.chip.hbm_bytes
+  return parse(step.as_text())
+
+
+ORIGINAL = "model.use_entity_aware_attention=false"
+
+
+@pytest.mark.parametrize(
+  ("name", "topology", "changes"),
+  [
+    ("luke_base", "v5e:2x4", BASE),
+    ("luke_large", "v5e:4x4", ("data.batch_size=128", ORIGINAL)),
+    ("luke_large", "v5p:2x2x2", ("data.batch_size=64",)),
+    ("luke_large", "v5p:2x2x2", ("data.batch_size=64", ORIGINAL)),
+    ("luke_large", "v6e:4x4", ("data.batch_size=128",)),
+    ("luke_large", "v6e:4x4", ("data.batch_size=128", ORIGINAL)),
+    ("luke_large", "v5e:16x16", ()),
+  ],
+)
+def test_fits_and_moves_no_table(name, topology, changes):
+  assert 0 < largest_collective(compiled(name, topology, *changes)) < TABLE
+
+
+def test_what_moves_does_not_grow_with_the_table():
+  changes = (*BASE, ORIGINAL)
+  sent = {}
+  for entities in (500_000, 20_000):
+    program = compiled("luke_base", "v5e:2x4", *changes, f"model.entity_vocab_size={entities}")
+    assert largest_collective(program) < TABLE
+    sent[entities] = sum(row.bytes for row in traffic(program, execution(program)))
+  assert 0 < sent[20_000] <= sent[500_000] < sent[20_000] + TABLE / 20
+
+
+def test_large_keeps_the_chips_busy():
+  step = Step(EXPERIMENTS / "luke_large.py", ("data.batch_size=128",), parse_topology("v5e:4x4"))
+  result = step.compiled()
+  assert isinstance(result, Compiled)
+  assert largest_collective(result.program) < TABLE
+  estimate = step.plan(result).final_bundles
+  assert estimate is not None
+  assert estimate.utilization > 0.65
+
+
+def test_a_million_entities_fit():
+  compiled("mluke_large", "v5e:16x16")

@@ -1,0 +1,104 @@
+import dataclasses
+import json
+
+import pytest
+from plan.texts import COLLECTIVES, TRAFFIC
+from rich.console import Console
+
+from luke_jax.plan.bundles import Bundles
+from luke_jax.plan.chips import GIB, parse_topology
+from luke_jax.plan.compiling import Compiled
+from luke_jax.plan.hlo import parse
+from luke_jax.plan.memory import Memory
+from luke_jax.plan.plan import make_plan
+from luke_jax.plan.report import report
+
+MEMORY = Memory(arguments=4 * GIB, outputs=4 * GIB, aliased=4 * GIB, temporaries=3 * GIB, code=0)
+FLOPS = 8 * 196.608e12 * 0.001  # a millisecond of the peak of eight chips
+
+
+def plan_of(text, bundles=None):
+  compiled = Compiled(parse(text), bundles or {}, MEMORY, 12.3)
+  topology = parse_topology("v5e:2x4")
+  return make_plan(compiled, topology, experiment="pretraining.py", steps=1000, flops=FLOPS)
+
+
+def printed(plan):
+  console = Console(width=80, force_terminal=False)
+  with console.capture() as capture:
+    console.print(report(plan))
+  return capture.get()
+
+
+def slow(count):
+  return {"sliced": Bundles(count, 0, (), False, False, 0)}
+
+
+def test_time_and_utilization():
+  cycles = 3_000_000  # 2 ms
+  plan = plan_of(TRAFFIC, slow(cycles))
+  estimate = plan.final_bundles
+  assert estimate is not None
+  assert estimate.cycles == pytest.approx(cycles, rel=0.01)
+  assert estimate.seconds == pytest.approx(0.002, rel=0.01)
+  assert estimate.utilization == pytest.approx(0.5, rel=0.01)
+  assert plan.hours == pytest.approx(1000 * 0.002 / 3600, rel=0.01)
+
+
+def test_json():
+  plan = plan_of(COLLECTIVES)
+  figures = json.loads(json.dumps(plan.to_json()))
+  assert figures["devices"] == 8
+  assert figures["topology"] == "v5e:2x4"
+  assert figures["bytes_per_device"] == {
+    "arguments": 4 * GIB,
+    "outputs": 4 * GIB,
+    "aliased": 4 * GIB,
+    "temporaries": 3 * GIB,
+    "code": 0,
+    "total": 7 * GIB,
+    "available": int(15.75 * GIB),
+  }
+  assert figures["flops_per_step"] == FLOPS
+  assert figures["estimates"]["final_bundles"] is None
+  assert figures["chip_hours"] == pytest.approx(8 * plan.hours)
+  row = figures["collectives"][0]
+  assert row["kind"] == "reduce-scatter"
+  assert row["seconds"] == row["bytes"] / 200e9
+  assert figures["collective_seconds"] == pytest.approx(
+    sum(row["seconds"] for row in figures["collectives"])
+  )
+  assert "no chip was used" in figures["note"]
+
+
+def test_report():
+  text = printed(plan_of(TRAFFIC, slow(3_000_000)))
+  assert "pretraining.py on v5e:2x4: 8 chips, compiled in 12 s" in text
+  assert "7.00  44% of 15.75" in text
+  assert "estimate: final bundles" in text
+  assert "estimate: estimated_cycles (kernels by FLOPs)" in text
+  assert "50%" in text
+  assert "the chips exchange nothing" in text
+  assert "1,000 steps of 1.6 TFLOP" in text
+  assert "no chip was used" in text
+  assert max(map(len, text.splitlines())) <= 80
+
+
+def test_links_that_limit():
+  text = printed(plan_of(COLLECTIVES))
+  assert "The links limit" in text
+  assert "reduce-scatter f32 would limit first" in " ".join(text.split())
+
+
+def test_small_collectives_share_a_line():
+  plan = plan_of(COLLECTIVES)
+  large = dataclasses.replace(plan.collectives[0], bytes=1e9)
+  text = printed(dataclasses.replace(plan, collectives=(large, *plan.collectives[1:])))
+  assert "all others" in text
+  assert "all-to-all" not in text
+
+
+def test_loops_of_unknown_length_are_told():
+  bundles = {"sliced": Bundles(5, 0, (), False, False, 2)}
+  assert "2 loops" in printed(plan_of(TRAFFIC, bundles))
+  assert "loops" not in printed(plan_of(TRAFFIC))

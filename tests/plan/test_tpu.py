@@ -1,0 +1,54 @@
+"""The compiler's figures against arithmetic."""
+
+import pytest
+from plan.programs import CHIPS, HIDDEN, LAYERS, ROWS, TOPOLOGY, WIDTH, layers, too_much
+
+from luke_jax.errors import InputError
+from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
+from luke_jax.plan.compiling import Compiled, compile_in_child
+from luke_jax.plan.memory import OutOfMemory
+from luke_jax.plan.plan import make_plan
+
+pytestmark = pytest.mark.tpu_aot
+
+
+@pytest.fixture(scope="module", autouse=True)
+def libtpu():
+  pytest.importorskip("libtpu", reason="compiling for a TPU needs the extra `tpu`")
+
+
+def test_a_step_as_arithmetic_has_it():
+  topology = parse_topology(TOPOLOGY)
+  compiled = compile_in_child(topology, layers)
+  assert isinstance(compiled, Compiled)
+  flops = CHIPS * LAYERS * 2 * 2.0 * ROWS * WIDTH * HIDDEN
+  plan = make_plan(compiled, topology, experiment="layers", steps=1, flops=flops)
+
+  floor = flops / CHIPS / topology.chip.flops_per_cycle
+  for estimate in (plan.estimated_cycles, plan.final_bundles):
+    assert estimate is not None
+    assert floor < estimate.cycles < 1.15 * floor
+    assert estimate.utilization == pytest.approx(floor / estimate.cycles)
+
+  sent = {(row.kind, row.dtype): (row.count, row.bytes) for row in plan.collectives}
+  assert sent == {
+    ("all-gather", "bf16"): (1, (CHIPS - 1) * WIDTH // CHIPS * HIDDEN * 2),
+    ("all-reduce", "f32"): (1, 2 * (CHIPS - 1) / CHIPS * WIDTH * 4),
+  }
+  arguments = (ROWS * WIDTH + WIDTH // CHIPS * HIDDEN + HIDDEN * WIDTH) * 2
+  assert plan.memory.arguments == arguments
+  assert plan.unknown_loops == 0
+
+
+def test_out_of_memory():
+  fault = compile_in_child(parse_topology(TOPOLOGY), too_much, 40)
+  assert isinstance(fault, OutOfMemory)
+  assert fault.available == int(15.75 * GIB)
+  assert fault.arguments == GIB // 4
+  assert 40 * GIB / 2 < fault.needed < 30 * GIB
+
+
+def test_libtpu_refuses_a_topology():
+  chip = parse_topology("v5e:4x4").chip
+  with pytest.raises(InputError, match=r"topology: v5e:3x5: .*expected one that libtpu knows"):
+    devices(Topology(chip, (3, 5)))
