@@ -1,4 +1,9 @@
-"""Every example in README and docs runs as it stands, in a folder where `luke-base` is a model."""
+"""Every example in README and docs runs as it stands, in a folder where `luke-base` is a model.
+
+Blocks marked python run, or are written to the file that the mark names; of blocks marked bash our
+own commands run, but for what compiles for TPUs, which is only read. Blocks marked sh need other
+machines.
+"""
 
 import re
 from importlib.util import find_spec
@@ -7,21 +12,26 @@ from pathlib import Path
 import pytest
 from tiny import tiny_model
 
-from luke_jax.cli import main
+from luke_jax.cli import COMMANDS, main, plan
+from luke_jax.cli.arguments import bound
+from luke_jax.training.directory import FREE
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples(page, tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
+  (tmp_path / "experiments").symlink_to(ROOT / "experiments")
   tiny_model().save("luke-base")
   names: dict = {}
   ran = 0
-  for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
-    if language == "python":
+  for language, file, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+    if file:
+      Path(file).write_text(code, encoding="utf-8")
+    elif language == "python":
       exec(compile(code, str(page), "exec"), names)
       ran += 1
     elif language == "bash":
@@ -30,10 +40,15 @@ def test_examples(page, tmp_path, monkeypatch):
 
 
 def run_commands(code):
-  commands = [line.split("#")[0].split() for line in code.splitlines()]
+  lines = code.replace("\\\n", " ").splitlines()
+  commands = [line.split("#")[0].split() for line in lines]
   ours = [words[1:] for words in commands if words[:1] == ["luke-jax"]]
   for arguments in ours:
     if arguments[0] == "parity" and not find_spec("torch"):
+      continue
+    if arguments[0] == "plan":
+      assert Path(arguments[1]).is_file()
+      bound(plan.run, "luke-jax plan", arguments[1:])
       continue
     assert main([word.strip("'") for word in arguments]) == 0
   return len(ours)
@@ -43,3 +58,18 @@ def test_every_command_in_the_readme_exists():
   readme = PAGES[0].read_text(encoding="utf-8")
   for names in set(re.findall(r"^make (\w+)|`make (\w+)`", readme, re.MULTILINE)):
     assert f"\n{''.join(names)}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
+  listed = re.findall(r"^\| `luke-jax ([a-z ]+?)(?: [A-Z ]+)?` \|", readme, re.MULTILINE)
+  assert sorted(listed) == sorted(COMMANDS)
+
+
+def test_what_may_change_in_a_folder_is_listed():
+  training = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+  listed = training[training.index("These may") : training.index("## Checkpoints")]
+  assert set(re.findall("`(.+?)`", listed)) == set(FREE)
+
+
+def test_links_lead_to_files():
+  pages = [*PAGES, *ROOT.glob("*.md"), *ROOT.glob("experiments/**/*.md")]
+  for page in pages:
+    for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+      assert (page.parent / link).exists(), f"{page}: {link}"
