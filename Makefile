@@ -1,12 +1,14 @@
 # On a machine with Python 3.11+ and make, `make test` installs what it needs and runs the suite.
 PYTHON ?= python3
 BIN := .venv/bin
+# A process a core; much of a test's time is compiling on one of them.
+PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 .PHONY: test check parity demo clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python $(PYTEST)
 
 check: .venv/installed
 	$(BIN)/ruff check
@@ -17,7 +19,7 @@ check: .venv/installed
 
 # Against PyTorch and the newest transformers, and what only runs with libtpu or takes long.
 parity: .venv-parity/installed
-	XLA_FLAGS= .venv-parity/bin/python -m pytest -m "parity or tpu_aot or slow or real_data"
+	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "parity or tpu_aot or slow or real_data"
 
 demo:
 	@echo "make demo: not there yet; it will train and show all five tasks. Try make test." >&2

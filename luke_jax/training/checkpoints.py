@@ -114,6 +114,11 @@ class Checkpoints:
         self._set_aside(latest.step, fault)
     return None
 
+  def scores(self, step: int) -> dict[str, float]:
+    """What the dev split said of the checkpoint of a step; nothing if it was not asked there."""
+    found = [x.metrics for x in self._orbax.checkpoints if x.step == step and x.metrics]
+    return dict(found[0]) if found else {}
+
   def better(self, scores: Mapping[str, float]) -> bool:
     """Whether the best metric is higher than at every checkpoint."""
     name = self._best_metric

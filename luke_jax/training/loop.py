@@ -68,12 +68,13 @@ class _Loop:
     self.folder, self.options, self.steps = folder, program.experiment.run, program.steps
     self.first = jax.process_index() == 0
     self.waiting: list[tuple[int, Any]] = []  # steps whose metrics nobody has looked at yet
-    self.scores: dict[str, float] = {}
+    self.scores: dict[str, float] = {}  # of the newest evaluation
     self.saved: int | None = None
 
   def run(self, step: int, state: State, batches: TrainingBatches) -> dict[str, Any]:
     """Trains from a step to the end or to a preemption."""
     begun, self.saved, self.batches = step, step or None, batches
+    self.scores = self.checkpoints.scores(step)
     workers = self.program.experiment.data.workers
     preemption = processes.Preemption()
     with self.ledger.part("compile"):
