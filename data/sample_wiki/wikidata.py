@@ -37,10 +37,11 @@ def items(world: World) -> Iterator[dict[str, Any]]:
 def _entity(world: World, entity: Entity, type: str) -> dict[str, Any]:
   names = {"en": entity.name, "de": entity.german, "ja": entity.japanese}
   labels = {language: name for language, name in names.items() if name}
-  sites = {"enwiki": entity.title, "dewiki": entity.german, "jawiki": entity.japanese}
+  sites = {"samplewiki": entity.title, "sampledewiki": entity.german}
+  sites["samplejawiki"] = entity.japanese
   if entity.number % 5 == 0:
     sites["commonswiki"] = f"Category:{entity.title}"
-    sites["enwikiquote"] = entity.title
+    sites["samplewikiquote"] = entity.title
   claims = {INSTANCE: [type]}
   country = world.object_of(entity.title, "in_country")
   if country:

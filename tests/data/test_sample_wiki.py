@@ -119,15 +119,15 @@ def test_sitelinks_name_pages_of_the_dumps(world):
   assert (lines[0], lines[-1]) == ("[", "]")
   items = [json.loads(line.rstrip(",")) for line in lines[1:-1]]
   titles = {}
-  for site, name in (("enwiki", "samplewiki"), ("dewiki", "samplewiki-de")):
+  for site, name in (("samplewiki", "samplewiki"), ("sampledewiki", "samplewiki-de")):
     dumped = {page.title for page in read_dump(name)[1] if not page.redirect}
     titles[site] = {
       item["sitelinks"][site]["title"] for item in items if site in item.get("sitelinks", {})
     }
     assert titles[site] <= dumped
-  assert len(titles["enwiki"]) == len(world.pages)
-  assert len(titles["dewiki"]) >= 60
-  assert sum("jawiki" in item.get("sitelinks", {}) for item in items) >= 20
+  assert len(titles["samplewiki"]) == len(world.pages)
+  assert len(titles["sampledewiki"]) >= 60
+  assert sum("samplejawiki" in item.get("sitelinks", {}) for item in items) >= 20
 
 
 @pytest.mark.parametrize("size", [1 << 14, 1 << 30])

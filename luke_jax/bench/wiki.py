@@ -1,0 +1,86 @@
+"""A dump to training records, on one core."""
+
+import bz2
+import dataclasses
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.wiki.build import RESULT, Settings, build
+from luke_jax.wiki.engines import local
+from luke_jax.wiki.stage import Shard
+from luke_jax.wiki.vocabulary_stage import Selection
+
+_CHUNK = 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """What a run measured."""
+
+  machine: str
+  megabytes: float  # of XML
+  seconds: float  # in all
+  processor_seconds: float  # of this process, which others on the machine change less
+  stages: dict[str, float]  # seconds of each
+  records: int
+  peak_megabytes: float  # of memory, Python and its libraries included
+
+  @property
+  def megabytes_per_second(self) -> float:
+    """XML a second, all stages together."""
+    return self.megabytes / self.seconds
+
+  @property
+  def megabytes_per_processor_second(self) -> float:
+    """XML a second of the processor."""
+    return self.megabytes / self.processor_seconds
+
+
+def run(dump: Path, tokenizer: Path, entities: int) -> Result:
+  """Times every stage of a build into a folder that is thrown away."""
+  settings = Settings((dump,), tokenizer, selection=Selection(entities))
+  stages: dict[str, float] = {}
+  with one_core(), tempfile.TemporaryDirectory() as folder, local(1) as engine:
+
+    def timed(run: Callable[[int], None], shards: Sequence[int]) -> None:
+      start = time.perf_counter()
+      engine(run, shards)
+      name = run.stage.name if isinstance(run, Shard) else "other"
+      stages[name] = time.perf_counter() - start
+
+    start, processor_start = time.perf_counter(), time.process_time()
+    result = build(settings, Path(folder), timed)
+    seconds, processor_seconds = (
+      time.perf_counter() - start,
+      time.process_time() - processor_start,
+    )
+    machine = cores_and_processor()
+  return Result(
+    machine=machine,
+    megabytes=_size(dump) / 1e6,
+    seconds=seconds,
+    processor_seconds=processor_seconds,
+    stages=stages,
+    records=result.stages[RESULT].counts["records"],
+    peak_megabytes=_peak() / 1e6,
+  )
+
+
+def _size(dump: Path) -> int:
+  """The bytes of XML in a dump."""
+  with dump.open("rb") as file:
+    packed = file.read(3) == b"BZh"
+  if not packed:
+    return dump.stat().st_size
+  with bz2.open(dump) as file:
+    return sum(len(data) for data in iter(lambda: file.read(_CHUNK), b""))
+
+
+def _peak() -> int:
+  peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+  return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,200 @@
+"""`luke-jax wiki annotate`."""
+
+import contextlib
+import html
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple, TextIO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from tyro.conf import Positional, arg
+
+from luke_jax.errors import InputError
+from luke_jax.wiki.annotate import (
+  LINKED_AT_ALL,
+  LINKED_OFTEN,
+  Annotation,
+  PageAnnotation,
+  annotate,
+  annotate_with,
+  names_on_page,
+)
+from luke_jax.wiki.files import whole
+from luke_jax.wiki.mention_pages import BuiltPages
+from luke_jax.wiki.mentions import Mentions
+
+Found = Sequence[Annotation | PageAnnotation]
+
+HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>
+body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 45rem; margin: 2rem auto }}
+p {{ white-space: pre-wrap }} mark {{ background: #bfdbfe; cursor: help }}
+</style></head><body>
+"""
+FOOT = "</body></html>\n"
+COLOUR = "black on cyan"
+# What would steer a terminal, and what Rich would leave out, which would move what it marks.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+class Line(NamedTuple):
+  """A line of what is annotated, and the number of characters before it."""
+
+  text: str
+  start: int
+
+
+def run(
+  folder: Annotated[Path, Positional, arg(metavar="OUT")],
+  given: Annotated[str, Positional, arg(metavar="TEXT|FILE")],
+  /,
+  *,
+  min_link_probability: float | None = None,
+  min_prior: float = 0.0,
+  page: str | None = None,
+  output: Path | None = None,
+  html_file: Annotated[Path | None, arg(name="html")] = None,
+) -> None:
+  """Find the names of pages in a text, the longest first.
+
+  Prints the text with its names marked in a terminal, and JSON lines elsewhere. `start` and `end`
+  are characters of the whole text; a name lies within a line.
+
+      luke-jax wiki annotate wiki/en "The Beatles came from Liverpool."
+
+  Args:
+    folder: Folder of luke-jax wiki build and luke-jax wiki mentions.
+    given: The text, or a file with it.
+    min_link_probability: Pass over names that are links less often: 0.1, or 0.01 with --page.
+    min_prior: Leave out pages that have a smaller share of a name's links.
+    page: Find only names that this page links, and only those that mean one page there.
+    output: File for the JSON lines.
+    html_file: File for the marked text as a page.
+  """
+  if page is not None and min_prior:
+    raise InputError("--min-prior: given with --page; expected one of them")
+  for name, value in (
+    ("--min-link-probability", min_link_probability),
+    ("--min-prior", min_prior),
+  ):
+    if value is not None and not 0 <= value <= 1:
+      raise InputError(f"{name}: {value}; expected a number from 0 to 1")
+  find = _finder(folder, page, min_link_probability, min_prior)
+  console = Console()
+  with contextlib.ExitStack() as stack:
+    rows = _opened(stack, output)
+    web = _opened(stack, html_file)
+    if web:
+      web.write(HEAD.format(title=html.escape(given[:60])))
+    for line in _lines(given):
+      found = find(line.text)
+      if rows:
+        _write_rows(rows, line, found)
+      elif console.is_terminal:
+        _show(console, line.text, found)
+      elif not web:
+        _write_rows(sys.stdout, line, found)
+      if web:
+        web.write(f"<p>{marked_html(line.text, found)}</p>\n")
+    if web:
+      web.write(FOOT)
+
+
+def marked_html(text: str, found: Found) -> str:
+  """The text as HTML with the names marked; what they may mean shows under the pointer."""
+  parts, done = [], 0
+  for annotation in found:
+    parts.append(html.escape(text[done : annotation.start]))
+    inside = html.escape(text[annotation.start : annotation.end])
+    parts.append(f'<mark title="{html.escape(_meaning(annotation))}">{inside}</mark>')
+    done = annotation.end
+  return "".join([*parts, html.escape(text[done:])])
+
+
+def _finder(
+  folder: Path, page: str | None, min_link_probability: float | None, min_prior: float
+) -> Callable[[str], Found]:
+  mentions, least = Mentions(folder), min_link_probability
+  if page is None:
+    least = LINKED_OFTEN if least is None else least
+    return lambda text: annotate(text, mentions, min_link_probability=least, min_prior=min_prior)
+  found = BuiltPages(folder).page(page)
+  if found is None:
+    raise InputError(f"--page {page!r}: no such page in {folder}; expected the title of one")
+  least = LINKED_AT_ALL if least is None else least
+  names = names_on_page(found, mentions, min_link_probability=least)
+  return lambda text: annotate_with(text, names)
+
+
+def _lines(given: str) -> Iterator[Line]:
+  """The lines of a file of that name, or of the text itself."""
+  start = 0
+  for line in _file_lines(Path(given)) if _is_file(given) else given.split("\n"):
+    yield Line(line, start)
+    start += len(line) + 1
+
+
+def _is_file(given: str) -> bool:
+  try:
+    given.encode()
+    return Path(given).is_file()
+  except UnicodeEncodeError:
+    raise InputError("TEXT: not UTF-8; expected a text or the name of a file") from None
+  except (OSError, ValueError):  # too long for a name, or with a zero byte
+    return False
+
+
+def _file_lines(path: Path) -> Iterator[str]:
+  with path.open("rb") as file:
+    for number, line in enumerate(file, start=1):
+      try:
+        yield line.decode().removesuffix("\n")
+      except UnicodeDecodeError:
+        raise InputError(f"{path}: line {number} is not UTF-8; expected a text file") from None
+
+
+def _opened(stack: contextlib.ExitStack, path: Path | None) -> TextIO | None:
+  if path is None:
+    return None
+  part = stack.enter_context(whole(path))
+  return stack.enter_context(part.open("w", encoding="utf-8", newline="\n"))
+
+
+def _write_rows(file: TextIO, line: Line, found: Found) -> None:
+  for annotation in found:
+    start, end = annotation.start, annotation.end
+    row = {"start": line.start + start, "end": line.start + end, "text": line.text[start:end]}
+    if isinstance(annotation, PageAnnotation):
+      row |= {"title": annotation.title}
+    else:
+      best, *others = annotation.candidates
+      row |= {"title": best.title, "link_probability": annotation.link_probability}
+      row |= {"prior": best.prior, "others": [other._asdict() for other in others]}
+    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def _show(console: Console, text: str, found: Found) -> None:
+  marked = Text(CONTROLS.sub("\ufffd", text))
+  table = Table("name", "means", box=None)
+  for annotation in found:
+    marked.stylize(COLOUR, annotation.start, annotation.end)
+    name = CONTROLS.sub("\ufffd", text[annotation.start : annotation.end])
+    table.add_row(Text(name), Text(_meaning(annotation)))
+  console.print(marked, soft_wrap=True)
+  if found:
+    console.print(table)
+
+
+def _meaning(annotation: Annotation | PageAnnotation, most: int = 3) -> str:
+  if isinstance(annotation, PageAnnotation):
+    return annotation.title
+  pages = [f"{page.title} {page.prior:.0%}" for page in annotation.candidates[:most]]
+  more = len(annotation.candidates) - most
+  tail = [f"{more} more"] if more > 0 else []
+  return f"{', '.join([*pages, *tail])}; a link on {annotation.link_probability:.0%} of its pages"

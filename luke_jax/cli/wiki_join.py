@@ -1,0 +1,71 @@
+"""`luke-jax wiki join`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import rich.progress
+from rich.console import Console
+from tyro.conf import Positional, arg
+
+from luke_jax.errors import InputError
+from luke_jax.wiki.joined import join, most_linked, read_languages, write_joined
+from luke_jax.wiki.vocabulary_stage import SPECIAL
+from luke_jax.wiki.wikidata import check_name, read_items
+
+
+def run(
+  wikidata: Annotated[Path, Positional, arg(metavar="WIKIDATA")],
+  builds: Annotated[tuple[Path, ...], Positional, arg(metavar="OUT...")],
+  /,
+  *,
+  output: Path,
+  min_languages: int = 3,
+  entities: int = 1_200_000,
+) -> None:
+  """Join the pages of several languages to one entity vocabulary, as multilingual LUKE has it.
+
+  Pages about the same item of Wikidata share an id. Build each language again with the result.
+
+      luke-jax wiki join latest-all.json.bz2 wiki/en wiki/nl wiki/ja --output entities.jsonl
+      luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
+        --vocabulary entities.jsonl --unknown-entities skip
+
+  Args:
+    wikidata: JSON dump of Wikidata, .json, .json.gz or .json.bz2.
+    builds: Folders of luke-jax wiki build, one a language.
+    output: File for the vocabulary, .jsonl.
+    min_languages: Leave out what is linked in fewer of the languages.
+    entities: Size of the vocabulary, its three special entities included.
+  """
+  check_name(wikidata)
+  _check(output, min_languages, len(builds), entities)
+  languages = read_languages(builds)
+  console = Console(stderr=True)
+  with rich.progress.open(
+    wikidata,
+    "rb",
+    description=wikidata.name,
+    console=console,
+    disable=not console.is_terminal,
+  ) as file:
+    joined = join(read_items(file, wikidata), languages, min_languages)
+  chosen = most_linked(joined, languages, entities)
+  write_joined(output, chosen, joined, languages)
+  titles = int((joined.starts[chosen + 1] - joined.starts[chosen]).sum())
+  numbers = {"entities": len(chosen) + len(SPECIAL), "titles": titles, "items": len(joined)}
+  print(json.dumps({"file": str(output), **numbers}))
+
+
+def _check(output: Path, min_languages: int, languages: int, entities: int) -> None:
+  if output.suffix != ".jsonl":
+    raise InputError(f"--output {output}: no name of a vocabulary; expected one in .jsonl")
+  if not output.parent.is_dir():
+    raise InputError(f"--output {output}: no folder {output.parent}; expected one")
+  if not 1 <= min_languages <= languages:
+    raise InputError(
+      f"--min-languages: {min_languages} with {languages} languages; expected a whole number"
+      f" from 1 to {languages}"
+    )
+  if entities <= len(SPECIAL):
+    raise InputError(f"--entities: {entities}; expected a whole number from {len(SPECIAL) + 1}")

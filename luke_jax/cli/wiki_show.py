@@ -1,0 +1,37 @@
+"""`luke-jax wiki show`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from tyro.conf import Positional, arg
+
+from luke_jax.wiki.show import as_text, shown_records, write_html
+
+
+def run(
+  records: Annotated[Path, Positional, arg(metavar="RECORDS")],
+  /,
+  *,
+  n: int = 3,
+  html: Path | None = None,
+) -> None:
+  """Show records as text with their entities marked: look before you train.
+
+  An entity of the vocabulary is followed by its title where the text has another name for it;
+  entities outside of the vocabulary have another colour.
+
+      luke-jax wiki show wiki/en --n 3 --html records.html
+
+  Args:
+    records: Folder that `luke-jax wiki build` made, or the folder `pretraining` in it.
+    n: How many records.
+    html: File for a page with them, which needs nothing else.
+  """
+  shown = shown_records(records, n)
+  console = Console()
+  for record in shown:
+    console.print(as_text(record), "", soft_wrap=True)
+  if html:
+    write_html(shown, html)
+    print(html)

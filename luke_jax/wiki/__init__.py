@@ -1,0 +1,1 @@
+"""From a MediaWiki dump to pretraining records."""

@@ -1,0 +1,151 @@
+"""Parts of wikitext that are no text of the page: comments, templates, tables, files, tags.
+
+Each function is one pass from left to right, with a stack where things nest, so time is linear
+whatever is opened and not closed.
+"""
+
+import re
+from collections import Counter
+
+# In place of a template that was a link's whole text, or its start. XML has no such character.
+GAP = "\0"
+
+# Tags whose content is no wikitext, and not read: MediaWiki looks for the end tag alone.
+_OPAQUE = (
+  *("ce", "chem", "code", "categorytree", "gallery", "graph", "hiero", "imagemap", "includeonly"),
+  *("indicator", "inputbox", "mapframe", "maplink", "math", "nowiki", "pre", "ref", "references"),
+  *("score", "source", "syntaxhighlight", "templatedata", "templatestyles", "timeline"),
+)
+_OPENING = re.compile(rf"<(?:!--|({'|'.join(_OPAQUE)})(?=[\s/>])([^<>]*)>)", re.IGNORECASE)
+_CLOSING = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE}
+_BRACES = re.compile(r"(\{\{+|\}\}+)")
+_TABLE = re.compile(r"(\n[ \t:*#;]*\{\||\n[ \t]*\|\})")
+_HTML_TABLE = re.compile(r"(</?table(?=[\s/>])[^<>]*>)", re.IGNORECASE)
+_INLINE = re.compile(
+  r"</?(?:abbr|b|bdi|bdo|big|chem|cite|code|data|del|dfn|em|font|i|includeonly|indicator|ins|kbd"
+  r"|languages|mark|math|noinclude|nowiki|onlyinclude|poem|pre|q|rb|ref|references|rp|rt|rtc|ruby|s"
+  r"|samp|section|small|source|span|strike|strong|sub|sup|syntaxhighlight|time|translate|tt|tvar|u"
+  r"|var|wbr)(?=[\s/>])[^<>]*>",
+  re.IGNORECASE,
+)
+_BLOCK = re.compile(
+  r"</?(?:blockquote|br|caption|center|dd|div|dl|dt|gallery|h[1-6]|hr|li|ol|p|table|tbody|td|th"
+  r"|thead|timeline|tr|ul)(?=[\s/>])[^<>]*>",
+  re.IGNORECASE,
+)
+_LITERAL = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]{}'<>=*#:;|_-&"})
+
+
+def without_comments(text: str, faults: Counter) -> str:
+  """Wikitext without comments and references, formulas, code and the like.
+
+  What stands in nowiki stays, as character references. A comment without an end takes the rest,
+  as it does in MediaWiki; of another tag without an end, only the tag goes.
+  """
+  out, at, endless = [], 0, set()
+  while match := _OPENING.search(text, at):
+    out.append(text[at : match.start()])
+    at = match.end()
+    if match[1] is None:
+      stop = text.find("-->", at)
+      if stop < 0:
+        faults["unclosed comment"] += 1
+        return "".join(out)
+      at = stop + 3
+      continue
+    name = match[1].lower()
+    if match[2].endswith("/"):
+      continue
+    closing = None if name in endless else _CLOSING[name].search(text, at)
+    if closing is None:
+      endless.add(name)
+      faults["unclosed tag"] += 1
+      continue
+    if name == "nowiki":
+      out.append(text[at : closing.start()].translate(_LITERAL))
+    at = closing.end()
+  out.append(text[at:])
+  return "".join(out)
+
+
+def without_templates(text: str, faults: Counter) -> str:
+  """Wikitext without {{templates}} and {{{parameters}}}; braces without a partner go alone."""
+  first, *rest = _BRACES.split(text)
+  out, open_runs = [first], []  # of each run of braces: its place in `out`, and its length
+  for token, piece in zip(rest[::2], rest[1::2], strict=True):
+    if token[0] == "{":
+      open_runs.append((len(out), len(token)))
+      out += ("", piece)
+      continue
+    left = len(token)
+    while left > 1 and open_runs:
+      place, length = open_runs.pop()
+      used = min(length, left, 3)
+      left -= used
+      del out[place + 1 :]
+      if length - used > 1:
+        open_runs.append((place, length - used))
+      else:
+        out[place] = "{" if length > used else GAP if out[place - 1].endswith("|") else ""
+    if left > 1:
+      faults["unopened template"] += 1
+    out += ("}", piece) if left == 1 else (piece,)
+  if open_runs:
+    faults["unclosed template"] += len(open_runs)
+  return "".join(out)
+
+
+def without_tables(text: str, faults: Counter) -> str:
+  """Wikitext, which starts with a newline, without tables; one without an end stays as lines."""
+  if "{|" in text or "|}" in text:
+    text = _without_nested(_TABLE, text, faults)
+  return _without_nested(_HTML_TABLE, text, faults) if "<" in text else text
+
+
+def _without_nested(pattern: re.Pattern, text: str, faults: Counter) -> str:
+  first, *rest = pattern.split(text)
+  out, opened = [first], []
+  for token, piece in zip(rest[::2], rest[1::2], strict=True):
+    if not token.endswith("|}") and not token.startswith("</"):
+      opened.append(len(out))
+      out += (token, piece)
+    elif opened:
+      del out[opened.pop() :]
+      out += ("\n", piece)
+    else:
+      faults["unopened table"] += 1
+      out += (token, piece)
+  if opened:
+    faults["unclosed table"] += len(opened)
+  return "".join(out)
+
+
+def without_tags(text: str) -> str:
+  """Wikitext without tags, whose content stays; a tag that breaks the line becomes a space."""
+  return _BLOCK.sub(" ", _INLINE.sub("", text)) if "<" in text else text
+
+
+def brackets(prefixes: list[str]) -> re.Pattern:
+  """What `without_files` splits text by, given the prefixes of files and categories."""
+  names = "|".join(re.escape(prefix).replace(r"\ ", r"[\ _]+") for prefix in prefixes)
+  return re.compile(rf"(\[\[(?:[ _]*(?:{names})[ _]*:)?|\]\])", re.IGNORECASE)
+
+
+def without_files(text: str, pattern: re.Pattern) -> str:
+  """Wikitext without links to files and categories, and without what is linked in captions.
+
+  A link that seems to go on over a heading is taken as not closed.
+  """
+  first, *rest = pattern.split(text)
+  out, opened, heading = [first], [], -1  # the last place in `out` with a heading
+  for token, piece in zip(rest[::2], rest[1::2], strict=True):
+    if token != "]]":
+      opened.append(len(out))
+    elif opened:
+      place = opened.pop()
+      if out[place] != "[[" and heading < place:
+        del out[place:]
+        token = ""
+    out += (token, piece)
+    heading = len(out) - 1 if "\n=" in piece else heading
+  return "".join(out)

@@ -1,0 +1,123 @@
+"""Records as text for people, with their entities marked."""
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rich.text import Text
+
+from luke_jax.errors import InputError
+from luke_jax.pipeline.metadata import METADATA
+from luke_jax.pipeline.records import Record
+from luke_jax.pipeline.stored import StoredRecords
+from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
+from luke_jax.text.special_tokens import START
+from luke_jax.wiki.build import RESULT
+from luke_jax.wiki.files import whole
+
+_HTML = """<!doctype html>
+<html lang="{language}">
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+body {{ max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 sans-serif; }}
+h2 {{ font-size: 1rem; color: #555; }}
+mark {{ background: #cfe8ff; border-radius: .2em; padding: 0 .15em; }}
+mark.unknown {{ background: #eee; }}
+mark small {{ color: #456; }}
+</style>
+{records}
+</html>
+"""
+
+
+class Stretch(NamedTuple):
+  """Some text of a record: that of an entity, or what lies between two."""
+
+  text: str
+  title: str | None  # of the entity
+  known: bool = True  # in the vocabulary
+
+
+class Shown(NamedTuple):
+  """A record as people read it."""
+
+  head: str
+  stretches: list[Stretch]
+
+
+def shown_records(folder: Path, number: int) -> list[Shown]:
+  """The first records of a folder that `luke-jax wiki build` made."""
+  if number < 1:
+    raise InputError(f"--n: {number}; expected a whole number from 1")
+  if not (folder / METADATA).exists() and (folder / RESULT).is_dir():
+    folder = folder / RESULT
+  stored = StoredRecords(str(folder))
+  number = min(number, len(stored))
+  tokenizer, vocab = load_tokenizer(folder), load_entity_vocab(folder)
+  return [_shown(place, stored[place], tokenizer, vocab) for place in range(number)]
+
+
+def as_text(record: Shown) -> Text:
+  """A record for the terminal."""
+  text = Text(f"{record.head}\n", style="dim")
+  for stretch in record.stretches:
+    style = "" if stretch.title is None else "bold cyan" if stretch.known else "magenta"
+    text.append(_printable(stretch.text), style=f"not dim {style}".strip())
+    if _needs_title(stretch):
+      text.append(f" [{_printable(stretch.title or '')}]", style="cyan")
+  return text
+
+
+def write_html(records: Sequence[Shown], path: Path, language: str | None = None) -> None:
+  """Writes records as one page of HTML that needs nothing else."""
+  body = "\n".join(f"<h2>{html.escape(x.head)}</h2>\n<p>{_paragraph(x)}</p>" for x in records)
+  filled = _HTML.format(language=html.escape(language or "en"), title="Records", records=body)
+  with whole(path) as part:
+    part.write_text(filled, encoding="utf-8")
+
+
+def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab) -> Shown:
+  page = "a page not in the vocabulary" if record.page_id < 0 else vocab.title(record.page_id)
+  words, entities = len(record.word_ids), len(record.entity_ids)
+  head = f"record {place}: {words} words, {entities} entities, from {page}"
+  stretches, last = [], 0
+  mentions = zip(record.entity_ids, record.mention_starts, record.mention_ends, strict=True)
+  for id, start, end in mentions:
+    stretches.append(Stretch(_decoded(tokenizer, record.word_ids[last:start]), None))
+    text = _decoded(tokenizer, record.word_ids[start:end])
+    space = len(text) - len(text.lstrip())
+    stretches.append(Stretch(text[:space], None))
+    stretches.append(Stretch(text[space:], vocab.title(int(id)), id != vocab.unknown_id))
+    last = end
+  stretches.append(Stretch(_decoded(tokenizer, record.word_ids[last:]), None))
+  return Shown(head, [stretch for stretch in stretches if stretch.text])
+
+
+def _decoded(tokenizer: Tokenizer, ids: np.ndarray) -> str:
+  """The text of some of a record's words, with the space before the first one."""
+  return tokenizer.decode([tokenizer.special.start, *ids]).removeprefix(START)
+
+
+def _needs_title(stretch: Stretch) -> bool:
+  return stretch.title is not None and stretch.known and stretch.title != stretch.text
+
+
+def _printable(text: str) -> str:
+  return "".join(x if x.isprintable() or x == " " else "\ufffd" for x in text)
+
+
+def _paragraph(record: Shown) -> str:
+  parts = []
+  for stretch in record.stretches:
+    text = html.escape(stretch.text)
+    if stretch.title is None:
+      parts.append(text)
+      continue
+    title = html.escape(stretch.title)
+    after = f" <small>{title}</small>" if _needs_title(stretch) else ""
+    kind = "" if stretch.known else ' class="unknown"'
+    parts.append(f'<mark{kind} title="{title}">{text}{after}</mark>')
+  return "".join(parts)

@@ -1,0 +1,17 @@
+"""Builds of the small dump, for tests."""
+
+from luke_jax.wiki.build import build
+from luke_jax.wiki.engines import local
+from luke_jax.wiki.vocabulary_stage import Selection
+
+SETTINGS = {"selection": Selection(60), "piece": 8192, "records_per_file": 100}
+
+
+def made(settings, folder, workers=1):
+  with local(workers) as engine:
+    return build(settings, folder, engine)
+
+
+def contents(folder):
+  files = (path for path in folder.rglob("*") if path.is_file())
+  return {str(path.relative_to(folder)): path.read_bytes() for path in files}
