@@ -1,11 +1,12 @@
 """Every example in README and docs runs as it stands, in a folder where `luke-base` is a model.
 
 Blocks marked python run, or are written to the file that the mark names; of blocks marked bash our
-own commands run, but for what compiles for TPUs, which is only read. Blocks marked sh need other
-machines.
+own commands run, trainings for a few steps, but for what compiles for TPUs, which is only read.
+Blocks marked sh need other machines.
 """
 
 import re
+import shlex
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,7 +25,8 @@ BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 @pytest.mark.parametrize("page", PAGES)
 def test_examples(page, tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
-  (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+  for folder in ("experiments", "data"):
+    (tmp_path / folder).symlink_to(ROOT / folder)
   tiny_model().save("luke-base")
   names: dict = {}
   ran = 0
@@ -41,7 +43,7 @@ def test_examples(page, tmp_path, monkeypatch):
 
 def run_commands(code):
   lines = code.replace("\\\n", " ").splitlines()
-  commands = [line.split("#")[0].split() for line in lines]
+  commands = [shlex.split(line, comments=True) for line in lines]
   ours = [words[1:] for words in commands if words[:1] == ["luke-jax"]]
   for arguments in ours:
     if arguments[0] == "parity" and not find_spec("torch"):
@@ -50,7 +52,9 @@ def run_commands(code):
       assert Path(arguments[1]).is_file()
       bound(plan.run, "luke-jax plan", arguments[1:])
       continue
-    assert main([word.strip("'") for word in arguments]) == 0
+    if arguments[0] == "train" and arguments[1].startswith("experiments/"):
+      arguments += ["--set", "run.steps=4"]
+    assert main(arguments) == 0
   return len(ours)
 
 
@@ -58,7 +62,7 @@ def test_every_command_in_the_readme_exists():
   readme = PAGES[0].read_text(encoding="utf-8")
   for names in set(re.findall(r"^make (\w+)|`make (\w+)`", readme, re.MULTILINE)):
     assert f"\n{''.join(names)}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
-  listed = re.findall(r"^\| `luke-jax ([a-z ]+?)(?: [A-Z ]+)?` \|", readme, re.MULTILINE)
+  listed = re.findall(r"^\| `luke-jax ([a-z -]+?)(?: [A-Z ]+)?` \|", readme, re.MULTILINE)
   assert sorted(listed) == sorted(COMMANDS)
 
 
