@@ -7,6 +7,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from luke_jax.convert import Model, load
+from luke_jax.convert.text_side import read_text_side
 from luke_jax.models.luke import ARCHITECTURES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
@@ -20,7 +21,7 @@ def run(
   """Write a run's best checkpoint, or its newest if no metric was named, as a model directory.
 
   What this writes is read by `luke_jax.load` and by transformers. Tokenizer and vocabulary are
-  those of the model that the run started from.
+  those of the records that a pretraining read, or of the model that another run started from.
 
       luke-jax export runs/tiny tiny-luke
 
@@ -32,8 +33,11 @@ def run(
   config = dataclasses.replace(experiment.model, dtype="float32")
   module = ARCHITECTURES[experiment.task.architecture](config)
   model = Model(module, params)
-  origin = _origin(experiment)
-  if origin is not None:
+  named, origin = getattr(experiment.task, "text_directory", None), _origin(experiment)
+  if named is not None:
+    tokenizer, processor = read_text_side(config, Path(named), None, None)
+    model = dataclasses.replace(model, tokenizer=tokenizer, processor=processor)
+  elif origin is not None:
     first = load(origin)
     model = dataclasses.replace(model, tokenizer=first.tokenizer, processor=first.processor)
   model.save(target)

@@ -7,9 +7,9 @@ from typing import Annotated
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax import convert
+from luke_jax.cli.start import start_params
 from luke_jax.errors import InputError
-from luke_jax.training import export, processes
+from luke_jax.training import processes
 from luke_jax.training.loop import train
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import describe, load_experiment, override
@@ -49,11 +49,7 @@ def run(
   start = chosen.run.start
   if start and not Path(start).is_dir():
     raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
-  summary = train(chosen, output, start=functools.partial(_params, Path(start)) if start else None)
+  params = functools.partial(start_params, Path(start), chosen) if start else None
+  summary = train(chosen, output, start=params)
   if jax.process_index() == 0:
     print(summary_line(summary))
-
-
-def _params(start: Path) -> dict:
-  """Parameters of a run's folder or of a model directory."""
-  return export.read_run(start)[2] if export.is_run(start) else convert.load(start).params

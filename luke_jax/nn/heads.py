@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from luke_jax.config import LukeConfig
 from luke_jax.nn.layers import Dense, LayerNorm, gelu
-from luke_jax.nn.vocabulary import token_losses
+from luke_jax.nn.vocabulary import Scores, token_scores
 
 
 class Pooler(nn.Module):
@@ -30,32 +30,35 @@ class MaskedTokens(nn.Module):
 
   config: LukeConfig
 
-  @nn.compact
-  def __call__(
-    self,
-    states: jax.Array,
-    table: jax.Array,
-    labels: jax.Array | None = None,
-    *,
-    size: int | None = None,
-    axis: str | None = None,
-  ) -> jax.Array:
-    """Maps states (..., D) and table (V, K) to float32 logits (..., V).
-
-    Given labels (...), to their losses (...) as `token_losses` has them, without all logits.
-    """
-    c = self.config
-    rows, width = table.shape
-    x = LayerNorm(c, name="norm")(gelu(Dense(c, (width,), name="transform")(states)))
-    bias = self.param("bias", nn.initializers.zeros, (rows,))
-    if labels is not None:
-      flat = x.reshape(-1, width)
-      losses = token_losses(flat, table, bias, labels.reshape(-1), size=size, axis=axis)
-      return losses.reshape(labels.shape)
+  def __call__(self, states: jax.Array, table: jax.Array) -> jax.Array:
+    """Maps states (..., D) and table (V, K) to float32 logits (..., V)."""
+    x, bias = self._transformed(states, table)
     logits = jnp.einsum(
       "...k,vk->...v", x, table.astype(x.dtype), preferred_element_type=jnp.float32
     )
     return logits + bias
+
+  def scores(
+    self,
+    states: jax.Array,
+    table: jax.Array,
+    labels: jax.Array,
+    *,
+    size: int | None = None,
+    axis: str | None = None,
+  ) -> Scores:
+    """How well labels (...) are predicted, as `token_scores` has it, without all logits."""
+    x, bias = self._transformed(states, table)
+    flat = x.reshape(-1, x.shape[-1])
+    scores = token_scores(flat, table, bias, labels.reshape(-1), size=size, axis=axis)
+    return Scores(*(part.reshape(labels.shape) for part in scores))
+
+  @nn.compact
+  def _transformed(self, states: jax.Array, table: jax.Array) -> tuple[jax.Array, jax.Array]:
+    c = self.config
+    rows, width = table.shape
+    x = LayerNorm(c, name="norm")(gelu(Dense(c, (width,), name="transform")(states)))
+    return x, self.param("bias", nn.initializers.zeros, (rows,))
 
 
 class PageEntity(nn.Module):

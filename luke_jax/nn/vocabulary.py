@@ -115,7 +115,14 @@ def _rows_backward(dtype, place, residuals, d_rows):
 _rows.defvjp(_rows_forward, _rows_backward)
 
 
-def token_losses(
+class Scores(NamedTuple):
+  """How well labels are predicted."""
+
+  losses: jax.Array  # cross-entropies, float32; 0 where the label is -100
+  hits: jax.Array  # whether no other entry of the vocabulary scores higher than the label
+
+
+def token_scores(
   rows: jax.Array,
   table: jax.Array,
   bias: jax.Array,
@@ -123,22 +130,21 @@ def token_losses(
   *,
   size: int | None = None,
   axis: str | None = None,
-) -> jax.Array:
-  """Cross-entropies (R,), float32, of rows (R, K) against a table (V, K) and its bias (V,).
+) -> Scores:
+  """Scores (R,) of the labels of rows (R, K) against a table (V, K) and its bias (V,).
 
-  0 where the label is -100. Of a padded table the first `size` rows count. Every device scores
-  its part of the vocabulary, a chunk of rows at a time, and makes the logits again in the
-  backward pass.
+  Of a padded table the first `size` rows count. Every device scores its part of the vocabulary,
+  a chunk of rows at a time, and makes the logits again in the backward pass.
   """
-  return _losses(size or len(table), _Place.of(axis), rows, table, bias, labels)
+  return Scores(*_scores(size or len(table), _Place.of(axis), rows, table, bias, labels))
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _losses(size, place, rows, table, bias, labels):
-  return _losses_forward(size, place, rows, table, bias, labels)[0]
+def _scores(size, place, rows, table, bias, labels):
+  return _scores_forward(size, place, rows, table, bias, labels)[0]
 
 
-def _losses_forward(size, place, rows, table, bias, labels):
+def _scores_forward(size, place, rows, table, bias, labels):
   def score(rows, table, bias, labels):
     bias = _masked(bias, size, place)
 
@@ -148,21 +154,25 @@ def _losses_forward(size, place, rows, table, bias, labels):
       found = jnp.where(place.marked(labels, len(table)), logits, 0.0).sum(-1)
       highest = place.across(lax.pmax, logits.max(-1))
       total = place.across(lax.psum, jnp.exp(logits - highest[:, None]).sum(-1))
-      return None, (highest + jnp.log(total), place.across(lax.psum, found))
+      found = place.across(lax.psum, found)
+      return None, (highest + jnp.log(total), found, found >= highest)
 
     tokens = place.gathered(rows), place.gathered(labels)
-    log_sums, found = (place.own(x, len(labels)) for x in _scan(chunk, None, tokens, len(table))[1])
-    return jnp.where(labels == IGNORED, 0.0, log_sums - found), log_sums
+    found = _scan(chunk, None, tokens, len(table))[1]
+    log_sums, found, hits = (place.own(x, len(labels)) for x in found)
+    asked = labels != IGNORED
+    return jnp.where(asked, log_sums - found, 0.0), hits & asked, log_sums
 
   batch = jax.P(batch_axes())
   inputs = (batch, place.spread, place.spread, batch)
-  run = place.mapped(score, inputs, (batch, batch))
-  losses, log_sums = run(rows, table.astype(rows.dtype), bias, labels)
-  return losses, (rows, table, bias, labels, log_sums)
+  run = place.mapped(score, inputs, (batch, batch, batch))
+  losses, hits, log_sums = run(rows, table.astype(rows.dtype), bias, labels)
+  return (losses, hits), (rows, table, bias, labels, log_sums)
 
 
-def _losses_backward(size, place, residuals, d_losses):
+def _scores_backward(size, place, residuals, d_scores):
   rows, table, bias, labels, log_sums = residuals
+  d_losses, _ = d_scores
 
   def gradients(table, bias, *tokens):
     bias = _masked(bias, size, place)
@@ -189,7 +199,7 @@ def _losses_backward(size, place, residuals, d_losses):
   return d_rows, d_table.astype(table.dtype), d_bias.astype(bias.dtype), None
 
 
-_losses.defvjp(_losses_forward, _losses_backward)
+_scores.defvjp(_scores_forward, _scores_backward)
 
 
 def _logits(rows: jax.Array, table: jax.Array, bias: jax.Array) -> jax.Array:

@@ -32,13 +32,14 @@ def test_losses_and_gradients_are_those_of_the_dense_form(shape, axis, size, row
   labels = np.random.default_rng(3).integers(0, size, rows)
   labels[::5] = -100
   labels[0], labels[1] = size - 1, 0
+  labels[2:8] = (states @ table.T + bias).argmax(-1)[2:8]
 
   def dense(states, table, bias):
     return cross_entropy(states @ table.T + bias, labels)
 
   def ours(states, table, bias):
-    losses = vocabulary.token_losses(states, table, bias, labels, size=size, axis=axis)
-    return mean_where(losses, labels != -100)
+    losses, hits = vocabulary.token_scores(states, table, bias, labels, size=size, axis=axis)
+    return mean_where(losses, labels != -100), hits
 
   grow = [(0, padded - size), (0, 0)]
   mesh = mesh_of(shape)
@@ -49,8 +50,10 @@ def test_losses_and_gradients_are_those_of_the_dense_form(shape, axis, size, row
   )
   expected, gradients = jax.value_and_grad(dense, (0, 1, 2))(states, table, bias)
   with jax.set_mesh(mesh):
-    value, ours_gradients = jax.jit(jax.value_and_grad(ours, (0, 1, 2)))(*placed)
+    run = jax.jit(jax.value_and_grad(ours, (0, 1, 2), has_aux=True))
+    (value, hits), ours_gradients = run(*placed)
   np.testing.assert_allclose(value, expected, rtol=1e-5)
+  np.testing.assert_array_equal(hits, (states @ table.T + bias).argmax(-1) == labels)
   d_states, d_table, d_bias = map(np.asarray, ours_gradients)
   np.testing.assert_allclose(d_states, gradients[0], atol=1e-6)
   np.testing.assert_allclose(d_table[:size], gradients[1], atol=1e-6)
@@ -98,7 +101,7 @@ def test_no_spread_table_travels():
 
   def loss(table, bias, states, ids):
     states = states + vocabulary.rows_of(table, ids, "float32", "data")
-    return vocabulary.token_losses(states, table, bias, ids, axis="data").sum()
+    return vocabulary.token_scores(states, table, bias, ids, axis="data").losses.sum()
 
   with jax.set_mesh(mesh):
     gradient = jax.jit(jax.grad(loss, (0, 1, 2)), out_shardings=(spread, spread, spread))

@@ -33,19 +33,19 @@ def compiled(name, topology, *changes):
   return parse(step.as_text())
 
 
-ORIGINAL = "model.use_entity_aware_attention=false"
+AWARE = "model.use_entity_aware_attention=true"
 
 
 @pytest.mark.parametrize(
   ("name", "topology", "changes"),
   [
-    ("luke_base", "v5e:2x4", BASE),
-    ("luke_large", "v5e:4x4", ("data.batch_size=128", ORIGINAL)),
+    ("luke_base", "v5e:2x4", (*BASE, AWARE)),
+    ("luke_large", "v5e:4x4", ("data.batch_size=128",)),
+    ("luke_large", "v5p:2x2x2", ("data.batch_size=64", AWARE)),
     ("luke_large", "v5p:2x2x2", ("data.batch_size=64",)),
-    ("luke_large", "v5p:2x2x2", ("data.batch_size=64", ORIGINAL)),
+    ("luke_large", "v6e:4x4", ("data.batch_size=128", AWARE)),
     ("luke_large", "v6e:4x4", ("data.batch_size=128",)),
-    ("luke_large", "v6e:4x4", ("data.batch_size=128", ORIGINAL)),
-    ("luke_large", "v5e:16x16", ()),
+    ("luke_large", "v5e:16x16", (AWARE,)),
   ],
 )
 def test_fits_and_moves_no_table(name, topology, changes):
@@ -53,17 +53,18 @@ def test_fits_and_moves_no_table(name, topology, changes):
 
 
 def test_what_moves_does_not_grow_with_the_table():
-  changes = (*BASE, ORIGINAL)
   sent = {}
   for entities in (500_000, 20_000):
-    program = compiled("luke_base", "v5e:2x4", *changes, f"model.entity_vocab_size={entities}")
+    program = compiled("luke_base", "v5e:2x4", *BASE, f"model.entity_vocab_size={entities}")
     assert largest_collective(program) < TABLE
     sent[entities] = sum(row.bytes for row in traffic(program, execution(program)))
   assert 0 < sent[20_000] <= sent[500_000] < sent[20_000] + TABLE / 20
 
 
 def test_large_keeps_the_chips_busy():
-  step = Step(EXPERIMENTS / "luke_large.py", ("data.batch_size=128",), parse_topology("v5e:4x4"))
+  step = Step(
+    EXPERIMENTS / "luke_large.py", ("data.batch_size=128", AWARE), parse_topology("v5e:4x4")
+  )
   result = step.compiled()
   assert isinstance(result, Compiled)
   assert largest_collective(result.program) < TABLE

@@ -1,0 +1,39 @@
+"""Pretraining for a domain: a LUKE that goes on with other texts and another entity vocabulary.
+
+Words and the encoder start from luke-base, and so does every entity that its vocabulary has under
+the same title; the others begin fresh. No paper has these settings: they are a place to start.
+
+    hf download studio-ousia/luke-base --local-dir luke-base
+    luke-jax wiki build domain-pages-articles.xml.bz2 --tokenizer luke-base --entities 20000 \\
+      --output domain
+    luke-jax train experiments/pretraining/domain.py --output runs/domain
+
+Hardware: v5e:2x2 or more.
+"""
+
+import dataclasses
+
+from luke_jax.config import SIZES
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.pretraining import Pretraining
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.optimizer import Optimizer, Schedule
+
+
+def config() -> Experiment:
+  """The experiment."""
+  return Experiment(
+    model=dataclasses.replace(
+      SIZES["luke-base"],
+      entity_vocab_size=20_000,
+      use_entity_aware_attention=False,
+      dtype="bfloat16",
+      attention="pallas",
+      remat="dots",
+    ),
+    task=Pretraining(corpora=("domain/pretraining",)),
+    data=Data(batch_size=256, evaluation_batch_size=256, workers=4),
+    optimizer=Optimizer(learning_rate=5e-5, beta2=0.999, frozen=("luke/pooler",)),
+    schedule=Schedule(warmup_steps=1000),
+    run=Run(steps=20_000, start="luke-base", log_every=50, evaluate_every=2000),
+  )

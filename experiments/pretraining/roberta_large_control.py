@@ -1,0 +1,30 @@
+"""The control run: RoBERTa-large on LUKE's corpus for as long, words only (paper, table 8).
+
+The paper: 200,000 steps; fine-tuned as LUKE is, 92.5 F1 on CoNLL-2003 and 89.1 EM, 94.7 F1 on SQuAD
+1.1, to LUKE's 94.3, 89.8 and 95.0. It does not say which learning rate it used: this is that of
+LUKE's second stage, for the steps of both. A model without entities has none of their parts.
+
+    luke-jax train experiments/pretraining/roberta_large_control.py --output runs/control
+
+Hardware: v5e:4x4 or more.
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.config import SIZES
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.overrides import load_experiment
+
+
+def config() -> Experiment:
+  """The experiment."""
+  luke = load_experiment(Path(__file__).with_name("luke_large.py"))
+  model = dataclasses.replace(
+    SIZES["roberta-large"],
+    vocab_size=luke.model.vocab_size,  # with the rows of LUKE's markers, as it is loaded
+    dtype="bfloat16",
+    remat="dots",
+  )
+  run = dataclasses.replace(luke.run, steps=2 * 98_168, start="roberta-large")
+  return dataclasses.replace(luke, model=model, run=run)

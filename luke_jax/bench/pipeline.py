@@ -1,0 +1,109 @@
+"""How fast stored records become batches, and how long steps of a given time wait for them."""
+
+import dataclasses
+import functools
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+
+from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.config import LukeConfig
+from luke_jax.errors import InputError
+from luke_jax.pipeline.batches import TrainingBatches
+from luke_jax.pipeline.metadata import read_metadata
+from luke_jax.pipeline.vocabularies import read_words
+from luke_jax.tasks.pretraining import Pretraining
+
+UNMEASURED = 4  # batches at first, while files are opened and workers start
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """What a run measured."""
+
+  machine: str
+  records: int
+  batch_size: int
+  tokens: float  # word tokens of a batch, on average
+  seconds: list[float]  # to make a batch on one core, round by round
+  step_ms: float
+  workers: int
+  waiting: float  # share of the time that such steps wait for batches made ahead
+
+  @property
+  def tokens_per_second(self) -> float:
+    """Of one core, median over the rounds."""
+    return self.tokens / statistics.median(self.seconds)
+
+
+def run(
+  folder: Path, *, batch_size: int, batches: int, rounds: int, step_ms: float, workers: int
+) -> Result:
+  """Makes batches on one core, and then ahead of steps that do nothing but take their time."""
+  limits = {"batch_size": 1, "batches": 1, "rounds": 1, "workers": 0}
+  given = {"batch_size": batch_size, "batches": batches, "rounds": rounds, "workers": workers}
+  for name, least in limits.items():
+    if given[name] < least:
+      raise InputError(f"{name}: {given[name]}; expected {least} or more")
+  if not 0 < step_ms < 1e6:
+    raise InputError(f"step_ms: {step_ms}; expected milliseconds above 0")
+  source = training_batches(folder, batch_size)
+  with one_core():
+    rows = [source(number) for number in range(UNMEASURED)]
+    seconds = [_seconds_a_batch(source, batches * number, batches) for number in range(rounds)]
+  tokens = float(np.mean([row["attention_mask"].sum() for row in rows]))
+  return Result(
+    machine=cores_and_processor(),
+    records=len(source.records),
+    batch_size=batch_size,
+    tokens=tokens,
+    seconds=seconds,
+    step_ms=step_ms,
+    workers=workers,
+    waiting=_waiting(source, batches, step_ms, workers),
+  )
+
+
+def training_batches(folder: Path, batch_size: int) -> TrainingBatches:
+  """Batches of a folder's records, as its own metadata says they are."""
+  metadata = read_metadata(folder)
+  special = read_words(str(folder)).special
+  model = LukeConfig(
+    vocab_size=metadata.vocab_size,
+    entity_vocab_size=metadata.entity_vocab_size,
+    max_position_embeddings=metadata.max_words + special.pad + 1,
+    pad_token_id=special.pad,
+    bos_token_id=special.start,
+    eos_token_id=special.end,
+  )
+  sizes = (metadata.max_words, metadata.max_entities, metadata.max_mention)
+  task = Pretraining((str(folder),), *sizes)
+  records = task.records(model, "train")
+  make_rows = functools.partial(task.rows, model)
+  return TrainingBatches(records, make_rows, 0, batch_size, 1, np.arange(batch_size))
+
+
+def _seconds_a_batch(source: TrainingBatches, first: int, count: int) -> float:
+  begun = time.perf_counter()
+  for number in range(first, first + count):
+    source(number)
+  return (time.perf_counter() - begun) / count
+
+
+def _waiting(source: TrainingBatches, count: int, step_ms: float, workers: int) -> float:
+  ahead = source.iterate(0, UNMEASURED + count, workers)
+  for _ in range(UNMEASURED):
+    next(ahead)
+    time.sleep(step_ms / 1e3)
+  waited, begun = 0.0, time.perf_counter()
+  for _ in range(count):
+    asked = time.perf_counter()
+    next(ahead)
+    waited += time.perf_counter() - asked
+    time.sleep(step_ms / 1e3)
+  share = waited / (time.perf_counter() - begun)
+  for _ in ahead:  # there are no more; workers leave when they are told so
+    pass
+  return share

@@ -1,0 +1,63 @@
+"""`luke-jax bench pipeline`."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional, arg
+
+from luke_jax.bench.pipeline import Result
+from luke_jax.bench.pipeline import run as measure
+
+
+def run(
+  folder: Annotated[Path, Positional, arg(metavar="FOLDER")],
+  /,
+  *,
+  batch_size: int = 32,
+  batches: int = 50,
+  rounds: int = 5,
+  step_ms: float = 100.0,
+  workers: int = 0,
+  output: Path | None = None,
+) -> None:
+  """Time how stored records become batches: read, masked, padded.
+
+  First on one core, batch after batch; then made ahead, as a run makes them, for steps that do
+  nothing but take their time: the share of it that they wait is what the batches cost a run.
+
+      luke-jax bench pipeline enwiki/pretraining --step-ms 200 --workers 2
+
+  Args:
+    folder: Folder of records that `luke-jax wiki build` wrote.
+    batch_size: Records in a batch.
+    batches: How many batches a round has.
+    rounds: How many rounds one core makes.
+    step_ms: Milliseconds of a step.
+    workers: Processes that make batches ahead; 0 for threads.
+    output: File for the figures, as JSON.
+  """
+  print(f"timing {rounds} x {batches} batches of {folder}", file=sys.stderr)
+  sizes = {"batch_size": batch_size, "batches": batches, "rounds": rounds}
+  result = measure(folder, **sizes, step_ms=step_ms, workers=workers)
+  console = Console()
+  console.print(_table(result))
+  console.print(result.machine, soft_wrap=True)
+  summary = {"tokens_per_second": result.tokens_per_second, "waiting": result.waiting}
+  if output:
+    figures = dataclasses.asdict(result) | summary
+    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+  print(json.dumps(summary))
+
+
+def _table(result: Result) -> Table:
+  table = Table("", "", title=f"batches of {result.batch_size} of {result.records:,} records")
+  table.add_row("word tokens a second, one core", f"{result.tokens_per_second:,.0f}")
+  table.add_row("word tokens a batch", f"{result.tokens:,.0f}")
+  made = f"{result.workers} workers" if result.workers else "threads"
+  table.add_row(f"waiting, steps of {result.step_ms:g} ms, {made}", f"{result.waiting:.1%}")
+  return table

@@ -1,0 +1,126 @@
+"""`luke-jax predict-masks`."""
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from tyro.conf import Positional, UseAppendAction, arg
+
+from luke_jax.convert import Model, load
+from luke_jax.errors import InputError
+from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
+from luke_jax.text import EntityVocab, LukeProcessor
+from luke_jax.text.entity_vocab import SPECIAL
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>
+body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 45rem; margin: 2rem auto }}
+mark.word {{ background: #fde68a }} mark.entity {{ background: #bfdbfe }}
+table {{ border-collapse: collapse }} td {{ padding: 0.1rem 1rem 0.1rem 0 }}
+td.bar {{ width: 12rem }} td.bar div {{ background: #94a3b8; height: 0.7rem }}
+</style></head><body>
+<p>{text}</p>
+{tables}
+</body></html>
+"""
+COLOURS = {"word": "black on yellow", "entity": "black on cyan"}
+
+
+def run(
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  text: Annotated[str, Positional, arg(metavar="TEXT")],
+  /,
+  *,
+  span: UseAppendAction[tuple[tuple[int, int], ...]] = (),
+  top: int = 5,
+  html_file: Annotated[Path | None, arg(name="html")] = None,
+) -> None:
+  """Show what a pretrained model puts in the place of masked words and entities.
+
+  Words are masked by `[MASK]` or `<mask>` in the text, entities by the characters of their names.
+
+      luke-jax predict-masks luke-base "Beyoncé lives in [MASK] Angeles." --span 0 7
+
+  Args:
+    directory: Directory of a pretrained model.
+    text: The text.
+    span: First character of an entity and the one after its last, as often as needed.
+    top: How many guesses for each mask.
+    html_file: File for the same as a page.
+  """
+  model = load(directory)
+  if model.architecture != "LukeForMaskedLM" or model.report.missing:
+    raise InputError(f"{directory}: a {model.architecture}; expected a whole LukeForMaskedLM")
+  found = predict_masks(model, _processor(model, directory, span), text, spans=span, top=top)
+  console = Console()
+  console.print(_marked(text, found), soft_wrap=True)
+  for prediction in found:
+    console.print(_table(text, prediction))
+  if html_file:
+    part = html_file.with_name(f"{html_file.name}.part")
+    part.write_text(page(text, found), encoding="utf-8")
+    part.replace(html_file)
+
+
+def page(text: str, found: Sequence[MaskPrediction]) -> str:
+  """A page that shows the text and the guesses, with nothing that lies elsewhere."""
+  tables = "\n".join(_html_table(text, prediction) for prediction in found)
+  return PAGE.format(title=html.escape(text[:60]), text=_html_text(text, found), tables=tables)
+
+
+def _processor(model: Model, directory: Path, spans: Sequence) -> LukeProcessor:
+  if model.processor is not None:
+    return model.processor
+  if model.tokenizer is None:
+    raise InputError(f"{directory}: no tokenizer; expected one")
+  if spans:
+    raise InputError(f"--span: {len(spans)} of them; expected none, for the model has no entities")
+  return LukeProcessor(model.tokenizer, EntityVocab({name: id for id, name in enumerate(SPECIAL)}))
+
+
+def _marked(text: str, found: Sequence[MaskPrediction]) -> Text:
+  marked = Text(text)
+  for prediction in sorted(found, key=lambda prediction: prediction.kind):
+    marked.stylize(COLOURS[prediction.kind], *prediction.characters)
+  return marked
+
+
+def _table(text: str, prediction: MaskPrediction) -> Table:
+  table = Table()
+  table.add_column(Text(_named(text, prediction)))
+  table.add_column("")
+  for guess in prediction.guesses:
+    table.add_row(Text(guess.name), f"{guess.probability:.3f}")
+  return table
+
+
+def _named(text: str, prediction: MaskPrediction) -> str:
+  start, end = prediction.characters
+  return f"{prediction.kind} at {start} {end}: {text[start:end]}"
+
+
+def _html_text(text: str, found: Sequence[MaskPrediction]) -> str:
+  """The text with its masks marked; of entities that overlap, the first."""
+  parts, done = [], 0
+  for prediction in sorted(found, key=lambda prediction: prediction.characters):
+    start, end = prediction.characters
+    if start >= done:
+      parts.append(html.escape(text[done:start]))
+      inside = html.escape(text[start:end])
+      parts.append(f'<mark class="{prediction.kind}">{inside}</mark>')
+      done = end
+  return "".join([*parts, html.escape(text[done:])])
+
+
+def _html_table(text: str, prediction: MaskPrediction) -> str:
+  rows = "\n".join(
+    f"<tr><td>{html.escape(guess.name)}</td><td>{guess.probability:.3f}</td>"
+    f'<td class="bar"><div style="width: {100 * guess.probability:.1f}%"></div></td></tr>'
+    for guess in prediction.guesses
+  )
+  return f"<h3>{html.escape(_named(text, prediction))}</h3>\n<table>\n{rows}\n</table>"

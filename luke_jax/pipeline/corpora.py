@@ -1,0 +1,116 @@
+"""Several folders of records as one, and which of their records are for training."""
+
+import bisect
+import dataclasses
+import functools
+import hashlib
+import itertools
+from collections.abc import Iterator
+
+from luke_jax.errors import InputError
+from luke_jax.pipeline.records import Record
+from luke_jax.pipeline.stored import StoredRecords
+
+
+@dataclasses.dataclass(frozen=True)
+class Corpora:
+  """Folders of records sampled by their size to the power of `exponent` (mLUKE: 0.7).
+
+  An epoch is as long as the largest folder needs to be seen once; of the others some records come
+  more than once.
+  """
+
+  folders: tuple[StoredRecords, ...]
+  exponent: float = 1.0
+
+  def __len__(self) -> int:
+    return self._ends[-1]
+
+  def __getitem__(self, index: int) -> Record:
+    folder, number = self.place(index)
+    return self.folders[folder][number]
+
+  def place(self, index: int) -> tuple[int, int]:
+    """Which record of which folder it is."""
+    if not 0 <= index < len(self):
+      raise IndexError(index)
+    folder = bisect.bisect_right(self._ends, index)
+    first = self._ends[folder - 1] if folder else 0
+    return folder, (index - first) % len(self.folders[folder])
+
+  @functools.cached_property
+  def _ends(self) -> list[int]:
+    sizes = [len(folder) for folder in self.folders]
+    most = max(sizes)
+    return list(itertools.accumulate(round(most * (n / most) ** self.exponent) for n in sizes))
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingRecords:
+  """All records but those of held-out pages; in the place of one of these stands the next other.
+
+  So nobody has to read a corpus through to know what is in it.
+  """
+
+  corpora: Corpora
+  share: float  # of the pages that are held out
+
+  def __len__(self) -> int:
+    return len(self.corpora)
+
+  def __getitem__(self, index: int) -> Record:
+    for other in itertools.chain(range(index, len(self)), range(index)):
+      record = self.corpora[other]
+      if not is_held_out(record, self.corpora.place(other), self.share):
+        return record
+    raise InputError(f"{_names(self.corpora)}: every record is held out; expected some to train on")
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOutRecords:
+  """The first records of held-out pages, as many of every folder, as far as there are."""
+
+  corpora: Corpora
+  share: float
+  most: int
+
+  def __len__(self) -> int:
+    return len(self._places)
+
+  def __getitem__(self, index: int) -> Record:
+    folder, number = self._places[index]
+    return self.corpora.folders[folder][number]
+
+  @functools.cached_property
+  def _places(self) -> list[tuple[int, int]]:
+    each = -(-self.most // len(self.corpora.folders))
+    found = [
+      place
+      for folder in range(len(self.corpora.folders))
+      for place in itertools.islice(self._held_out(folder), each)
+    ]
+    if not found:
+      raise InputError(
+        f"{_names(self.corpora)}: none of {len(self.corpora)} records is held out at a share of"
+        f" {self.share}; expected a larger share, or more records"
+      )
+    return found[: self.most]
+
+  def _held_out(self, folder: int) -> Iterator[tuple[int, int]]:
+    for number, record in enumerate(self.corpora.folders[folder]):
+      if is_held_out(record, (folder, number), self.share):
+        yield folder, number
+
+
+def is_held_out(record: Record, place: tuple[int, int], share: float) -> bool:
+  """Whether a record is kept from training, by a hash of its page.
+
+  A page that is no entity has no number in its records, so each of these goes by its own place.
+  """
+  key = f"page {record.page_id}" if record.page_id >= 0 else f"record {place[0]} {place[1]}"
+  digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
+  return int.from_bytes(digest) < share * 2**64
+
+
+def _names(corpora: Corpora) -> str:
+  return ", ".join(folder.folder for folder in corpora.folders)

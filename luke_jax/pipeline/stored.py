@@ -1,0 +1,75 @@
+"""Records of a folder by their number, and how several folders make one stream."""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from array_record.python.array_record_module import ArrayRecordReader
+
+from luke_jax.errors import InputError
+from luke_jax.pipeline.metadata import Metadata, read_metadata
+from luke_jax.pipeline.records import Record, record_from_bytes
+
+_AT_ONCE = 512  # records, where they are read one after another
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredRecords:
+  """Random access to the records of a folder. Pickled it is a path: every process opens files."""
+
+  folder: str
+
+  def __len__(self) -> int:
+    return self.metadata.records
+
+  def __getitem__(self, index: int) -> Record:
+    if not 0 <= index < len(self):
+      raise IndexError(index)
+    ends = self._ends
+    file = int(np.searchsorted(ends, index, side="right"))
+    first = int(ends[file - 1]) if file else 0
+    return self._records(file, [index - first])[0]
+
+  def __iter__(self) -> Iterator[Record]:
+    for number, file in enumerate(self.metadata.files):
+      for first in range(0, file.records, _AT_ONCE):
+        yield from self._records(number, range(first, min(first + _AT_ONCE, file.records)))
+
+  def __getstate__(self) -> dict[str, str]:
+    return {"folder": self.folder}
+
+  @functools.cached_property
+  def metadata(self) -> Metadata:
+    """What the folder says of its records."""
+    return read_metadata(self.folder)
+
+  @functools.cached_property
+  def _ends(self) -> np.ndarray:
+    return np.array(list(itertools.accumulate(file.records for file in self.metadata.files)))
+
+  def _records(self, file: int, places: list[int] | range) -> list[Record]:
+    name, count = self.metadata.files[file]
+    path = Path(self.folder) / name
+    reader = _reader(str(path), count)
+    try:
+      return [record_from_bytes(data) for data in reader.read(list(places))]
+    except (RuntimeError, InputError) as fault:  # the reader's are RuntimeErrors
+      said = str(fault).partition("\n")[0]
+      raise InputError(f"{path}: {said}; expected whole records, built anew") from None
+
+
+@functools.lru_cache(maxsize=4096)
+def _reader(path: str, count: int) -> ArrayRecordReader:
+  """The reader of a file, which this process keeps open. Threads share it."""
+  if not Path(path).is_file():
+    raise FileNotFoundError(2, "No such file", path)
+  options = {"options": "readahead_buffer_size:0", "file_reader_buffer_size": 2**15}
+  reader = ArrayRecordReader(path, **options)  # of a damaged file it says that it is empty
+  if reader.num_records() != count:
+    raise InputError(
+      f"{path}: {reader.num_records()} records; expected {count}, as metadata.json has them"
+    )
+  return reader

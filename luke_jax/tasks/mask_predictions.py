@@ -1,0 +1,76 @@
+"""What a pretrained model would put in the place of masked words and of marked entities."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.text import Example, LukeProcessor
+from luke_jax.text.special_tokens import MASK, Span
+
+ALSO_MASK = "[MASK]"  # as long as <mask>, so that characters keep their places
+
+
+class Guess(NamedTuple):
+  """A word, or an entity by its titles, and how probable it is."""
+
+  name: str
+  probability: float
+
+
+class MaskPrediction(NamedTuple):
+  """The best guesses for one mask, the most probable first."""
+
+  kind: Literal["word", "entity"]
+  characters: Span  # in the text
+  guesses: tuple[Guess, ...]
+
+
+def predict_masks(
+  forward: Callable[..., Mapping[str, Any]],
+  processor: LukeProcessor,
+  text: str,
+  *,
+  spans: Sequence[Span] = (),
+  top: int = 5,
+) -> list[MaskPrediction]:
+  """The best words for each `<mask>` or `[MASK]` of a text and the best entities for its spans.
+
+  `forward` gives the logits of a LukeForMaskedLM for the processor's inputs.
+  """
+  if top < 1:
+    raise InputError(f"top: {top}; expected 1 or more")
+  text = text.replace(ALSO_MASK, MASK)
+  if MASK not in text and not spans:
+    raise InputError(f"text: no {ALSO_MASK} and no span; expected something to predict")
+  (row,) = processor.encode([Example(text, entity_spans=spans or None)], offsets=True)
+  outputs = forward(**processor.pad([row]))
+  found = []
+  for place, id in enumerate(row.input_ids):
+    if id == processor.tokenizer.special.mask:
+      guesses = _guesses(outputs["logits"][0, place], top, partial(_word, processor))
+      found.append(MaskPrediction("word", row.offsets[place], guesses))
+  for number, entity in enumerate(row.entities or ()):
+    guesses = _guesses(outputs["entity_logits"][0, number], top, partial(_titles, processor))
+    found.append(MaskPrediction("entity", entity.characters, guesses))
+  return found
+
+
+def _guesses(logits: Any, top: int, name: Callable[[int], str]) -> tuple[Guess, ...]:
+  scores = np.asarray(logits, np.float64)
+  shares = np.exp(scores - scores.max())
+  best = np.argsort(-scores, kind="stable")[:top]
+  return tuple(Guess(name(int(id)), float(shares[id] / shares.sum())) for id in best)
+
+
+def _word(processor: LukeProcessor, id: int) -> str:
+  word = processor.tokenizer.decode([id])
+  return word.strip() or repr(word)
+
+
+def _titles(processor: LukeProcessor, id: int) -> str:
+  """The title, or each one with its language where an entity has several."""
+  titles = processor.entity_vocab.titles(id)
+  return ", ".join(title if code is None else f"{code}:{title}" for title, code in titles)

@@ -1,0 +1,160 @@
+"""Pretraining (paper §3.3): masked words and masked entities of a corpus of records."""
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.config import LukeConfig
+from luke_jax.errors import InputError
+from luke_jax.models.luke import LukeForMaskedLM, initial_params
+from luke_jax.models.pretraining import LukeForPretraining
+from luke_jax.nn.losses import IGNORED, mean_where
+from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
+from luke_jax.pipeline.masking import Masking
+from luke_jax.pipeline.rows import RowMaker, RowSizes
+from luke_jax.pipeline.stored import StoredRecords
+from luke_jax.pipeline.vocabularies import read_entities, read_words
+from luke_jax.tasks.pretraining_checks import check_corpora
+
+Records = TrainingRecords | HeldOutRecords
+
+
+@dataclasses.dataclass(frozen=True)
+class Pretraining:
+  """Masked words and entities of records that `luke-jax wiki build` wrote.
+
+  A model without entities reads words only, which is the paper's control run. One with
+  `cls_entity_prediction` also predicts the embedding of the page's own entity.
+  """
+
+  corpora: tuple[str, ...]  # folders of records, all with the same vocabularies
+  words: int = 512  # the longest text, special tokens included
+  entities: int = 128
+  mention: int = 30  # positions of a mention
+  exponent: float = 0.7  # of a corpus's size, where there are several
+  held_out: float = 0.005  # of the pages, whose records are "dev" and not "train"
+  dev_records: int = 2048  # at most, for not every evaluation has to read all of them
+  masking: Masking = dataclasses.field(default_factory=Masking)
+
+  architecture = "LukeForMaskedLM"
+
+  def __post_init__(self) -> None:
+    if not self.corpora or not all(self.corpora):
+      raise InputError(f"corpora: {self.corpora!r}; expected one folder of records or more")
+    for name, least in (("words", 3), ("entities", 1), ("mention", 1), ("dev_records", 1)):
+      number = getattr(self, name)
+      if type(number) is not int or number < least:
+        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+    if not 0 < self.held_out < 1:
+      raise InputError(f"held_out: {self.held_out!r}; expected a share above 0 and below 1")
+    if not 0 <= self.exponent <= 1:
+      raise InputError(f"exponent: {self.exponent!r}; expected a number from 0 to 1")
+
+  @property
+  def text_directory(self) -> str:
+    """Where the tokenizer and the entity vocabulary of the records are: those of its models."""
+    return self.corpora[0]
+
+  def initial_params(self, model: LukeConfig, key: jax.Array) -> dict:
+    """Fresh parameters of LukeForMaskedLM, which are those of pretraining."""
+    return initial_params(LukeForMaskedLM(model), key)
+
+  def loss(
+    self, model: LukeConfig, params: dict, batch: dict, key: jax.Array | None
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """The sum of the mean losses of masked words, of masked entities and of pages."""
+    found = _found(model, params, batch, key)
+    asked = batch["labels"] != IGNORED
+    loss = mean_where(found["word_losses"], asked)
+    metrics = {"word_loss": loss, "word_accuracy": mean_where(found["word_hits"], asked)}
+    if model.entity_vocab_size:
+      asked = batch["entity_labels"] != IGNORED
+      metrics["entity_loss"] = mean_where(found["entity_losses"], asked)
+      metrics["entity_accuracy"] = mean_where(found["entity_hits"], asked)
+      loss += metrics["entity_loss"]
+    if model.cls_entity_prediction:
+      metrics["page_loss"] = mean_where(found["page_losses"], batch["page_ids"] >= 0)
+      loss += metrics["page_loss"]
+    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
+
+  def records(self, model: LukeConfig, split: str) -> Records:
+    """Records of "train", or those of the pages held out from it."""
+    check_corpora(self.corpora, model, self._sizes(model))
+    if split == "train":
+      return TrainingRecords(_corpora(self.corpora, self.exponent), self.held_out)
+    return _held_out(self.corpora, self.held_out, self.dev_records)
+
+  def row_shapes(self, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
+    """Shapes of one row of a batch, which no corpus has a say in."""
+    shapes = self._sizes(model).shapes
+    return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
+
+  def rows(
+    self, model: LukeConfig, records: Sequence[Any], rngs: Sequence[np.random.Generator]
+  ) -> dict[str, np.ndarray]:
+    """Pads and masks records."""
+    words, size = read_words(self.text_directory), model.entity_vocab_size
+    entities = read_entities(self.text_directory, size) if size else None
+    return RowMaker(self._sizes(model), self.masking, words, entities)(records, rngs)
+
+  def _sizes(self, model: LukeConfig) -> RowSizes:
+    entities = self.entities if model.entity_vocab_size else 0
+    slots = self.masking.slots(self.words, self.entities)
+    return RowSizes(self.words, entities, self.mention, *slots, page=model.cls_entity_prediction)
+
+  def predict(self, model: LukeConfig, params: dict, batch: dict) -> dict[str, jax.Array]:
+    """Losses, hits and number of every row's masked words, and all of every masked entity."""
+    found = _found(model, params, batch, None)
+    kept = {name: found[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
+    kept["count"] = (batch["labels"] != IGNORED).sum(-1)
+    if model.entity_vocab_size:
+      names = ("entity_losses", "entity_hits")
+      kept |= {name: found[name] for name in names} | {"entity_labels": batch["entity_labels"]}
+    if model.cls_entity_prediction:
+      kept |= {"page_losses": found["page_losses"], "pages": batch["page_ids"] >= 0}
+    return kept
+
+  def score(self, records: Any, predictions: dict[str, np.ndarray]) -> dict[str, float]:
+    """Mean losses and shares of right predictions.
+
+    `entity_majority` is the share that is right for whoever always says the entity that is asked
+    for most often.
+    """
+    words = max(1, int(predictions["count"].sum()))
+    scores = {
+      "word_loss": float(predictions["losses"].sum() / words),
+      "word_accuracy": float(predictions["hits"].sum() / words),
+    }
+    if "entity_labels" in predictions:
+      labels = predictions["entity_labels"]
+      counts = np.unique(labels[labels != IGNORED], return_counts=True)[1]
+      entities = max(1, int(counts.sum()))
+      scores |= {
+        "entity_loss": float(predictions["entity_losses"].sum() / entities),
+        "entity_accuracy": float(predictions["entity_hits"].sum() / entities),
+        "entity_majority": float(counts.max(initial=0) / entities),
+      }
+    if "pages" in predictions:
+      pages = max(1, int(predictions["pages"].sum()))
+      scores["page_loss"] = float(predictions["page_losses"].sum() / pages)
+    return scores
+
+
+def _found(model: LukeConfig, params: dict, batch: dict, key: jax.Array | None) -> dict:
+  rngs = {} if key is None else {"dropout": key}
+  found: Any = LukeForPretraining(model).apply({"params": params}, **batch, rngs=rngs)
+  return found
+
+
+def _corpora(folders: tuple[str, ...], exponent: float) -> Corpora:
+  return Corpora(tuple(map(StoredRecords, folders)), exponent)
+
+
+@functools.lru_cache(maxsize=4)  # they are looked for record by record
+def _held_out(folders: tuple[str, ...], share: float, most: int) -> HeldOutRecords:
+  return HeldOutRecords(_corpora(folders, 1.0), share, most)

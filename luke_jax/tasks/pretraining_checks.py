@@ -1,0 +1,89 @@
+"""Whether records, a task's rows and a model go together."""
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from luke_jax.config import LukeConfig
+from luke_jax.errors import InputError
+from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash
+from luke_jax.pipeline.rows import RowSizes
+from luke_jax.pipeline.vocabularies import read_words
+
+
+def check_corpora(folders: Sequence[str], model: LukeConfig, sizes: RowSizes) -> None:
+  """Refuses records that rows have no room for, or whose ids the model means otherwise."""
+  _check_room(model, sizes)
+  for folder in folders:
+    metadata = read_metadata(folder)
+    _check_records(folder, metadata, sizes)
+    _check_vocabularies(folder, metadata, model)
+    if metadata.tokenizer != _tokenizer(folder):
+      raise InputError(
+        f"{folder}: its tokenizer is not the one its records were built with; expected it"
+      )
+  _check_same(folders, entities=bool(model.entity_vocab_size))
+  special = read_words(folders[0]).special
+  for name, id in (("pad", special.pad), ("bos", special.start), ("eos", special.end)):
+    given = getattr(model, f"{name}_token_id")
+    if given != id:
+      raise InputError(f"model.{name}_token_id: {given}; expected {id}, as {folders[0]} has it")
+
+
+def _check_room(model: LukeConfig, sizes: RowSizes) -> None:
+  before = model.pad_token_id + 1 if model.word_positions == "roberta" else 0
+  room = model.max_position_embeddings - before
+  if sizes.words > room:
+    raise InputError(f"task.words: {sizes.words}; expected at most {room}, the model's positions")
+  if model.cls_entity_prediction and not model.entity_vocab_size:
+    raise InputError("model.cls_entity_prediction: true; expected false, for it has no entities")
+
+
+def _check_records(folder: str, metadata: Metadata, sizes: RowSizes) -> None:
+  limits = [("words", metadata.max_words, sizes.words)]
+  if sizes.entities:
+    limits.append(("entities", metadata.max_entities, sizes.entities))
+    limits.append(("mention", metadata.max_mention, sizes.mention))
+  for name, most, room in limits:
+    if most > room:
+      raise InputError(f"task.{name}: {room}; expected {most}, as the records of {folder} have it")
+
+
+def _check_vocabularies(folder: str, metadata: Metadata, model: LukeConfig) -> None:
+  if metadata.vocab_size > model.vocab_size:
+    raise InputError(
+      f"model.vocab_size: {model.vocab_size}; expected {metadata.vocab_size}, as the records of"
+      f" {folder} have it"
+    )
+  # Not less either: the exported model has the titles of the records, one for each entity.
+  if model.entity_vocab_size not in (0, metadata.entity_vocab_size):
+    raise InputError(
+      f"model.entity_vocab_size: {model.entity_vocab_size}; expected"
+      f" {metadata.entity_vocab_size}, as the records of {folder} have it, or 0 for words only"
+    )
+
+
+def _check_same(folders: Sequence[str], *, entities: bool) -> None:
+  """Refuses corpora of several vocabularies."""
+  first = folders[0]
+  for folder in folders[1:]:
+    if _tokenizer(folder) != _tokenizer(first):
+      raise InputError(f"{folder}: another tokenizer than {first}; expected the same")
+    if entities and _titles(folder) != _titles(first):
+      raise InputError(f"{folder}: another entity vocabulary than {first}; expected the same")
+
+
+@functools.lru_cache(maxsize=64)
+def _tokenizer(folder: str) -> str:
+  return tokenizer_hash(folder)
+
+
+@functools.lru_cache(maxsize=64)
+def _titles(folder: str) -> str:
+  path = Path(folder) / "entity_vocab.json"
+  try:
+    with path.open("rb") as file:
+      return hashlib.file_digest(file, "sha256").hexdigest()
+  except FileNotFoundError:
+    raise InputError(f"{path}: no such file; expected the titles of the entities") from None

@@ -1,0 +1,145 @@
+"""From records to a pretrained model directory, by the commands."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from toy_corpus import FIRST, toy_model, toy_records, write_corpus
+
+import luke_jax
+from luke_jax.cli import main
+from luke_jax.models.luke import LukeForMaskedLM, initial_params
+from luke_jax.text import load_entity_vocab, load_processor, save_entity_vocab
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+EXPERIMENT = """
+from luke_jax.config import LukeConfig
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.pretraining import Pretraining
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.optimizer import Optimizer
+
+def config():
+  return Experiment(
+    model=LukeConfig(**{model!r}),
+    task=Pretraining(({folder!r},), 32, 6, 3, held_out=0.1, dev_records=16),
+    data=Data(batch_size=8, evaluation_batch_size=8),
+    optimizer=Optimizer(learning_rate=1e-2, frozen=("luke/pooler", "luke/encoder")),
+    run=Run(steps=2),
+  )
+"""
+
+
+def write_experiment(path, folder, **fields):
+  model = dataclasses.asdict(toy_model(num_hidden_layers=1, **fields))
+  path.write_text(EXPERIMENT.format(model=model, folder=folder))
+  return str(path)
+
+
+def table(directory):
+  return luke_jax.load(directory).params["luke"]["entity_embeddings"]["entity"]["embedding"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+  return write_corpus(tmp_path / "corpus", toy_records(100))
+
+
+def test_a_pretrained_model_has_the_words_and_titles_of_its_records(folder, tmp_path, capsys):
+  file = write_experiment(tmp_path / "toy.py", folder)
+  run, model = str(tmp_path / "run"), str(tmp_path / "model")
+  assert main(["train", file, "--output", run]) == 0
+  summary = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+  assert summary["status"] == "done" and "dev/entity_majority" in summary
+  assert main(["export", run, model]) == 0
+  loaded = luke_jax.load(model)
+  assert loaded.architecture == "LukeForMaskedLM" and not loaded.report.missing
+  assert loaded.processor is not None
+  assert loaded.processor.entity_vocab.id("Entity 7") == FIRST + 7
+  options = ["--span", "0", "3", "--top", "1"]
+  assert main(["predict-masks", model, "one [MASK]", *options]) == 0
+  assert "word at 4 10" in capsys.readouterr().out
+
+
+def test_a_run_of_words_only_has_no_titles(folder, tmp_path):
+  file = write_experiment(tmp_path / "control.py", folder, entity_vocab_size=0)
+  assert main(["train", file, "--output", str(tmp_path / "run")]) == 0
+  assert main(["export", str(tmp_path / "run"), str(tmp_path / "model")]) == 0
+  loaded = luke_jax.load(tmp_path / "model")
+  assert loaded.tokenizer is not None and loaded.processor is None
+
+
+@pytest.mark.filterwarnings("always:.*the others begin fresh")
+def test_entities_keep_their_rows_in_another_vocabulary(folder, tmp_path, capsys):
+  """Another order of the titles, one of them new: from a model directory, then from a run."""
+  file = write_experiment(tmp_path / "toy.py", folder)
+  first, second = tmp_path / "first", tmp_path / "second"
+  assert main(["train", file, "--output", str(first)]) == 0
+  assert main(["export", str(first), str(tmp_path / "before")]) == 0
+  domain = write_corpus(tmp_path / "domain", toy_records(100))
+  vocab = load_entity_vocab(domain)
+  titles = {**vocab.ids, "Entity 3": vocab.ids["Entity 5"], "Entity 5": vocab.ids["Entity 3"]}
+  titles["News"] = titles.pop("Entity 9")
+  other = dataclasses.replace(vocab, ids=titles)
+  save_entity_vocab(other, f"{domain}/entity_vocab.json")
+  file = write_experiment(tmp_path / "domain.py", domain)
+  frozen = "optimizer.frozen=luke,masked_words"
+  for start in (tmp_path / "before", first):
+    output = f"{second}-{start.name}"
+    changes = ["--set", f"run.start={start}", "--set", frozen]
+    assert main(["train", file, "--output", output, *changes]) == 0
+    assert "has 42 of the 43 entities of" in capsys.readouterr().err
+    assert main(["export", output, f"{output}-model"]) == 0
+    before, after = table(tmp_path / "before"), table(f"{output}-model")
+    for title in ("[MASK]", "Entity 3", "Entity 5", "Entity 30"):
+      np.testing.assert_array_equal(after[titles[title]], before[vocab.ids[title]])
+    new = after[titles["News"]]
+    assert new.any() and not (before == new).all(1).any()
+
+
+def test_a_start_with_another_tokenizer_is_refused(folder, tmp_path, capsys):
+  other = write_corpus(tmp_path / "other", toy_records(20), kind="sentence_piece")
+  model = toy_model("sentence_piece", num_hidden_layers=1)
+  processor = load_processor(other)
+  params = initial_params(LukeForMaskedLM(model), jax.random.key(0))
+  start = luke_jax.Model(
+    LukeForMaskedLM(model), params, tokenizer=processor.tokenizer, processor=processor
+  )
+  start.save(tmp_path / "start")
+  file = write_experiment(tmp_path / "toy.py", folder)
+  changes = ["--set", f"run.start={tmp_path / 'start'}"]
+  assert main(["train", file, "--output", str(tmp_path / "run"), *changes]) == 2
+  assert "start: another tokenizer than" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_from_the_sample_wiki_to_a_model(tmp_path):
+  """The tiny experiment as its file says it: on two cores of their own less than two minutes."""
+  file = REPOSITORY / "experiments" / "pretraining" / "tiny.py"
+  said = file.read_text().partition('"""\n\nimport')[0].replace("\\\\\n", " ")
+  commands = [line.split()[1:] for line in said.splitlines() if line.startswith("    luke-jax")]
+  commands.append(["export", "runs/sample", "sample-luke"])
+  for name in ("data", "experiments"):
+    (tmp_path / name).symlink_to(REPOSITORY / name)
+  # With XLA's own settings, on one device.
+  environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+  printed = [
+    subprocess.run(
+      [sys.executable, "-m", "luke_jax", *command],
+      cwd=tmp_path,
+      env=environment,
+      stdout=subprocess.PIPE,
+      text=True,
+      check=True,
+    ).stdout
+    for command in commands
+  ]
+  summary = json.loads(printed[-2].strip().splitlines()[-1])
+  assert summary["dev/entity_accuracy"] > 5 * summary["dev/entity_majority"]
+  assert luke_jax.load(tmp_path / "sample-luke").processor is not None

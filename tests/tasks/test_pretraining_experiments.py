@@ -1,0 +1,49 @@
+"""The files of experiments/pretraining: what the paper says, planned without a corpus."""
+
+from pathlib import Path
+
+import pytest
+from flax.traverse_util import flatten_dict
+
+from luke_jax.models.luke import LukeForMaskedLM, abstract_params
+from luke_jax.training.optimizer import split_frozen
+from luke_jax.training.overrides import load_experiment
+
+FILES = sorted((Path(__file__).parents[2] / "experiments" / "pretraining").glob("*.py"))
+STAGES = [path for path in FILES if path.stem.endswith("_stage1")]
+
+
+def shapes(experiment):
+  return {name: x.shape for name, x in experiment.task.row_shapes(experiment.model).items()}
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_file_is_an_experiment_without_a_corpus(path, tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  experiment = load_experiment(path)
+  rows = shapes(experiment)
+  assert experiment.optimizer.frozen and experiment.run.steps
+  if path.stem != "tiny":
+    assert rows["input_ids"] == (512,) and rows["masked_positions"] == (77,)
+  if path.stem not in ("tiny", "roberta_large_control"):
+    assert rows["entity_position_ids"] == (128, 30)
+  assert f"luke-jax train experiments/pretraining/{path.name} --output" in path.read_text()
+
+
+@pytest.mark.parametrize("path", STAGES)
+def test_the_first_stage_trains_what_belongs_to_entities(path):
+  first = load_experiment(path)
+  second = load_experiment(path.with_name(path.name.replace("_stage1", "")))
+  assert first.optimizer.learning_rate == 5e-4 and first.run.steps == second.run.steps
+  assert first.model == second.model and first.task == second.task
+  params = abstract_params(LukeForMaskedLM(first.model))
+  parts = split_frozen(params, first.optimizer.frozen)
+  trained, frozen = (set(flatten_dict(part, sep="/")) for part in parts)
+  assert all(path.startswith(("luke/entity_embeddings", "masked_entities")) for path in trained)
+  assert not [path for path in frozen if "entit" in path]
+
+
+def test_the_control_run_reads_words_only():
+  experiment = load_experiment(FILES[0].with_name("roberta_large_control.py"))
+  assert experiment.model.entity_vocab_size == 0
+  assert not [name for name in shapes(experiment) if "entity" in name]
