@@ -15,19 +15,8 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
 from luke_jax.text import EntityVocab, LukeProcessor
 from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.web_page import FOOT, head
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 45rem; margin: 2rem auto }}
-mark.word {{ background: #fde68a }} mark.entity {{ background: #bfdbfe }}
-table {{ border-collapse: collapse }} td {{ padding: 0.1rem 1rem 0.1rem 0 }}
-td.bar {{ width: 12rem }} td.bar div {{ background: #94a3b8; height: 0.7rem }}
-</style></head><body>
-<p>{text}</p>
-{tables}
-</body></html>
-"""
 COLOURS = {"word": "black on yellow", "entity": "black on cyan"}
 
 
@@ -70,7 +59,7 @@ def run(
 def page(text: str, found: Sequence[MaskPrediction]) -> str:
   """A page that shows the text and the guesses, with nothing that lies elsewhere."""
   tables = "\n".join(_html_table(text, prediction) for prediction in found)
-  return PAGE.format(title=html.escape(text[:60]), text=_html_text(text, found), tables=tables)
+  return f"{head(text[:60])}<p>{_html_text(text, found)}</p>\n{tables}\n{FOOT}"
 
 
 def _processor(model: Model, directory: Path, spans: Sequence) -> LukeProcessor:
@@ -123,4 +112,4 @@ def _html_table(text: str, prediction: MaskPrediction) -> str:
     f'<td class="bar"><div style="width: {100 * guess.probability:.1f}%"></div></td></tr>'
     for guess in prediction.guesses
   )
-  return f"<h3>{html.escape(_named(text, prediction))}</h3>\n<table>\n{rows}\n</table>"
+  return f"<h2>{html.escape(_named(text, prediction))}</h2>\n<table>\n{rows}\n</table>"

@@ -15,6 +15,7 @@ from rich.text import Text
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.annotate import (
   LINKED_AT_ALL,
   LINKED_OFTEN,
@@ -30,14 +31,6 @@ from luke_jax.wiki.mentions import Mentions
 
 Found = Sequence[Annotation | PageAnnotation]
 
-HEAD = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 45rem; margin: 2rem auto }}
-p {{ white-space: pre-wrap }} mark {{ background: #bfdbfe; cursor: help }}
-</style></head><body>
-"""
-FOOT = "</body></html>\n"
 COLOUR = "black on cyan"
 # What would steer a terminal, and what Rich would leave out, which would move what it marks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -91,7 +84,7 @@ def run(
     rows = _opened(stack, output)
     web = _opened(stack, html_file)
     if web:
-      web.write(HEAD.format(title=html.escape(given[:60])))
+      web.write(head(given[:60]))
     for line in _lines(given):
       found = find(line.text)
       if rows:

@@ -14,23 +14,9 @@ from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.text.special_tokens import START
+from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.build import RESULT
 from luke_jax.wiki.files import whole
-
-_HTML = """<!doctype html>
-<html lang="{language}">
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ max-width: 50rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.6 sans-serif; }}
-h2 {{ font-size: 1rem; color: #555; }}
-mark {{ background: #cfe8ff; border-radius: .2em; padding: 0 .15em; }}
-mark.unknown {{ background: #eee; }}
-mark small {{ color: #456; }}
-</style>
-{records}
-</html>
-"""
 
 
 class Stretch(NamedTuple):
@@ -74,9 +60,8 @@ def as_text(record: Shown) -> Text:
 def write_html(records: Sequence[Shown], path: Path, language: str | None = None) -> None:
   """Writes records as one page of HTML that needs nothing else."""
   body = "\n".join(f"<h2>{html.escape(x.head)}</h2>\n<p>{_paragraph(x)}</p>" for x in records)
-  filled = _HTML.format(language=html.escape(language or "en"), title="Records", records=body)
   with whole(path) as part:
-    part.write_text(filled, encoding="utf-8")
+    part.write_text(f"{head('Records', language or 'en')}{body}\n{FOOT}", encoding="utf-8")
 
 
 def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab) -> Shown:
