@@ -23,17 +23,22 @@ def prepare(folder: Path, experiment: Experiment) -> None:
   """Makes the folder, or refuses one that holds another run."""
   current = to_dict(experiment)
   path = folder / CONFIG
-  if path.exists():
+  # A run that ended before its first step, such as by a fault in its config, has nothing to lose.
+  if path.exists() and (_has_files(folder / CHECKPOINTS) or (folder / LEDGER).exists()):
     lines = [x for x in differences(read_json(path), current) if not _free(x)]
     if lines:
       raise InputError(f"{folder}: holds another run ({'; '.join(lines)}); expected a new folder")
-  elif folder.exists() and any(folder.iterdir()):
+  elif not path.exists() and _has_files(folder):
     raise InputError(f"{folder}: is not empty and holds no run; expected a new folder")
   folder.mkdir(parents=True, exist_ok=True)
   if not os.access(folder, os.W_OK):
     raise InputError(f"{folder}: no permission to write")
   if jax.process_index() == 0:
     write_json(path, current)
+
+
+def _has_files(folder: Path) -> bool:
+  return folder.exists() and any(folder.iterdir())
 
 
 def _free(line: str) -> bool:

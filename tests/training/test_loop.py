@@ -154,6 +154,12 @@ def test_another_config_is_refused_with_the_fields_that_differ(finished):
     train(other, folder)
 
 
+def test_a_run_that_never_began_leaves_its_folder_to_another(tmp_path):
+  with pytest.raises(InputError, match="data.batch_size"):
+    train(experiment(data={"batch_size": 7}), tmp_path / "run")
+  assert train(experiment(run={"steps": 1}), tmp_path / "run")["status"] == "done"
+
+
 def test_a_folder_with_other_things_is_refused(tmp_path):
   (tmp_path / "thesis.tex").write_text("")
   with pytest.raises(InputError, match="is not empty and holds no run"):
