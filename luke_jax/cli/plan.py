@@ -20,6 +20,7 @@ from luke_jax.plan.plan import Plan, make_plan
 from luke_jax.plan.report import report
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh
+from luke_jax.training.optimizer import is_frozen
 from luke_jax.training.overrides import load_experiment, override
 from luke_jax.training.program import Program
 
@@ -108,12 +109,13 @@ class Step:
     """What the compiled step says."""
     task, model = self.experiment.task, self.experiment.model
     sizes = batch_sizes(task.row_shapes(model), self.experiment.data.batch_size)
+    patterns = self.experiment.optimizer.frozen
     return make_plan(
       compiled,
       self.topology,
       experiment=str(self.file),
       steps=self.steps,
-      flops=step_flops(model, **sizes),
+      flops=step_flops(model, **sizes, frozen=lambda path: is_frozen(path, patterns)),
       kernel_flops=kernel_flops(model, **sizes),
     )
 

@@ -11,6 +11,7 @@ from luke_jax.config import SIZES
 from luke_jax.nn.encoder import Encoder
 from luke_jax.plan.flops import batch_sizes, encoder_flops, kernel_flops, step_flops
 from luke_jax.tasks.synthetic import SyntheticPretraining
+from luke_jax.training.optimizer import is_frozen
 
 TINY = SIZES["tiny"]
 B, W, E = 3, 10, 6
@@ -67,6 +68,21 @@ def test_a_step_adds_the_projection_and_both_heads():
   assert step_flops(square, **sizes, masked_words=0, masked_entities=0) == 3 * encoder_flops(
     TINY, **sizes
   )
+
+
+def test_frozen_weights_need_no_gradient():
+  sizes = {"sequences": B, "words": W, "entities": E}
+  masked = {"masked_words": 5, "masked_entities": 4}
+  d, layers = TINY.hidden_size, TINY.num_hidden_layers
+  between_tokens = layers * 2 * 2 * B * (W + E) ** 2 * d
+
+  def saved(*patterns):
+    frozen = lambda path: is_frozen(path, patterns)  # noqa: E731
+    return step_flops(TINY, **sizes, **masked) - step_flops(TINY, **sizes, **masked, frozen=frozen)
+
+  assert saved("luke/encoder") == encoder_flops(TINY, **sizes) - between_tokens
+  assert saved("masked_words", "luke/embeddings") == 2 * 5 * (d * d + d * TINY.vocab_size)
+  assert saved("luke/pooler") == 0
 
 
 def test_the_benchmark_counts_alike():

@@ -155,7 +155,7 @@ def test_another_config_is_refused_with_the_fields_that_differ(finished):
 
 
 def test_a_run_that_never_began_leaves_its_folder_to_another(tmp_path):
-  with pytest.raises(InputError, match="data.batch_size"):
+  with pytest.raises(InputError, match=r"data\.batch_size"):
     train(experiment(data={"batch_size": 7}), tmp_path / "run")
   assert train(experiment(run={"steps": 1}), tmp_path / "run")["status"] == "done"
 
