@@ -8,7 +8,8 @@ and 5e-4 in the first stage.
     luke-jax train experiments/pretraining/luke_base_stage1.py --output runs/luke-base-stage1
     luke-jax train experiments/pretraining/luke_base.py --output runs/luke-base
 
-Hardware: v5e:2x4 or more. What a step takes there needs no corpus to be known:
+Hardware: v5e:2x4 or more. No corpus is needed to plan it, which says 6.1 GiB a chip, 910 ms of
+computation a step and 24.8 to 25.8 hours a stage:
 
     luke-jax plan experiments/pretraining/luke_base.py --topology v5e:2x4
 """

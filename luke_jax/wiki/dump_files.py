@@ -9,6 +9,7 @@ from luke_jax.errors import InputError
 
 # Of a file at once, and of a stream's content at once.
 _CHUNK = 1 << 20
+_PAST = 1 << 14  # of content past the part that is read, for only the end of a page is wanted there
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _STREAM_LENGTH = 10
 _OFFSET = re.compile(rb"^([0-9]+):", re.MULTILINE)
@@ -64,7 +65,7 @@ def _bz2_chunks(path: Path, start: int, stop: int) -> Iterator[tuple[bytes, bool
         if decompressor.needs_input and not data and not (data := file.read(_CHUNK)):
           raise InputError(f"{path}: cut off in the stream at byte {at}; expected its end")
         try:
-          content = decompressor.decompress(data, _CHUNK)
+          content = decompressor.decompress(data, _CHUNK if at < stop else _PAST)
         except OSError:
           raise InputError(f"{path}: damaged in the stream at byte {at}; expected bzip2") from None
         data = b""
