@@ -8,7 +8,7 @@ the same title; the others begin fresh. No paper has these settings: they are a 
       --output domain
     luke-jax train experiments/pretraining/domain.py --output runs/domain
 
-Hardware: v5e:2x2 or more.
+Hardware: v5e:2x4 or more, 32 sequences a chip, as luke_base.py has there.
 """
 
 import dataclasses

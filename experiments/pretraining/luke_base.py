@@ -15,34 +15,22 @@ computation a step and 24.8 to 25.8 hours a stage:
 """
 
 import dataclasses
+from pathlib import Path
 
 from luke_jax.config import SIZES
-from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.pretraining import Pretraining
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.overrides import load_experiment
 
 
 def config() -> Experiment:
   """The experiment."""
-  return Experiment(
-    model=dataclasses.replace(
-      SIZES["luke-base"],
-      use_entity_aware_attention=False,  # it comes with fine-tuning; true pretrains with it
-      dtype="bfloat16",
-      attention="pallas",
-      remat="dots",
-    ),
-    task=Pretraining(corpora=("enwiki/pretraining",)),
-    data=Data(batch_size=2048, evaluation_batch_size=512, workers=8),
-    optimizer=Optimizer(learning_rate=1e-5, beta2=0.999, frozen=("luke/pooler",)),
-    schedule=Schedule(warmup_steps=2500),
-    run=Run(
-      steps=98_168,
-      accumulation=8,
-      start="runs/luke-base-stage1",
-      save_every=1000,
-      log_every=50,
-      evaluate_every=5000,
-    ),
+  large = load_experiment(Path(__file__).with_name("luke_large.py"))
+  model = dataclasses.replace(
+    SIZES["luke-base"],
+    use_entity_aware_attention=False,
+    dtype="bfloat16",
+    attention="pallas",
+    remat="dots",
   )
+  run = dataclasses.replace(large.run, accumulation=8, start="runs/luke-base-stage1")
+  return dataclasses.replace(large, model=model, run=run)

@@ -9,10 +9,9 @@ The paper: peak learning rate 5e-4, 98,168 steps. All else is as in luke_large.p
 import dataclasses
 from pathlib import Path
 
+from luke_jax.tasks.pretraining import NOT_OF_ENTITIES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import load_experiment
-
-NOT_OF_ENTITIES = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
 
 
 def config() -> Experiment:

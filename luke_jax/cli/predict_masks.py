@@ -16,6 +16,7 @@ from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
 from luke_jax.text import EntityVocab, LukeProcessor
 from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.web_page import FOOT, head
+from luke_jax.wiki.files import whole
 
 COLOURS = {"word": "black on yellow", "entity": "black on cyan"}
 
@@ -51,9 +52,8 @@ def run(
   for prediction in found:
     console.print(_table(text, prediction))
   if html_file:
-    part = html_file.with_name(f"{html_file.name}.part")
-    part.write_text(page(text, found), encoding="utf-8")
-    part.replace(html_file)
+    with whole(html_file) as part:
+      part.write_text(page(text, found), encoding="utf-8")
 
 
 def page(text: str, found: Sequence[MaskPrediction]) -> str:

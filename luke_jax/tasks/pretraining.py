@@ -23,6 +23,9 @@ from luke_jax.tasks.pretraining_checks import check_corpora
 
 Records = TrainingRecords | HeldOutRecords
 
+# What stays as it is in the first of the two stages of the paper's recipe (appendix A).
+NOT_OF_ENTITIES = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
+
 
 @dataclasses.dataclass(frozen=True)
 class Pretraining:
