@@ -52,8 +52,10 @@ def _check_entities(
   needed = ENTITIES_NEEDED.get(type(module).__name__, 0)
   entities, words = inputs.get("entity_ids"), inputs["input_ids"]
   if entities is None:
-    if needed:
+    if needed and config.entity_vocab_size:
       raise InputError(f"entity_ids: missing; expected {needed} entities or more for each text")
+    if needed:
+      _check_places(inputs, words.shape[-1], needed)
     return
   if not config.entity_vocab_size:
     raise InputError("entity_ids: given; expected none, for the model has no entities")
@@ -73,6 +75,22 @@ def _check_entities(
   for name in ENTITIES[2:]:
     if name in inputs:
       _check_range(name, inputs[name], words.shape[-1])
+
+
+def _check_places(inputs: Mapping[str, np.ndarray], words: int, needed: int) -> None:
+  """Refuses a model of words only the places of entities that it cannot read."""
+  starts = inputs.get("entity_start_positions")
+  batch = len(inputs["input_ids"])
+  if starts is None or starts.ndim != 2 or len(starts) != batch or starts.shape[1] < needed:
+    found = "missing" if starts is None else f"shape {starts.shape}"
+    raise InputError(
+      f"entity_start_positions: {found}; expected ({batch}, {needed} or more), for the model has"
+      " no entities"
+    )
+  _check_shapes(inputs, starts.shape, ENTITIES[3:])
+  for name in ENTITIES[2:]:
+    if name in inputs:
+      _check_range(name, inputs[name], words)
 
 
 def _check_shapes(

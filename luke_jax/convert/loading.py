@@ -21,7 +21,6 @@ from luke_jax.convert.text_side import has_entity_vocab, read_text_side
 from luke_jax.errors import InputError
 from luke_jax.models.luke import (
   ARCHITECTURES,
-  ENTITIES_NEEDED,
   LukeModel,
   abstract_params,
   initial_params,
@@ -138,8 +137,6 @@ def _module(architecture: str, config: LukeConfig) -> nn.Module:
   if architecture not in ARCHITECTURES:
     known = ", ".join(ARCHITECTURES)
     raise InputError(f"architecture {architecture!r}: unknown; expected one of {known}")
-  if architecture in ENTITIES_NEEDED and not config.entity_vocab_size:
-    raise InputError(f"{architecture}: the model has no entities; expected an entity_vocab for it")
   return ARCHITECTURES[architecture](config)
 
 

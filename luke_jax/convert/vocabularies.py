@@ -40,7 +40,7 @@ def add_entities(
       new = vectors
     return np.concatenate([array, new])
 
-  params = _changed(model.params, ENTITY_ARRAYS, add)
+  params = changed_arrays(model.params, ENTITY_ARRAYS, add)
   return _with_entities(model, params, grown)
 
 
@@ -68,7 +68,7 @@ def add_markers(model: Model) -> Model:
   if tokenizer.vocab_size > size + len(markers) or min(markers) < size:
     raise InputError(f"tokenizer: {tokenizer.vocab_size} words; expected the model's {size}")
   sources = [tokens.ids[0] for tokens in tokenizer.encode(MARKER_SOURCES)]
-  params = _changed(
+  params = changed_arrays(
     model.params, WORD_ARRAYS, lambda _, array: np.concatenate([array, array[sources]])
   )
   config = dataclasses.replace(model.config, vocab_size=tokenizer.vocab_size)
@@ -94,7 +94,7 @@ def lite(model: Model) -> Model:
   vocab = _processor(model).entity_vocab
   kept = [name for name in (MASK, UNKNOWN, PAD, MASK2) if name in vocab.ids]
   rows = [vocab.ids[name] for name in kept]
-  params = _changed(model.params, ENTITY_ARRAYS, lambda _, array: array[rows])
+  params = changed_arrays(model.params, ENTITY_ARRAYS, lambda _, array: array[rows])
   small = EntityVocab({name: i for i, name in enumerate(kept)})
   return _with_entities(model, params, small)
 
@@ -129,9 +129,10 @@ def _with_entities(model: Model, params: dict, vocab: EntityVocab) -> Model:
   )
 
 
-def _changed(
+def changed_arrays(
   params: dict, suffixes: tuple[str, ...], change: Callable[[str, np.ndarray], np.ndarray]
 ) -> dict:
+  """The parameters, with the arrays whose paths end like that changed."""
   return keys.unflatten(
     {
       path: change(path, np.asarray(array)) if path.endswith(suffixes) else array

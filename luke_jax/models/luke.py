@@ -7,7 +7,8 @@ Every model maps keyword inputs to a dictionary of outputs, both named as in Hug
   entity_ids, entity_attention_mask, entity_token_type_ids           (B, E)
   entity_position_ids                                                (B, E, M), -1 padded
 
-Only `input_ids` must be given; without entities the model is RoBERTa. Dropout is on when `apply`
+Only `input_ids` must be given; without entities the model is RoBERTa, and heads that read entities
+take the words at `entity_start_positions` (B, E) instead. Dropout is on when `apply`
 is given a "dropout" key.
 """
 
@@ -126,10 +127,12 @@ class LukeForEntityClassification(nn.Module):
   config: LukeConfig
 
   @nn.compact
-  def __call__(self, **inputs: jax.Array) -> Outputs:
+  def __call__(
+    self, *, entity_start_positions: jax.Array | None = None, **inputs: jax.Array
+  ) -> Outputs:
     """Adds logits (B, C)."""
     outputs = LukeModel(self.config, name="luke")(**inputs)
-    entity = outputs["entity_last_hidden_state"][:, 0]
+    entity = _entity_states(outputs, entity_start_positions)[:, 0]
     return outputs | {"logits": _classify(self.config, entity)}
 
   def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
@@ -143,11 +146,13 @@ class LukeForEntityPairClassification(nn.Module):
   config: LukeConfig
 
   @nn.compact
-  def __call__(self, **inputs: jax.Array) -> Outputs:
+  def __call__(
+    self, *, entity_start_positions: jax.Array | None = None, **inputs: jax.Array
+  ) -> Outputs:
     """Adds logits (B, C)."""
     c = self.config
     outputs = LukeModel(c, name="luke")(**inputs)
-    entities = outputs["entity_last_hidden_state"]
+    entities = _entity_states(outputs, entity_start_positions)
     pair = jnp.concatenate([entities[:, 0], entities[:, 1]], axis=-1)
     return outputs | {"logits": _classify(c, pair, use_bias=c.classifier_bias)}
 
@@ -171,7 +176,7 @@ class LukeForEntitySpanClassification(nn.Module):
     outputs = LukeModel(self.config, name="luke")(**inputs)
     features = span_features(
       outputs["last_hidden_state"],
-      outputs["entity_last_hidden_state"],
+      outputs.get("entity_last_hidden_state"),
       entity_start_positions,
       entity_end_positions,
     )
@@ -188,10 +193,12 @@ class LukeForCloze(nn.Module):
   config: LukeConfig
 
   @nn.compact
-  def __call__(self, **inputs: jax.Array) -> Outputs:
+  def __call__(
+    self, *, entity_start_positions: jax.Array | None = None, **inputs: jax.Array
+  ) -> Outputs:
     """Adds logits (B, E - 1), one for each candidate."""
     outputs = LukeModel(self.config, name="luke")(**inputs)
-    entities = outputs["entity_last_hidden_state"]
+    entities = _entity_states(outputs, entity_start_positions)
     placeholder = jnp.broadcast_to(entities[:, :1], entities[:, 1:].shape)
     pairs = jnp.concatenate([placeholder, entities[:, 1:]], axis=-1)
     logits = _classify(self.config, pairs, labels=1, name="scorer")
@@ -275,6 +282,18 @@ class LukeForMultipleChoice(nn.Module):
     return losses.cross_entropy(outputs["logits"], labels)
 
 
+def _entity_states(outputs: Outputs, starts: jax.Array | None) -> jax.Array:
+  """States of the entities, (B, E, D); in a model of words only, those of the words they start at.
+
+  With markers in the text that is the opening one, as in the paper's RoBERTa baselines.
+  """
+  if "entity_last_hidden_state" in outputs:
+    return outputs["entity_last_hidden_state"]
+  if starts is None:
+    raise ValueError("without entity_ids the model needs entity_start_positions")
+  return jnp.take_along_axis(outputs["last_hidden_state"], starts[..., None], axis=1)
+
+
 def _classify(
   config: LukeConfig,
   features: jax.Array,
@@ -312,7 +331,7 @@ ARCHITECTURES: dict[str, type[nn.Module]] = {
 }
 
 
-# How many entities a class reads in every text.
+# How many entities a class reads in every text; in a model of words only, their first words.
 ENTITIES_NEEDED = {
   "LukeForEntityClassification": 1,
   "LukeForEntityPairClassification": 2,
@@ -328,8 +347,11 @@ def example_inputs(model: nn.Module) -> dict[str, jax.Array]:
   if config.entity_vocab_size:
     inputs["entity_ids"] = jnp.zeros((1, 2), int)
     inputs["entity_position_ids"] = jnp.zeros((1, 2, 1), int)
-  if isinstance(model, LukeForEntitySpanClassification):
-    inputs["entity_start_positions"] = inputs["entity_end_positions"] = jnp.zeros((1, 2), int)
+  spans = isinstance(model, LukeForEntitySpanClassification)
+  if spans or (type(model).__name__ in ENTITIES_NEEDED and not config.entity_vocab_size):
+    inputs["entity_start_positions"] = jnp.zeros((1, 2), int)
+  if spans:
+    inputs["entity_end_positions"] = jnp.zeros((1, 2), int)
   if isinstance(model, LukeForMultipleChoice):
     inputs = {name: x[:, None] for name, x in inputs.items()}
   return inputs

@@ -74,8 +74,11 @@ class PageEntity(nn.Module):
 
 
 def span_features(
-  words: jax.Array, entities: jax.Array, starts: jax.Array, ends: jax.Array
+  words: jax.Array, entities: jax.Array | None, starts: jax.Array, ends: jax.Array
 ) -> jax.Array:
-  """First word, last word and entity state of every span: (B, E, 3 D). Ends are inclusive."""
-  first, last = (jnp.take_along_axis(words, p[..., None], axis=1) for p in (starts, ends))
-  return jnp.concatenate([first, last, entities], axis=-1)
+  """First word, last word and, if there is one, entity state of every span: (B, E, 3 D or 2 D).
+
+  Ends are inclusive.
+  """
+  parts = [jnp.take_along_axis(words, p[..., None], axis=1) for p in (starts, ends)]
+  return jnp.concatenate(parts if entities is None else [*parts, entities], axis=-1)

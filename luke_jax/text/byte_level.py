@@ -45,6 +45,11 @@ class ByteLevelTokenizer:
     """The text of ids, special tokens included."""
     return self.special.decode(ids, self._decode_plain)
 
+  def with_words(self, words: Iterable[str]) -> "ByteLevelTokenizer":
+    """A tokenizer that also knows these words, each of which is one token."""
+    special = self.special.with_words(words)
+    return ByteLevelTokenizer(self._bpe.model, special, self.add_prefix_space)
+
   def save_vocab(self, directory: Path) -> None:
     """Writes vocab.json and merges.txt."""
     self._bpe.model.save(str(directory))

@@ -32,6 +32,10 @@ class SentencePieceTokenizer:
     """The text of ids, special tokens included, without the space before the first word."""
     return self.special.decode(ids, self._decode_plain).removeprefix(" ")
 
+  def with_words(self, words: Iterable[str]) -> "SentencePieceTokenizer":
+    """A tokenizer that also knows these words, each of which is one token."""
+    return SentencePieceTokenizer(self._model, self.special.with_words(words))
+
   def save_vocab(self, directory: Path) -> None:
     """Writes sentencepiece.bpe.model."""
     (directory / MODEL_FILE).write_bytes(self._model.serialized_model_proto())

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -81,6 +81,12 @@ class SpecialTokens:
   def _pattern(self) -> re.Pattern[str]:
     longest_first = sorted(self.ids, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)))
+
+  def with_words(self, words: Iterable[str]) -> "SpecialTokens":
+    """These and more of them, with the ids after all that there are."""
+    free = 1 + max(self.ids.values())
+    new = [word for word in words if word not in self.ids]
+    return replace(self, ids={**self.ids, **{word: free + i for i, word in enumerate(new)}})
 
   def encode(self, texts: Sequence[str], encode_plain: EncodePlain, offsets: bool) -> list[Tokens]:
     """Tokens of texts: special tokens as they stand, what lies between by `encode_plain`."""

@@ -22,6 +22,10 @@ class Tokenizer(Protocol):
     """The text of ids, special tokens included."""
     ...
 
+  def with_words(self, words: Iterable[str]) -> "Tokenizer":
+    """A tokenizer that also knows these words, each of which is one token."""
+    ...
+
   def save_vocab(self, directory: Path) -> None:
     """Writes the files of the vocabulary, without the special tokens."""
     ...

@@ -1,0 +1,1 @@
+"""Models that predict: texts in, typed results out."""

@@ -1,0 +1,162 @@
+"""Files of examples, read line by line; what is wrong in them is told by its place."""
+
+import contextlib
+import dataclasses
+import difflib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from luke_jax.errors import InputError
+from luke_jax.text import join_words
+from luke_jax.text.special_tokens import Span
+
+COMMON = ("id", "text", "tokens", "meta")
+Example = TypeVar("Example")
+
+
+@dataclasses.dataclass
+class Faults:
+  """What is wrong in files: raised at once or, where they are to be skipped, collected."""
+
+  skip: bool = False
+  found: list[InputError] = dataclasses.field(default_factory=list)
+
+  @contextlib.contextmanager
+  def caught(self) -> Iterator[None]:
+    """Around the reading of one example."""
+    try:
+      yield
+    except InputError as fault:
+      if not self.skip:
+        raise
+      self.found.append(fault)
+
+
+class Text(NamedTuple):
+  """The text of an example; `span` gives characters for a span as the file has it."""
+
+  text: str
+  span: Callable[[Any, str], Span]
+
+
+def read_json_lines(
+  path: Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
+) -> Iterator[Example]:
+  """What `parse` makes of every line: of an object, its id and its place in words."""
+  ids: dict[str, int] = {}
+  for number, line in lines(path):
+    place = f"{path}: line {number}"
+    if not line.strip():
+      continue
+    with faults.caught():
+      value = json_object(line, place)
+      id = value.get("id", str(number))
+      if not isinstance(id, str):
+        raise InputError(f"{place}: id: {id!r}; expected a string")
+      if ids.setdefault(id, number) != number:
+        raise InputError(f"{place}: id {id!r}: also that of line {ids[id]}; expected it once")
+      yield parse(value, id, place)
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+  """The lines of a text file, numbered from 1."""
+  number = 0
+  try:
+    with path.open(encoding="utf-8-sig", newline=None) as file:
+      for number, line in enumerate(file, start=1):
+        yield number, line.rstrip("\n")
+  except FileNotFoundError:
+    raise InputError(f"{path}: no such file; expected a file of examples") from None
+  except IsADirectoryError:
+    raise InputError(f"{path}: a directory; expected a file of examples") from None
+  except UnicodeDecodeError:
+    raise InputError(f"{path}: line {number + 1} or soon after: no UTF-8; expected UTF-8") from None
+
+
+def json_object(line: str, place: str) -> Mapping[str, Any]:
+  """The JSON object in a line."""
+  try:
+    value = json.loads(line)
+  except (ValueError, RecursionError) as fault:
+    raise InputError(f"{place}: {fault}; expected a JSON object") from None
+  if not isinstance(value, dict):
+    raise InputError(f"{place}: a {type(value).__name__}; expected a JSON object")
+  return value
+
+
+def read_json(path: Path) -> Any:
+  """The value of a whole JSON file."""
+  try:
+    return json.loads("\n".join(line for _, line in lines(path)))
+  except (ValueError, RecursionError) as fault:
+    raise InputError(f"{path}: {fault}; expected JSON") from None
+
+
+def check_fields(value: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+  """Refuses fields that the task does not know, for they may be misspelled."""
+  for name in value:
+    if name not in (*COMMON, *known):
+      near = difflib.get_close_matches(name, (*COMMON, *known), n=1)
+      hint = f"perhaps {near[0]}" if near else f"one of {', '.join((*COMMON, *known))}"
+      raise InputError(f"{place}: {name}: no such field; expected {hint}")
+
+
+def read_text(value: Mapping[str, Any], place: str) -> Text:
+  """The text of an object: `text` with spans of characters, or `tokens` with spans of tokens."""
+  if ("text" in value) == ("tokens" in value):
+    count = "both text and tokens" if "text" in value else "no text"
+    raise InputError(f"{place}: {count}; expected text or tokens")
+  if "text" in value:
+    text = string(value, "text", place)
+    return Text(text, lambda span, name: _span(span, len(text), "characters", f"{place}: {name}"))
+  with _at(place):
+    joined = join_words(value["tokens"])
+
+  def characters(span: Any, name: str) -> Span:
+    tokens = len(joined.offsets)
+    first, last = _span(span, tokens, "tokens", f"{place}: {name}")
+    return joined.offsets[first][0], joined.offsets[last - 1][1]
+
+  return Text(joined.text, characters)
+
+
+def string(value: Mapping[str, Any], name: str, place: str) -> str:
+  """A field that is a text."""
+  found = value.get(name)
+  if not isinstance(found, str):
+    given = "missing" if name not in value else repr(found)
+    raise InputError(f"{place}: {name}: {given}; expected a string")
+  try:
+    found.encode()
+  except UnicodeEncodeError:
+    raise InputError(f"{place}: {name}: half a surrogate pair; expected Unicode text") from None
+  return found
+
+
+def listed(value: Mapping[str, Any], name: str, place: str) -> list[Any]:
+  """A field that is a list."""
+  found = value.get(name)
+  if not isinstance(found, list):
+    given = "missing" if name not in value else repr(found)
+    raise InputError(f"{place}: {name}: {given}; expected a list")
+  return found
+
+
+def _span(span: Any, length: int, unit: str, place: str) -> Span:
+  whole = isinstance(span, list | tuple) and len(span) == 2 and all(type(x) is int for x in span)
+  if not whole:
+    raise InputError(f"{place}: {span!r}; expected [start, end], {unit} of the text")
+  start, end = span
+  if not 0 <= start < end <= length:
+    raise InputError(f"{place}: [{start}, {end}]; expected 0 <= start < end <= {length}, {unit}")
+  return start, end
+
+
+@contextlib.contextmanager
+def _at(place: str) -> Iterator[None]:
+  try:
+    yield
+  except InputError as fault:
+    raise InputError(f"{place}: {fault}") from None

@@ -1,0 +1,253 @@
+"""What fine-tuned tasks have in common: how the engine gets their records, rows and losses.
+
+A task is a frozen dataclass of settings. The functions here are the methods that it shares with the
+others; what it adds is in `FineTuned`.
+"""
+
+import dataclasses
+import difflib
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.config import LukeConfig
+from luke_jax.errors import InputError
+from luke_jax.models import luke
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
+from luke_jax.tasks.files import Faults
+from luke_jax.text import EntityVocab, LukeProcessor, Task, load_entity_vocab, load_tokenizer
+from luke_jax.text.entity_vocab import SPECIAL
+
+ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
+PLACES = ("entity_start_positions", "entity_end_positions")
+SPECIAL_ENTITIES = EntityVocab({title: id for id, title in enumerate(SPECIAL)})
+
+
+class FineTuned(Protocol):
+  """What the shared functions ask of a task."""
+
+  name: ClassVar[str]
+  architecture: ClassVar[str]
+  text_task: ClassVar[Task | None]  # of the processor
+  # Words that the task adds, and those whose rows they start from.
+  new_words: ClassVar[Mapping[str, str]]
+  # Whether the task reads entities by title, or [MASK] and its like only.
+  entity_table: ClassVar[Literal["special", "whole"]]
+
+  train: str
+  dev: str
+  text: str  # the directory whose tokenizer and entity vocabulary the task reads with
+  labels: tuple[str, ...]
+  words: int
+  entities: int
+  mention: int
+  skip_bad: bool
+
+  def read(self, path: Path, faults: Faults) -> list[Any]:
+    """The examples of a file, with or without answers."""
+    ...
+
+  def features(self, processor: LukeProcessor, examples: Sequence[Any]) -> list[Features]:
+    """Rows for the model, those of an example one after the other; with labels where known."""
+    ...
+
+  def check(self, examples: Sequence[Any], faults: Faults) -> list[Any]:
+    """Those of the examples that can be trained and scored on: they have answers, known ones."""
+    ...
+
+  def found_labels(self, examples: Sequence[Any]) -> tuple[str, ...]:
+    """The labels of a file of examples, in the order that a new model gives them."""
+    ...
+
+  def label_shape(self) -> tuple[int, ...]:
+    """The shape of the labels of a row."""
+    ...
+
+  def decode(
+    self, examples: Sequence[Any], features: Sequence[Features], outputs: Any
+  ) -> list[Any]:
+    """What is predicted for each example, by the outputs of all its rows."""
+    ...
+
+  def evaluate(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Evaluation:
+    """How good predictions are."""
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Records:
+  """The rows of a split, and the examples they are of."""
+
+  examples: Sequence[Any]
+  features: Sequence[Features]
+
+  def __len__(self) -> int:
+    return len(self.features)
+
+  def __getitem__(self, index: int) -> Features:
+    return self.features[index]
+
+
+def check_settings(task: Any) -> None:
+  """Refuses sizes that are none, and labels that are told twice."""
+  for name, least in (("words", 8), ("entities", 1), ("mention", 1)):
+    number = getattr(task, name)
+    if type(number) is not int or number < least:
+      raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+  twice = {label for label in task.labels if task.labels.count(label) > 1}
+  if twice:
+    raise InputError(f"labels: {', '.join(sorted(twice))}: twice; expected each once")
+
+
+def check_label(label: str, labels: Sequence[str], place: str) -> None:
+  """Refuses a label that the model was not trained for."""
+  if label not in labels:
+    near = difflib.get_close_matches(label, labels, n=1)
+    hint = f", perhaps {near[0]!r}" if near else ""
+    raise InputError(
+      f"{place}: label {label!r}: not among the model's {len(labels)}; expected one of"
+      f" {', '.join(labels[:20])}{hint}"
+    )
+
+
+def sizes(task: FineTuned) -> Sizes:
+  """How much a row has room for."""
+  return Sizes(task.words, task.entities, task.mention)
+
+
+def processor(task: FineTuned) -> LukeProcessor:
+  """What makes rows of texts: the tokenizer and the entities of the task's directory."""
+  if not task.text:
+    raise InputError("task.text: empty; expected the directory of a tokenizer")
+  return fitted(_processor(task.text, tuple(task.new_words), task.entity_table), task)
+
+
+def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
+  """A model's processor with the task's sizes."""
+  return dataclasses.replace(
+    processor,
+    task=task.text_task,
+    max_length=task.words,
+    max_entity_length=task.entities,
+    max_mention_length=task.mention,
+  )
+
+
+@functools.lru_cache(maxsize=4)
+def _processor(directory: str, new_words: tuple[str, ...], table: str) -> LukeProcessor:
+  tokenizer = load_tokenizer(directory)
+  vocab = load_entity_vocab(directory) if table == "whole" else SPECIAL_ENTITIES
+  return LukeProcessor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)
+
+
+def text_directory(task: FineTuned) -> str:
+  """Where the tokenizer and the entity vocabulary of the task's models are."""
+  return task.text
+
+
+def initial_params(task: FineTuned, model: LukeConfig, key: jax.Array) -> dict:
+  """Fresh parameters."""
+  return luke.initial_params(luke.ARCHITECTURES[task.architecture](model), key)
+
+
+def loss(
+  task: FineTuned, model: LukeConfig, params: dict, batch: dict, key: jax.Array | None
+) -> tuple[jax.Array, dict[str, jax.Array]]:
+  """The mean loss of a batch's labels."""
+  inputs = {name: x for name, x in batch.items() if name != "labels"}
+  module: Any = luke.ARCHITECTURES[task.architecture](model)
+  rngs = {} if key is None else {"dropout": key}
+  outputs = module.apply({"params": params}, **inputs, rngs=rngs)
+  return module.loss(outputs, batch["labels"]), {"tokens": batch["attention_mask"].sum()}
+
+
+def records(task: FineTuned, model: LukeConfig, split: str) -> Records:
+  """The rows of the file of "train" or "dev"."""
+  room = _room(model)
+  if task.words > room:
+    raise InputError(f"task.words: {task.words}; expected at most {room}, the model's positions")
+  if task.labels and model.num_labels != len(task.labels):
+    raise InputError(
+      f"model.num_labels: {model.num_labels}; expected {len(task.labels)}, as in task.labels"
+    )
+  return _records(task, split)
+
+
+@functools.lru_cache(maxsize=4)  # every evaluation asks for them
+def _records(task: FineTuned, split: str) -> Records:
+  path, faults = getattr(task, split), Faults(skip=task.skip_bad)
+  if not path:
+    raise InputError(f"task.{split}: empty; expected a file of examples")
+  examples = task.check(task.read(Path(path), faults), faults)
+  if not examples:
+    raise InputError(f"{path}: no examples with answers; expected one at least")
+  return Records(examples, task.features(processor(task), examples))
+
+
+def _room(model: LukeConfig) -> int:
+  before = model.pad_token_id + 1 if model.word_positions == "roberta" else 0
+  return model.max_position_embeddings - before
+
+
+def input_names(task: FineTuned, model: LukeConfig) -> tuple[str, ...]:
+  """What the model reads: of a model of words only, the head reads the places of entities."""
+  names: tuple[str, ...] = ("input_ids", "attention_mask")
+  if model.entity_vocab_size:
+    names += ENTITY_INPUTS
+  if task.architecture == "LukeForEntitySpanClassification":
+    return names + PLACES
+  heads_read_entities = task.architecture in luke.ENTITIES_NEEDED
+  return names if model.entity_vocab_size or not heads_read_entities else names + PLACES[:1]
+
+
+def inputs(
+  task: FineTuned, model: LukeConfig, features: Sequence[Features], sizes: Sizes, pad_entity: int
+) -> dict[str, np.ndarray]:
+  """Rows as the arrays that the model reads."""
+  arrays = padded(features, sizes, model.pad_token_id, pad_entity)
+  return {name: arrays[name] for name in input_names(task, model)}
+
+
+def row_shapes(task: FineTuned, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
+  """Shapes of one row of a batch."""
+  room = sizes(task)
+  shapes: dict[str, tuple[int, ...]] = {
+    name: (room.words,) if name in ("input_ids", "attention_mask") else (room.entities,)
+    for name in input_names(task, model)
+  }
+  if "entity_position_ids" in shapes:
+    shapes["entity_position_ids"] = (room.entities, room.mention)
+  shapes["labels"] = task.label_shape()
+  return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
+
+
+def rows(
+  task: FineTuned,
+  model: LukeConfig,
+  records: Sequence[Features],
+  rngs: Sequence[np.random.Generator],
+) -> dict[str, np.ndarray]:
+  """Pads rows and their labels."""
+  arrays = inputs(task, model, records, sizes(task), processor(task).entity_vocab.pad_id)
+  return arrays | {"labels": padded_labels(records, task.label_shape())}
+
+
+def predict(task: FineTuned, model: LukeConfig, params: dict, batch: dict) -> dict[str, jax.Array]:
+  """The logits of every row, in float32."""
+  names = {name: x for name, x in batch.items() if name != "labels"}
+  module: Any = luke.ARCHITECTURES[task.architecture](model)
+  outputs = module.apply({"params": params}, **names)
+  kept = ("logits", "start_logits", "end_logits")
+  return {name: outputs[name].astype(jnp.float32) for name in kept if name in outputs}
+
+
+def score(task: FineTuned, records: Records, predictions: Any) -> dict[str, float]:
+  """The task's metrics."""
+  found = task.decode(records.examples, records.features, predictions)
+  return dict(task.evaluate(records.examples, found).scores)
