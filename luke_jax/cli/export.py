@@ -6,9 +6,11 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from luke_jax.cli.fine_tune import run_model
 from luke_jax.convert import Model, load
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.models.luke import ARCHITECTURES
+from luke_jax.tasks.names import CLASSES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 
@@ -29,6 +31,11 @@ def run(
     source: Folder of a run.
     target: Directory to write.
   """
+  if getattr(read_experiment(source).task, "name", None) in CLASSES:
+    model, step = run_model(source)
+    model.save(target)
+    print(f"{target}: {model.architecture} of step {step}")
+    return
   experiment, step, params = read_run(source)
   config = dataclasses.replace(experiment.model, dtype="float32")
   module = ARCHITECTURES[experiment.task.architecture](config)

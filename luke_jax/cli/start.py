@@ -8,9 +8,11 @@ import numpy as np
 from flax.traverse_util import flatten_dict, unflatten_dict
 
 from luke_jax import convert
+from luke_jax.cli import fine_tune
 from luke_jax.convert.vocabularies import ENTITY_ARRAYS
 from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import tokenizer_hash
+from luke_jax.tasks.names import CLASSES
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment
@@ -22,6 +24,8 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   Where the experiment's task names the directory of its records' vocabularies, the tokenizer has to
   be the same there, and entities keep their rows by title: others begin fresh.
   """
+  if getattr(experiment.task, "name", None) in CLASSES:
+    return fine_tune.start_params(start, experiment)
   named = getattr(experiment.task, "text_directory", None)
   if export.is_run(start):
     before, _, params = export.read_run(start)

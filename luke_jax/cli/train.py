@@ -7,19 +7,25 @@ from typing import Annotated
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.cli import fine_tune
+from luke_jax.cli.fine_tune import task_experiment
 from luke_jax.cli.start import start_params
 from luke_jax.errors import InputError
+from luke_jax.tasks.names import CLASSES
 from luke_jax.training import processes
-from luke_jax.training.loop import train
+from luke_jax.training.loop import train as run_experiment
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import describe, load_experiment, override
 
 
 def run(
-  experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
+  experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT|TASK")],
   /,
   *,
   output: Path,
+  train: Path | None = None,
+  dev: Path | None = None,
+  model: Path | None = None,
   set: UseAppendAction[tuple[str, ...]] = (),
   coordinator: str | None = None,
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
@@ -27,14 +33,21 @@ def run(
 ) -> None:
   """Train what an experiment file describes, or go on with it: the same command resumes.
 
+  Or fine-tune a model on files of a task: typing, relations, ner, cloze or qa, with the paper's
+  settings for it. The labels are those of the training file; OUTPUT/model is the model.
+
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
   saves a checkpoint and leaves with status 0. The last line printed is a summary in JSON.
 
       luke-jax train experiments/tiny.py --output runs/tiny --set optimizer.learning_rate=2e-5
+      luke-jax train ner --train a.conll --dev b.conll --model luke-base --output runs/ner
 
   Args:
-    experiment: Python file with a function `config()` that returns an Experiment.
+    experiment: Python file with a function `config()` that returns an Experiment, or a task.
     output: Folder for checkpoints, metrics and the config; on every host the same.
+    train: File of examples to train a task on.
+    dev: File of examples that a task is scored on, after every epoch.
+    model: Directory of the model that a task starts from.
     set: A field by its dotted name and its value, as often as needed.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: How many processes there are.
@@ -43,13 +56,30 @@ def run(
   if "://" in str(output) or ":/" in str(output):
     raise InputError(f"--output: {output}; expected a folder that every host has mounted")
   processes.join(coordinator, processes_in_all, process)
-  chosen = override(load_experiment(experiment), set)
+  task = str(experiment) in CLASSES
+  if task:
+    chosen = task_experiment(
+      str(experiment), _file("train", train), _file("dev", dev), _file("model", model), set
+    )
+  elif train or dev or model:
+    names = ", ".join(CLASSES)
+    raise InputError(f"{experiment}: no task, so no --train, --dev or --model; expected {names}")
+  else:
+    chosen = override(load_experiment(experiment), set)
   if jax.process_index() == 0:
     print(describe(chosen))
   start = chosen.run.start
   if start and not Path(start).is_dir():
     raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
   params = functools.partial(start_params, Path(start), chosen) if start else None
-  summary = train(chosen, output, start=params)
+  summary = run_experiment(chosen, output, start=params)
   if jax.process_index() == 0:
+    if task and summary["status"] == "done":
+      summary["model"] = str(fine_tune.write_model(output))
     print(summary_line(summary))
+
+
+def _file(name: str, path: Path | None) -> Path:
+  if path is None:
+    raise InputError(f"--{name}: missing; expected it, to fine-tune a model for a task")
+  return path

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,22 @@ class Model:
     arrays = {name: np.asarray(x) for name, x in inputs.items() if x is not None}
     check_inputs(self.module, arrays)
     if not (output_hidden_states or output_attentions):
-      return _apply(self.module, self._on_device, arrays)
-    outputs, states = _apply_with_states(self.module, self._on_device, arrays)
+      return _apply(self.module, self.on_device, arrays)
+    outputs, states = _apply_with_states(self.module, self.on_device, arrays)
     if not output_attentions:
       del states["attentions"]
     return outputs | (states if output_hidden_states else {"attentions": states["attentions"]})
+
+  def predict(self, texts: str | Sequence[str], **fields: Any) -> Any:
+    """What a fine-tuned model says of one text, or of each text of a list.
+
+    Results are typed and say which characters of the text they are about. `fields` are those of
+    the task's files: `span` for typing, `head` and `tail` for relations, `question` for questions,
+    `query` and `entities` for cloze; for a list of texts, a list with a value for each.
+    """
+    from luke_jax.inference.predicting import predict
+
+    return predict(self, texts, **fields)
 
   def save(self, path: str | Path, *, dtype: Dtype = "float32") -> None:
     """Writes the directory that `luke_jax.load` and both majors of transformers read."""
@@ -71,7 +83,7 @@ class Model:
     save(self, path, dtype=dtype)
 
   @functools.cached_property
-  def _on_device(self) -> dict:
+  def on_device(self) -> dict:
     """The parameters, sent to the accelerator once and not with every call."""
     return jax.device_put(self.params)
 

@@ -1,0 +1,82 @@
+"""Rows of all lengths through a model: in batches of a few shapes, so that few are compiled."""
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.convert import Model
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.features import Features, Sizes
+
+WORD_WIDTHS = (32, 64, 96, 128, 192, 256, 384, 512)
+ENTITY_WIDTHS = (1, 2, 8, 16, 32, 64, 96, 128)
+LOGITS = ("logits", "start_logits", "end_logits")
+# Words and entities of a batch: enough to keep the device busy, little enough for its memory.
+TOKENS = {"cpu": 4096}
+MOST_TOKENS = 32768
+
+
+class Batch(NamedTuple):
+  """Which rows go together, and the size that they are padded to."""
+
+  rows: list[int]
+  size: Sizes
+  height: int
+
+
+def batches(features: Sequence[Features], task: Any, tokens: int) -> Iterator[Batch]:
+  """The rows, each with others of about its size."""
+  by_size: dict[Sizes, list[int]] = {}
+  for i, row in enumerate(features):
+    by_size.setdefault(_size(row, task), []).append(i)
+  for size, rows in sorted(by_size.items()):
+    height = max(1, tokens // (size.words + size.entities))
+    height = 1 << (height.bit_length() - 1)
+    for first in range(0, len(rows), height):
+      some = rows[first : first + height]
+      yield Batch(some, size, min(height, _power(len(some))))
+
+
+def outputs(
+  model: Model, task: Any, features: Sequence[Features], pad_entity: int
+) -> dict[str, list[np.ndarray]]:
+  """The logits of every row, as wide as the row's batch happened to be."""
+  limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
+  waiting = []
+  for batch in batches(features, task, limit):
+    rows = [features[i] for i in batch.rows]
+    rows += rows[-1:] * (batch.height - len(rows))
+    arrays = fine_tuning.inputs(task, model.config, rows, batch.size, pad_entity)
+    waiting.append((batch.rows, _logits(model.module, model.on_device, arrays)))
+  found: dict[str, list[Any]] = {}
+  for rows, logits in waiting:
+    for name, values in jax.device_get(logits).items():
+      of_rows = found.setdefault(name, [None] * len(features))
+      for i, row in zip(rows, values, strict=False):
+        of_rows[i] = row
+  return found
+
+
+@functools.partial(jax.jit, static_argnames="module")
+def _logits(module: nn.Module, params: dict, inputs: dict) -> dict[str, jax.Array]:
+  found: Any = module.apply({"params": params}, **inputs)
+  return {name: found[name].astype(jnp.float32) for name in LOGITS if name in found}
+
+
+def _size(row: Features, task: Any) -> Sizes:
+  words = _width(len(row.input_ids), WORD_WIDTHS, task.words)
+  return Sizes(words, _width(len(row.entity_ids), ENTITY_WIDTHS, task.entities), task.mention)
+
+
+def _width(length: int, widths: Sequence[int], most: int) -> int:
+  """The smallest of the widths that holds so much, or all that there can be."""
+  return min([width for width in widths if length <= width <= most], default=most)
+
+
+def _power(number: int) -> int:
+  return 1 << (number - 1).bit_length()

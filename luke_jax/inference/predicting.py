@@ -1,0 +1,55 @@
+"""Texts to typed predictions, a chunk at a time."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from luke_jax.convert import Model
+from luke_jax.errors import InputError
+from luke_jax.inference.batches import outputs
+from luke_jax.inference.settings import processor_of, task_of
+from luke_jax.tasks.names import task_files
+
+CHUNK = 256  # examples that are in memory together
+
+
+def predict(model: Model, texts: str | Sequence[str], **fields: Any) -> Any:
+  """What a fine-tuned model says of one text, or of each text of a list.
+
+  `fields` are those of the task's files, for a list of texts a list with a value for each.
+  """
+  task = task_of(model)
+  single = isinstance(texts, str)
+  columns: dict[str, Any] = {"text": texts, **fields}
+  if single:
+    columns = {name: [value] for name, value in columns.items()}
+  parse = task_files(task.name).parse
+  examples = [
+    parse(value, str(number), "text" if single else f"text {number}")
+    for number, value in enumerate(_objects(columns))
+  ]
+  found = [prediction for _, prediction in predictions(model, task, examples)]
+  return found[0] if single else found
+
+
+def predictions(model: Model, task: Any, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+  """Each example with its prediction; what they need of memory does not grow with their number."""
+  processor = processor_of(model, task)
+  left = iter(examples)
+  while chunk := list(itertools.islice(left, CHUNK)):
+    features = task.features(processor, chunk)
+    found = outputs(model, task, features, processor.entity_vocab.pad_id) if features else {}
+    yield from zip(chunk, task.decode(chunk, features, found), strict=True)
+
+
+def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+  count = len(columns["text"])
+  for name, column in columns.items():
+    if isinstance(column, str) or not isinstance(column, Sequence) or len(column) != count:
+      raise InputError(f"{name}: {column!r}; expected a list of {count}, one for each text")
+  for i in range(count):
+    yield {name: _as_json(column[i]) for name, column in columns.items()}
+
+
+def _as_json(value: Any) -> Any:
+  return [_as_json(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,70 @@
+"""Which task a model is for, and with which settings: what its config.json says of it."""
+
+import dataclasses
+from typing import Any
+
+from luke_jax.config import LukeConfig
+from luke_jax.convert import Model
+from luke_jax.convert.text_side import room_for_words
+from luke_jax.errors import InputError
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
+from luke_jax.tasks.names import CLASSES, task_class
+from luke_jax.text import LukeProcessor
+from luke_jax.training import typed_values
+
+KEY = "luke_jax"  # of config.json
+# What belongs to a run on some machine and not to the model that it made.
+UNLABELLED = ("LukeForCloze", "LukeForQuestionAnswering")
+LOCAL = ("train", "dev", "text", "labels", "skip_bad", "mentions")
+
+
+def task_of(model: Model, name: str | None = None, **changes: Any) -> Any:
+  """The task that a model was trained for; one that others made has the task of its class."""
+  saved = model.rest.get(KEY)
+  saved = saved if isinstance(saved, dict) else {}
+  name = name or saved.get("task") or _name_for(model.architecture)
+  found = task_class(name)
+  if found.architecture != model.architecture:
+    raise InputError(f"a {model.architecture}; expected a {found.architecture}, as {name} needs")
+  if model.report.missing:
+    raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
+  settings = saved.get("settings", {}) if saved.get("task") == name else {}
+  task = typed_values.group_from_json(settings, found, f"config.json: {KEY}.settings")
+  task = dataclasses.replace(task, labels=_labels(found, model.labels), **changes)
+  return dataclasses.replace(task, words=min(task.words, room_for_words(model.config)))
+
+
+def settings_of(task: Any) -> dict[str, Any]:
+  """What a model's config.json says of its task."""
+  values = typed_values.to_json(task, "")
+  settings = {name: value for name, value in values.items() if name not in LOCAL}
+  return {KEY: {"task": task.name, "settings": settings}}
+
+
+def processor_of(model: Model, task: Any) -> LukeProcessor:
+  """What makes rows of texts for a model and its task."""
+  if model.tokenizer is None:
+    raise InputError("no tokenizer; expected a model with one")
+  found = model.processor or LukeProcessor(model.tokenizer, SPECIAL_ENTITIES)
+  return fitted(found, task)
+
+
+def trained_model(task: Any, config: LukeConfig, module: Any, params: dict) -> Model:
+  """A model with the labels and the text side of its task."""
+  processor = fine_tuning.processor(task)
+  with_entities = processor if config.entity_vocab_size else None
+  labels, rest = _labels(type(task), task.labels), settings_of(task)
+  return Model(module, params, labels, processor.tokenizer, with_entities, rest=rest)
+
+
+def _labels(task: Any, labels: tuple[str, ...]) -> tuple[str, ...]:
+  return () if task.architecture in UNLABELLED else labels
+
+
+def _name_for(architecture: str) -> str:
+  for name in CLASSES:
+    if task_class(name).architecture == architecture:
+      return name
+  known = ", ".join(task_class(name).architecture for name in CLASSES)
+  raise InputError(f"a {architecture}; expected one of {known}")
