@@ -16,6 +16,19 @@ mark.word { background: var(--word) } mark.unknown { background: var(--unknown) 
 mark small { color: var(--quiet) }
 table { border-collapse: collapse } td { padding: .1rem 1rem .1rem 0 }
 td.bar { width: 12rem; min-width: 5rem } td.bar div { background: var(--bar); height: .7rem }
+th { text-align: left; font-weight: normal; color: var(--quiet); padding: .1rem 1rem .1rem 0 }
+td.number { font-variant-numeric: tabular-nums; text-align: right }
+mark.span { background: hsl(var(--hue) 75% 82%) }
+mark.span small { font-weight: 600; font-size: .7em }
+.wide { overflow-x: auto } p.said { color: var(--quiet); margin: -.8rem 0 1.2rem 1rem }
+table.square td { width: 2.2rem; min-width: 2.2rem; text-align: center; padding: .2rem;
+  font-size: .8rem; border: 1px solid var(--unknown) }
+table.square th { font-size: .8rem; white-space: nowrap }
+th.turned { height: 6rem; vertical-align: bottom; padding: 0 }
+th.turned span { writing-mode: vertical-rl; transform: rotate(180deg) }
+td.right { background: color-mix(in srgb, #3fa66b var(--share), transparent) }
+td.wrong { background: color-mix(in srgb, #d9643a var(--share), transparent) }
+@media (prefers-color-scheme: dark) { mark.span { background: hsl(var(--hue) 45% 28%) } }
 """
 FOOT = "</body>\n</html>\n"
 

@@ -14,9 +14,9 @@ from luke_jax.text import LukeProcessor
 from luke_jax.training import typed_values
 
 KEY = "luke_jax"  # of config.json
-# What belongs to a run on some machine and not to the model that it made.
 UNLABELLED = ("LukeForCloze", "LukeForQuestionAnswering")
-LOCAL = ("train", "dev", "text", "labels", "skip_bad", "mentions")
+# What belongs to a run and not to the model that it made, which reads as much as it has room for.
+LOCAL = ("train", "dev", "text", "labels", "words", "skip_bad", "mentions")
 
 
 def task_of(model: Model, name: str | None = None, **changes: Any) -> Any:
@@ -31,8 +31,8 @@ def task_of(model: Model, name: str | None = None, **changes: Any) -> Any:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
   settings = saved.get("settings", {}) if saved.get("task") == name else {}
   task = typed_values.group_from_json(settings, found, f"config.json: {KEY}.settings")
-  task = dataclasses.replace(task, labels=_labels(found, model.labels), **changes)
-  return dataclasses.replace(task, words=min(task.words, room_for_words(model.config)))
+  fixed = {"labels": _labels(found, model.labels), "words": room_for_words(model.config)}
+  return dataclasses.replace(task, **fixed, **changes)
 
 
 def settings_of(task: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import difflib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -44,10 +44,20 @@ class Text(NamedTuple):
 def read_json_lines(
   path: Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
 ) -> Iterator[Example]:
-  """What `parse` makes of every line: of an object, its id and its place in words."""
+  """What `parse` makes of every line of a file: of an object, its id and its place in words."""
+  return parse_lines(lines(path), str(path), parse, faults)
+
+
+def parse_lines(
+  numbered: Iterable[tuple[int, str]],
+  where: str,
+  parse: Callable[[Mapping[str, Any], str, str], Example],
+  faults: Faults,
+) -> Iterator[Example]:
+  """What `parse` makes of lines from anywhere; those that are empty are left out."""
   ids: dict[str, int] = {}
-  for number, line in lines(path):
-    place = f"{path}: line {number}"
+  for number, line in numbered:
+    place = f"{where}: line {number}"
     if not line.strip():
       continue
     with faults.caught():

@@ -179,12 +179,17 @@ def records(task: FineTuned, model: LukeConfig, split: str) -> Records:
   return _records(task, split)
 
 
+def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
+  """The examples of a file."""
+  return task.read(Path(source), faults)
+
+
 @functools.lru_cache(maxsize=4)  # every evaluation asks for them
 def _records(task: FineTuned, split: str) -> Records:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
   if not path:
     raise InputError(f"task.{split}: empty; expected a file of examples")
-  examples = task.check(task.read(Path(path), faults), faults)
+  examples = task.check(read_examples(task, path, faults), faults)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
   return Records(examples, task.features(processor(task), examples))

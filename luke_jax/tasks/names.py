@@ -3,10 +3,11 @@
 import difflib
 import importlib
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 from luke_jax.errors import InputError
 
+TaskName = Literal["typing", "relations", "ner", "cloze", "qa"]
 CLASSES = {
   "typing": "EntityTyping",
   "relations": "RelationClassification",

@@ -26,13 +26,19 @@ _ABSENT = object()
 
 def load_experiment(path: Path) -> Experiment:
   """What `config()` of an experiment file returns, with every field of its declared type."""
+  return experiment_and_notes(path, "")[0]
+
+
+def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, Any]]:
+  """What `config()` of an experiment file returns, and its constant of a name, if it has one."""
   try:
     source = path.read_bytes()
   except OSError as fault:
     raise InputError(f"{path}: {fault.strerror}; expected an experiment file") from None
   line = ""
   try:
-    config = getattr(_module(path, source), "config", None)
+    module = _module(path, source)
+    config = getattr(module, "config", None)
     if not callable(config):
       raise InputError("no function config; expected `def config()` that returns an Experiment")
     line = _line_of(config)
@@ -40,7 +46,8 @@ def load_experiment(path: Path) -> Experiment:
     if not isinstance(experiment, Experiment):
       kind = type(experiment).__name__
       raise InputError(f"config() returned a {kind}; expected an Experiment")
-    return from_dict(to_dict(experiment), type(experiment.task))
+    checked = from_dict(to_dict(experiment), type(experiment.task))
+    return checked, dict(getattr(module, name, {})) if name else {}
   except Exception as fault:
     raise InputError(f"{path}: {_line(fault, path) or line}{_message(fault)}") from None
 

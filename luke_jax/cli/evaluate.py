@@ -1,0 +1,66 @@
+"""`luke-jax evaluate`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from tyro.conf import Positional, arg
+
+from luke_jax.cli.task_inputs import load_for, told
+from luke_jax.errors import InputError
+from luke_jax.inference.predicting import predictions
+from luke_jax.show.evaluations import as_json, page, tables
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.names import TaskName
+from luke_jax.training.metrics import summary_line
+from luke_jax.wiki.files import whole
+
+
+def run(
+  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  file: Annotated[Path, Positional, arg(metavar="FILE")],
+  /,
+  *,
+  mistakes: int = 5,
+  json_file: Annotated[Path | None, arg(name="json")] = None,
+  html_file: Annotated[Path | None, arg(name="html")] = None,
+  skip_bad: bool = False,
+) -> None:
+  """Score a fine-tuned model on examples with known answers.
+
+  The task's official metric, figures for each label, what was taken for what, and the mistakes
+  that the model was surest of. The last line printed is the scores in JSON.
+
+      luke-jax evaluate ner runs/ner test.conll --html report.html
+
+  Args:
+    task: typing, relations, ner, cloze or qa.
+    directory: Directory of a model, or the folder of the run that made it.
+    file: File of examples.
+    mistakes: How many mistakes to show; the page shows ten times as many.
+    json_file: File for all of it, every mistake included.
+    html_file: File for all of it as a page.
+    skip_bad: Leave out examples that are faulty, and count them.
+  """
+  if mistakes < 0:
+    raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
+  model, settings = load_for(task, directory)
+  faults = Faults(skip=skip_bad)
+  examples = settings.check(settings.read(file, faults), faults)
+  told(faults)
+  if not examples:
+    raise InputError(f"{file}: no examples with answers; expected one at least")
+  found = [prediction for _, prediction in predictions(model, settings, examples)]
+  evaluation = settings.evaluate(examples, found)
+  Console().print(tables(evaluation, mistakes))
+  if json_file:
+    with whole(json_file) as part:
+      text = json.dumps(as_json(evaluation), ensure_ascii=False, indent=1)
+      part.write_text(text + "\n", encoding="utf-8")
+  if html_file:
+    with whole(html_file) as part:
+      title = f"{task}: {directory.name} on {file.name}"
+      part.write_text(page(evaluation, title, 10 * mistakes), encoding="utf-8")
+  print(summary_line(dict(evaluation.scores) | {"examples": len(examples)}))

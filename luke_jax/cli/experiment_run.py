@@ -1,0 +1,130 @@
+"""`luke-jax experiment run`."""
+
+import dataclasses
+import functools
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+from tyro.conf import Positional, UseAppendAction, arg
+
+from luke_jax.cli import fine_tune
+from luke_jax.cli.start import start_params
+from luke_jax.cli.task_inputs import load_for
+from luke_jax.errors import InputError
+from luke_jax.inference.predicting import predictions
+from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results
+from luke_jax.results.tables import tables
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.names import CLASSES
+from luke_jax.training import processes
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.loop import train
+from luke_jax.training.metrics import summary_line
+from luke_jax.training.overrides import experiment_and_notes, override
+
+PAPER = "PAPER"  # an experiment file's constant: what the paper has in this row
+
+
+def run(
+  experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
+  /,
+  *,
+  output: Path,
+  seeds: str = "1..5",
+  set: UseAppendAction[tuple[str, ...]] = (),
+) -> None:
+  """Run an experiment with several seeds, score each on dev and test, and write it all down.
+
+  Each seed has a folder in the output. The same command goes on where it was; seeds that are done
+  stay as they are. `luke-jax experiment table` makes the paper's tables of the results.
+
+      luke-jax experiment run experiments/ner/luke_large.py --seeds 1..5 --output results/ner
+
+  Args:
+    experiment: Python file with a function `config()` that returns an Experiment.
+    output: Folder for the seeds' folders.
+    seeds: First and last seed, or a list: 1..5 or 1,3,12.
+    set: A field by its dotted name and its value, as often as needed.
+  """
+  processes.join(None, None, None)
+  read, notes = experiment_and_notes(experiment, PAPER)
+  results = []
+  for seed in parse_seeds(seeds):
+    folder = output / f"seed-{seed}"
+    chosen = override(read, [*set, f"run.seed={seed}"])
+    if not (folder / RESULT).exists():
+      summary = _train(chosen, folder)
+      if summary["status"] != "done":
+        return  # told to stop: the same command goes on
+      if jax.process_index() == 0:
+        seconds = sum(summary["seconds"].values())
+        scores = _scores(chosen, folder, summary)
+        result = Result(
+          str(experiment), seed, scores, seconds, summary["steps"], notes, tuple(set), _data(chosen)
+        )
+        finished(result, folder, experiment)
+    if jax.process_index() == 0:
+      results += [folder]
+  _tell(results)
+
+
+def parse_seeds(text: str) -> list[int]:
+  """The seeds that "1..5" or "1,3,12" stands for."""
+  if match := re.fullmatch(r"(\d+)\.\.(\d+)", text):
+    first, last = map(int, match.groups())
+    if first <= last:
+      return list(range(first, last + 1))
+  elif re.fullmatch(r"\d+(,\d+)*", text):
+    return list(dict.fromkeys(map(int, text.split(","))))
+  raise InputError(f"--seeds: {text!r}; expected first..last, such as 1..5, or a list, such as 1,3")
+
+
+def _train(chosen: Experiment, folder: Path) -> dict[str, Any]:
+  start = chosen.run.start
+  if start and not Path(start).is_dir():
+    raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
+  params = functools.partial(start_params, Path(start), chosen) if start else None
+  return train(chosen, folder, start=params)
+
+
+def _scores(
+  chosen: Experiment, folder: Path, summary: dict[str, Any]
+) -> dict[str, dict[str, float]]:
+  """The scores of the last evaluation on dev, and of the best checkpoint on test."""
+  scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
+  if getattr(chosen.task, "name", None) not in CLASSES:
+    return scores
+  fine_tune.write_model(folder)
+  for split in ("dev", "test"):
+    file = getattr(chosen.task, split, "")
+    if file:
+      scores[split] = _score(chosen.task, folder, file)
+  return scores
+
+
+def _score(task: Any, folder: Path, file: str) -> dict[str, float]:
+  model, settings = load_for(task.name, folder)
+  settings = dataclasses.replace(settings, words=task.words, **_tables(task))
+  faults = Faults(skip=task.skip_bad)
+  examples = settings.check(fine_tuning.read_examples(settings, file, faults), faults)
+  found = [prediction for _, prediction in predictions(model, settings, examples)]
+  return dict(settings.evaluate(examples, found).scores)
+
+
+def _tables(task: Any) -> dict[str, str]:
+  return {"mentions": task.mentions} if hasattr(task, "mentions") else {}
+
+
+def _data(chosen: Experiment) -> dict[str, str]:
+  files = (getattr(chosen.task, split, "") for split in ("train", "dev", "test"))
+  return {file: hash_of(file) for file in files if file}
+
+
+def _tell(folders: list[Path]) -> None:
+  if folders:
+    results = read_results(folders)
+    print(tables(results))
+    print(summary_line({"status": "done", "seeds": [result.seed for result in results]}))

@@ -1,0 +1,35 @@
+"""`luke-jax experiment table`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from luke_jax.errors import InputError
+from luke_jax.results.records import read_results
+from luke_jax.results.tables import tables
+from luke_jax.wiki.files import whole
+
+
+def run(
+  folders: Annotated[tuple[Path, ...], Positional, arg(metavar="FOLDER...")],
+  /,
+  *,
+  output: Path | None = None,
+) -> None:
+  """Write the paper's tables with what was measured beside: mean, deviation and best over seeds.
+
+      luke-jax experiment table results --output tables.md
+
+  Args:
+    folders: Folders of luke-jax experiment run, or folders of those.
+    output: File for the tables, as Markdown; printed where there is none.
+  """
+  if not folders:
+    raise InputError("FOLDER: missing; expected results of luke-jax experiment run")
+  text = tables(read_results(folders))
+  if output is None:
+    print(text, end="")
+    return
+  with whole(output) as part:
+    part.write_text(text, encoding="utf-8")

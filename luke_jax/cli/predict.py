@@ -1,0 +1,114 @@
+"""`luke-jax predict`."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from tyro.conf import Positional, arg
+
+from luke_jax.cli.task_inputs import load_for, told
+from luke_jax.errors import InputError
+from luke_jax.inference.predicting import predictions
+from luke_jax.show.predictions import shown
+from luke_jax.tasks.files import Faults, lines, parse_lines
+from luke_jax.tasks.names import TaskName, task_files
+from luke_jax.wiki.files import whole
+
+LINES, STANDARD_INPUT = (".jsonl", ".txt"), "-"
+
+
+def run(
+  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = STANDARD_INPUT,
+  /,
+  *,
+  output: Path | None = None,
+  mentions: Path | None = None,
+  skip_bad: bool = False,
+) -> None:
+  """Say what a fine-tuned model predicts for texts, as many as there are.
+
+  In a terminal the texts are shown with what was found in them; elsewhere, and in --output, each
+  prediction is a line of JSON. A file is of any form that the task reads; lines of standard input
+  and of .txt files are objects of JSON or, for ner, texts.
+
+      luke-jax predict ner runs/ner "Ana lives in Paris."
+      luke-jax predict qa runs/qa questions.jsonl --output answers.jsonl
+
+  Args:
+    task: typing, relations, ner, cloze or qa.
+    directory: Directory of a model, or the folder of the run that made it.
+    source: File of examples, a text, an object of JSON, or - for standard input.
+    output: File for the predictions.
+    mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
+    skip_bad: Leave out examples that are faulty, and count them.
+  """
+  if mentions and task != "qa":
+    raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
+  changes = {"mentions": str(mentions)} if mentions else {}
+  model, settings = load_for(task, directory, **changes)
+  faults = Faults(skip=skip_bad)
+  examples, total = _examples(task, settings, source, faults)
+  found = predictions(model, settings, examples)
+  if output is None and sys.stdout.isatty():
+    console = Console()
+    for example, prediction in found:
+      console.print(shown(example, prediction), soft_wrap=True)
+  elif output is None:
+    _write(settings, found, sys.stdout)
+  else:
+    with whole(output) as part, part.open("w", encoding="utf-8") as file:
+      _write(settings, _counted(found, total), file)
+  told(faults)
+
+
+def _examples(
+  task: TaskName, settings: Any, source: str, faults: Faults
+) -> tuple[Iterable[Any], int | None]:
+  """The examples, one after the other where they come in lines, and how many if that is known."""
+  path = Path(source)
+  if source == STANDARD_INPUT:
+    return _parsed(task, enumerate(sys.stdin, start=1), "standard input", faults), None
+  if path.is_file() and path.suffix in LINES:
+    with path.open("rb") as file:
+      total = sum(1 for _ in file)
+    return _parsed(task, lines(path), source, faults), total
+  if path.is_file():
+    examples = settings.read(path, faults)
+    return examples, len(examples)
+  if path.suffix and not any(map(str.isspace, source)):
+    raise InputError(f"{source}: no such file; expected a file of examples, a text or -")
+  return _parsed(task, [(1, source)], "the text", faults), 1
+
+
+def _parsed(
+  task: TaskName, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
+) -> Iterator[Any]:
+  """Examples of lines of JSON; for a task that needs no more than that, also of texts."""
+
+  def as_object(line: str) -> str:
+    plain = task == "ner" and line.strip() and not line.lstrip().startswith("{")
+    return json.dumps({"text": line.rstrip("\n")}) if plain else line
+
+  objects = ((number, as_object(line)) for number, line in numbered)
+  return parse_lines(objects, where, task_files(task).parse, faults)
+
+
+def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> None:
+  for example, prediction in found:
+    file.write(json.dumps(settings.to_prediction(example, prediction), ensure_ascii=False) + "\n")
+
+
+def _counted(found: Iterable[Any], total: int | None) -> Iterator[Any]:
+  """The predictions, with a bar that says how far they are."""
+  columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+  with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    bar = progress.add_task("", total=total)
+    for item in found:
+      progress.advance(bar)
+      yield item

@@ -1,0 +1,44 @@
+"""`luke-jax score`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from luke_jax.cli.task_inputs import told
+from luke_jax.errors import InputError
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.names import TaskName, task_class, task_scores
+from luke_jax.training.metrics import summary_line
+
+
+def run(
+  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  /,
+  *,
+  gold: Path,
+  predictions: Path,
+  skip_bad: bool = False,
+) -> None:
+  """Score any system's predictions by a task's official metric; prints JSON.
+
+  Predictions are JSON lines with the ids of the examples, as `luke-jax predict` writes them, or
+  what the task's official script reads.
+
+      luke-jax score qa --gold dev-v1.1.json --predictions answers.json
+
+  Args:
+    task: typing, relations, ner, cloze or qa.
+    gold: File of examples with answers.
+    predictions: File of predictions.
+    skip_bad: Leave out examples that are faulty, and count them.
+  """
+  faults = Faults(skip=skip_bad)
+  found = task_class(task)()
+  examples = found.read(gold, faults)
+  if not examples:
+    raise InputError(f"{gold}: no examples; expected one at least")
+  scores = task_scores(task)
+  by_id = scores.read_predictions(predictions, faults)
+  told(faults)
+  print(summary_line(dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}))

@@ -1,0 +1,35 @@
+"""What the commands of the five tasks share: their models, and what was wrong in their files."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from luke_jax.cli.fine_tune import MODEL
+from luke_jax.convert import Model, load
+from luke_jax.errors import InputError
+from luke_jax.inference.settings import task_of
+from luke_jax.tasks.files import Faults
+from luke_jax.training.export import is_run
+
+MOST_TOLD = 10
+
+
+def load_for(task: str, directory: Path, **settings: Any) -> tuple[Model, Any]:
+  """The model of a directory, or of the run in it, and its task."""
+  if is_run(directory):
+    if not (directory / MODEL).is_dir():
+      raise InputError(f"{directory}: a run without {MODEL}; expected one that is done")
+    directory = directory / MODEL
+  model = load(directory)
+  try:
+    return model, task_of(model, task, **settings)
+  except InputError as fault:
+    raise InputError(f"{directory}: {fault}") from None
+
+
+def told(faults: Faults) -> None:
+  """Says what was left out of a file, and how often."""
+  for fault in faults.found[:MOST_TOLD]:
+    print(f"luke-jax: left out: {fault}", file=sys.stderr)
+  if len(faults.found) > MOST_TOLD:
+    print(f"luke-jax: left out: {len(faults.found)} in all", file=sys.stderr)

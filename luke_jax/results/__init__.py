@@ -1,0 +1,1 @@
+"""Results of experiments: what a run scored and where, and the paper's tables made of them."""

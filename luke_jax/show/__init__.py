@@ -1,0 +1,1 @@
+"""Pictures of texts, predictions and scores: for the terminal, and as HTML that stands alone."""

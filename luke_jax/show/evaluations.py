@@ -1,0 +1,176 @@
+"""An evaluation as tables for the terminal, as JSON, and as one page of HTML."""
+
+import html
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from luke_jax.show.marked import html_text, terminal_text
+from luke_jax.tasks.evaluation import Evaluation, Mistake
+from luke_jax.web_page import FOOT, head
+
+SHARES = ("precision", "recall", "f1")
+MOST_CONFUSED = 15  # pairs that the terminal shows
+MOST_LABELS = 40  # of the square that the page shows
+NOTHING = "(none)"
+SURROUNDINGS = 200  # characters of a text before and after what is marked
+
+
+def as_json(evaluation: Evaluation) -> dict[str, Any]:
+  """All of an evaluation, as JSON has it."""
+  return {
+    "scores": dict(evaluation.scores),
+    "labels": {name: dict(row) for name, row in evaluation.labels.items()},
+    "confusion": [
+      {"gold": gold, "predicted": predicted, "count": count}
+      for (gold, predicted), count in evaluation.confusion.items()
+    ],
+    "mistakes": [
+      mistake._asdict() | {"marks": [mark._asdict() for mark in mistake.marks]}
+      for mistake in evaluation.mistakes
+    ],
+  }
+
+
+def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:
+  """What the terminal shows: scores, labels, what was confused, and the worst mistakes."""
+  parts: list[RenderableType] = [_scores(evaluation.scores)]
+  if evaluation.labels:
+    parts.append(_labels(evaluation.labels))
+  confused = _confused(evaluation.confusion)
+  if confused:
+    parts.append(_pairs(confused[:MOST_CONFUSED]))
+  parts += [_mistake(mistake) for mistake in evaluation.mistakes[:mistakes]]
+  return Group(*parts)
+
+
+def _scores(scores: Mapping[str, float]) -> Table:
+  table = Table(show_header=False)
+  table.add_column()
+  table.add_column(justify="right")
+  for name, value in scores.items():
+    table.add_row(name.replace("_", " "), f"{value:.4g}" if value > 1 else f"{value:.4f}")
+  return table
+
+
+def _labels(labels: Mapping[str, Mapping[str, float]]) -> Table:
+  names = list(next(iter(labels.values())))
+  table = Table()
+  table.add_column("label")
+  for name in names:
+    table.add_column(name, justify="right")
+  for label, row in labels.items():
+    table.add_row(Text(label), *(_figure(row[name]) for name in names))
+  return table
+
+
+def _figure(value: float) -> str:
+  return str(value) if isinstance(value, int) else f"{value:.3f}"
+
+
+def _confused(confusion: Mapping[tuple[str, str], int]) -> list[tuple[str, str, int]]:
+  wrong = [(gold, said, n) for (gold, said), n in confusion.items() if gold != said and n]
+  return sorted(wrong, key=lambda row: -row[2])
+
+
+def _pairs(rows: Sequence[tuple[str, str, int]]) -> Table:
+  table = Table("gold", "predicted", "times")
+  for gold, said, count in rows:
+    table.add_row(Text(gold or NOTHING), Text(said or NOTHING), str(count))
+  return table
+
+
+def _mistake(mistake: Mistake) -> Text:
+  text, marks = _cut(mistake)
+  return Text.assemble(
+    (f"\n{mistake.id}  ", "bold"),
+    terminal_text(text, marks),
+    f"\n  gold: {mistake.gold}\n  predicted: {mistake.predicted} ({mistake.score:.2f})",
+  )
+
+
+def _cut(mistake: Mistake) -> tuple[str, list[Any]]:
+  """The text around the marks."""
+  if not mistake.marks:
+    return mistake.text[: 2 * SURROUNDINGS], []
+  first = max(0, min(mark.start for mark in mistake.marks) - SURROUNDINGS)
+  last = max(mark.end for mark in mistake.marks) + SURROUNDINGS
+  moved = [m._replace(start=m.start - first, end=m.end - first) for m in mistake.marks]
+  return mistake.text[first:last], moved
+
+
+def page(evaluation: Evaluation, title: str, mistakes: int) -> str:
+  """The evaluation as a page that needs nothing from elsewhere."""
+  parts = [head(title), f"<h1>{html.escape(title)}</h1>", _html_scores(evaluation.scores)]
+  if evaluation.labels:
+    parts += ["<h2>Labels</h2>", _html_labels(evaluation.labels)]
+  if evaluation.confusion:
+    parts += ["<h2>Gold (rows) and predicted (columns)</h2>", _square(evaluation.confusion)]
+  if evaluation.mistakes:
+    parts.append("<h2>The worst mistakes</h2>")
+    parts += [_html_mistake(mistake) for mistake in evaluation.mistakes[:mistakes]]
+  return "\n".join([*parts, FOOT])
+
+
+def _html_scores(scores: Mapping[str, float]) -> str:
+  rows = [
+    f"<tr><td>{html.escape(name.replace('_', ' '))}</td><td class=number>{value:.4f}</td>"
+    f"<td class=bar>{_bar(value)}</td></tr>"
+    for name, value in scores.items()
+  ]
+  return f"<table>{''.join(rows)}</table>"
+
+
+def _bar(share: float) -> str:
+  return f'<div style="width: {100 * min(max(share, 0.0), 1.0):.1f}%"></div>'
+
+
+def _html_labels(labels: Mapping[str, Mapping[str, float]]) -> str:
+  names = list(next(iter(labels.values())))
+  header = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+  rows = [
+    f"<tr><td>{html.escape(label)}</td>"
+    + "".join(f"<td class=number>{_figure(row[name])}</td>" for name in names)
+    + f"<td class=bar>{_bar(row.get('f1', 0.0))}</td></tr>"
+    for label, row in labels.items()
+  ]
+  body = "".join(rows)
+  return f"<div class=wide><table><tr><th></th>{header}<th>f1</th></tr>{body}</table></div>"
+
+
+def _square(confusion: Mapping[tuple[str, str], int]) -> str:
+  """The counts as a square of cells, darker where more: the labels with the most of them."""
+  counts: dict[str, int] = {}
+  for (gold, said), count in confusion.items():
+    for label in {gold, said}:
+      counts[label] = counts.get(label, 0) + count
+  kept = sorted(sorted(counts, key=lambda label: -counts[label])[:MOST_LABELS])
+  most = max((confusion.get(pair, 0) for pair in itertools.product(kept, kept)), default=1) or 1
+  names = [html.escape(label or NOTHING) for label in kept]
+  rows = ["<tr><th></th>" + "".join(f"<th class=turned><span>{n}</span></th>" for n in names)]
+  for gold, name in zip(kept, names, strict=True):
+    cells = (_cell(confusion.get((gold, said), 0), most, gold == said) for said in kept)
+    rows.append(f"<tr><th>{name}</th>{''.join(cells)}")
+  left = len(counts) - len(kept)
+  note = f"<p>The {left} rarer labels are left out.</p>" if left else ""
+  return f"<div class=wide><table class=square>{''.join(rows)}</table></div>{note}"
+
+
+def _cell(count: int, most: int, right: bool) -> str:
+  share = (count / most) ** 0.5
+  kind = "right" if right else "wrong"
+  return f'<td class={kind} style="--share: {100 * share:.0f}%">{count or ""}</td>'
+
+
+def _html_mistake(mistake: Mistake) -> str:
+  text, marks = _cut(mistake)
+  lines: Iterable[str] = (
+    f"<p class=mistake><b>{html.escape(mistake.id)}</b> {html_text(text, marks)}</p>",
+    f"<p class=said>gold: {html.escape(mistake.gold)}<br>",
+    f"predicted: {html.escape(mistake.predicted)} ({mistake.score:.2f})</p>",
+  )
+  return "".join(lines)
