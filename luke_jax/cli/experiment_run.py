@@ -32,8 +32,8 @@ def run(
   experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
   /,
   *,
-  output: Path,
   seeds: str = "1..5",
+  output: Path | None = None,
   set: UseAppendAction[tuple[str, ...]] = (),
 ) -> None:
   """Run an experiment with several seeds, score each on dev and test, and write it all down.
@@ -41,15 +41,16 @@ def run(
   Each seed has a folder in the output. The same command goes on where it was; seeds that are done
   stay as they are. `luke-jax experiment table` makes the paper's tables of the results.
 
-      luke-jax experiment run experiments/ner/luke_large.py --seeds 1..5 --output results/ner
+      luke-jax experiment run experiments/ner/luke_large.py --seeds 1..5
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment.
-    output: Folder for the seeds' folders.
     seeds: First and last seed, or a list: 1..5 or 1,3,12.
+    output: Folder for the seeds' folders; left out, results/ner/luke_large for the file above.
     set: A field by its dotted name and its value, as often as needed.
   """
   processes.join(None, None, None)
+  output = output or Path("results", experiment.resolve().parent.name, experiment.stem)
   read, notes = experiment_and_notes(experiment, PAPER)
   results = []
   for seed in parse_seeds(seeds):

@@ -83,7 +83,7 @@ def _read(path: Path) -> Result:
   names = {field.name for field in dataclasses.fields(Result)}
   try:
     values = json.loads(path.read_text(encoding="utf-8"))
-    if isinstance(values, dict) and REQUIRED <= values.keys():
+    if isinstance(values, dict) and values.keys() >= REQUIRED:
       known: Any = {name: value for name, value in values.items() if name in names}
       return Result(**known)
   except ValueError:

@@ -1,0 +1,27 @@
+"""Named entities in CoNLL-2003 with the attention of the original transformer (Table 7).
+
+The paper: F1 94.1 on the test set.
+All else is as in luke_large.py.
+
+    luke-jax experiment run experiments/ner/original_attention.py --seeds 1..5
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.overrides import load_experiment
+
+PAPER = {
+  "table": "Table 3: CoNLL-2003, test",
+  "method": "LUKE-large, original attention",
+  "split": "test",
+  "f1": 94.1,
+}
+
+
+def config() -> Experiment:
+  """The experiment."""
+  large = load_experiment(Path(__file__).with_name("luke_large.py"))
+  model = dataclasses.replace(large.model, use_entity_aware_attention=False)
+  return dataclasses.replace(large, model=model)
