@@ -10,7 +10,7 @@ stages took its authors 30 days on 16 V100.
     luke-jax train experiments/pretraining/luke_large.py --output runs/luke-large
 
 Hardware: v5e:16x16, 8 sequences a chip; fewer chips with more run.accumulation. No corpus is needed
-to plan it, which says 3.1 GiB a chip, 82 ms of computation a step and 2.2 to 2.9 hours a stage:
+to plan it, which says 3.1 GiB a chip, 79 ms of computation a step and 2.2 to 2.8 hours a stage:
 
     luke-jax plan experiments/pretraining/luke_large.py --topology v5e:16x16
 """

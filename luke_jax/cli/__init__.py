@@ -5,7 +5,9 @@ Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one 
 
 import difflib
 import importlib
+import io
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -47,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
+  for stream in (sys.stdout, sys.stderr):
+    if isinstance(stream, io.TextIOWrapper):  # a terminal may not know every letter
+      stream.reconfigure(errors="backslashreplace")
   # Orbax logs, with its traceback, what it raises as well.
   logging.getLogger("absl").setLevel(logging.CRITICAL)
   try:
@@ -54,8 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
   except InputError as fault:
     print(f"luke-jax: {fault}", file=sys.stderr)
     return 2
+  except BrokenPipeError:  # whoever read the output has seen enough
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
   except OSError as fault:
-    print(f"luke-jax: {fault}", file=sys.stderr)
+    told = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
+    print(f"luke-jax: {told}", file=sys.stderr)
     return 2
   except KeyboardInterrupt:
     print("luke-jax: interrupted", file=sys.stderr)
@@ -80,7 +89,8 @@ def _run(arguments: list[str]) -> int | None:
   given = " ".join(arguments[:2])
   near = difflib.get_close_matches(given, COMMANDS, n=1, cutoff=0.4)
   hint = f", perhaps {near[0]!r}" if near else ""
-  raise InputError(f"{arguments[0]!r}: no such command; expected one of luke-jax --help{hint}")
+  said = given if group else arguments[0]
+  raise InputError(f"{said!r}: no such command; expected one of luke-jax --help{hint}")
 
 
 def _help(names: list[str]) -> str:

@@ -20,7 +20,8 @@ FAULTS = (
   (r"Unrecognized options: (\S+?)(,| |$)", r"\1: one argument too many; expected no more"),
   (r"Missing value for argument '(?:\(')?([^',]+)", r"\1: no value; expected one"),
   (r"invalid choice ('.*') for argument '(.+?)'\. .* \((.*?)\)", r"\2: \1; expected one of \3"),
-  (r"Error parsing (\S+): .*?('.*') -.* \1 (\w+)", r"\1: \2; expected \3"),
+  (r"Error parsing (\S+): Could not parse arguments (\[.*?\])", r"\1: \2; expected other values"),
+  (r"Error parsing (\S+): .*?('[^']*') -.* \1 (\w+)", r"\1: \2; expected \3"),
 )
 
 

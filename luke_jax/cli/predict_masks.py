@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.cli.wiki_annotate import printable
 from luke_jax.convert import Model, load
 from luke_jax.errors import InputError
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
@@ -47,13 +48,13 @@ def run(
   if model.architecture != "LukeForMaskedLM" or model.report.missing:
     raise InputError(f"{directory}: a {model.architecture}; expected a whole LukeForMaskedLM")
   found = predict_masks(model, _processor(model, directory, span), text, spans=span, top=top)
+  if html_file:
+    with whole(html_file) as part:
+      part.write_text(page(text, found), encoding="utf-8")
   console = Console()
   console.print(_marked(text, found), soft_wrap=True)
   for prediction in found:
     console.print(_table(text, prediction))
-  if html_file:
-    with whole(html_file) as part:
-      part.write_text(page(text, found), encoding="utf-8")
 
 
 def page(text: str, found: Sequence[MaskPrediction]) -> str:
@@ -73,7 +74,7 @@ def _processor(model: Model, directory: Path, spans: Sequence) -> LukeProcessor:
 
 
 def _marked(text: str, found: Sequence[MaskPrediction]) -> Text:
-  marked = Text(text)
+  marked = Text(printable(text))
   for prediction in sorted(found, key=lambda prediction: prediction.kind):
     marked.stylize(COLOURS[prediction.kind], *prediction.characters)
   return marked
@@ -81,10 +82,10 @@ def _marked(text: str, found: Sequence[MaskPrediction]) -> Text:
 
 def _table(text: str, prediction: MaskPrediction) -> Table:
   table = Table()
-  table.add_column(Text(_named(text, prediction)))
+  table.add_column(Text(printable(_named(text, prediction))))
   table.add_column("")
   for guess in prediction.guesses:
-    table.add_row(Text(guess.name), f"{guess.probability:.3f}")
+    table.add_row(Text(printable(guess.name)), f"{guess.probability:.3f}")
   return table
 
 

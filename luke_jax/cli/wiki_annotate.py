@@ -5,7 +5,7 @@ import html
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple, TextIO
 
@@ -34,6 +34,7 @@ Found = Sequence[Annotation | PageAnnotation]
 COLOUR = "black on cyan"
 # What would steer a terminal, and what Rich would leave out, which would move what it marks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+LIKE_A_FILE = re.compile(r"\S*/\S*|.*\.(txt|jsonl?)")
 
 
 class Line(NamedTuple):
@@ -56,14 +57,14 @@ def run(
 ) -> None:
   """Find the names of pages in a text, the longest first.
 
-  Prints the text with its names marked in a terminal, and JSON lines elsewhere. `start` and `end`
-  are characters of the whole text; a name lies within a line.
+  Prints the text with its names marked in a terminal, and JSON lines elsewhere unless a file is
+  asked for. `start` and `end` are characters of the whole text; a name lies within a line.
 
       luke-jax wiki annotate wiki/en "The Beatles came from Liverpool."
 
   Args:
     folder: Folder of luke-jax wiki build and luke-jax wiki mentions.
-    given: The text, or a file with it.
+    given: The text, or a file with it: /dev/stdin is what comes through a pipe.
     min_link_probability: Pass over names that are links less often: 0.1, or 0.01 with --page.
     min_prior: Leave out pages that have a smaller share of a name's links.
     page: Find only names that this page links, and only those that mean one page there.
@@ -78,6 +79,9 @@ def run(
   ):
     if value is not None and not 0 <= value <= 1:
       raise InputError(f"{name}: {value}; expected a number from 0 to 1")
+  if output is not None and output == html_file:
+    raise InputError(f"--html {html_file}: the file of --output too; expected another")
+  lines = _lines(given)
   find = _finder(folder, page, min_link_probability, min_prior)
   console = Console()
   with contextlib.ExitStack() as stack:
@@ -85,7 +89,7 @@ def run(
     web = _opened(stack, html_file)
     if web:
       web.write(head(given[:60]))
-    for line in _lines(given):
+    for line in lines:
       found = find(line.text)
       if rows:
         _write_rows(rows, line, found)
@@ -97,6 +101,11 @@ def run(
         web.write(f"<p>{marked_html(line.text, found)}</p>\n")
     if web:
       web.write(FOOT)
+
+
+def printable(text: str) -> str:
+  """The text as long as it is, with nothing in it that steers a terminal."""
+  return CONTROLS.sub("\ufffd", text)
 
 
 def marked_html(text: str, found: Found) -> str:
@@ -127,20 +136,29 @@ def _finder(
 
 def _lines(given: str) -> Iterator[Line]:
   """The lines of a file of that name, or of the text itself."""
+  return _numbered(_file_lines(Path(given)) if _is_file(given) else given.split("\n"))
+
+
+def _numbered(lines: Iterable[str]) -> Iterator[Line]:
   start = 0
-  for line in _file_lines(Path(given)) if _is_file(given) else given.split("\n"):
+  for line in lines:
     yield Line(line, start)
     start += len(line) + 1
 
 
 def _is_file(given: str) -> bool:
+  """Whether there is such a file or pipe; a name of one that is not there is no text either."""
   try:
     given.encode()
-    return Path(given).is_file()
+    path = Path(given)
+    found = path.exists() and not path.is_dir()
   except UnicodeEncodeError:
     raise InputError("TEXT: not UTF-8; expected a text or the name of a file") from None
-  except (OSError, ValueError):  # too long for a name, or with a zero byte
-    return False
+  except (OSError, ValueError):  # too long for a name, out of reach, or with a zero byte
+    found = False
+  if not found and LIKE_A_FILE.fullmatch(given):
+    raise InputError(f"{given}: no such file; expected a text or the name of a file")
+  return found
 
 
 def _file_lines(path: Path) -> Iterator[str]:
@@ -173,11 +191,11 @@ def _write_rows(file: TextIO, line: Line, found: Found) -> None:
 
 
 def _show(console: Console, text: str, found: Found) -> None:
-  marked = Text(CONTROLS.sub("\ufffd", text))
+  marked = Text(printable(text))
   table = Table("name", "means", box=None)
   for annotation in found:
     marked.stylize(COLOUR, annotation.start, annotation.end)
-    name = CONTROLS.sub("\ufffd", text[annotation.start : annotation.end])
+    name = printable(text[annotation.start : annotation.end])
     table.add_row(Text(name), Text(_meaning(annotation)))
   console.print(marked, soft_wrap=True)
   if found:

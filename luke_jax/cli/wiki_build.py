@@ -1,19 +1,73 @@
 """`luke-jax wiki build`."""
 
+import dataclasses
 import json
-import shlex
 from pathlib import Path
 from typing import Annotated, Literal
 
 from rich.console import Console
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
+from luke_jax.cli.wiki_engine import EngineOptions
 from luke_jax.errors import InputError
-from luke_jax.wiki.build import RESULT, Settings, build
-from luke_jax.wiki.engines import beam, local
+from luke_jax.wiki.build import RESULT, Settings, StageName, build
 from luke_jax.wiki.packing import Limits
 from luke_jax.wiki.summary import figures, table
 from luke_jax.wiki.vocabulary_stage import Selection, read_lists
+
+
+@dataclasses.dataclass(frozen=True)
+class EntityOptions:
+  """Which pages are entities."""
+
+  entities: int = 500_000
+  """Size of the entity vocabulary, its three special entities included."""
+  min_count: int = 0
+  """How often a page is linked at least to become an entity."""
+  allowed: UseAppendAction[tuple[Path, ...]] = ()
+  """File of titles, one a line, that become entities first if they are linked at all."""
+  allowed_only: bool = False
+  """Make no other pages entities than those of the lists."""
+  vocabulary: Path | None = None
+  """Entity vocabulary to use instead of choosing one: .jsonl, .json or .tsv."""
+
+  def selection(self) -> Selection:
+    """The options as the build takes them."""
+    allowed = read_lists(self.allowed)
+    selection = Selection(self.entities, self.min_count, allowed, self.allowed_only)
+    if self.vocabulary and selection != Selection():
+      raise InputError(
+        "--vocabulary: given with --entities, --min-count, --allowed or --allowed-only; expected"
+        " a vocabulary or what one is chosen by"
+      )
+    return selection
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordOptions:
+  """What a record is."""
+
+  max_words: int = 512
+  """Word pieces of a record, the two special ones included."""
+  max_entities: int = 128
+  """Entities of a record; those after are left out."""
+  max_mention: int = 30
+  """Word pieces of an entity's name; those after are left out."""
+  min_sentence: int = 5
+  """Word pieces that a sentence has at least."""
+  unknown_entities: Literal["keep", "skip"] = "keep"
+  """Keep links to pages outside of the vocabulary as `[UNK]`, or skip them."""
+  records_without_entities: bool = False
+  """Keep records that no entity is in."""
+  abstract_only: bool = False
+  """Read only what stands before a page's first heading."""
+  vocabulary_pages_only: bool = False
+  """Read only pages that are entities themselves."""
+
+  def limits(self) -> Limits:
+    """The options as the build takes them."""
+    keep = self.unknown_entities == "keep"
+    return Limits(**dataclasses.asdict(self) | {"unknown_entities": keep})
 
 
 def run(
@@ -23,24 +77,12 @@ def run(
   tokenizer: Path,
   output: Path,
   language: str | None = None,
-  entities: int = 500_000,
-  min_count: int = 0,
-  allowed: UseAppendAction[tuple[Path, ...]] = (),
-  allowed_only: bool = False,
-  vocabulary: Path | None = None,
   paragraphs: Literal["lines", "sections"] = "lines",
-  max_words: int = 512,
-  max_entities: int = 128,
-  max_mention: int = 30,
-  min_sentence: int = 5,
-  unknown_entities: Literal["keep", "skip"] = "keep",
-  records_without_entities: bool = False,
-  abstract_only: bool = False,
-  vocabulary_pages_only: bool = False,
+  until: StageName = RESULT,
   seed: int = 0,
-  workers: int = 1,
-  engine: Literal["local", "beam"] = "local",
-  beam_options: str = "",
+  entities: OmitArgPrefixes[EntityOptions],
+  records: OmitArgPrefixes[RecordOptions],
+  engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Make pretraining records of a Wikipedia dump, or go on with it: the same command resumes.
 
@@ -54,48 +96,25 @@ def run(
     tokenizer: Directory with a tokenizer.
     output: Folder for the stages and the result.
     language: The dump's language, to be sure: a dump in another one is refused.
-    entities: Size of the entity vocabulary, its three special entities included.
-    min_count: How often a page is linked at least to become an entity.
-    allowed: File of titles, one a line, that become entities first if they are linked at all.
-    allowed_only: Make no other pages entities than those of the lists.
-    vocabulary: Entity vocabulary to use instead of choosing one: .jsonl, .json or .tsv.
     paragraphs: What a paragraph is: a line of the page, or a section.
-    max_words: Word pieces of a record, the two special ones included.
-    max_entities: Entities of a record; those after are left out.
-    max_mention: Word pieces of an entity's name; those after are left out.
-    min_sentence: Word pieces that a sentence has at least.
-    unknown_entities: Keep links to pages outside of the vocabulary as `[UNK]`, or skip them.
-    records_without_entities: Keep records that no entity is in.
-    abstract_only: Read only what stands before a page's first heading.
-    vocabulary_pages_only: Read only pages that are entities themselves.
+    until: The last stage to make; `counts` is all that luke-jax wiki join reads.
     seed: Of the order of the records.
-    workers: Processes of the local engine.
-    engine: Who makes the shards: processes of this machine, or an Apache Beam runner.
-    beam_options: Flags of the Beam runner in one string, such as "--runner=FlinkRunner".
   """
   settings = Settings(
     dumps=dumps,
     tokenizer=tokenizer,
     language=language,
     sections=paragraphs == "sections",
-    selection=Selection(entities, min_count, read_lists(allowed), allowed_only),
-    vocabulary=vocabulary,
-    limits=Limits(
-      max_words=max_words,
-      max_entities=max_entities,
-      max_mention=max_mention,
-      min_sentence=min_sentence,
-      unknown_entities=unknown_entities == "keep",
-      records_without_entities=records_without_entities,
-      abstract_only=abstract_only,
-      vocabulary_pages_only=vocabulary_pages_only,
-    ),
+    selection=entities.selection(),
+    vocabulary=entities.vocabulary,
+    limits=records.limits(),
     seed=seed,
   )
-  if beam_options and engine != "beam":
-    raise InputError("--beam-options: without --engine beam; expected both or neither")
-  with local(workers) if engine == "local" else beam(shlex.split(beam_options)) as chosen:
-    result = build(settings, output, chosen)
-  numbers = figures(result, settings.limits)
-  Console().print(table(numbers))
-  print(json.dumps({"folder": str(output / RESULT), **numbers}))
+  with engine.opened() as chosen:
+    result = build(settings, output, chosen, until=until)
+  if until == RESULT:
+    numbers = figures(result, settings.limits)
+    Console().print(table(numbers))
+  else:
+    numbers = result.stages[until].counts
+  print(json.dumps({"folder": str(output / until), **numbers}))

@@ -25,8 +25,11 @@ def run(
 ) -> None:
   """Join the pages of several languages to one entity vocabulary, as multilingual LUKE has it.
 
-  Pages about the same item of Wikidata share an id. Build each language again with the result.
+  Pages about the same item of Wikidata share an id. Build each language until its counts, and on
+  with the result.
 
+      luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
+        --until counts
       luke-jax wiki join latest-all.json.bz2 wiki/en wiki/nl wiki/ja --output entities.jsonl
       luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
         --vocabulary entities.jsonl --unknown-entities skip
@@ -62,6 +65,8 @@ def _check(output: Path, min_languages: int, languages: int, entities: int) -> N
     raise InputError(f"--output {output}: no name of a vocabulary; expected one in .jsonl")
   if not output.parent.is_dir():
     raise InputError(f"--output {output}: no folder {output.parent}; expected one")
+  if not languages:
+    raise InputError("OUT: missing; expected folders of luke-jax wiki build, one a language")
   if not 1 <= min_languages <= languages:
     raise InputError(
       f"--min-languages: {min_languages} with {languages} languages; expected a whole number"

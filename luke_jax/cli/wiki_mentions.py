@@ -2,12 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.errors import InputError
-from luke_jax.wiki.engines import beam, local
+from luke_jax.cli.wiki_engine import EngineOptions
 from luke_jax.wiki.mention_build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mention_stages import Filter
 from luke_jax.wiki.mentions import TABLE
@@ -21,9 +20,7 @@ def run(
   max_candidates: int = 100,
   min_count: int = 1,
   max_tokens: int = MAX_TOKENS,
-  workers: int = 1,
-  engine: Literal["local", "beam"] = "local",
-  beam_options: str = "",
+  engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Make the table of names in a build's folder: which pages each is a link to, and how often.
 
@@ -38,13 +35,8 @@ def run(
     max_candidates: Keep so many pages for a name, the most linked.
     min_count: Leave out pages that a name is linked to less often.
     max_tokens: Leave out names of more tokens.
-    workers: Processes of the local engine.
-    engine: Who makes the shards: processes of this machine, or an Apache Beam runner.
-    beam_options: Flags of the Beam runner in one string, such as "--runner=FlinkRunner".
   """
-  if beam_options and engine != "beam":
-    raise InputError("--beam-options: without --engine beam; expected both or neither")
   chosen = Filter(min_link_probability, max_candidates, min_count)
-  with local(workers) if engine == "local" else beam(beam_options.split()) as runner:
+  with engine.opened() as runner:
     stages = make_mentions(folder, chosen, runner, max_tokens=max_tokens)
   print(json.dumps({"folder": str(folder / TABLE), **stages[TABLE].counts}))

@@ -29,9 +29,10 @@ def run(
     html: File for a page with them, which needs nothing else.
   """
   shown = shown_records(records, n)
+  if html:
+    write_html(shown, html)
   console = Console()
   for record in shown:
     console.print(as_text(record), "", soft_wrap=True)
   if html:
-    write_html(shown, html)
     print(html)

@@ -3,10 +3,12 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
+from luke_jax.text.checks import whole_number
 from luke_jax.wiki.dump import Piece, Site, pieces, read_site
 from luke_jax.wiki.files import locked, read_json, sha256, write_json
 from luke_jax.wiki.packing import SPECIAL_WORDS, Limits
@@ -14,7 +16,7 @@ from luke_jax.wiki.page_stage import MakePages, Shards, shards_of, site_facts
 from luke_jax.wiki.progress import Watched
 from luke_jax.wiki.record_stage import MakeRecords
 from luke_jax.wiki.shuffle_stage import RECORDS_PER_FILE, Shuffle
-from luke_jax.wiki.stage import Done, Engine, Stage
+from luke_jax.wiki.stage import MANIFEST, Done, Engine, Stage
 from luke_jax.wiki.title_stage import MakeTitles
 from luke_jax.wiki.vocabulary_stage import (
   SPECIAL,
@@ -24,8 +26,9 @@ from luke_jax.wiki.vocabulary_stage import (
   Selection,
 )
 
-STAGES = ("pages", "titles", "counts", "vocabulary", "records", "pretraining")
-RESULT = STAGES[-1]
+StageName = Literal["pages", "titles", "counts", "vocabulary", "records", "pretraining"]
+STAGES: tuple[StageName, ...] = get_args(StageName)
+RESULT: StageName = "pretraining"
 _HASHES = "dumps.json"
 # Large pieces hold more pages than a worker needs to be busy, small ones keep all workers busy.
 _LEAST_PIECE, _MOST_PIECE, _PIECES = 2**17, 2**25, 16
@@ -59,93 +62,95 @@ class Result:
   stages: Mapping[str, Done]
 
 
-def build(settings: Settings, folder: Path, engine: Engine) -> Result:
-  """Makes what is missing in the folder, and only that."""
+def build(settings: Settings, folder: Path, engine: Engine, *, until: StageName = RESULT) -> Result:
+  """Makes what is missing in the folder, and only that, as far as the stage `until`."""
   site, tokenizer = _checked(settings)
   folder = folder.resolve()
+  _check_wiki(folder, site)
   with locked(folder), Watched() as watched:
     hashes = [_hash_of(dump, folder, watched) for dump in settings.dumps]
-    plan = _Plan(settings, folder, site, tokenizer)
+    _check_different(settings.dumps, hashes)
+    plan = _Plan(settings, folder, site, tokenizer, hashes)
     stages: dict[str, Done] = {}
-
-    def made(stage: Stage) -> Done:
+    for stage_of in (
+      plan.pages,
+      plan.titles,
+      plan.counts,
+      plan.vocabulary,
+      plan.records,
+      plan.pretraining,
+    ):
+      stage = stage_of(stages)
       stages[stage.name] = watched.finish(stage, engine)
-      return stages[stage.name]
-
-    pages = made(plan.pages(hashes))
-    shards = shards_of(folder / "pages", pages)
-    titles = made(plan.titles(shards, pages))
-    counts = made(plan.counts(shards, pages, titles))
-    vocabulary = made(plan.vocabulary(shards, counts))
-    records = made(plan.records(shards, pages, titles, vocabulary))
-    made(plan.pretraining(records, vocabulary))
+      if stage.name == until:
+        break
   return Result(folder, stages)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-  """The stages, each made of the ones before it."""
+  """The stages, each made of the ones before it, which are done."""
 
   settings: Settings
   folder: Path
   site: Site
   tokenizer: str
+  hashes: Sequence[str]  # of the dumps
 
-  def pages(self, hashes: Sequence[str]) -> Stage:
+  def pages(self, done: Mapping[str, Done]) -> Stage:
     parts = tuple(_pieces(self.settings))
     work = MakePages(self.folder / "pages", parts, self.site, self.settings.sections)
     made_of = {
-      "dumps": list(hashes),
+      "dumps": list(self.hashes),
       "pieces": [(part.start, part.stop) for part in parts],
       "sections": self.settings.sections,
       "site": site_facts(self.site),
     }
     return Stage(work.folder, len(parts), work, made_of)
 
-  def titles(self, shards: Shards, pages: Done) -> Stage:
-    work = MakeTitles(self.folder / "titles", shards)
-    return Stage(work.folder, 1, work, {"pages": pages.key})
+  def titles(self, done: Mapping[str, Done]) -> Stage:
+    work = MakeTitles(self.folder / "titles", self._shards(done))
+    return Stage(work.folder, 1, work, _keys(done, "pages"))
 
-  def counts(self, shards: Shards, pages: Done, titles: Done) -> Stage:
+  def counts(self, done: Mapping[str, Done]) -> Stage:
+    shards = self._shards(done)
     work = CountLinks(self.folder / "counts", shards, self.folder / "titles")
-    return Stage(work.folder, len(shards), work, {"pages": pages.key, "titles": titles.key})
+    return Stage(work.folder, len(shards), work, _keys(done, "pages", "titles"))
 
-  def vocabulary(self, shards: Shards, counts: Done) -> Stage:
+  def vocabulary(self, done: Mapping[str, Done]) -> Stage:
     selection, given = self.settings.selection, self.settings.vocabulary
     work = MakeVocabulary(
       folder=self.folder / "vocabulary",
       counts=self.folder / "counts",
-      shards=len(shards),
+      shards=len(done["counts"].shards),
       titles=self.folder / "titles",
       selection=selection,
       given=given,
       language=self.site.language,
     )
     chosen = {"given": sha256(given)} if given else {"selection": dataclasses.asdict(selection)}
-    return Stage(work.folder, 1, work, {"counts": counts.key, **chosen})
+    return Stage(work.folder, 1, work, _keys(done, "counts") | chosen)
 
-  def records(self, shards: Shards, pages: Done, titles: Done, vocabulary: Done) -> Stage:
+  def records(self, done: Mapping[str, Done]) -> Stage:
+    shards = self._shards(done)
     work = MakeRecords(
       folder=self.folder / "records",
       shards=shards,
       titles=self.folder / "titles",
       vocabulary=self.folder / "vocabulary",
       tokenizer=self.settings.tokenizer,
-      key=f"{self.tokenizer} {titles.key} {vocabulary.key}",
+      key=f"{self.tokenizer} {done['titles'].key} {done['vocabulary'].key}",
       language=self.site.language,
       limits=self.settings.limits,
     )
-    made_of = {
-      "pages": pages.key,
-      "titles": titles.key,
-      "vocabulary": vocabulary.key,
+    made_of = _keys(done, "pages", "titles", "vocabulary") | {
       "tokenizer": self.tokenizer,
       "limits": dataclasses.asdict(self.settings.limits),
     }
     return Stage(work.folder, len(shards), work, made_of)
 
-  def pretraining(self, records: Done, vocabulary: Done) -> Stage:
-    sizes = tuple(counts["records"] for counts in records.shards)
+  def pretraining(self, done: Mapping[str, Done]) -> Stage:
+    sizes = tuple(counts["records"] for counts in done["records"].shards)
     if not sum(sizes):
       raise InputError(
         f"{self.folder / 'records'}: no record, for no page has a sentence with a link that is"
@@ -162,13 +167,15 @@ class _Plan:
       limits=self.settings.limits,
       language=self.site.language,
     )
-    made_of = {
-      "records": records.key,
-      "vocabulary": vocabulary.key,
-      "seed": work.seed,
-      "per_file": work.per_file,
-    }
-    return Stage(work.folder, work.files + 1, work, made_of)
+    made_of = {"seed": work.seed, "per_file": work.per_file}
+    return Stage(work.folder, work.files + 1, work, _keys(done, "records", "vocabulary") | made_of)
+
+  def _shards(self, done: Mapping[str, Done]) -> Shards:
+    return shards_of(self.folder / "pages", done["pages"])
+
+
+def _keys(done: Mapping[str, Done], *names: str) -> dict[str, Any]:
+  return {name: done[name].key for name in names}
 
 
 def _checked(settings: Settings) -> tuple[Site, str]:
@@ -176,14 +183,18 @@ def _checked(settings: Settings) -> tuple[Site, str]:
   limits, selection = settings.limits, settings.selection
   for name, value, least in (
     ("--entities", selection.size, len(SPECIAL) + 1),
-    ("--max-entities", limits.max_entities, 1),
-    ("--max-mention", limits.max_mention, 1),
-    ("--min-sentence", limits.min_sentence, 1),
-    ("--max-words", limits.max_words, SPECIAL_WORDS + max(limits.min_sentence, 3)),
+    ("--min-count", selection.min_count, 0),
     ("--seed", settings.seed, 0),
   ):
     if value < least:
       raise InputError(f"{name}: {value}; expected a whole number from {least}")
+  for name, value, least in (
+    ("--max-entities", limits.max_entities, 1),
+    ("--max-mention", limits.max_mention, 1),
+    ("--min-sentence", limits.min_sentence, 1),
+    ("--max-words", limits.max_words, SPECIAL_WORDS + max(limits.min_sentence, 3)),
+  ):
+    whole_number(name, value, least)
   if selection.allowed_only and not selection.allowed:
     raise InputError("--allowed-only: no --allowed titles; expected a file of them")
   site = _site(settings.dumps, settings.language)
@@ -213,6 +224,23 @@ def _site(dumps: Sequence[Path], language: str | None) -> Site:
       f" {first.language}, not {language}"
     )
   return first
+
+
+def _check_wiki(folder: Path, site: Site) -> None:
+  """Refuses a folder with the pages of another wiki, which would go."""
+  try:
+    other = read_json(folder / "pages" / MANIFEST)["made_of"]["site"]["database"]
+  except (KeyError, TypeError):  # no build is there
+    return
+  if other and site.database and other != site.database:
+    raise InputError(f"{folder}: a build of {other}; expected a folder of {site.database}'s own")
+
+
+def _check_different(dumps: Sequence[Path], hashes: Sequence[str]) -> None:
+  for place, dump in enumerate(dumps):
+    first = hashes.index(hashes[place])
+    if first != place:
+      raise InputError(f"{dump}: the same as {dumps[first]}; expected every file once")
 
 
 def _pieces(settings: Settings) -> list[Piece]:

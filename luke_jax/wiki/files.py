@@ -35,6 +35,8 @@ def locked(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
   """A name to write to, which becomes `path` when all went well and is removed otherwise."""
+  if not path.name or path.is_dir():
+    raise InputError(f"{path}: a folder; expected the name of a file")
   # The suffix stays the last one: some writers tell the format by it.
   part = path.with_name(f"{path.stem}.{uuid.uuid4().hex[:8]}{PART}{path.suffix}")
   try:

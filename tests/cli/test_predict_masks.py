@@ -59,6 +59,19 @@ def test_in_the_terminal_and_as_a_page(directory, tmp_path, capsys):
   assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
+def test_what_would_steer_a_terminal_is_not_printed(directory, capsys):
+  text = "\x1b[2J\r[MASK]\x9b"
+  assert main(["predict-masks", directory, text, "--span", "0", "4", "--top", "1"]) == 0
+  printed = capsys.readouterr().out
+  assert "\ufffd[2J\ufffd[MASK]\ufffd" in printed and "entity at 0 4: \ufffd[2J" in printed
+  assert not {"\x1b", "\r", "\x9b"} & set(printed)
+
+
+def test_a_page_that_cannot_be_written_is_told_first(directory, tmp_path, capsys):
+  assert main(["predict-masks", directory, TEXT, "--html", str(tmp_path / "gone/page.html")]) == 2
+  assert capsys.readouterr().out == ""
+
+
 @pytest.mark.parametrize(
   ("text", "options", "line"),
   [

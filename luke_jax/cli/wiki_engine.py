@@ -1,0 +1,33 @@
+"""Who makes the shards of a stage, as options of the commands that build."""
+
+import contextlib
+import dataclasses
+import shlex
+from typing import Literal
+
+from luke_jax.errors import InputError
+from luke_jax.wiki.engines import beam, local
+from luke_jax.wiki.stage import Engine
+
+
+@dataclasses.dataclass(frozen=True)
+class EngineOptions:
+  """Who makes the shards."""
+
+  workers: int = 1
+  """Processes of the local engine."""
+  engine: Literal["local", "beam"] = "local"
+  """Processes of this machine, or an Apache Beam runner."""
+  beam_options: str = ""
+  """Flags of the Beam runner in one string, such as "--runner=FlinkRunner"."""
+
+  def opened(self) -> contextlib.AbstractContextManager[Engine]:
+    """The engine that the options ask for."""
+    if self.engine == "local":
+      if self.beam_options:
+        raise InputError("--beam-options: without --engine beam; expected both or neither")
+      return local(self.workers)
+    try:
+      return beam(shlex.split(self.beam_options))
+    except ValueError as fault:
+      raise InputError(f"--beam-options: {fault}; expected flags as in a shell") from None
