@@ -27,7 +27,9 @@ def local(workers: int) -> Iterator[Engine]:
 
     def engine(run: Callable[[int], None], shards: Sequence[int]) -> None:
       try:
-        _all([pool.submit(run, shard) for shard in shards])
+        with _deaf_to_interrupts():
+          futures = [pool.submit(run, shard) for shard in shards]
+        _all(futures)
       except BrokenProcessPool:
         raise InputError(
           "a worker process died, perhaps for want of memory; expected it to live: finished shards"
@@ -71,19 +73,32 @@ def _all(futures: list[Future]) -> None:
   try:
     for future in as_completed(futures):
       future.result()
+  except KeyboardInterrupt:
+    for worker in multiprocessing.active_children():
+      worker.kill()
+    raise
   except BaseException:
     for future in futures:
       future.cancel()
     raise
 
 
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+  """What is started now never hears Ctrl-C, which a terminal sends to all of its processes."""
+  before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+  try:
+    yield
+  finally:
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start_worker() -> None:
-  """Readies a worker: one thread, no traceback when it is interrupted, dead with its parent.
+  """Readies a worker: one thread, dead with its parent.
 
   A worker that outlived its parent could write into a folder that another build has taken over.
   """
   os.environ["TOKENIZERS_PARALLELISM"] = "false"
-  signal.signal(signal.SIGINT, signal.SIG_DFL)
   threading.Thread(target=_die_with_parent, daemon=True).start()
 
 

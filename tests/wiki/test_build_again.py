@@ -5,6 +5,7 @@ import fcntl
 import itertools
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -111,6 +112,21 @@ def test_a_killed_build_goes_on(settings, built, tmp_path):
   made(settings, built.folder)
   assert killed_and_run_again(settings, tmp_path / "out", tmp_path / "b.py", (20, 75, 135)) == 3
   assert contents(tmp_path / "out") == contents(built.folder)
+
+
+def test_ctrl_c_ends_all_of_a_build_at_once(settings, tmp_path):
+  script = tmp_path / "b.py"
+  script.write_text(BUILD)
+  command = [sys.executable, script, settings.dumps[0], settings.tokenizer, tmp_path / "out", "3"]
+  environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+  child = subprocess.Popen(
+    list(map(str, command)), env=environment, stderr=subprocess.PIPE, text=True, process_group=0
+  )
+  while child.poll() is None and len(list((tmp_path / "out").rglob("*"))) < 20:
+    time.sleep(0.001)
+  os.killpg(child.pid, signal.SIGINT)  # as a terminal does: every process hears it
+  _, told = child.communicate(timeout=30)
+  assert told.count("Traceback") == 1 and told.rstrip().endswith("KeyboardInterrupt")
 
 
 @pytest.mark.slow
