@@ -13,10 +13,9 @@ Each sentence is read in the middle of its document, with up to 128 of its spans
 
 import dataclasses
 
-from luke_jax.tasks.ner.task import NamedEntities
-
 from luke_jax.config import SIZES
 from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer
 

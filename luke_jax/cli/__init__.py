@@ -31,6 +31,8 @@ COMMANDS = {
   "score": ("score", "Score any system's predictions by a task's official metric."),
   "experiment run": ("experiment_run", "Run an experiment with several seeds, and score each."),
   "experiment table": ("experiment_table", "Make the paper's tables of experiments' results."),
+  "data build": ("data_build", "Make a dataset of a benchmark's original files."),
+  "data check": ("data_check", "Check a file of examples, and say every fault."),
   "export": ("export", "Write a run's best checkpoint as a model directory."),
   "predict-masks": ("predict_masks", "Show what a pretrained model puts in the place of masks."),
   "plan": ("plan", "Say what an experiment costs on TPUs that are not there."),

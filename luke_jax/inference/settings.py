@@ -16,7 +16,7 @@ from luke_jax.training import typed_values
 KEY = "luke_jax"  # of config.json
 UNLABELLED = ("LukeForCloze", "LukeForQuestionAnswering")
 # What belongs to a run and not to the model that it made, which reads as much as it has room for.
-LOCAL = ("train", "dev", "text", "labels", "words", "skip_bad", "mentions")
+LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
 
 
 def task_of(model: Model, name: str | None = None, **changes: Any) -> Any:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from luke_jax.config import LukeConfig
 from luke_jax.nn.block_attention import Blocks, block_attention
 from luke_jax.nn.layers import Dense, gathered, project
-from luke_jax.nn.pallas_attention import pallas_attention, unsupported
+from luke_jax.nn.pallas_attention import asking, pallas_attention, unsupported
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
 Projections = tuple[jax.Array, jax.Array]  # kernel (a, c, D, N H) and bias (a, c, N, H)
@@ -85,14 +85,6 @@ def query_blocks(x: jax.Array, num_words: int, projections: Projections) -> Bloc
   )
 
 
-def pairs(queries: Blocks, num_words: int) -> Blocks:
-  """Four blocks of queries; one that is shared fills both columns."""
-  if len(queries) == 2:
-    return queries
-  words, entities = jnp.split(queries[0][0], [num_words], axis=1)
-  return (words, words), (entities, entities)
-
-
 @functools.cache
 def _say_once(reason: str) -> None:
   warnings.warn(f"attention 'pallas' runs as 'blocks': {reason}", stacklevel=2)
@@ -110,10 +102,8 @@ class Attention(nn.Module):
     Sows the probabilities (B, N, T, T) if intermediates are collected.
     """
     c = self.config
-    heads, lengths = (
-      (c.num_attention_heads, c.head_size),
-      (word_mask.shape[1], entity_mask.shape[1]),
-    )
+    heads = c.num_attention_heads, c.head_size
+    num_words, num_entities = word_mask.shape[1], entity_mask.shape[1]
     projections = QueryProjections(c, name="query")()
     key, value = Dense(c, heads, name="key")(x), Dense(c, heads, name="value")(x)
     mask = jnp.concatenate([word_mask, entity_mask], axis=1)
@@ -121,17 +111,17 @@ class Attention(nn.Module):
     seeds = self._seeds(x.shape[0]) if rate else None
     shown = self.is_mutable_collection("intermediates") and not self.is_initializing()
     if c.attention == "einsum" or shown:
-      kind = kinds(*lengths, number=projections[0].shape[0]).repeat(len(x), 0).astype(x.dtype)
+      kind = kinds(num_words, num_entities, projections[0].shape[0])
+      kind = kind.repeat(len(x), 0).astype(x.dtype)
       probs = probabilities(einsum_scores(x, key, kind, projections), mask, c.head_size)
       self.sow("intermediates", "probs", probs)
       if seeds is not None:
-        probs = jnp.where(dropout_mask(seeds, sum(lengths), rate), probs / (1 - rate), 0.0)
+        probs = jnp.where(dropout_mask(seeds, x.shape[1], rate), probs / (1 - rate), 0.0)
       context = jnp.einsum("bnqk,bknh->bqnh", probs.astype(x.dtype), value)
     else:
-      queries = query_blocks(x, lengths[0], projections)
+      queries = query_blocks(x, num_words, projections)
       attend = functools.partial(block_attention, dropout_rate=rate)
-      if self._takes_kernel(*lengths):
-        queries = pairs(queries, lengths[0])
+      if self._takes_kernel(queries):
         fused = functools.partial(pallas_attention, dropout_rate=rate)
         attend = functools.partial(jax.lax.platform_dependent, tpu=fused, default=attend)
       context = attend(queries, key, value, mask, seeds)
@@ -142,13 +132,13 @@ class Attention(nn.Module):
     shape = (batch, self.config.num_attention_heads)
     return jax.random.bits(self.make_rng("dropout"), shape, jnp.uint32)
 
-  def _takes_kernel(self, num_words: int, num_entities: int) -> bool:
+  def _takes_kernel(self, queries: Blocks) -> bool:
     """Whether the kernel was asked for and can run these shapes; says once why not."""
     c = self.config
     if c.attention != "pallas" or self.is_initializing():
       return False
     dtype = jnp.dtype(c.dtype)
-    reason = unsupported(num_words, num_entities, c.num_attention_heads, c.head_size, dtype)
+    reason = unsupported(asking(queries), c.num_attention_heads, c.head_size, dtype)
     if reason:
       _say_once(reason)
     return reason is None

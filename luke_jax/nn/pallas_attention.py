@@ -1,8 +1,9 @@
 """Entity-aware self-attention as two Pallas TPU kernels, one forward and one backward.
 
 A grid step is one sequence and as many heads as fill the 128 lanes. Its T x T scores never leave
-VMEM: the four blocks (word or entity asks, word or entity is asked) are matrix products into one
-array, 128 queries at a time. The backward kernel makes the probabilities again from log sums.
+VMEM: the blocks (word or entity asks, word or entity is asked) are matrix products into one array,
+128 queries at a time; one block is original attention, or words alone. The backward kernel makes
+the probabilities again from log sums.
 
 Inside the kernels scores are (keys, queries): the softmax reduces over sublanes, which is plain
 vector work, and wherever probabilities are an operand only H rows stream past them.
@@ -11,7 +12,7 @@ vector work, and wherever probabilities are an operand only H rows stream past t
 import functools
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +21,7 @@ from jax import lax
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import tpu as pltpu
 
+from luke_jax.nn.block_attention import Blocks
 from luke_jax.nn.layers import batch_axes, keep
 from luke_jax.nn.repeatable_dropout import kept_where, key_hash, query_hash
 
@@ -35,11 +37,9 @@ MASKED = -1e30
 VMEM_PER_TOKEN_AND_BYTE = 13 * 2**10
 VMEM_LIMIT = 52 * 2**20
 
-Queries = tuple[tuple[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
-
 
 def pallas_attention(
-  queries: Queries,
+  queries: Blocks,
   key: jax.Array,
   value: jax.Array,
   mask: jax.Array,
@@ -50,16 +50,15 @@ def pallas_attention(
 ) -> jax.Array:
   """Attention among words and entities (LUKE, section 3.2), (B, T, N, H) in the type of `value`.
 
-  `queries[asking][asked]` are (B, W, N, H) for words and (B, E, N, H) for entities; one array for
-  both asked kinds makes it original attention. `key` and `value` are (B, T, N, H), words first;
-  `mask` (B, T) is true on real tokens. A sequence without any gets the mean of its values and no
+  `queries[asking][asked]` are (B, W, N, H) for words and (B, E, N, H) for entities, or a single
+  (B, T, N, H) where one query serves all. `key` and `value` are (B, T, N, H), words first; `mask`
+  (B, T) is true on real tokens. A sequence without any gets the mean of its values and no
   gradient. `seeds`, (B, N) uint32, choose what is dropped, as `dropout_mask` shows. Products are
   of bfloat16 as given or of float32 at highest precision, always summed in float32; so is the
   softmax. Under a mesh every device runs its own sequences.
   """
-  B, num_words, num_heads, head_size = queries[0][0].shape
-  num_entities = queries[1][0].shape[1]
-  if reason := unsupported(num_words, num_entities, num_heads, head_size, value.dtype):
+  B, _, num_heads, head_size = value.shape
+  if reason := unsupported(asking(queries), num_heads, head_size, value.dtype):
     raise ValueError(f"pallas_attention: {reason}")
   if dropout_rate and seeds is None:
     raise ValueError("pallas_attention: dropout needs seeds, one per sequence and head")
@@ -71,9 +70,12 @@ def pallas_attention(
   return _over_batch(functools.partial(_attention, static))(seeds, *flat, bias).reshape(value.shape)
 
 
-def unsupported(
-  num_words: int, num_entities: int, num_heads: int, head_size: int, dtype: Any
-) -> str | None:
+def asking(queries: Blocks) -> list[int]:
+  """How many tokens of each kind ask."""
+  return [row[0].shape[1] for row in queries]
+
+
+def unsupported(lengths: Sequence[int], num_heads: int, head_size: int, dtype: Any) -> str | None:
   """Why the kernels cannot run these shapes, in one sentence, or None if they can."""
   if dtype not in (jnp.bfloat16, jnp.float32):
     return f"arrays must be bfloat16 or float32, not {jnp.dtype(dtype).name}"
@@ -81,12 +83,13 @@ def unsupported(
     return f"a head must be 32, 64 or 128 wide, not {head_size}"
   if num_heads * head_size % LANES:
     return f"heads must fill {LANES} lanes, and {num_heads} heads of {head_size} do not"
-  for name, length in (("words", num_words), ("entities", num_entities)):
+  names = ("words", "entities") if len(lengths) == 2 else ("tokens",)
+  for name, length in zip(names, lengths, strict=True):
     if length == 0 or length % TILE:
       return f"the number of {name} must be a positive multiple of {TILE}, not {length}"
-  if _vmem_bytes(num_words + num_entities, dtype) > VMEM_LIMIT:
+  if _vmem_bytes(sum(lengths), dtype) > VMEM_LIMIT:
     most = VMEM_LIMIT // _vmem_bytes(1, dtype)
-    return f"VMEM holds {most} tokens of {jnp.dtype(dtype).name}, not {num_words + num_entities}"
+    return f"VMEM holds {most} tokens of {jnp.dtype(dtype).name}, not {sum(lengths)}"
   return None
 
 
@@ -126,13 +129,13 @@ def _over_batch(attend: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _attention(static: _Static, seeds: jax.Array, queries: Queries, *keyed: jax.Array) -> jax.Array:
+def _attention(static: _Static, seeds: jax.Array, queries: Blocks, *keyed: jax.Array) -> jax.Array:
   return _forward(static, seeds, queries, *keyed)[0]
 
 
-def _forward(static: _Static, seeds: jax.Array, queries: Queries, *keyed: jax.Array):
+def _forward(static: _Static, seeds: jax.Array, queries: Blocks, *keyed: jax.Array):
   key, value, _ = keyed
-  num_chunks = len(_chunks(queries, key.shape[1]))
+  num_chunks = len(_chunks(queries))
   log_sums = (len(key), key.shape[2] // LANES, num_chunks * len(static.heads), QUERIES_AT_ONCE)
   outputs = (value, jax.ShapeDtypeStruct(log_sums, jnp.float32))
   results = _call(_forward_kernel, static, (seeds, queries, *keyed), outputs)
@@ -183,11 +186,10 @@ def _block(array: jax.Array | jax.ShapeDtypeStruct) -> pl.BlockSpec:
 
 
 def _forward_kernel(seeds, queries, key, value, bias, out, log_sums, *, static: _Static):
-  num_tokens = key.shape[1]
-  chunks = _chunks(queries, num_tokens)
+  chunks = _chunks(queries)
   keys = _split_heads(key[0], static, static.head_size**-0.5)
   value_columns = value[0].T
-  kept = _kept_in_step(seeds, num_tokens, static)
+  kept = _kept_in_step(seeds, key.shape[1], static)
   scores_of = functools.partial(_scores, keys, queries, bias[0])
   ahead = _ahead(scores_of, itertools.product(chunks, static.heads))
   for chunk in chunks:
@@ -211,13 +213,11 @@ def _forward_kernel(seeds, queries, key, value, bias, out, log_sums, *, static: 
 def _backward_kernel(
   seeds, queries, key, value, bias, out, log_sums, d_out, d_queries, d_key, d_value, *, static
 ):
-  num_words, num_tokens = queries[0][0].shape[1], key.shape[1]
-  chunks = _chunks(queries, num_tokens)
-  parts = (slice(0, num_words), slice(num_words, num_tokens))
+  parts, chunks = _parts(queries), _chunks(queries)
   scale, keep_rate = static.head_size**-0.5, 1 - static.dropout_rate
   keys, values = _split_heads(key[0], static, scale), _split_heads(value[0], static)
   key_columns = [key[0, part].T for part in parts]
-  kept = _kept_in_step(seeds, num_tokens, static)
+  kept = _kept_in_step(seeds, key.shape[1], static)
   scores_of = functools.partial(_scores, keys, queries, bias[0])
 
   def products_of(chunk: _Chunk, head: int) -> tuple[jax.Array, jax.Array]:
@@ -230,7 +230,7 @@ def _backward_kernel(
     d_out_columns = d_out[0, chunk.tokens].T
     agreement = (d_out[0, chunk.tokens].astype(jnp.float32) * out[0, chunk.tokens]).T
     query_columns = [query[0, chunk.rows].T for query in queries[chunk.kind]]
-    d_query_columns = [[], []]
+    d_query_columns = [[] for _ in parts]
     for head in static.heads:
       lanes = static.lanes(head)
       scores, d_kept = next(ahead)
@@ -254,13 +254,19 @@ def _backward_kernel(
     d_key[0, part] = _rows(columns, scale / keep_rate, d_key.dtype)
 
 
-def _chunks(queries, num_tokens: int) -> list[_Chunk]:
+def _parts(queries) -> list[slice]:
+  """Where each kind lies among all tokens."""
+  ends = itertools.accumulate(asking(queries), initial=0)
+  return list(itertools.starmap(slice, itertools.pairwise(ends)))
+
+
+def _chunks(queries) -> list[_Chunk]:
   """The queries in the order they are taken."""
-  num_words, chunks = queries[0][0].shape[1], []
-  for kind, (first, end) in enumerate(((0, num_words), (num_words, num_tokens))):
-    for start in range(first, end, QUERIES_AT_ONCE):
-      stop = min(start + QUERIES_AT_ONCE, end)
-      rows = slice(start - first, stop - first)
+  chunks = []
+  for kind, part in enumerate(_parts(queries)):
+    for start in range(part.start, part.stop, QUERIES_AT_ONCE):
+      stop = min(start + QUERIES_AT_ONCE, part.stop)
+      rows = slice(start - part.start, stop - part.start)
       chunks.append(_Chunk(len(chunks), kind, rows, slice(start, stop)))
   return chunks
 
@@ -289,12 +295,10 @@ def _split_heads(x: jax.Array, static: _Static, factor: float = 1.0) -> list[jax
 
 
 def _scores(keys: list[jax.Array], queries, bias: jax.Array, chunk: _Chunk, head: int) -> jax.Array:
-  """Masked scores (T, queries); words and entities are asked with their own queries."""
-  num_words = queries[0][0].shape[1]
-  parts = (keys[head][:num_words], keys[head][num_words:])
+  """Masked scores (T, queries); each kind is asked with its own queries."""
   blocks = [
-    _dot(asked, query[0, chunk.rows], (1, 1))
-    for asked, query in zip(parts, queries[chunk.kind], strict=True)
+    _dot(keys[head][part], query[0, chunk.rows], (1, 1))
+    for part, query in zip(_parts(queries), queries[chunk.kind], strict=True)
   ]
   return jnp.concatenate(blocks) + bias
 

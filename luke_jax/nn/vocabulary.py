@@ -158,7 +158,7 @@ def _scores_forward(size, place, rows, table, bias, labels):
       return None, (highest + jnp.log(total), found, found >= highest)
 
     tokens = place.gathered(rows), place.gathered(labels)
-    found = _scan(chunk, None, tokens, len(table))[1]
+    found = _scan(chunk, None, tokens, table.shape)[1]
     log_sums, found, hits = (place.own(x, len(labels)) for x in found)
     asked = labels != IGNORED
     return jnp.where(asked, log_sums - found, 0.0), hits & asked, log_sums
@@ -188,7 +188,7 @@ def _scores_backward(size, place, residuals, d_scores):
 
     zeros = jnp.zeros(table.shape, jnp.float32), jnp.zeros(bias.shape, jnp.float32)
     tokens = jax.tree.map(place.gathered, tokens)
-    sums, d_rows = _scan(chunk, zeros, tokens, len(table))
+    sums, d_rows = _scan(chunk, zeros, tokens, table.shape)
     return *map(place.total, sums), place.scattered(d_rows).astype(rows.dtype)
 
   batch = jax.P(batch_axes())
@@ -212,10 +212,11 @@ def _masked(bias: jax.Array, size: int, place: _Place) -> jax.Array:
   return jnp.where(first + jnp.arange(len(bias)) < size, bias.astype(jnp.float32), MASKED)
 
 
-def _scan(run: Callable, carry: Any, tokens: Any, vocabulary: int) -> tuple[Any, Any]:
+def _scan(run: Callable, carry: Any, tokens: Any, table: tuple[int, int]) -> tuple[Any, Any]:
   """`lax.scan` over chunks of the tokens' rows, which it pads with what asks for nothing."""
-  rows = len(jax.tree.leaves(tokens)[0])
-  chunks = -(-rows // max(128, LOGITS_AT_ONCE // vocabulary))
+  rows, (vocabulary, width) = len(jax.tree.leaves(tokens)[0]), table
+  # Every chunk reads and writes the gradient of the table: logits may be as large as that.
+  chunks = -(-rows // max(width, LOGITS_AT_ONCE // vocabulary))
   chunk = -(-rows // chunks)
   parts = jax.tree.map(lambda x: _chunked(x, chunks, chunk), tokens)
   carry, outputs = lax.scan(run, carry, parts)

@@ -2,7 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from luke_jax.errors import InputError
+
+Predicted = TypeVar("Predicted")
 
 
 class Mark(NamedTuple):
@@ -42,3 +46,14 @@ def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str
   total = precision + recall
   f1 = 2 * precision * recall / total if total else 0.0
   return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def in_order(
+  examples: Sequence[Any], predicted: Mapping[str, Predicted], unanswered: Predicted
+) -> list[Predicted]:
+  """What is predicted for each example, by its id. Ids that no example has are refused."""
+  known = {example.id for example in examples}
+  for id in predicted:
+    if id not in known:
+      raise InputError(f"predictions: id {id!r}: of no example; expected ids of the gold file")
+  return [predicted.get(example.id, unanswered) for example in examples]

@@ -75,7 +75,7 @@ def padded(
 def padded_labels(features: Sequence[Features], shape: Sequence[int]) -> np.ndarray:
   """The labels of the rows, (rows, *shape); what they do not fill asks for no prediction."""
   labels = np.full((len(features), *shape), IGNORED, np.int32)
-  for row, given in zip(labels, features, strict=True):
+  for i, given in enumerate(features):
     if given.labels is not None:
-      row[tuple(map(slice, np.shape(given.labels)))] = given.labels
+      labels[(i, *map(slice, np.shape(given.labels)))] = given.labels
   return labels

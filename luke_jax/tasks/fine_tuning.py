@@ -18,11 +18,12 @@ import numpy as np
 from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
 from luke_jax.models import luke
+from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
 from luke_jax.tasks.files import Faults
 from luke_jax.text import EntityVocab, LukeProcessor, Task, load_entity_vocab, load_tokenizer
-from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text.entity_vocab import MASK2, SPECIAL
 
 ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
 PLACES = ("entity_start_positions", "entity_end_positions")
@@ -51,6 +52,10 @@ class FineTuned(Protocol):
 
   def read(self, path: Path, faults: Faults) -> list[Any]:
     """The examples of a file, with or without answers."""
+    ...
+
+  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Any:
+    """The example in an object of JSON lines."""
     ...
 
   def features(self, processor: LukeProcessor, examples: Sequence[Any]) -> list[Features]:
@@ -143,6 +148,8 @@ def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
 def _processor(directory: str, new_words: tuple[str, ...], table: str) -> LukeProcessor:
   tokenizer = load_tokenizer(directory)
   vocab = load_entity_vocab(directory) if table == "whole" else SPECIAL_ENTITIES
+  if vocab.mask2_id is None:  # models are given one as they are loaded
+    vocab = vocab.add([MASK2])
   return LukeProcessor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)
 
 
@@ -180,7 +187,9 @@ def records(task: FineTuned, model: LukeConfig, split: str) -> Records:
 
 
 def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
-  """The examples of a file."""
+  """The examples of a file, or of a split of a dataset: FOLDER:SPLIT."""
+  if is_split(source):
+    return list(read_dataset(source, task.parse, faults))
   return task.read(Path(source), faults)
 
 

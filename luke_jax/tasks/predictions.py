@@ -1,6 +1,8 @@
 """What models say of texts: typed results with the characters they are about."""
 
-from typing import NamedTuple
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class Span(NamedTuple):
@@ -11,6 +13,20 @@ class Span(NamedTuple):
   end: int
   label: str
   score: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Types(Sequence[Span]):
+  """The types that a mention has, the most probable first; and of all labels the logits."""
+
+  spans: tuple[Span, ...]
+  logits: Mapping[str, float]
+
+  def __getitem__(self, index: Any) -> Any:
+    return self.spans[index]
+
+  def __len__(self) -> int:
+    return len(self.spans)
 
 
 class Mention(NamedTuple):

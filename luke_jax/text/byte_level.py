@@ -1,14 +1,20 @@
 """RoBERTa's byte-level BPE, the words of LUKE."""
 
+import functools
+import itertools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text.special_tokens import Span, SpecialTokens, Tokens
 
 if TYPE_CHECKING:
   import tokenizers
+
+_SPACE = "Ġ"  # as byte-level BPE writes it
 
 
 class ByteLevelTokenizer:
@@ -41,6 +47,19 @@ class ByteLevelTokenizer:
       for row, text, longer in zip(rows, texts, prefixed, strict=True)
     ]
 
+  def encode_words(self, words: Sequence[str]) -> list[list[int]]:
+    """The ids of words without white space, each as after a space; special tokens are text here.
+
+    All go to the tokenizer as one text, which takes half the time of as many texts.
+    """
+    text = "".join([f" {word}" for word in words])
+    (tokens,) = self._encode_plain([text], offsets=False)
+    starts = np.flatnonzero(self._starts_word[tokens.ids])
+    if len(starts) == len(words):
+      return [tokens.ids[i:j] for i, j in itertools.pairwise([*starts.tolist(), None])]
+    # A vocabulary without a space has no token that starts a word.
+    return [tokens.ids for tokens in self._encode_plain([f" {word}" for word in words], False)]
+
   def decode(self, ids: Iterable[int]) -> str:
     """The text of ids, special tokens included."""
     return self.special.decode(ids, self._decode_plain)
@@ -53,6 +72,14 @@ class ByteLevelTokenizer:
   def save_vocab(self, directory: Path) -> None:
     """Writes vocab.json and merges.txt."""
     self._bpe.model.save(str(directory))
+
+  @functools.cached_property
+  def _starts_word(self) -> np.ndarray:
+    """Which ids are of tokens that start with a space."""
+    starts = np.zeros(self._pieces, bool)
+    for token, id in self._bpe.get_vocab().items():
+      starts[id] = token.startswith(_SPACE)
+    return starts
 
   def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
     if not offsets:  # the faster call keeps no track of characters

@@ -56,16 +56,31 @@ class Part:
     return Part(self.ids[start:stop], self.offsets[start:stop], entities)
 
   def marked(self, markers: Sequence[int]) -> "Part":
-    """The part with a marker before and after each entity, which then covers both."""
-    ids, offsets, entities = list(self.ids), list(self.offsets), list(self.entities)
-    in_text_order = sorted(range(len(entities)), key=lambda i: entities[i].tokens)
-    for earlier, i in reversed(list(enumerate(in_text_order))):
-      start, end = entities[i].tokens
-      ids[start:end] = [markers[i], *ids[start:end], markers[i]]
-      if offsets:
-        offsets[start:end] = [NOT_TEXT, *offsets[start:end], NOT_TEXT]
-      entities[i] = entities[i]._replace(tokens=(start + 2 * earlier, end + 2 * earlier + 2))
-    return Part(ids, offsets, entities)
+    """The part with a marker before and after each entity, which then covers both.
+
+    Of entities that begin at one place the longest opens first, and closes last.
+    """
+    edges = sorted(
+      edge
+      for i, (start, end) in enumerate(entity.tokens for entity in self.entities)
+      for edge in ((start, 1, -end, i), (end, 0, -start, -i))
+    )
+    ids: list[int] = []
+    offsets: list[Span] = []
+    tokens = [[0, 0] for _ in self.entities]
+    done = 0
+    for place, opens, _, number in edges:
+      ids += [*self.ids[done:place], markers[abs(number)]]
+      offsets += [*self.offsets[done:place], NOT_TEXT]
+      tokens[abs(number)][1 - opens] = len(ids) - opens
+      done = place
+    ids += self.ids[done:]
+    offsets += self.offsets[done:]
+    entities = [
+      entity._replace(tokens=(start, end))
+      for entity, (start, end) in zip(self.entities, tokens, strict=True)
+    ]
+    return Part(ids, offsets if self.offsets else [], entities)
 
 
 def moved(entity: Entity, by: int) -> Entity:

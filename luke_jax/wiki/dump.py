@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from pathlib import Path
 
@@ -238,13 +239,13 @@ def _valid(data: bytes) -> bool:
   return True
 
 
-_ENTITIES = re.compile(r"&(?:#[0-9]{1,7}|#x[0-9a-fA-F]{1,6}|lt|gt|amp|quot|apos);")
+_ENTITIES = re.compile(r"(&(?:#[0-9]{1,7}|#x[0-9a-fA-F]{1,6}|lt|gt|amp|quot|apos);)")
+_unescaped = lru_cache(maxsize=1024)(unescape)
 
 
 def _text(data: bytes) -> str:
   """An element's text, as XML escapes it."""
   text = data.decode(errors="replace").replace("\r\n", "\n")
-  if "&#" in text or "&apos;" in text:
-    return _ENTITIES.sub(lambda match: unescape(match[0]), text)
-  text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
-  return text.replace("&amp;", "&")
+  parts = _ENTITIES.split(text)
+  parts[1::2] = map(_unescaped, parts[1::2])
+  return "".join(parts)

@@ -38,7 +38,8 @@ def stream_starts(path: Path) -> list[int]:
 def chunks(path: Path, start: int, stop: int) -> Iterator[tuple[bytes, bool]]:
   """The content from a place in the file to the file's end, and whether it begins before `stop`.
 
-  For bzip2 both places are starts of streams, and a stream's whole content counts as its start.
+  For bzip2 both places are starts of streams, and a stream's whole content counts as its start. One
+  that lies past `stop` says so by an empty part first, for who reads no further saves its decoding.
   """
   read = _bz2_chunks if is_bz2(path) else _plain_chunks
   return read(path, start, stop)
@@ -60,6 +61,8 @@ def _bz2_chunks(path: Path, start: int, stop: int) -> Iterator[tuple[bytes, bool
     data = file.read(_CHUNK)
     while data:
       at = file.tell() - len(data)
+      if at >= stop:
+        yield b"", False
       decompressor = bz2.BZ2Decompressor()
       while not decompressor.eof:
         if decompressor.needs_input and not data and not (data := file.read(_CHUNK)):

@@ -141,7 +141,7 @@ class _Reader(NamedTuple):
   """What reading needs of a site."""
 
   targets: _Targets
-  brackets: re.Pattern
+  brackets: removal.Brackets
   disambiguation: re.Pattern
   variants: bool
 

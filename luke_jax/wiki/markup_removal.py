@@ -6,6 +6,7 @@ whatever is opened and not closed.
 
 import re
 from collections import Counter
+from typing import NamedTuple
 
 # In place of a template that was a link's whole text, or its start. XML has no such character.
 GAP = "\0"
@@ -125,27 +126,49 @@ def without_tags(text: str) -> str:
   return _BLOCK.sub(" ", _INLINE.sub("", text)) if "<" in text else text
 
 
-def brackets(prefixes: list[str]) -> re.Pattern:
-  """What `without_files` splits text by, given the prefixes of files and categories."""
+class Brackets(NamedTuple):
+  """What `without_files` looks for."""
+
+  hidden: re.Pattern  # an opening of a file or category, with the openings right before it
+  any: re.Pattern
+
+
+def brackets(prefixes: list[str]) -> Brackets:
+  """What `without_files` looks for, given the prefixes of files and categories."""
   names = "|".join(re.escape(prefix).replace(r"\ ", r"[\ _]+") for prefix in prefixes)
-  return re.compile(rf"(\[\[(?:[ _]*(?:{names})[ _]*:)?|\]\])", re.IGNORECASE)
+  name = rf"[ _]*(?:{names})[ _]*:"
+  # Of an odd run of brackets the last is left over: openings pair from the run's start on.
+  return Brackets(
+    re.compile(rf"\[\[(?<!\[\[\[)(?:\[\[)*+{name}", re.IGNORECASE),
+    re.compile(rf"\[\[(?:{name})?|\]\]", re.IGNORECASE),
+  )
 
 
-def without_files(text: str, pattern: re.Pattern) -> str:
+def without_files(text: str, patterns: Brackets) -> str:
   """Wikitext without links to files and categories, and without what is linked in captions.
 
   A link that seems to go on over a heading is taken as not closed.
   """
-  first, *rest = pattern.split(text)
-  out, opened, heading = [first], [], -1  # the last place in `out` with a heading
-  for token, piece in zip(rest[::2], rest[1::2], strict=True):
-    if token != "]]":
-      opened.append(len(out))
-    elif opened:
-      place = opened.pop()
-      if out[place] != "[[" and heading < place:
-        del out[place:]
-        token = ""
-    out += (token, piece)
-    heading = len(out) - 1 if "\n=" in piece else heading
-  return "".join(out)
+  cuts: list[tuple[int, int]] = []
+  opened: list[int] = []  # the places of what is open since a file, which is the first; -1: no file
+  at = 0
+  while opened or (match := patterns.hidden.search(text, at)):
+    if not opened:
+      at = match.end()
+      opened.append(text.rfind("[[", match.start(), at))
+    token = patterns.any.search(text, at)
+    if token is None:
+      break
+    if text.find("\n=", at, token.start()) >= 0:
+      opened.clear()
+      at = token.start()
+      continue
+    at = token.end()
+    if token[0] != "]]":
+      opened.append(-1 if token[0] == "[[" else token.start())
+    elif (place := opened.pop()) >= 0:
+      while cuts and cuts[-1][0] > place:
+        cuts.pop()
+      cuts.append((place, at))
+  starts, stops = [0, *(stop for _, stop in cuts)], [*(start for start, _ in cuts), len(text)]
+  return "".join([text[i:j] for i, j in zip(starts, stops, strict=True)])

@@ -1,6 +1,7 @@
 """A page's sentences as pretraining records: packed in their order, never beyond the page."""
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -81,17 +82,16 @@ class Packer:
 
   def _encoded(self, sentences: Sequence[Sentence]) -> Iterator[Encoded]:
     """The sentences as ids; all pieces of a page go to the tokenizer at once."""
-    data, starts = self.encoder.encode([piece for x in sentences for piece in x.pieces])
-    piece = 0
-    for sentence in sentences:
-      first = starts[piece]
+    rows = iter(self.encoder.encode([piece for x in sentences for piece in x.pieces]))
+    for pieces, targets in sentences:
+      own = list(itertools.islice(rows, len(pieces)))
       mentions: list[Mention] = []
-      for target in sentence.targets:
-        piece += 2
-        self._mention(mentions, target, starts[piece - 1] - first, starts[piece] - first)
-      piece += 1
-      last = starts[piece]
-      yield Encoded(data[WIDTH * first : WIDTH * last], last - first, mentions)
+      if targets:
+        ends = list(itertools.accumulate([len(ids) // WIDTH for ids in own]))
+        for target, start, end in zip(targets, ends[::2], ends[1::2], strict=False):
+          self._mention(mentions, target, start, end)
+      ids = b"".join(own)
+      yield Encoded(ids, len(ids) // WIDTH, mentions)
 
   def _mention(self, mentions: list[Mention], target: str, start: int, end: int) -> None:
     entity = self.entity_ids(target)

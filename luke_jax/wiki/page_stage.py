@@ -76,9 +76,8 @@ class MakePages:
         counts["pages"] += 1
         counts["disambiguations"] += page.disambiguation
         counts["paragraphs"] += len(page.paragraphs)
-        for paragraph in page.paragraphs:
-          counts["characters"] += len(paragraph.text)
-          links.update([link.target for link in paragraph.links])
+        counts["characters"] += sum(len(paragraph.text) for paragraph in page.paragraphs)
+        links.update([link.target for paragraph in page.paragraphs for link in paragraph.links])
         yield page_to_bytes(page)
 
     shards = len(self.pieces)

@@ -68,16 +68,17 @@ def _tools(tokenizer: Path, titles: Path, vocabulary: Path, key: str) -> Tools:
 
 def entity_lookup(titles: Titles, ids: np.ndarray) -> Callable[[str], int | None]:
   """A function from a link's target to the entity id of the page it leads to, None for none."""
-  known: dict[str, int | None] = {}
+  return _EntityIds(titles, ids).__getitem__
 
-  def entity_id(target: str) -> int | None:
-    if target in known:
-      return known[target]
-    page = titles.page(target)
-    id = int(ids[page]) if page != NOWHERE else NOWHERE
-    if len(known) > _TARGETS_KNOWN:
-      known.clear()
-    known[target] = None if id == NOWHERE else id
-    return known[target]
 
-  return entity_id
+class _EntityIds(dict[str, int | None]):
+  def __init__(self, titles: Titles, ids: np.ndarray):
+    self._titles, self._ids = titles, ids
+
+  def __missing__(self, target: str) -> int | None:
+    if len(self) > _TARGETS_KNOWN:
+      self.clear()
+    page = self._titles.page(target)
+    id = int(self._ids[page]) if page != NOWHERE else NOWHERE
+    self[target] = None if id == NOWHERE else id
+    return self[target]

@@ -6,12 +6,10 @@ one after the other, and most words were met before.
 
 import itertools
 import re
+import struct
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text import Tokenizer
@@ -21,16 +19,6 @@ WIDTH = 4  # bytes of an id
 _ROOM = 64 * 2**20  # bytes that the words looked up may take, about
 _LONGEST = 4096  # characters of a word that a tokenizer gets; what it takes may grow faster
 _EDGE = "\n"  # before a piece, which has only spaces
-
-
-class Ids(NamedTuple):
-  """The ids of pieces end to end, as little-endian int32 bytes, and where each piece starts.
-
-  The last start is the end of all.
-  """
-
-  data: bytes
-  starts: list[int]
 
 
 class SegmentEncoder:
@@ -44,34 +32,45 @@ class SegmentEncoder:
     if isinstance(tokenizer, ByteLevelTokenizer):
       tokenizer.add_prefix_space = False
       self._before, self._skipped = "", 0
+      self._encode_words = tokenizer.encode_words
     else:
       self._before, self._skipped = _known_alone(tokenizer), 2
+      self._encode_words = None
     self._tokenizer = tokenizer
     self._special = re.compile("|".join(map(re.escape, tokenizer.special.ids)))
     self._known: dict[str, bytes] = {}  # words after a space; those after an edge go on with one
     self._taken = 0
 
-  def encode(self, pieces: Sequence[str]) -> Ids:
-    """The ids of pieces. Spaces in them are single ones, each before a word."""
-    words = (_EDGE + f" {_EDGE}".join(pieces)).split(" ") if pieces else []
+  def encode(self, pieces: Sequence[str]) -> list[bytes]:
+    """The ids of each piece as little-endian int32. Spaces are single ones, each before a word."""
     if self._taken > _ROOM:
       self._known.clear()
       self._taken = 0
     try:
-      found = list(map(self._known.__getitem__, words))
+      return self._looked_up(pieces)
     except KeyError:
+      words = f" {_EDGE}".join(["", *pieces]).split(" ")[1:]
       self._learn(set(words).difference(self._known))
-      found = list(map(self._known.__getitem__, words))
-    places = list(itertools.accumulate(map(len, found), initial=0))
-    starts = [places[i] // WIDTH for i, word in enumerate(words) if word[:1] == _EDGE]
-    return Ids(b"".join(found), [*starts, places[-1] // WIDTH])
+      return self._looked_up(pieces)
+
+  def _looked_up(self, pieces: Sequence[str]) -> list[bytes]:
+    known = self._known
+    return [b"".join([known[word] for word in f"{_EDGE}{x}".split(" ")]) for x in pieces]
 
   def _learn(self, words: set[str]) -> None:
     new = sorted(words)  # the tokenizer's own cache must not depend on Python's hashes
-    for word, ids in zip(new, self._ids(new), strict=True):
-      data = np.asarray(ids, "<i4").tobytes()
+    plain = [word for word in new if self._is_plain(word)] if self._encode_words else []
+    rest = sorted(words.difference(plain))
+    rows = itertools.chain(self._encode_words(plain) if plain else (), self._ids(rest))
+    for word, ids in zip(plain + rest, rows, strict=True):
+      data = struct.pack(f"<{len(ids)}i", *ids)
       self._known[word] = data
       self._taken += 200 + len(word) + len(data)
+
+  def _is_plain(self, word: str) -> bool:
+    """Whether a word follows a space, spells no special token and is not very long."""
+    short = len(word) <= _LONGEST and word[:1] not in ("", _EDGE)
+    return short and not self._special.search(word)
 
   def _ids(self, words: Sequence[str]) -> Iterator[list[int]]:
     """The ids of words, all of which go to the tokenizer at once."""

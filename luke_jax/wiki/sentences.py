@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from luke_jax.wiki.markup import Paragraph
 
-_WORDS = re.compile(r"\S+")
+# White space that goes: all before the first word, all but one of each run (the group).
+_GONE = re.compile(r"^\s+|\s(\s+)")
 
 
 class Sentence(NamedTuple):
@@ -42,18 +43,20 @@ def split(paragraph: Paragraph, language: str) -> Split:
   sentences, waiting, across, stop, edge = [], 0, 0, 0, 0
   for sentence in segments(text, language):
     start, stop = stop, stop + len(sentence)
-    edges, targets = [edge], []
+    pieces, targets = [], []
     while waiting < len(links) and links[waiting][0] < stop:
       first, last, target = links[waiting]
       waiting += 1
       if start <= first and last <= stop:
-        edges += (first - (text[first - 1] == " "), last)  # a space goes with the word after it
+        before = first - (text[first - 1] == " ")  # a space goes with the word after it
+        pieces += text[edge:before], text[before:last]
         targets.append(target)
+        edge = last
       else:
         across += 1
-    edge = stop - (text[stop - 1] == " ")
-    edges.append(edge)
-    pieces = [text[i:j] for i, j in itertools.pairwise(edges)]
+    start_of_next = stop - (text[stop - 1] == " ")
+    pieces.append(text[edge:start_of_next])
+    edge = start_of_next
     sentences.append(Sentence(pieces, targets))
   return Split(sentences, across, len(paragraph.links) - len(links))
 
@@ -74,29 +77,28 @@ def segments(text: str, language: str) -> list[str]:
 
 def _collapsed(paragraph: Paragraph) -> tuple[str, list[_Place]]:
   """The text after one space, with single spaces in it, and its links without space around them."""
-  text = paragraph.text
+  text = paragraph.text.replace("\u00a0", " ")
   # White space other than the space itself is not printable.
   if text.isprintable() and "  " not in text and text.strip(" ") == text:
     links = [(start + 1, end + 1, target) for _, target, start, end in paragraph.links]
     text = f" {text}"
   else:
-    words = text.split()
-    links, text = _moved(paragraph, words), f" {' '.join(words)}"
+    links, text = _moved(paragraph), f" {' '.join(text.split())}"
   if any(text[start] == " " or text[end - 1] == " " for start, end, _ in links):
     trimmed = ((i + (text[i] == " "), j - (text[j - 1] == " "), target) for i, j, target in links)
     links = [link for link in trimmed if link[0] < link[1]]
   return text, links
 
 
-def _moved(paragraph: Paragraph, words: list[str]) -> list[_Place]:
-  """The links where they are once there are single spaces only."""
-  starts = [match.start() for match in _WORDS.finditer(paragraph.text)]
-  new_starts = list(itertools.accumulate((len(word) + 1 for word in words), initial=1))
+def _moved(paragraph: Paragraph) -> list[_Place]:
+  """The links where they are once there are single spaces only, one of them before all."""
+  runs = [match.span(match.lastindex or 0) for match in _GONE.finditer(paragraph.text)]
+  starts = [start for start, _ in runs]
+  gone = list(itertools.accumulate((end - start for start, end in runs), initial=-1))
   links = []
   for text, target, start, end in paragraph.links:
     if text and not text.isspace():
       start, end = start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())
-      first, last = (bisect.bisect(starts, place) - 1 for place in (start, end - 1))
-      start, end = start - starts[first], end - starts[last]
-      links.append((new_starts[first] + start, new_starts[last] + end, target))
+      start, end = (place - gone[bisect.bisect(starts, place)] for place in (start, end))
+      links.append((start, end, target))
   return links

@@ -1,6 +1,5 @@
 """Looked-up words give the ids that the tokenizer gives."""
 
-import itertools
 import json
 import shutil
 import time
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki import segment_encoder
-from luke_jax.wiki.segment_encoder import WIDTH, SegmentEncoder
+from luke_jax.wiki.segment_encoder import SegmentEncoder
 
 WORDS = st.text(min_size=1, max_size=12).map(lambda text: "".join(text.split()) or "x")
 TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
@@ -20,10 +19,7 @@ TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 def encoded(encoder, pieces):
   """The ids of each piece."""
-  data, starts = encoder.encode(pieces)
-  assert len(data) == WIDTH * starts[-1] and len(starts) == len(pieces) + 1
-  ids = np.frombuffer(data, "<i4").tolist()
-  return [ids[i:j] for i, j in itertools.pairwise(starts)]
+  return [np.frombuffer(ids, "<i4").tolist() for ids in encoder.encode(pieces)]
 
 
 def plain(tokenizer, text):

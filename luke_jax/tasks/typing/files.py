@@ -46,7 +46,8 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   span = text.span(value.get("span"), "span")
-  return Example(id, place, text.text, span, _labels(value, place))
+  labels = labels_in(value, place) if "labels" in value else None
+  return Example(id, place, text.text, span, labels)
 
 
 def to_json(example: Example) -> dict[str, Any]:
@@ -55,9 +56,8 @@ def to_json(example: Example) -> dict[str, Any]:
   return value if example.labels is None else value | {"labels": list(example.labels)}
 
 
-def _labels(value: Mapping[str, Any], place: str) -> tuple[str, ...] | None:
-  if "labels" not in value:
-    return None
+def labels_in(value: Mapping[str, Any], place: str) -> tuple[str, ...]:
+  """The labels of an object, each once."""
   labels = listed(value, "labels", place)
   if not all(isinstance(label, str) and label for label in labels):
     raise InputError(f"{place}: labels: {labels!r}; expected strings that are not empty")

@@ -1,10 +1,14 @@
 """The metrics of entity typing: loose micro, loose macro and strict (Ling and Weld, 2012)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, precision_recall_f1
-from luke_jax.tasks.predictions import Span
-from luke_jax.tasks.typing.files import Example
+from luke_jax.errors import InputError
+from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, in_order, precision_recall_f1
+from luke_jax.tasks.files import Faults, read_json_lines
+from luke_jax.tasks.predictions import Types
+from luke_jax.tasks.typing.files import Example, labels_in
 
 
 def score(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[str, float]:
@@ -12,13 +16,12 @@ def score(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[str, 
   pairs = list(zip(gold, predicted, strict=True))
   right = sum(len(g & p) for g, p in pairs)
   micro = precision_recall_f1(right, sum(map(len, predicted)), sum(map(len, gold)))
-  scores = {f"micro_{name}": value for name, value in micro.items()}
   exact = sum(g == p for g, p in pairs)
   strict = precision_recall_f1(exact, sum(map(bool, predicted)), sum(map(bool, gold)))
   return {
-    "f1": scores["micro_f1"],
-    "precision": scores["micro_precision"],
-    "recall": scores["micro_recall"],
+    "f1": micro["f1"],
+    "precision": micro["precision"],
+    "recall": micro["recall"],
     **{f"macro_{name}": value for name, value in _macro(pairs).items()},
     "strict_f1": strict["f1"],
     "strict_accuracy": exact / max(1, len(pairs)),
@@ -36,15 +39,55 @@ def _macro(pairs: Sequence[tuple[set[str], set[str]]]) -> dict[str, float]:
   return {"precision": precision, "recall": recall, "f1": f1}
 
 
+def best_threshold(
+  gold: Sequence[set[str]], logits: Sequence[Mapping[str, float]]
+) -> tuple[float, float]:
+  """The threshold of logits that has the highest loose micro F1, and that F1.
+
+  Between two logits it is the middle; of thresholds that are as good, the highest.
+  """
+  pairs = [(x, label in g) for g, row in zip(gold, logits, strict=True) for label, x in row.items()]
+  pairs.sort(reverse=True)
+  total, right, best = sum(map(len, gold)), 0, (0.0, 0.0)
+  for predicted, (logit, correct) in enumerate(pairs, start=1):
+    right += correct
+    below = pairs[predicted][0] if predicted < len(pairs) else logit - 2
+    f1 = 2 * right / (predicted + total)
+    if below < logit and f1 > best[1]:
+      best = ((logit + below) / 2, f1)
+  return best
+
+
+def read_predictions(path: Path, faults: Faults) -> dict[str, set[str]]:
+  """The labels that JSON lines of predictions have, by the ids of their examples."""
+  return dict(read_json_lines(path, _prediction, faults))
+
+
+def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, set[str]]:
+  return id, set(labels_in(value, place))
+
+
+def score_file(examples: Sequence[Example], predicted: Mapping[str, set[str]]) -> dict[str, float]:
+  """The scores of predictions by id; an example without one has no labels predicted."""
+  return score([_gold(example) for example in examples], in_order(examples, predicted, set()))
+
+
+def _gold(example: Example) -> set[str]:
+  if example.labels is None:
+    raise InputError(f"{example.place}: labels: missing; expected a list of them")
+  return set(example.labels)
+
+
 def evaluate(
-  examples: Sequence[Example], predictions: Sequence[Sequence[Span]], labels: Sequence[str]
+  examples: Sequence[Example], predictions: Sequence[Types], labels: Sequence[str]
 ) -> Evaluation:
-  """Scores, figures for each label, and where the model was wrong."""
-  gold = [set(example.labels or ()) for example in examples]
-  predicted = [{span.label for span in spans} for spans in predictions]
-  return Evaluation(
-    score(gold, predicted), _by_label(gold, predicted, labels), {}, _mistakes(examples, predictions)
-  )
+  """Scores, the threshold that would be best, figures for each label, and the mistakes."""
+  gold = list(map(_gold, examples))
+  predicted = [{span.label for span in types} for types in predictions]
+  threshold, f1 = best_threshold(gold, [types.logits for types in predictions])
+  scores = score(gold, predicted) | {"best_threshold": threshold, "best_threshold_f1": f1}
+  mistakes = _mistakes(examples, predictions)
+  return Evaluation(scores, _by_label(gold, predicted, labels), mistakes=mistakes)
 
 
 def _by_label(
@@ -59,10 +102,10 @@ def _by_label(
   return table
 
 
-def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> list[Mistake]:
+def _mistakes(examples: Sequence[Example], predictions: Sequence[Types]) -> list[Mistake]:
   found = []
-  for example, spans in zip(examples, predictions, strict=True):
-    gold, predicted = set(example.labels or ()), {span.label: span.score for span in spans}
+  for example, types in zip(examples, predictions, strict=True):
+    gold, predicted = _gold(example), {span.label: span.score for span in types}
     if gold != predicted.keys():
       wrong = [value for label, value in predicted.items() if label not in gold]
       marks = (Mark(*example.span, "mention"),)

@@ -13,9 +13,9 @@ from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import features, score
-from luke_jax.tasks.typing.files import Example, read
+from luke_jax.tasks.typing.files import Example, parse, read
 from luke_jax.text import LukeProcessor, Task
 
 
@@ -25,6 +25,7 @@ class EntityTyping:
 
   train: str = ""
   dev: str = ""
+  test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()
   words: int = 256  # the longest row
@@ -44,6 +45,7 @@ class EntityTyping:
     if not math.isfinite(self.threshold):
       raise InputError(f"threshold: {self.threshold!r}; expected a number")
 
+  parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
@@ -73,9 +75,12 @@ class EntityTyping:
         kept.append(example)
     return kept
 
-  def features(self, processor: LukeProcessor, examples: Sequence[Example]) -> list[Features]:
+  def features(
+    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Features]:
     """A row for each example."""
-    return features.features(processor, examples, self.labels)
+    faults = faults or Faults(skip=self.skip_bad)
+    return features.features(processor, examples, self.labels, faults)
 
   def label_shape(self) -> tuple[int, ...]:
     """0 or 1 for each label."""
@@ -83,21 +88,32 @@ class EntityTyping:
 
   def decode(
     self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
-  ) -> list[list[Span]]:
-    """The types of each entity, the most probable first."""
-    logits = np.asarray(outputs["logits"], np.float64)
-    return [self._spans(example, row) for example, row in zip(examples, logits, strict=True)]
+  ) -> list[Types]:
+    """The types of each entity, the most probable first; of one without a row, none."""
+    rows = {row.example: outputs["logits"][i] for i, row in enumerate(features)}
+    return [self._types(x, rows[i]) if i in rows else Types((), {}) for i, x in enumerate(examples)]
 
-  def _spans(self, example: Example, logits: np.ndarray) -> list[Span]:
+  def _types(self, example: Example, row: np.ndarray) -> Types:
     start, end = example.span
     mention = example.text[start:end]
-    order = [i for i in np.argsort(-logits, kind="stable") if logits[i] > self.threshold]
-    return [
-      Span(mention, start, end, self.labels[i], float(1 / (1 + np.exp(-logits[i])))) for i in order
-    ]
+    logits = np.asarray(row, np.float64)[: len(self.labels)]
+    scores = np.exp(-np.logaddexp(0, -logits))
+    spans = tuple(
+      Span(mention, start, end, self.labels[i], float(scores[i]))
+      for i in np.argsort(-logits, kind="stable")
+      if logits[i] > self.threshold
+    )
+    return Types(spans, dict(zip(self.labels, logits.tolist(), strict=True)))
 
-  def evaluate(
-    self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
-  ) -> Evaluation:
+  def evaluate(self, examples: Sequence[Example], predictions: Sequence[Types]) -> Evaluation:
     """Loose micro F1 and the figures around it."""
     return score.evaluate(examples, predictions, self.labels)
+
+  def to_prediction(self, example: Example, prediction: Types) -> dict[str, Any]:
+    """The line of an example in a file of predictions."""
+    return {
+      "id": example.id,
+      "span": list(example.span),
+      "labels": [span.label for span in prediction],
+      "scores": [round(span.score, 4) for span in prediction],
+    }

@@ -1,0 +1,1 @@
+"""CoNLL-2003 as a dataset."""

@@ -1,0 +1,1 @@
+"""Open Entity as a dataset."""

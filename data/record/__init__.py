@@ -1,0 +1,1 @@
+"""ReCoRD as a dataset."""

@@ -1,0 +1,88 @@
+"""Writes the sets of the five tasks: python -m data.sample_tasks.generate [FOLDER]."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from ..sample_wiki.world import World, read_world
+from . import make_cloze, make_ner, make_qa, make_relations, make_typing
+from .narrator import DEV, SPLITS, TRAIN, Case, Narrator
+from .types import FOLDER
+
+Draw = Callable[[Narrator, Case], dict | None]
+DRAWS: dict[str, Draw] = {
+  "typing": make_typing.draw,
+  "relations": make_relations.draw,
+  "ner": make_ner.draw,
+  "cloze": make_cloze.draw,
+  "qa": make_qa.draw,
+}
+SIZES = {
+  "typing": (600, 120, 120),
+  "relations": (600, 120, 120),
+  "ner": (200, 40, 40),
+  "cloze": (300, 60, 60),
+  "qa": (300, 60, 60),
+}
+UNANSWERABLE = ("dev-unanswerable", 15)
+
+
+def examples(world: World, task: str) -> dict[str, list[dict]]:
+  """The examples of each split; no text comes twice."""
+  texts: set[str] = set()
+  return {
+    split: drawn(Narrator(world, task, split), DRAWS[task], (split, size), texts)
+    for split, size in zip(SPLITS, SIZES[task], strict=True)
+  }
+
+
+def drawn(narrator: Narrator, draw: Draw, of: tuple[str, int], texts: set[str]) -> list[dict]:
+  """So many examples of a split, a fifth of dev and test about what no page names."""
+  split, size = of
+  found: list[dict] = []
+  while len(found) < size:
+    number, held_out = len(found), split != TRAIN
+    case = Case(
+      number,
+      unseen=held_out and number % 5 == 4,
+      implied=number % 10 == 3,
+      long=held_out and number % 14 == 7,
+    )
+    example = draw(narrator, case)
+    if example and example["text"] not in texts:
+      texts.add(example["text"])
+      meta = {**example.pop("meta"), **({"unseen": True} if case.unseen else {})}
+      found.append({"id": f"{split}-{number + 1}", **example, "meta": meta})
+  return found
+
+
+def unanswerable(world: World, splits: dict[str, list[dict]]) -> list[dict]:
+  """Questions without an answer, for dev."""
+  texts = {example["text"] for lines in splits.values() for example in lines}
+  return drawn(Narrator(world, "qa", DEV), make_qa.draw_unanswerable, UNANSWERABLE, texts)
+
+
+def write(path: Path, lines: list[dict]) -> None:
+  """Writes objects, one a line."""
+  text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+  path.parent.mkdir(parents=True, exist_ok=True)
+  path.write_text(text, encoding="utf-8")
+
+
+def main(folder: Path = FOLDER) -> None:
+  """Writes everything into a folder."""
+  world = read_world()
+  for task in DRAWS:
+    splits = examples(world, task)
+    for split, lines in splits.items():
+      write(folder / task / f"{split}.jsonl", lines)
+      if task == "ner":
+        columns = make_ner.column_text(lines)
+        (folder / task / f"{split}.conll").write_text(columns, encoding="utf-8")
+      if task == "qa" and split == DEV:
+        write(folder / task / "dev_unanswerable.jsonl", unanswerable(world, splits))
+
+
+if __name__ == "__main__":
+  main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)

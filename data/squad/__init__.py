@@ -1,0 +1,1 @@
+"""SQuAD 1.1 as a dataset."""

@@ -1,0 +1,1 @@
+"""TACRED as a dataset."""

@@ -1,0 +1,62 @@
+"""Predicted answers: files of them, and how the scripts of SQuAD and ReCoRD compare them."""
+
+import collections
+import re
+import string
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.tasks import files
+from luke_jax.tasks.files import Faults
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalized(text: str) -> str:
+  """The text in lower case, without ASCII punctuation and English articles, spaces made single."""
+  return " ".join(_ARTICLES.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split())
+
+
+def exact_match(answer: str, golds: Sequence[str]) -> bool:
+  """Whether the answer is one of the golds once both are normalized."""
+  return normalized(answer) in map(normalized, golds)
+
+
+def token_f1(answer: str, golds: Sequence[str]) -> float:
+  """F1 of the answer's words, by the gold that agrees best.
+
+  Of two that are empty once normalized it is 0, as in SQuAD 1.1 and ReCoRD. SQuAD 2.0 differs: for
+  an answer that is empty once normalized, it takes `exact_match` for F1.
+  """
+  return max(
+    (_f1(normalized(answer).split(), normalized(gold).split()) for gold in golds), default=0.0
+  )
+
+
+def _f1(answer: list[str], gold: list[str]) -> float:
+  same = (collections.Counter(answer) & collections.Counter(gold)).total()
+  if not same:
+    return 0.0
+  precision, recall = same / len(answer), same / len(gold)
+  return 2 * precision * recall / (precision + recall)
+
+
+def read_predictions(path: Path, faults: Faults) -> dict[str, str]:
+  """Answers by id: of JSON lines, or of the scripts' object of them in a file `*.json`."""
+  if path.suffix != ".json":
+    return dict(files.read_json_lines(path, _prediction, faults))
+  value = files.read_json(path)
+  if not isinstance(value, dict):
+    raise InputError(f"{path}: a {type(value).__name__}; expected an object of id -> answer")
+  found = {}
+  for id in value:
+    with faults.caught():
+      found[id] = files.string(value, id, str(path))
+  return found
+
+
+def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, str]:
+  return id, files.string(value, "answer", place)

@@ -1,0 +1,63 @@
+"""Exact match and F1 as ReCoRD's script counts them."""
+
+from collections.abc import Mapping, Sequence
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.answers import exact_match, read_predictions, token_f1
+from luke_jax.tasks.cloze.files import PLACEHOLDER, Example
+from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
+from luke_jax.tasks.predictions import Answer
+
+__all__ = ["evaluate", "read_predictions", "score", "score_file"]
+
+
+def score(gold: Sequence[Sequence[str]], predicted: Sequence[str | None]) -> dict[str, float]:
+  """Means over questions, by the gold answer that agrees best; None is no answer, and scores 0."""
+  pairs = [
+    (answer, golds) for golds, answer in zip(gold, predicted, strict=True) if answer is not None
+  ]
+  count = max(1, len(gold))
+  return {
+    "exact_match": sum(exact_match(*pair) for pair in pairs) / count,
+    "f1": sum(token_f1(*pair) for pair in pairs) / count,
+  }
+
+
+def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
+  """The scores of answers by id; one that is missing scores 0, those of other ids do not count."""
+  return score(list(map(_golds, examples)), [predicted.get(example.id) for example in examples])
+
+
+def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]) -> Evaluation:
+  """Scores of the best candidates, and where they are wrong."""
+  best = [answers[0] if answers else None for answers in predictions]
+  scores = score(list(map(_golds, examples)), [answer.text if answer else None for answer in best])
+  return Evaluation(scores, mistakes=_mistakes(examples, best))
+
+
+def _golds(example: Example) -> list[str]:
+  if not example.answers:
+    raise InputError(f"{example.place}: answers: none; expected one at least")
+  return [example.text[start:end] for start, end in example.answers]
+
+
+def _mistakes(examples: Sequence[Example], best: Sequence[Answer | None]) -> list[Mistake]:
+  found = []
+  for example, answer in zip(examples, best, strict=True):
+    golds = _golds(example)
+    if answer is None or not exact_match(answer.text, golds):
+      said, score = (answer.text, answer.score) if answer else ("", 0.0)
+      told = ", ".join(dict.fromkeys(golds))
+      found.append(Mistake(example.id, *_shown(example, answer), told, said, score))
+  return sorted(found, key=lambda mistake: -mistake.score)
+
+
+def _shown(example: Example, answer: Answer | None) -> tuple[str, tuple[Mark, ...]]:
+  """The question and the passage as one text, with the gap, the answers and the wrong one."""
+  before = len(example.query) + 1
+  gap = example.query.index(PLACEHOLDER)
+  marks = [Mark(gap, gap + len(PLACEHOLDER), "gap")]
+  marks += [Mark(start + before, end + before, "answer") for start, end in example.answers or ()]
+  if answer:
+    marks.append(Mark(answer.start + before, answer.end + before, "predicted"))
+  return f"{example.query}\n{example.text}", tuple(marks)

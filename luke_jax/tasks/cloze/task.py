@@ -1,0 +1,111 @@
+"""Cloze question answering as the engine trains it."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from luke_jax.errors import InputError
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.cloze import decoding, features, score
+from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLDER_WORD
+from luke_jax.tasks.cloze.files import Example, parse, read
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.features import Features
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.predictions import Answer
+from luke_jax.text import LukeProcessor, Task
+
+
+@dataclasses.dataclass(frozen=True)
+class ClozeAnswering:
+  """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
+
+  train: str = ""
+  dev: str = ""
+  test: str = ""  # for luke-jax experiment run
+  text: str = ""  # the directory of the tokenizer
+  labels: tuple[str, ...] = ()  # none: candidates are scored
+  words: int = 512  # the longest row
+  entities: int = 128  # the gap and candidates; more of these take several rows
+  mention: int = 30  # positions of a candidate, its markers included
+  skip_bad: bool = False
+
+  name: ClassVar[str] = "cloze"
+  architecture: ClassVar[str] = "LukeForCloze"
+  text_task: ClassVar[Task | None] = None
+  # Their order is that of the authors' models.
+  new_words: ClassVar[Mapping[str, str]] = {
+    HIGHLIGHT_WORD: "@",
+    PLACEHOLDER_WORD: "#",
+    ENTITY_WORD: "*",
+  }
+  entity_table: ClassVar[Literal["special", "whole"]] = "special"
+
+  def __post_init__(self) -> None:
+    fine_tuning.check_settings(self)
+    if self.labels:
+      raise InputError(f"labels: {', '.join(self.labels)}; expected none, candidates are scored")
+    if self.entities < 2:
+      raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
+
+  parse = staticmethod(parse)
+  text_directory = property(fine_tuning.text_directory)
+  initial_params = fine_tuning.initial_params
+  loss = fine_tuning.loss
+  records = fine_tuning.records
+  row_shapes = fine_tuning.row_shapes
+  rows = fine_tuning.rows
+  predict = fine_tuning.predict
+  score = fine_tuning.score
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """The examples of a file."""
+    return read(path, faults)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """None."""
+    return ()
+
+  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
+    """The examples with answers."""
+    kept = []
+    for example in examples:
+      with faults.caught():
+        if not example.answers:
+          raise InputError(f"{example.place}: answers: none; expected one at least")
+        kept.append(example)
+    return kept
+
+  def features(
+    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Features]:
+    """The rows of each example."""
+    return features.features(processor, examples, faults or Faults(skip=self.skip_bad))
+
+  def label_shape(self) -> tuple[int, ...]:
+    """Whether each candidate is an answer."""
+    return (self.entities - 1,)
+
+  def decode(
+    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+  ) -> list[list[Answer]]:
+    """The candidates of each example, the best first."""
+    return decoding.decode(examples, features, outputs)
+
+  def evaluate(
+    self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]
+  ) -> Evaluation:
+    """Exact match and F1."""
+    return score.evaluate(examples, predictions)
+
+  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, Any]:
+    """The line of an example in a file of predictions: the best candidate, and scores of all."""
+    best = prediction[0] if prediction else Answer("", 0, 0, 0.0)
+    return {
+      "id": example.id,
+      "answer": best.text,
+      "span": [best.start, best.end],
+      "score": round(best.score, 4),
+      "scores": [[answer.start, answer.end, round(answer.score, 4)] for answer in prediction],
+    }

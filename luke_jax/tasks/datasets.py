@@ -1,0 +1,51 @@
+"""Datasets that `luke-jax data build` makes: a split can stand wherever a file of examples can."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.files import Faults
+
+Example = TypeVar("Example")
+
+
+def is_split(source: str | Path) -> bool:
+  """Whether it is FOLDER:SPLIT with the folder of a dataset."""
+  folder, colon, _ = str(source).rpartition(":")
+  return bool(colon) and (Path(folder) / "dataset_info.json").is_file()
+
+
+def read_dataset(
+  source: str | Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
+) -> Iterator[Example]:
+  """What `parse` makes of the examples of FOLDER:SPLIT, as of objects of JSON lines."""
+  import tensorflow_datasets as tfds  # takes half a second, and only datasets need it
+
+  folder, _, split = str(source).rpartition(":")
+  builder: Any = tfds.builder_from_directory(folder)
+  if split not in builder.info.splits:
+    raise InputError(f"{source}: no such split; expected one of {', '.join(builder.info.splits)}")
+  for number, row in enumerate(builder.as_data_source(split), start=1):
+    with faults.caught():
+      value = as_json(row)
+      yield parse(value, value.get("id", str(number)), f"{source}: example {number}")
+
+
+def as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+  """The object of JSON lines that a row's columns have; spans are in columns of their parts."""
+  value = {name: _plain(column) for name, column in row.items()}
+  for name in [name.removesuffix("_start") for name in value if name.endswith("_start")]:
+    names = [f"{name}_{part}" for part in ("start", "end", "label")]
+    parts = [value.pop(column) for column in names if column in value]
+    value[name] = [list(span) for span in zip(*parts, strict=True)]
+  return value
+
+
+def _plain(column: Any) -> Any:
+  if isinstance(column, bytes):
+    return column.decode()
+  whole = isinstance(column, np.ndarray | np.generic)
+  return column.tolist() if whole else list(map(_plain, column))

@@ -1,0 +1,42 @@
+"""Rows for the tasks that mark the entities they ask about: one for each example."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.files import Faults
+from luke_jax.text import Example as Marked
+from luke_jax.text import LukeProcessor, Row
+from luke_jax.text.special_tokens import Span
+
+
+def marked_rows(
+  processor: LukeProcessor,
+  examples: Sequence[Any],
+  spans: Sequence[Sequence[Span]],
+  faults: Faults,
+) -> list[Row]:
+  """A row for each example; of a text that is too long, what stands around its entities.
+
+  An example whose entities are too far apart for one row is at fault, and so is one with an
+  entity that holds no token. With faults skipped, it has no row.
+  """
+  marked = [Marked(x.text, entity_spans=of_one) for x, of_one in zip(examples, spans, strict=True)]
+  try:
+    return processor.windows(marked)
+  except InputError:
+    pass  # one by one they tell whose fault it is
+  rows = []
+  for number, (example, text) in enumerate(zip(examples, marked, strict=True)):
+    with faults.caught():
+      rows += [dataclasses.replace(x, example=number) for x in _windows(processor, text, example)]
+  return rows
+
+
+def _windows(processor: LukeProcessor, text: Marked, example: Any) -> list[Row]:
+  try:
+    return processor.windows([text])
+  except InputError as fault:
+    told = str(fault).removeprefix("example 0: ")
+    raise InputError(f"{example.place}: {told}") from None

@@ -1,0 +1,198 @@
+"""Documents as rows: the spans of a sentence that may be entities, in a window around it."""
+
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks.features import Features
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner.documents import Example, to_words
+from luke_jax.text import LukeProcessor
+from luke_jax.text.special_tokens import Span
+
+AROUND = 2  # special tokens of a row
+
+
+class Limits(NamedTuple):
+  """How long candidates may be, and whether rows have text around their sentences."""
+
+  words: int
+  pieces: int | None
+  context: bool
+
+
+class Document(NamedTuple):
+  """A document in word pieces: word i has those from first[i] to before first[i + 1].
+
+  Sentence i has the words from edges[i] to before edges[i + 1]. Candidates are spans of words in
+  order; the longest one that begins at word i ends before word reach[i].
+  """
+
+  ids: np.ndarray
+  first: np.ndarray
+  edges: np.ndarray
+  starts: np.ndarray
+  ends: np.ndarray
+  reach: np.ndarray
+
+
+def features(
+  processor: LukeProcessor,
+  examples: Sequence[Example],
+  labels: Sequence[str],
+  limits: Limits,
+  faults: Faults,
+) -> list[Features]:
+  """Rows for every sentence, which share out its candidates evenly; `source` are their words.
+
+  The row of a sentence has as much of the document around it as there is room for (paper §4.3). A
+  sentence that is longer than that has several, each with some of its candidates.
+  """
+  rows: list[Features] = []
+  missed, total = 0, 0
+  for number, (example, ids) in enumerate(_tokenized(processor, examples, limits.context)):
+    with faults.caught():
+      document = _document(example, ids, limits, processor.max_length - AROUND)
+      targets = None if example.spans is None else _targets(example, document, labels)
+      rows += _rows(processor, document, limits.context, number, targets)
+      if targets is not None and example.spans:
+        missed += len(example.spans) - np.count_nonzero(targets)
+        total += len(example.spans)
+  if missed:
+    pieces = f" or {limits.pieces} word pieces" if limits.pieces else ""
+    warnings.warn(
+      f"{missed} of {total} entities cannot be found: longer than {limits.words} words{pieces}, or"
+      " not whole words of a sentence",
+      stacklevel=3,
+    )
+  return rows
+
+
+def _tokenized(
+  processor: LukeProcessor, examples: Sequence[Example], context: bool
+) -> Iterator[tuple[Example, list[list[int]]]]:
+  """Every document with the pieces of each word; no word is tokenized twice."""
+  written = [_written(example, context) for example in examples]
+  words = list(dict.fromkeys(word for document in written for word in document))
+  tokens = processor.tokenizer.encode(words)
+  ids = {word: found.ids for word, found in zip(words, tokens, strict=True)}
+  for example, document in zip(examples, written, strict=True):
+    yield example, [ids[word] for word in document]
+
+
+def _written(example: Example, context: bool) -> list[str]:
+  """The words, each with a space before it if the text has white space there.
+
+  A text that is read alone, a document or without context a sentence, begins with a word.
+  """
+  text, written = example.text, []
+  for sentence in example.sentences:
+    for i, (start, end) in enumerate(sentence):
+      begins = not i and not example.as_words and not (context and written)
+      spaced = not begins and text[start - 1 : start].isspace()
+      written.append(f" {text[start:end]}" if spaced else text[start:end])
+  return written
+
+
+def _document(example: Example, ids: list[list[int]], limits: Limits, room: int) -> Document:
+  lengths = np.array([len(pieces) for pieces in ids], np.int64)
+  if lengths.max(initial=0) > room:
+    word = int(lengths.argmax())
+    start, end = example.words[word]
+    raise InputError(
+      f"{example.place_of(start)}: {example.text[start:end][:20]!r}…: {lengths[word]} word pieces;"
+      f" expected words of at most {room}, the room of a row"
+    )
+  first, words = np.concatenate([[0], lengths.cumsum()]), np.arange(len(ids))
+  edges = np.cumsum([0, *map(len, example.sentences)])
+  sentence_ends = np.repeat(edges[1:], np.diff(edges))
+  enough = np.searchsorted(first, first[:-1] + min(room, limits.pieces or room), "right") - 1
+  reach = np.minimum.reduce([words + limits.words, sentence_ends, enough])
+  counts = reach - words
+  starts = np.repeat(words, counts)
+  ends = starts + 1 + np.arange(len(starts)) - np.repeat(counts.cumsum() - counts, counts)
+  # A word without pieces, as some accents are alone, neither begins nor ends a candidate.
+  kept = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
+  flat = np.array([id for pieces in ids for id in pieces], np.int32)
+  return Document(flat, first, edges, starts[kept], ends[kept], reach)
+
+
+def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.ndarray:
+  """The numbers of the labels of candidates, 0 for those that are no entity."""
+  numbers = {label: number for number, label in enumerate(labels)}
+  targets = np.zeros(len(document.starts), np.int32)
+  for span in to_words(example, example.spans or ()):
+    if span is not None:
+      first, last = np.searchsorted(document.starts, (span.start, span.start + 1))
+      place = first + np.searchsorted(document.ends[first:last], span.end)
+      if place < last and document.ends[place] == span.end:
+        targets[place] = numbers.get(span.label, IGNORED)
+  return targets
+
+
+def _rows(
+  processor: LukeProcessor,
+  document: Document,
+  context: bool,
+  number: int,
+  targets: np.ndarray | None,
+) -> Iterator[Features]:
+  special, room = processor.tokenizer.special, processor.max_length - AROUND
+  masks = np.full(processor.max_entity_length, processor.entity_vocab.mask_id, np.int32)
+  for begin, end, target in _parts(document, room):
+    left, right = window(target, len(document.ids), room) if context else target
+    ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
+    first, last = np.searchsorted(document.starts, (begin, end)).tolist()
+    for share in shares(first, last, len(masks)):
+      words = np.stack([document.starts[share], document.ends[share]], axis=1)
+      tokens = (document.first[words] - left + 1).astype(np.int32)
+      labels = None if targets is None else targets[share]
+      yield Features(number, ids.astype(np.int32), masks[: len(words)], tokens, labels, words)
+
+
+def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Span]]:
+  """Runs of words whose candidates share rows, with the pieces that such a row must have.
+
+  They are sentences, or of one that is too long as many words at a time as there is room for.
+  """
+  first = document.first
+  for begin, end in itertools.pairwise(document.edges):
+    if first[end] - first[begin] <= room:
+      yield begin, end, (first[begin], first[end])
+      continue
+    reach = np.maximum(document.reach[:end], np.arange(end) + 1)
+    while begin < end:
+      last = begin + np.searchsorted(first[reach[begin:]], first[begin] + room, "right")
+      yield begin, last, (first[begin], first[reach[last - 1]])
+      begin = last
+
+
+def window(target: Span, length: int, room: int) -> Span:
+  """The part of a text of which the target is the middle, as far as the text goes.
+
+  What one side cannot fill is the other's (paper §4.3).
+  """
+  start, end = target
+  half, spare = (room - end + start) // 2, room - end + start
+  before, after = start, length - end
+  if before < after:
+    before = min(before, half)
+    after = min(after, spare - before)
+  else:
+    after = min(after, half)
+    before = min(before, spare - after)
+  return start - before, end + after
+
+
+def shares(first: int, last: int, room: int) -> Iterator[slice]:
+  """What lies from `first` to `last` in as few slices as have room for it, of nearly one size."""
+  count = last - first
+  if count:
+    size = -(-count // -(-count // room))
+    for start in range(first, last, size):
+      yield slice(start, min(start + size, last))

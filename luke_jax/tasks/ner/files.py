@@ -1,0 +1,183 @@
+"""Documents with named entities in files."""
+
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.files import Faults, Text, check_fields, listed, read_json_lines, read_text
+from luke_jax.tasks.ner.columns import BOUNDARY, Document, check_tags, has_tags, read_columns
+from luke_jax.tasks.ner.documents import Example, labelled, of_words, to_characters, to_words
+from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
+from luke_jax.tasks.ner.words import PAPER, Reading, sentences_of, words_of
+from luke_jax.tasks.predictions import Span
+from luke_jax.text.special_tokens import Span as Stretch
+
+FIELDS = ("sentences", "spans")
+
+
+def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
+  """Reads JSON lines (.jsonl) or columns: words first and tags last, or words alone.
+
+  In columns a line of `-DOCSTART-` begins a document; without any, every sentence is one.
+  """
+  if is_json_lines(path):
+    return list(read_json_lines(path, functools.partial(parse, reading=reading), faults))
+  documents = read_columns(path, faults)
+  if has_tags(documents):
+    check_tags(path, documents, faults)
+  return [
+    _of_columns(path, str(number), document, reading)
+    for number, document in enumerate(documents, start=1)
+    if all(sentence.sound for sentence in document)
+  ]
+
+
+def is_json_lines(path: Path) -> bool:
+  """Whether the file is one of JSON lines, by its name; others are columns."""
+  return path.suffix in (".jsonl", ".json")
+
+
+def _of_columns(path: Path, id: str, document: Document, reading: Reading) -> Example:
+  place = f"{path}: line {document[0].lines[0].number}"
+  example = of_words(id, place, [sentence.words for sentence in document], reading)
+  example = dataclasses.replace(
+    example, lines=tuple(sentence.lines[0].number for sentence in document)
+  )
+  if not has_tags([document]):
+    return example
+  return dataclasses.replace(example, spans=to_characters(example, tagged_spans(document)))
+
+
+def tagged_spans(document: Document) -> Iterator[Labelled]:
+  """The spans of words that the tags of a document make."""
+  before = 0
+  for sentence in document:
+    for start, end, label in chunks(sentence.tags):
+      yield Labelled(before + start, before + end, label)
+    before += len(sentence.lines)
+
+
+def parse(value: Mapping[str, Any], id: str, place: str, reading: Reading = PAPER) -> Example:
+  """The document in an object of JSON lines."""
+  check_fields(value, FIELDS, place)
+  given = read_text(value, place)
+  edges = _edges(value, given, place)
+  spans = _gold(value, given, place) if "spans" in value else None
+  if "tokens" not in value:
+    text = given.text
+    edges = list(sentences_of(text, reading.language)) if edges is None else edges
+    _check_edges(edges, text, place)
+    split = (words_of(text, start, end) for start, end in edges)
+    return Example(id, place, text, tuple(filter(None, split)), spans)
+  words = value["tokens"]
+  edges = [(0, len(words))] if edges is None else edges
+  _check_edges(edges, "w" * len(words), place)
+  example = of_words(id, place, [words[start:end] for start, end in edges], reading)
+  return dataclasses.replace(example, spans=spans and to_characters(example, spans))
+
+
+def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Stretch] | None:
+  if "sentences" not in value:
+    return None
+  spans = listed(value, "sentences", place)
+  for span in spans:
+    given.span(span, "sentences")
+  return [(start, end) for start, end in spans]
+
+
+def _check_edges(edges: Sequence[Stretch], text: str, place: str) -> None:
+  """Sentences follow one another, and between them is white space only."""
+  last = 0
+  for start, end in [*edges, (len(text), len(text))]:
+    if start < last or text[last:start].strip():
+      raise InputError(
+        f"{place}: sentences: {sorted([last, start])} is in {'two' if start < last else 'none'};"
+        " expected them in order, with every word in one"
+      )
+    last = end
+
+
+def _gold(value: Mapping[str, Any], given: Text, place: str) -> tuple[Labelled, ...]:
+  spans = spans_in(value, place)
+  seen = set()
+  for start, end, _ in spans:
+    given.span([start, end], "spans")
+    if (start, end) in seen:
+      raise InputError(f"{place}: spans: [{start}, {end}] twice; expected one label for a span")
+    seen.add((start, end))
+  return spans
+
+
+def spans_in(value: Mapping[str, Any], place: str) -> tuple[Labelled, ...]:
+  """The spans of an object with their labels, wherever they may lie."""
+  spans = listed(value, "spans", place)
+  for span in spans:
+    whole = isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
+    if not (whole and 0 <= span[0] < span[1]):
+      raise InputError(f"{place}: spans: {span!r}; expected [start, end, label]")
+  return tuple(Labelled(*span) for span in spans)
+
+
+def to_json(example: Example) -> dict[str, Any]:
+  """What `parse` reads as the example."""
+  value: dict[str, Any] = {"id": example.id}
+  if example.as_words:
+    value["tokens"] = [example.text[start:end] for start, end in example.words]
+    edges = itertools.accumulate(map(len, example.sentences), initial=0)
+    value["sentences"] = list(map(list, itertools.pairwise(edges)))
+  else:
+    value["text"] = example.text
+    value["sentences"] = [[sentence[0][0], sentence[-1][1]] for sentence in example.sentences]
+  if example.spans is None:
+    return value
+  return value | {"spans": [list(span) for span in as_in_files(example, example.spans)]}
+
+
+def as_in_files(example: Example, spans: Sequence[Labelled]) -> list[Labelled]:
+  """Spans that begin and end with words, in the unit of the example's file."""
+  return list(filter(None, to_words(example, spans))) if example.as_words else list(spans)
+
+
+def to_columns(
+  examples: Sequence[Example], predictions: Sequence[Sequence[Span]], scheme: Scheme = "IOB2"
+) -> Iterator[str]:
+  """Lines of words, their gold tags where they are known, and the predicted tags last."""
+  bounded = any(len(example.sentences) > 1 for example in examples)
+  for example, predicted in zip(examples, predictions, strict=True):
+    tags = [_tags(example, labelled(predicted), scheme)]
+    if example.spans is not None:
+      tags.insert(0, _tags(example, example.spans, scheme))
+    if bounded:
+      yield from (" ".join([BOUNDARY, *("O" for _ in tags)]), "")
+    rows = zip((example.text[start:end] for start, end in example.words), *tags, strict=True)
+    for sentence in example.sentences:
+      yield from (_line(example, row) for row in itertools.islice(rows, len(sentence)))
+      yield ""
+
+
+def _tags(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
+  tags: list[str] = []
+  found = to_words(example, spans)
+  for sentence in example.sentences:
+    first, last = len(tags), len(tags) + len(sentence)
+    inside = [span for span in found if span and first <= span.start < span.end <= last]
+    found = [span for span in found if span not in inside]
+    moved = [Labelled(start - first, end - first, label) for start, end, label in inside]
+    tags += tagged(moved, len(sentence), scheme, example.place)
+  if found:
+    raise InputError(
+      f"{example.place}: spans that are not whole words of a sentence: {len(found)}; expected none,"
+      " for tags"
+    )
+  return tags
+
+
+def _line(example: Example, row: Sequence[str]) -> str:
+  for part in row:
+    if len(part.split()) != 1:
+      raise InputError(f"{example.place}: {part!r}; expected no white space, for columns")
+  return " ".join(row)

@@ -1,0 +1,150 @@
+"""Precision, recall and F1 of spans, as conlleval and seqeval count them."""
+
+import collections
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, in_order, precision_recall_f1
+from luke_jax.tasks.files import Faults, read_json_lines
+from luke_jax.tasks.ner.columns import has_tags, read_columns
+from luke_jax.tasks.ner.documents import Example, labelled, to_characters
+from luke_jax.tasks.ner.files import is_json_lines, spans_in, tagged_spans
+from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.predictions import Span
+
+Spans = set[Labelled]
+
+
+class Predicted(NamedTuple):
+  """The spans of a document as a file has them; of a file of columns also how many words it has."""
+
+  spans: tuple[Labelled, ...]
+  words: int | None = None
+
+
+def score(gold: Sequence[Spans], predicted: Sequence[Spans]) -> dict[str, float]:
+  """Micro F1, precision and recall: a span is right if a gold one has its edges and its label."""
+  scores = _measures(list(zip(gold, predicted, strict=True)))
+  return {name: scores[name] for name in ("f1", "precision", "recall")}
+
+
+def _measures(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, float]:
+  right, gold = (sum(len(g & p) for g, p in pairs), sum(len(g) for g, _ in pairs))
+  return precision_recall_f1(right, sum(len(p) for _, p in pairs), gold)
+
+
+def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
+  """What any system predicts, by the ids of documents: JSON lines, or columns with tags last.
+
+  Tags may be of any scheme and need not be legal in it. In columns ids are numbers in order.
+  """
+  if is_json_lines(path):
+    return dict(read_json_lines(path, _prediction, faults))
+  documents = read_columns(path, faults)
+  if not has_tags(documents):
+    raise InputError(f"{path}: no tags; expected a column of words and one of predicted tags")
+  return {
+    str(number): Predicted(
+      tuple(tagged_spans(document)), sum(len(sentence.lines) for sentence in document)
+    )
+    for number, document in enumerate(documents, start=1)
+    if all(sentence.sound for sentence in document)
+  }
+
+
+def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Predicted]:
+  return id, Predicted(spans_in(value, place))
+
+
+def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) -> dict[str, float]:
+  """The scores of predictions by id; in a document without one nothing is found."""
+  found = in_order(examples, predicted, Predicted(()))
+  pairs = [(_gold(example), _spans(example, x)) for example, x in zip(examples, found, strict=True)]
+  return score([gold for gold, _ in pairs], [spans for _, spans in pairs])
+
+
+def _gold(example: Example) -> Spans:
+  if example.spans is None:
+    raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
+  return set(example.spans)
+
+
+def _spans(example: Example, predicted: Predicted) -> Spans:
+  """The predicted spans, as characters."""
+  words, where = len(example.words), f"predictions: id {example.id!r}"
+  if predicted.words not in (None, words):
+    raise InputError(f"{where}: {predicted.words} words; expected {words}, as in {example.place}")
+  in_words = example.as_words or predicted.words is not None
+  length = words if in_words else len(example.text)
+  for start, end, _ in predicted.spans:
+    if end > length:
+      unit = "words" if in_words else "characters"
+      raise InputError(f"{where}: [{start}, {end}]; expected spans of its {length} {unit}")
+  return set(to_characters(example, predicted.spans) if in_words else predicted.spans)
+
+
+def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> Evaluation:
+  """Scores, figures for each label, which label was taken for which, and the mistakes."""
+  gold = [_gold(example) for example in examples]
+  predicted = [set(labelled(found)) for found in predictions]
+  pairs = list(zip(gold, predicted, strict=True))
+  return Evaluation(
+    score(gold, predicted), _by_label(pairs), _confusion(pairs), _mistakes(examples, predictions)
+  )
+
+
+def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:
+  table = {}
+  for label in sorted({span.label for pair in pairs for spans in pair for span in spans}):
+    own = [(_of_label(gold, label), _of_label(predicted, label)) for gold, predicted in pairs]
+    table[label] = _measures(own) | {"count": sum(len(gold) for gold, _ in own)}
+  return table
+
+
+def _of_label(spans: Spans, label: str) -> Spans:
+  return {span for span in spans if span.label == label}
+
+
+def _confusion(pairs: Sequence[tuple[Spans, Spans]]) -> dict[tuple[str, str], int]:
+  """How gold spans were labelled where they were found, and how spans were that are not gold."""
+  counts: collections.Counter[tuple[str, str]] = collections.Counter()
+  for pair in pairs:
+    gold, predicted = ({(x.start, x.end): x.label for x in spans} for spans in pair)
+    counts.update((gold.get(place, ""), predicted.get(place, "")) for place in gold | predicted)
+  return dict(counts)
+
+
+def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> list[Mistake]:
+  """Every predicted span that is not gold, and every gold span that no predicted one touches."""
+  found = []
+  for example, spans in zip(examples, predictions, strict=True):
+    gold, predicted = sorted(_gold(example)), labelled(spans)
+    for wrong, span in zip(predicted, spans, strict=True):
+      if wrong not in gold:
+        touched = [x for x in gold if _touch(x, wrong)]
+        found.append(_mistake(example, wrong, touched, span))
+    found += [
+      _mistake(example, missed, [missed], None)
+      for missed in gold
+      if not any(_touch(missed, x) for x in predicted)
+    ]
+  return sorted(found, key=lambda mistake: -mistake.score)
+
+
+def _touch(one: Labelled, other: Labelled) -> bool:
+  return one.start < other.end and other.start < one.end
+
+
+def _mistake(
+  example: Example, at: Labelled, gold: Sequence[Labelled], predicted: Span | None
+) -> Mistake:
+  """What stands at a place and what was predicted there, with the sentence around it."""
+  start = max((s[0][0] for s in example.sentences if s[0][0] <= at.start), default=at.start)
+  end = min((s[-1][1] for s in example.sentences if s[-1][1] >= at.end), default=at.end)
+  mark = Mark(at.start - start, at.end - start, "predicted" if predicted else "missed")
+  told = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
+  said = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
+  score = predicted.score if predicted else 0.0
+  return Mistake(example.id, example.text[start:end], (mark,), told, said, score)

@@ -1,0 +1,107 @@
+"""Tags of words and the chunks they make: IOB1, IOB2 and BIOES (also known as IOBES).
+
+A tag is O, or a prefix and a label: I of a word inside of a chunk, B of its first, E of its last
+and S of its only one. IOB1 has B only where a chunk touches one before it of the same label.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from luke_jax.errors import InputError
+
+Scheme = Literal["IOB2", "IOB1", "BIOES"]
+SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+_TAG = re.compile(r"[BIES]-\S+")
+
+
+class Labelled(NamedTuple):
+  """A stretch of words, or of the characters of a text, half-open, and its label."""
+
+  start: int
+  end: int
+  label: str
+
+
+class Illegal(NamedTuple):
+  """A tag that its scheme does not have at its place."""
+
+  word: int
+  fault: str
+
+
+def check_tag(tag: str, place: str) -> None:
+  """Refuses what is no tag of any scheme."""
+  if tag != "O" and not _TAG.fullmatch(tag):
+    raise InputError(f"{place}: tag {tag!r}; expected O, or one of B- I- E- S- and a label")
+
+
+def chunks(tags: Sequence[str]) -> list[Labelled]:
+  """The chunks of tags of any scheme, read as conlleval reads them.
+
+  I or E goes on with the chunk of a B or I of its label before it; any other begins a chunk.
+  """
+  found: list[Labelled] = []
+  before = "O"
+  for word, tag in enumerate(tags):
+    if _goes_on(tag, before):
+      found[-1] = found[-1]._replace(end=word + 1)
+    elif tag != "O":
+      found.append(Labelled(word, word + 1, tag[2:]))
+    before = tag
+  return found
+
+
+def tagged(found: Iterable[Labelled], words: int, scheme: Scheme, place: str) -> list[str]:
+  """The tags of so many words with chunks that lie apart; `place` names them in messages."""
+  tags = ["O"] * words
+  for start, end, label in sorted(found):
+    if any(tag != "O" for tag in tags[start:end]):
+      raise InputError(f"{place}: a span in another, {label}; expected them apart, for tags")
+    prefixes = ["I"] * (end - start)
+    touches = start > 0 and tags[start - 1][2:] == label
+    if scheme != "IOB1" or touches:
+      prefixes[0] = "B"
+    if scheme == "BIOES":
+      prefixes[-1] = "E" if end - start > 1 else "S"
+    tags[start:end] = [f"{prefix}-{label}" for prefix in prefixes]
+  return tags
+
+
+def scheme_of(sentences: Sequence[Sequence[str]]) -> Scheme:
+  """The scheme that the most tags are legal in."""
+  counts = {
+    scheme: sum(len(list(illegal(tags, scheme))) for tags in sentences) for scheme in SCHEMES
+  }
+  return min(SCHEMES, key=counts.__getitem__)
+
+
+def illegal(tags: Sequence[str], scheme: Scheme) -> Iterator[Illegal]:
+  """The tags of a sentence that the scheme does not have where they stand."""
+  for word, tag in enumerate(tags):
+    before = tags[word - 1] if word else "O"
+    after = tags[word + 1] if word + 1 < len(tags) else "O"
+    expected = _expected(tag, before, after, scheme)
+    if expected:
+      neighbours = f"tag {tag!r} between {before!r} and {after!r}"
+      yield Illegal(word, f"{neighbours}; expected {expected}, as the file's tags are {scheme}")
+
+
+def _expected(tag: str, before: str, after: str, scheme: Scheme) -> str | None:
+  prefix, label = tag[0], tag[2:]
+  begins = prefix != "O" and not _goes_on(tag, before)
+  if scheme == "BIOES":
+    if begins and prefix in "IE":
+      return f"B-{label} or S-{label}"
+    if prefix in "BI" and not _goes_on(after, tag):
+      return f"I-{label} or E-{label} after it"
+    return None
+  if prefix in "ES":
+    return f"B-{label} or I-{label}"
+  if scheme == "IOB2":
+    return f"B-{label}" if begins and prefix == "I" else None
+  return f"I-{label}" if prefix == "B" and before[2:] != label else None
+
+
+def _goes_on(tag: str, before: str) -> bool:
+  return tag[0] in "IE" and before[0] in "BI" and tag[2:] == before[2:]

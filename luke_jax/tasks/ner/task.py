@@ -1,0 +1,129 @@
+"""Named entity recognition as the engine trains it."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from luke_jax.errors import InputError
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.features import Features
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner import decoding, features, files, score
+from luke_jax.tasks.ner.documents import Example, labelled
+from luke_jax.tasks.ner.words import Reading
+from luke_jax.tasks.predictions import Span
+from luke_jax.text import LukeProcessor, Task
+
+NIL = "NIL"  # the first label of a new model, of spans that are no entities
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedEntities:
+  """Finds the entities of texts (paper §4.3)."""
+
+  train: str = ""
+  dev: str = ""
+  test: str = ""  # for luke-jax experiment run
+  test: str = ""  # for luke-jax experiment run
+  text: str = ""  # the directory of the tokenizer
+  labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
+  words: int = 512  # the longest row
+  entities: int = 128  # candidates of a row; a sentence that has more takes several
+  mention: int = 30  # positions of a candidate
+  span_words: int = 16  # the longest candidate
+  span_pieces: int | None = None  # the same in word pieces; the paper's code has 16
+  context: bool = True  # rows have text around their sentences
+  language: str = "en"  # whose rules end sentences where a file does not say where they end
+  every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
+  skip_bad: bool = False
+
+  name: ClassVar[str] = "ner"
+  architecture: ClassVar[str] = "LukeForEntitySpanClassification"
+  text_task: ClassVar[Task | None] = "entity_span_classification"
+  new_words: ClassVar[Mapping[str, str]] = {}
+  entity_table: ClassVar[Literal["special", "whole"]] = "special"
+
+  def __post_init__(self) -> None:
+    fine_tuning.check_settings(self)
+    for name in ("span_words", "span_pieces"):
+      number = getattr(self, name)
+      if (type(number) is not int or number < 1) and (number is not None or name == "span_words"):
+        raise InputError(f"{name}: {number!r}; expected a whole number from 1")
+
+  text_directory = property(fine_tuning.text_directory)
+  initial_params = fine_tuning.initial_params
+  loss = fine_tuning.loss
+  records = fine_tuning.records
+  row_shapes = fine_tuning.row_shapes
+  rows = fine_tuning.rows
+  predict = fine_tuning.predict
+  score = fine_tuning.score
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """The documents of a file."""
+    return files.read(path, faults, self._reading)
+
+  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+    """The document in an object of JSON lines."""
+    return files.parse(value, id, place, self._reading)
+
+  @property
+  def _reading(self) -> Reading:
+    return Reading(self.language, self.every_word_spaced)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """The label of no entity, and those that a file has, in alphabetical order."""
+    found = {span.label for example in examples for span in example.spans or ()}
+    return (NIL, *sorted(found - {NIL}))
+
+  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
+    """The documents with entities told, whose labels the model knows."""
+    kept = []
+    for example in examples:
+      with faults.caught():
+        self._check(example)
+        kept.append(example)
+    return kept
+
+  def _check(self, example: Example) -> None:
+    if example.spans is None:
+      raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
+    known = self.labels[1:]
+    for span in example.spans:
+      if span.label not in known:
+        fine_tuning.check_label(span.label, known, example.place_of(span.start))
+
+  def features(
+    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Features]:
+    """The rows of each sentence."""
+    faults = faults or Faults(skip=self.skip_bad)
+    limits = features.Limits(self.span_words, self.span_pieces, self.context)
+    return features.features(processor, examples, self.labels, limits, faults)
+
+  def label_shape(self) -> tuple[int, ...]:
+    """The label of each candidate."""
+    return (self.entities,)
+
+  def decode(
+    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+  ) -> list[list[Span]]:
+    """The entities of each document, in order."""
+    return decoding.decode(examples, features, outputs, self.labels)
+
+  def evaluate(
+    self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
+  ) -> Evaluation:
+    """F1 of spans and the figures around it."""
+    return score.evaluate(examples, predictions)
+
+  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
+    """The line of a document in a file of predictions."""
+    return {
+      "id": example.id,
+      "spans": [list(span) for span in files.as_in_files(example, labelled(prediction))],
+      "texts": [span.text for span in prediction],
+      "scores": [round(span.score, 4) for span in prediction],
+    }

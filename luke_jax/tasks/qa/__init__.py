@@ -1,0 +1,1 @@
+"""Extractive question answering (paper §4.5): which stretch of a text answers a question."""

@@ -1,0 +1,150 @@
+"""Questions with their passages as rows: `<s> question </s></s> window of the passage </s>`."""
+
+import dataclasses
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.features import Features
+from luke_jax.tasks.qa.files import Example, Link
+from luke_jax.text import Entity, LukeProcessor
+from luke_jax.text.parts import Mentions, Part, tokenized
+from luke_jax.text.rows import SPECIAL_PER_TEXT, enclosed
+from luke_jax.text.special_tokens import Span
+from luke_jax.text.windows import even_groups, sliding
+
+NOWHERE = (0, 0)  # `<s>`, which stands for no answer
+_TOGETHER = 512  # examples that are tokenized at once
+
+
+class Limits(NamedTuple):
+  """How much of a question is read, how far windows are apart, how long an answer can be."""
+
+  question_words: int
+  stride: int
+  answer_words: int
+
+
+class Window(NamedTuple):
+  """Which tokens of its passage a row has."""
+
+  start: int  # the first one, counted in the passage
+  place: int  # where that one stands in the row
+  offsets: np.ndarray  # (tokens, 2), characters of the whole passage; one array for all its rows
+
+
+class _Asked(NamedTuple):
+  example: Example
+  question: Part
+  passage: Part  # its offsets count its tokens, for windows to know where they start
+  offsets: np.ndarray
+
+
+def features(
+  processor: LukeProcessor, examples: Sequence[Example], limits: Limits
+) -> list[Features]:
+  """As many rows for each example as its passage needs, those of one after the other.
+
+  Entities whose titles the vocabulary lacks are left out. Of a question longer than
+  `question_words`, or than half a row, the beginning is read, as in the paper's code. A warning
+  says how many such there are, and another how many answers cannot be found.
+  """
+  rows: list[Features] = []
+  most = min(limits.question_words, (processor.max_length - 2 * SPECIAL_PER_TEXT) // 2)
+  limits = limits._replace(question_words=most)
+  cut = missed = 0
+  for number, asked in enumerate(_tokenized(processor, examples)):
+    cut += len(asked.question.ids) > limits.question_words
+    found = list(_windows(processor, asked, limits))
+    places = [NOWHERE] * len(found)
+    if asked.example.answers:
+      tokens = _tokens(asked.offsets, asked.example.answers[0])
+      places = [_place(row, tokens) for row in found]
+      missed += not any(start and end - start < limits.answer_words for start, end in places)
+    for row, place in zip(found, places, strict=True):
+      labels = None if asked.example.answers is None else np.array(place, np.int32)
+      rows.append(dataclasses.replace(row, example=number, labels=labels))
+  if cut:
+    _warn(f"{cut} questions are cut: longer than {most} pieces, task.question_words or half a row")
+  if missed:
+    _warn(
+      f"{missed} answers cannot be found: longer than task.answer_words, {limits.answer_words}"
+      " pieces, or in no window"
+    )
+  return rows
+
+
+def _warn(message: str) -> None:
+  warnings.warn(message, stacklevel=3)
+
+
+def _tokenized(processor: LukeProcessor, examples: Sequence[Example]) -> Iterator[_Asked]:
+  """Every example as tokens. A passage of several questions is tokenized once."""
+  for first in range(0, len(examples), _TOGETHER):
+    chunk = examples[first : first + _TOGETHER]
+    asked = [_mentions(processor, x.question, x.question_entities, x.place) for x in chunk]
+    about = {(x.text, x.entities): x.place for x in chunk}
+    read = [_mentions(processor, *passage, place) for passage, place in about.items()]
+    parts = tokenized(processor.tokenizer, [*asked, *read], offsets=True)
+    passages = dict(zip(about, map(_numbered, parts[len(asked) :]), strict=True))
+    for example, question in zip(chunk, parts[: len(asked)], strict=True):
+      yield _Asked(example, question, *passages[example.text, example.entities])
+
+
+def _mentions(
+  processor: LukeProcessor, text: str, links: Sequence[Link] | None, where: str
+) -> Mentions:
+  vocab, language = processor.entity_vocab, processor.language
+  known = [link for link in links or () if vocab.contains(link.title, language)]
+  entities = [
+    Entity(vocab.id(title, language), (0, 0), (start, end), text=0, number=number)
+    for number, (start, end, title) in enumerate(known)
+  ]
+  return Mentions(text, entities, where)
+
+
+def _numbered(part: Part) -> tuple[Part, np.ndarray]:
+  counts = list(itertools.pairwise(range(len(part.ids) + 1)))
+  offsets = np.array(part.offsets, np.int32).reshape(-1, 2)
+  return dataclasses.replace(part, offsets=counts), offsets
+
+
+def _windows(processor: LukeProcessor, asked: _Asked, limits: Limits) -> Iterator[Features]:
+  question = asked.question.cut(0, limits.question_words)
+  room = processor.max_length - 2 * SPECIAL_PER_TEXT - len(question.ids)
+  entity_room = processor.max_entity_length - len(question.entities)
+  if entity_room < 1:
+    most = f"expected fewer than task.entities, {processor.max_entity_length}"
+    raise InputError(f"{asked.example.place}: {len(question.entities)} question_entities; {most}")
+  # So near each other that an answer always lies whole in one of them, as far as that can be.
+  stride = min(limits.stride, max(room // 2, room - limits.answer_words + 1))
+  for window in sliding(asked.passage, room, stride):
+    start = window.offsets[0][0] if window.ids else 0
+    for group in even_groups(window.entities, entity_room):
+      parts = [question, dataclasses.replace(window, entities=group)]
+      row, (_, place) = enclosed(parts, processor.tokenizer.special)
+      yield Features(
+        0,
+        np.array(row.ids, np.int32),
+        np.array([entity.id for entity in row.entities], np.int32),
+        np.array([entity.tokens for entity in row.entities], np.int32).reshape(-1, 2),
+        source=Window(start, place, asked.offsets),
+      )
+
+
+def _tokens(offsets: np.ndarray, span: Span) -> Span:
+  """The first and the last token with characters of the span; (-1, -1) if there are none."""
+  (inside,) = np.nonzero(np.maximum(offsets[:, 0], span[0]) < np.minimum(offsets[:, 1], span[1]))
+  return (int(inside[0]), int(inside[-1])) if len(inside) else (-1, -1)
+
+
+def _place(row: Features, tokens: Span) -> Span:
+  """Where tokens of the passage stand in a row."""
+  start, place, _ = row.source
+  moved = place - start
+  first, last = tokens[0] + moved, tokens[1] + moved
+  return (first, last) if place <= first and last < len(row.input_ids) - 1 else NOWHERE

@@ -1,0 +1,157 @@
+"""Examples of extractive question answering in files."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.files import (
+  Faults,
+  Text,
+  check_fields,
+  listed,
+  read_json,
+  read_json_lines,
+  read_text,
+  string,
+)
+from luke_jax.text.special_tokens import Span
+
+FIELDS = ("question", "title", "entities", "question_entities", "answers")
+
+
+class Link(NamedTuple):
+  """A stretch of a text that means an entity of Wikipedia."""
+
+  start: int
+  end: int
+  title: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+  """A question about a text and, where they are known, its answers: none if it has none."""
+
+  id: str
+  place: str  # in which file and line
+  text: str
+  question: str
+  answers: tuple[Span, ...] | None = None
+  title: str | None = None  # of the article in Wikipedia that the text is from
+  entities: tuple[Link, ...] | None = None  # of the text; None: nobody looked for them
+  question_entities: tuple[Link, ...] | None = None
+
+
+def read(path: Path, faults: Faults) -> list[Example]:
+  """Reads JSON lines, or SQuAD's JSON of either version."""
+  if path.suffix == ".json":
+    return list(_squad(path, faults))
+  return list(read_json_lines(path, parse, faults))
+
+
+def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
+  """The example in an object of JSON lines."""
+  check_fields(value, FIELDS, place)
+  text = read_text(value, place)
+  question = string(value, "question", place)
+  if not question.strip():
+    raise InputError(f"{place}: question: empty; expected a question")
+  return Example(
+    id,
+    place,
+    text.text,
+    question,
+    _answers(value, text, place),
+    string(value, "title", place) if "title" in value else None,
+    _links(value, "entities", text, place),
+    _links(value, "question_entities", read_text({"text": question}, place), place),
+  )
+
+
+def to_json(example: Example) -> dict[str, Any]:
+  """What `parse` reads as the example."""
+  value: dict[str, Any] = {"id": example.id, "text": example.text, "question": example.question}
+  if example.title is not None:
+    value["title"] = example.title
+  for name in ("entities", "question_entities", "answers"):
+    spans = getattr(example, name)
+    if spans is not None:
+      value[name] = [list(span) for span in spans]
+  return value
+
+
+def _answers(value: Mapping[str, Any], text: Text, place: str) -> tuple[Span, ...] | None:
+  if "answers" not in value:
+    return None
+  spans = (_span(span, "answers", text, place) for span in listed(value, "answers", place))
+  return tuple(dict.fromkeys(spans))
+
+
+def _links(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple[Link, ...] | None:
+  if name not in value:
+    return None
+  links = []
+  for link in listed(value, name, place):
+    if not isinstance(link, list | tuple) or len(link) != 3 or not isinstance(link[2], str):
+      raise InputError(f"{place}: {name}: {link!r}; expected [start, end, title]")
+    links.append(Link(*_span(link[:2], name, text, place), link[2]))
+  return tuple(links)
+
+
+def _span(span: Any, name: str, text: Text, place: str) -> Span:
+  start, end = text.span(span, name)
+  if not text.text[start:end].strip():
+    raise InputError(f"{place}: {name}: [{start}, {end}]: white space alone; expected words")
+  return start, end
+
+
+def _squad(path: Path, faults: Faults) -> Iterator[Example]:
+  ids: set[str] = set()
+  for number, article in enumerate(_objects(read_json(path), "data", str(path)), start=1):
+    place = f"{path}: article {number}"
+    with faults.caught():
+      for paragraph in _objects(article, "paragraphs", place):
+        with faults.caught():
+          string(paragraph, "context", place)
+          for question in _objects(paragraph, "qas", place):
+            with faults.caught():
+              example = _question(article, paragraph, question, place)
+              if example.id in ids:
+                raise InputError(f"{example.place}: a second of that id; expected it once")
+              ids.add(example.id)
+              yield example
+
+
+def _objects(value: Any, name: str, place: str) -> Sequence[Mapping[str, Any]]:
+  found = listed(value, name, place) if isinstance(value, dict) else None
+  if found is None or not all(isinstance(item, dict) for item in found):
+    raise InputError(f"{place}: {name}: no list of objects; expected SQuAD's JSON")
+  return found
+
+
+def _question(
+  article: Mapping[str, Any], paragraph: Mapping[str, Any], question: Mapping[str, Any], within: str
+) -> Example:
+  id, text = string(question, "id", within), paragraph["context"]
+  place = f"{within}: question {id!r}"
+  value = {"text": text, "question": question.get("question")}
+  if "title" in article:
+    value["title"] = article["title"]
+  if "answers" in question:
+    value["answers"] = [_own_span(x, text, place) for x in _objects(question, "answers", place)]
+    if bool(question.get("is_impossible")) == bool(value["answers"]):
+      given = f"is_impossible: {question.get('is_impossible')}, {len(value['answers'])} answers"
+      raise InputError(f"{place}: {given}; expected answers where there can be some, or none")
+  return parse(value, id, place)
+
+
+def _own_span(answer: Mapping[str, Any], text: str, place: str) -> list[int]:
+  """The span of an answer, whose text says what should stand there."""
+  said, start = string(answer, "text", place), answer.get("answer_start")
+  if type(start) is not int or start < 0:
+    raise InputError(f"{place}: answer_start: {start!r}; expected a whole number from 0")
+  found = text[start : start + len(said)]
+  if found != said:
+    raise InputError(f"{place}: answer {said!r}: at {start} stands {found!r}; expected the answer")
+  return [start, start + len(said)]

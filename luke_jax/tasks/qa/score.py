@@ -1,0 +1,133 @@
+"""The metrics of extractive question answering: exact match and F1, as SQuAD's scripts give them.
+
+The rules are those of SQuAD 1.1 where every question has an answer, and else those of SQuAD 2.0.
+They differ in how they take answers of which nothing is left once normalized.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.answers import exact_match, normalized, read_predictions, token_f1
+from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
+from luke_jax.tasks.predictions import Answer
+from luke_jax.tasks.qa.files import Example
+
+__all__ = ["best_thresholds", "evaluate", "read_predictions", "score", "score_file"]
+
+METRICS = ("exact_match", "f1")
+Golds = Sequence[Sequence[str]]  # the answers of each question; none: it has no answer
+
+
+def score(gold: Golds, predicted: Sequence[str | None]) -> dict[str, float]:
+  """Means over all questions and, where some have no answer, over both kinds of them.
+
+  "" says that there is no answer. None is a question that was passed over, and scores 0: so does
+  SQuAD 1.1, while the script of 2.0 takes no such predictions.
+  """
+  pairs = _pairs(gold, predicted)
+  answered = np.array([bool(golds) for golds in gold], bool)
+  splits = {"": np.full(len(pairs), True)}
+  if not answered.all():
+    splits |= {"has_answer_": answered, "no_answer_": ~answered}
+  return {
+    split + metric: float(pairs[kept, i].sum() / max(1, kept.sum()))
+    for split, kept in splits.items()
+    for i, metric in enumerate(METRICS)
+  }
+
+
+def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
+  """The scores of answers by id. Those of other questions do not count."""
+  return score(list(map(_golds, examples)), [predicted.get(example.id) for example in examples])
+
+
+def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]) -> Evaluation:
+  """Scores of the best answers, and where they are wrong.
+
+  Where some questions have no answer, also the thresholds at which the scores would be best.
+  """
+  gold, best = list(map(_golds, examples)), [answers[0] for answers in predictions]
+  scores = score(gold, [answer.text for answer in best])
+  table = {}
+  if not all(gold):
+    scores |= best_thresholds(gold, predictions)
+    for kind, count in (("has answer", sum(map(bool, gold))), ("no answer", gold.count([]))):
+      split = kind.replace(" ", "_")
+      table[kind] = {metric: scores[f"{split}_{metric}"] for metric in METRICS} | {"count": count}
+  return Evaluation(scores, table, mistakes=_mistakes(examples, best))
+
+
+def best_thresholds(gold: Golds, predictions: Sequence[Sequence[Answer]]) -> dict[str, float]:
+  """The scores that the best `null_threshold` would give, and which that is, for each metric."""
+  texts = [next((x.text for x in answers if x.text), "") for answers in predictions]
+  odds, has_answer = np.array(list(map(_null_odds, predictions))), np.array(list(map(bool, gold)))
+  # What it gains to answer each question, were "no answer" said of it before.
+  lost = [[bool(text)] * len(METRICS) for text in texts]
+  gains = np.where(has_answer[:, None], _pairs(gold, texts), -np.array(lost, float))
+  order = np.argsort(odds, kind="stable")
+  thresholds = [odds[order[0]] - 1, *odds[order]]
+  totals = (~has_answer).sum() + np.cumsum(np.vstack([np.zeros((1, 2)), gains[order]]), axis=0)
+  found = {}
+  for metric, total in zip(METRICS, totals.T, strict=True):
+    best = int(np.argmax(total))
+    found[f"best_{metric}"] = float(total[best] / len(gold))
+    found[f"best_{metric}_threshold"] = float(thresholds[best])
+  return found
+
+
+def _null_odds(answers: Sequence[Answer]) -> float:
+  """The score of "no answer" less that of the best answer, from their probabilities."""
+  least = np.finfo(float).tiny
+  none, some = (
+    max((x.score for x in answers if bool(x.text) == kind), default=0.0) for kind in (False, True)
+  )
+  return float(np.log(max(none, least)) - np.log(max(some, least)))
+
+
+def _golds(example: Example) -> list[str]:
+  if example.answers is None:
+    raise InputError(f"{example.place}: answers: missing; expected a list of them")
+  return [example.text[start:end] for start, end in example.answers]
+
+
+def _pairs(gold: Golds, predicted: Sequence[str | None]) -> np.ndarray:
+  """Exact match and F1 of each question, (questions, 2)."""
+  measure = _first_version if all(gold) else _second_version
+  pairs = [
+    (0.0, 0.0) if answer is None else measure(answer, golds)
+    for golds, answer in zip(gold, predicted, strict=True)
+  ]
+  return np.array(pairs, float).reshape(-1, len(METRICS))
+
+
+def _first_version(answer: str, golds: Sequence[str]) -> tuple[float, float]:
+  return float(exact_match(answer, golds)), token_f1(answer, golds)
+
+
+def _second_version(answer: str, golds: Sequence[str]) -> tuple[float, float]:
+  golds = [gold for gold in golds if normalized(gold)] or [""]
+  exact = float(exact_match(answer, golds))
+  return exact, token_f1(answer, golds) if normalized(answer) else exact
+
+
+def _mistakes(examples: Sequence[Example], best: Sequence[Answer]) -> list[Mistake]:
+  pairs = _pairs(list(map(_golds, examples)), [answer.text for answer in best])
+  found = []
+  for example, answer, (exact, f1) in zip(examples, best, pairs.tolist(), strict=True):
+    if not exact:
+      told = " | ".join(dict.fromkeys(_golds(example))) or "no answer"
+      said, badness = answer.text or "no answer", answer.score * (1 - f1)
+      mistake = Mistake(example.id, *_shown(example, answer), told, said, answer.score)
+      found.append((badness, mistake))
+  return [mistake for _, mistake in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _shown(example: Example, answer: Answer) -> tuple[str, tuple[Mark, ...]]:
+  """The question and the passage as one text, with the answers and the wrong one."""
+  before = len(example.question) + 1
+  marks = [Mark(start + before, end + before, "answer") for start, end in example.answers or ()]
+  if answer.text:
+    marks.append(Mark(answer.start + before, answer.end + before, "predicted"))
+  return f"{example.question}\n{example.text}", tuple(marks)

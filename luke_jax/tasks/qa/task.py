@@ -1,0 +1,139 @@
+"""Extractive question answering as the engine trains it."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+
+from luke_jax.config import LukeConfig
+from luke_jax.errors import InputError
+from luke_jax.models.luke import LukeForQuestionAnswering
+from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.features import Features
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.predictions import Answer
+from luke_jax.tasks.qa import decoding, features, score
+from luke_jax.tasks.qa.files import Example, parse, read
+from luke_jax.tasks.qa.linking import linked
+from luke_jax.text import LukeProcessor, Task
+
+# The paper leaves the table of entities as it was pretrained.
+FROZEN = ("luke/entity_embeddings/entity",)
+
+
+@dataclasses.dataclass(frozen=True)
+class QuestionAnswering:
+  """Finds the stretch of a passage that answers a question (paper §4.5)."""
+
+  train: str = ""
+  dev: str = ""
+  test: str = ""  # for luke-jax experiment run
+  text: str = ""  # the directory of the tokenizer and the entity vocabulary
+  # The folder of luke-jax wiki mentions that links texts which come without entities.
+  mentions: str = ""
+  labels: tuple[str, ...] = ()  # none: tokens are scored
+  words: int = 512  # the longest row
+  entities: int = 128  # of the question and the passage; more of these take several rows
+  mention: int = 30  # positions of an entity
+  question_words: int = 64  # pieces of the question that are read
+  stride: int = 128  # pieces from the start of a window to that of the next; fewer in short rows
+  answer_words: int = 30  # pieces of the longest answer that is predicted
+  n_best: int = 20  # answers that are told of a question
+  unanswerable: bool = False  # whether questions may have no answer, as in SQuAD 2.0
+  # By how much the score of "no answer" has to be above the best answer's.
+  null_threshold: float = 0.0
+  skip_bad: bool = False
+
+  name: ClassVar[str] = "qa"
+  architecture: ClassVar[str] = "LukeForQuestionAnswering"
+  text_task: ClassVar[Task | None] = None
+  new_words: ClassVar[Mapping[str, str]] = {}
+  entity_table: ClassVar[Literal["special", "whole"]] = "whole"
+
+  def __post_init__(self) -> None:
+    fine_tuning.check_settings(self)
+    if self.labels:
+      raise InputError(f"labels: {', '.join(self.labels)}; expected none, for tokens are scored")
+    for name in ("question_words", "stride", "answer_words", "n_best"):
+      number = getattr(self, name)
+      if type(number) is not int or number < 1:
+        raise InputError(f"{name}: {number!r}; expected a whole number from 1")
+    if not math.isfinite(self.null_threshold):
+      raise InputError(f"null_threshold: {self.null_threshold!r}; expected a number")
+
+  parse = staticmethod(parse)
+  text_directory = property(fine_tuning.text_directory)
+  initial_params = fine_tuning.initial_params
+  records = fine_tuning.records
+  row_shapes = fine_tuning.row_shapes
+  rows = fine_tuning.rows
+  predict = fine_tuning.predict
+  score = fine_tuning.score
+
+  def loss(
+    self, model: LukeConfig, params: dict, batch: dict, key: jax.Array | None
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """The mean of the losses of starts and ends."""
+    inputs = {name: x for name, x in batch.items() if name != "labels"}
+    module = LukeForQuestionAnswering(model)
+    rngs = {} if key is None else {"dropout": key}
+    outputs: Any = module.apply({"params": params}, **inputs, rngs=rngs)
+    labels = jnp.where(batch["labels"] == IGNORED, self.words, batch["labels"])  # none at all
+    loss = module.loss(outputs, labels[:, 0], labels[:, 1])
+    return loss, {"tokens": batch["attention_mask"].sum()}
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """The examples of a file."""
+    return read(path, faults)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """None."""
+    return ()
+
+  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
+    """The examples that say which answers they have."""
+    kept = []
+    for example in examples:
+      with faults.caught():
+        if example.answers is None:
+          raise InputError(f"{example.place}: answers: missing; expected a list of them")
+        if not example.answers and not self.unanswerable:
+          raise InputError(f"{example.place}: answers: none; expected one, or task.unanswerable")
+        kept.append(example)
+    return kept
+
+  def features(self, processor: LukeProcessor, examples: Sequence[Example]) -> list[Features]:
+    """The windows of each example; its entities are looked for where nobody did before."""
+    found = linked(examples, self.mentions) if self.mentions else examples
+    limits = features.Limits(self.question_words, self.stride, self.answer_words)
+    return features.features(processor, found, limits)
+
+  def label_shape(self) -> tuple[int, ...]:
+    """The first and the last token of the answer."""
+    return (2,)
+
+  def decode(
+    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+  ) -> list[list[Answer]]:
+    """The likeliest answers to each question, the best first."""
+    choice = decoding.Choice(self.n_best, self.answer_words, self.unanswerable, self.null_threshold)
+    return decoding.decode(examples, features, outputs, choice)
+
+  def evaluate(
+    self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]
+  ) -> Evaluation:
+    """Exact match, F1 and the figures around them."""
+    return score.evaluate(examples, predictions)
+
+  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, Any]:
+    """The line of an example in a file of predictions: the best answer, and the others behind."""
+    best, *others = prediction
+    value = {"id": example.id, "answer": best.text, "start": best.start, "end": best.end}
+    rest = [[*answer[:3], round(answer.score, 4)] for answer in others]
+    return value | {"score": round(best.score, 4), "others": rest}

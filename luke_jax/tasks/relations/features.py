@@ -1,0 +1,27 @@
+"""Examples of relation classification as rows: head and tail between markers, and as entities."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from luke_jax.tasks.features import Features, from_row
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.marked import marked_rows
+from luke_jax.tasks.relations.files import Example
+from luke_jax.text import LukeProcessor
+
+
+def features(
+  processor: LukeProcessor, examples: Sequence[Example], labels: Sequence[str], faults: Faults
+) -> list[Features]:
+  """A row for each example; of a text that is too long, what stands around the two entities."""
+  spans = [[example.head, example.tail] for example in examples]
+  numbers = {label: number for number, label in enumerate(labels)}
+  return [
+    from_row(row, _target(examples[row.example].label, numbers))
+    for row in marked_rows(processor, examples, spans, faults)
+  ]
+
+
+def _target(label: str | None, numbers: dict[str, int]) -> np.ndarray | None:
+  return None if label is None else np.array(numbers[label], np.int32)

@@ -1,0 +1,117 @@
+"""Relation classification as the engine trains it."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.features import Features
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.predictions import Mention, Relation
+from luke_jax.tasks.relations import features, score
+from luke_jax.tasks.relations.files import Example, parse, read
+from luke_jax.text import LukeProcessor, Task
+
+
+@dataclasses.dataclass(frozen=True)
+class RelationClassification:
+  """Finds how two entities of a text are related (paper §4.2)."""
+
+  train: str = ""
+  dev: str = ""
+  test: str = ""  # for luke-jax experiment run
+  text: str = ""  # the directory of the tokenizer
+  labels: tuple[str, ...] = ()
+  words: int = 512  # the longest row
+  mention: int = 30  # positions of each entity, its markers included
+  negative: str = ""  # the label of no relation; "": no_relation or Other, if it is there
+  skip_bad: bool = False
+
+  name: ClassVar[str] = "relations"
+  architecture: ClassVar[str] = "LukeForEntityPairClassification"
+  text_task: ClassVar[Task | None] = "entity_pair_classification"
+  new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
+  entity_table: ClassVar[Literal["special", "whole"]] = "special"
+  entities: ClassVar[int] = 2
+
+  def __post_init__(self) -> None:
+    fine_tuning.check_settings(self)
+    if self.negative and self.labels and self.negative not in self.labels:
+      raise InputError(
+        f"negative: {self.negative!r}: no label; expected one of {', '.join(self.labels)}"
+      )
+
+  parse = staticmethod(parse)
+  text_directory = property(fine_tuning.text_directory)
+  initial_params = fine_tuning.initial_params
+  loss = fine_tuning.loss
+  records = fine_tuning.records
+  row_shapes = fine_tuning.row_shapes
+  rows = fine_tuning.rows
+  predict = fine_tuning.predict
+  score = fine_tuning.score
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """The examples of a file."""
+    return read(path, faults)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """The labels that a file has: first that of no relation, then the others by the alphabet."""
+    found = {example.label for example in examples if example.label is not None}
+    negative = self.negative or score.negative_of(found)
+    return tuple(sorted(found, key=lambda label: (label != negative, label)))
+
+  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
+    """The examples with a label that the model knows."""
+    kept = []
+    for example in examples:
+      with faults.caught():
+        fine_tuning.check_label(score.gold_label(example), self.labels, example.place)
+        kept.append(example)
+    return kept
+
+  def features(
+    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Features]:
+    """A row for each example."""
+    faults = faults or Faults(skip=self.skip_bad)
+    return features.features(processor, examples, self.labels, faults)
+
+  def label_shape(self) -> tuple[int, ...]:
+    """The number of the label."""
+    return ()
+
+  def decode(
+    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+  ) -> list[Relation]:
+    """The most probable label of each example; of one without a row, none, which is ""."""
+    rows = {row.example: outputs["logits"][i] for i, row in enumerate(features)}
+    return [self._relation(example, rows.get(i)) for i, example in enumerate(examples)]
+
+  def _relation(self, example: Example, row: np.ndarray | None) -> Relation:
+    head, tail = (Mention(example.text[slice(*x)], *x) for x in (example.head, example.tail))
+    if row is None:
+      return Relation(head, tail, score.UNANSWERED, 0.0)
+    logits = np.asarray(row, np.float64)[: len(self.labels)]
+    best = int(logits.argmax())
+    probability = 1 / np.exp(logits - logits[best]).sum()
+    return Relation(head, tail, self.labels[best], float(probability))
+
+  def evaluate(self, examples: Sequence[Example], predictions: Sequence[Relation]) -> Evaluation:
+    """Micro F1 without the label of no relation, and the figures around it."""
+    return score.evaluate(examples, predictions, self.labels, self.negative)
+
+  def to_prediction(self, example: Example, prediction: Relation) -> dict[str, Any]:
+    """The line of an example in a file of predictions."""
+    return {
+      "id": example.id,
+      "head": list(example.head),
+      "tail": list(example.tail),
+      "label": prediction.label,
+      "score": round(prediction.score, 4),
+    }

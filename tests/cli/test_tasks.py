@@ -1,0 +1,130 @@
+"""Each of the five tasks from the command line: train, evaluate, predict, score."""
+
+import io
+import json
+from pathlib import Path
+
+import jax
+import pytest
+from sample_models import sample_file, save_start
+
+import luke_jax
+from luke_jax.cli import main
+from luke_jax.tasks.names import CLASSES
+from luke_jax.training import loop
+from luke_jax.training.mesh import make_mesh
+
+# What makes a run of two steps of the paper's recipes.
+SHORT = ["run.epochs=null", "run.steps=2", "run.evaluate_every=null", "data.batch_size=4"]
+SMALL = {"ner": ["task.words=64"], "cloze": ["task.words=128", "task.entities=32"]}
+SMALL["qa"] = ["task.words=96", "task.entities=16"]
+FEW = 12
+
+
+def last_line(capsys):
+  return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def few(task, split, folder):
+  """The first lines of a sample file, for what takes long with all of them."""
+  path = folder / f"{task}-{split}.jsonl"
+  lines = sample_file(task, split).read_text(encoding="utf-8").splitlines(keepends=True)
+  path.write_text("".join(lines[:FEW]), encoding="utf-8")
+  return str(path)
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+  return str(save_start(tmp_path_factory.mktemp("start") / "luke"))
+
+
+@pytest.fixture
+def one_device(monkeypatch):
+  monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+
+
+def train(task, start, folder, *changes):
+  files = ["--train", few(task, "train", folder), "--dev", few(task, "dev", folder)]
+  changed = [word for text in (*SHORT, *SMALL.get(task, ()), *changes) for word in ("--set", text)]
+  output = ["--model", start, "--output", str(folder / "run")]
+  return main(["train", task, *files, *output, *changed])
+
+
+@pytest.mark.parametrize("task", CLASSES)
+def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, monkeypatch):
+  assert train(task, start, tmp_path) == 0
+  assert last_line(capsys)["model"] == str(tmp_path / "run" / "model")
+  test, run = few(task, "test", tmp_path), str(tmp_path / "run")
+  page, whole, predicted = (str(tmp_path / name) for name in ("p.html", "e.json", "p.jsonl"))
+  assert main(["evaluate", task, run, test, "--html", page, "--json", whole]) == 0
+  scores = last_line(capsys)
+  assert scores["examples"] == FEW
+  assert "</html>" in (tmp_path / "p.html").read_text(encoding="utf-8")
+  assert json.loads((tmp_path / "e.json").read_text())["scores"].keys() <= scores.keys()
+
+  assert main(["predict", task, run, test, "--output", predicted]) == 0
+  lines = (tmp_path / "p.jsonl").read_text(encoding="utf-8").splitlines()
+  assert len(lines) == FEW
+  assert main(["score", task, "--gold", test, "--predictions", predicted]) == 0
+  again = last_line(capsys)
+  common = scores.keys() & again.keys() - {"examples"}
+  assert common and all(again[name] == pytest.approx(scores[name], abs=1e-4) for name in common)
+
+  monkeypatch.setattr("sys.stdin", io.StringIO(Path(test).read_text("utf-8")))
+  assert main(["predict", task, run]) == 0
+  printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+  assert [x["id"] for x in printed] == [json.loads(line)["id"] for line in lines]
+
+
+def test_the_same_command_goes_on_and_labels_stay(start, tmp_path, one_device, capsys):
+  assert train("relations", start, tmp_path) == 0
+  assert train("relations", start, tmp_path) == 0
+  assert last_line(capsys)["step"] == 2
+  model = luke_jax.load(tmp_path / "run" / "model")
+  text = "Vessa Orlandine moved to Castrel."
+  found = model.predict(text, head=(0, 15), tail=(25, 32))
+  assert found.label in model.labels and found.tail.text == "Castrel"
+  assert train("relations", start, tmp_path, "run.seed=7") == 2
+  assert "holds another run" in capsys.readouterr().err
+
+
+def test_a_model_without_entities(start, tmp_path, one_device, capsys):
+  assert train("typing", start, tmp_path, "model.entity_vocab_size=0") == 0
+  model = luke_jax.load(tmp_path / "run" / "model")
+  assert not model.config.entity_vocab_size
+  model.predict("Castrel is a city.", span=(0, 7))
+  test = few("typing", "test", tmp_path)
+  assert main(["evaluate", "typing", str(tmp_path / "run"), test]) == 0
+
+
+@pytest.mark.parametrize(
+  ("arguments", "fault"),
+  [
+    (["train", "ner", "--output", "x"], "--train: missing; expected it"),
+    (["train", "nerd", "--train", "a", "--output", "x"], "nerd: no task, so no --train"),
+    (["evaluate", "ner", "no-such-model", "x.jsonl"], "no-such-model: no such file or directory"),
+    (["evaluate", "ne", "a", "b"], "ne"),
+    (["score", "qa", "--gold", "none.json", "--predictions", "b"], "none.json: no such file"),
+    (["predict", "typing", "START", "none.jsonl"], "expected a LukeForEntityClassification"),
+    (["predict", "typing", "START", "--mentions", "x"], "only qa links entities"),
+  ],
+)
+def test_bad_input(arguments, fault, start, tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  assert main([start if word == "START" else word for word in arguments]) == 2
+  told = capsys.readouterr().err
+  assert fault in told and told.count("\n") == 1
+
+
+def test_a_label_that_training_never_saw(start, tmp_path, one_device, capsys):
+  assert train("typing", start, tmp_path) == 0
+  line = {"text": "Castrel is a city.", "span": [0, 7], "labels": ["castle"]}
+  good = {"text": "Castrel is a city.", "span": [0, 7], "labels": []}
+  path = tmp_path / "odd.jsonl"
+  path.write_text(f"{json.dumps(line)}\n{json.dumps(good)}\n")
+  capsys.readouterr()
+  assert main(["evaluate", "typing", str(tmp_path / "run"), str(path)]) == 2
+  assert "odd.jsonl: line 1: label 'castle': not among" in capsys.readouterr().err
+  assert main(["evaluate", "typing", str(tmp_path / "run"), str(path), "--skip-bad"]) == 0
+  told = capsys.readouterr()
+  assert "left out:" in told.err and '"examples": 1' in told.out

@@ -1,0 +1,63 @@
+"""Tiny runs of the two tasks that mark entities, for their tests."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+from tiny import TEXTS
+from tiny_runs import trained
+
+from luke_jax.config import SIZES, LukeConfig
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.files import Faults
+from luke_jax.training.evaluation import evaluate
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.optimizer import Optimizer
+from luke_jax.training.program import Program
+
+TEXT = str(TEXTS / "byte_level")
+
+
+def written(path: Path, objects: Sequence[dict[str, Any]]) -> Path:
+  """A file of JSON lines."""
+  path.write_text("".join(json.dumps(value) + "\n" for value in objects), encoding="utf-8")
+  return path
+
+
+def with_labels(task: Any) -> Any:
+  """The task with the labels of its training file."""
+  examples = task.read(Path(task.train), Faults())
+  return dataclasses.replace(task, labels=task.found_labels(examples))
+
+
+def experiment(task: Any, **fields: Any) -> Experiment:
+  """A tiny model; `fields` are of its config."""
+  words = fine_tuning.processor(task).tokenizer.vocab_size
+  sizes = {"vocab_size": words, "entity_vocab_size": 4, "num_labels": len(task.labels)}
+  sizes |= {"hidden_size": 32, "intermediate_size": 64}
+  return Experiment(
+    model=dataclasses.replace(SIZES["tiny"], **(sizes | fields)),
+    task=task,
+    data=Data(batch_size=16, evaluation_batch_size=32),
+    optimizer=Optimizer(learning_rate=3e-3, frozen=("luke/pooler",)),
+  )
+
+
+def learned(chosen: Experiment, steps: int) -> tuple[list[float], dict[str, float]]:
+  """The losses of so many steps, and then the scores of the task's dev file."""
+  program = Program(chosen, make_mesh(chosen.mesh, jax.devices()[:1]), steps)
+  state, losses = trained(program, program.fresh_state(), steps)
+  return losses, evaluate(program, state, "dev")
+
+
+def loss_and_gradients(task: Any, model: LukeConfig, rows: int) -> tuple[float, dict]:
+  """Of fresh parameters, on some rows of the task's training file."""
+  records = task.records(model, "train")
+  batch = task.rows(model, [records[i] for i in range(rows)], [])
+  params = task.initial_params(model, jax.random.key(0))
+  return jax.jit(jax.value_and_grad(lambda p: task.loss(model, p, batch, None)[0]))(params)

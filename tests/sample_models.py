@@ -1,0 +1,37 @@
+"""Tiny models with the words of the sample wiki, for tests on the sample tasks."""
+
+import dataclasses
+from pathlib import Path
+
+import jax
+
+from luke_jax.config import SIZES
+from luke_jax.convert import Model
+from luke_jax.models.luke import LukeForMaskedLM, initial_params
+from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
+from luke_jax.text.entity_vocab import SPECIAL
+
+ROOT = Path(__file__).parents[1]
+WIDTHS = {
+  "hidden_size": 16,
+  "intermediate_size": 32,
+  "num_attention_heads": 2,
+  "num_hidden_layers": 1,
+  "entity_emb_size": 8,
+}
+
+
+def save_start(folder: Path) -> Path:
+  """Writes a pretrained model's directory: nothing learnt, and one entity beside the special."""
+  tokenizer = load_tokenizer(ROOT / "data/sample_wiki/tokenizer")
+  vocab = EntityVocab({title: id for id, title in enumerate((*SPECIAL, "Castrel"))})
+  sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": len(vocab)}
+  module = LukeForMaskedLM(dataclasses.replace(SIZES["luke-base"], **sizes, **WIDTHS))
+  params = jax.device_get(initial_params(module, jax.random.key(0)))
+  Model(module, params, (), tokenizer, LukeProcessor(tokenizer, vocab)).save(folder)
+  return folder
+
+
+def sample_file(task: str, split: str, suffix: str = "jsonl") -> Path:
+  """A file of the sample tasks."""
+  return ROOT / "data" / "sample_tasks" / task / f"{split}.{suffix}"

@@ -1,0 +1,236 @@
+"""Rows of documents against the rules told the slow way, and by hand."""
+
+import dataclasses
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import tiny_processor
+
+from luke_jax.errors import InputError
+from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner.documents import of_words
+from luke_jax.tasks.ner.features import Limits, features, shares, window
+from luke_jax.tasks.ner.files import parse
+from luke_jax.text import Example as Spanned
+
+WORD = st.text(st.sampled_from("abEU'.é"), min_size=1, max_size=5)
+DOCUMENT = st.lists(st.lists(WORD, min_size=1, max_size=9), max_size=6)
+PROCESSOR = dataclasses.replace(tiny_processor(), task="entity_span_classification")
+
+
+def rows_of(examples, *, room=512, entities=128, labels=("NIL", "X"), faults=None, **limits):
+  limits = Limits(**({"words": 16, "pieces": None, "context": True} | limits))
+  sized = dataclasses.replace(PROCESSOR, max_length=room, max_entity_length=entities)
+  return features(sized, examples, labels, limits, faults or Faults())
+
+
+def pieces_of(example):
+  """The pieces of every word, each with the space before it."""
+  spaced = [
+    example.text[start - 1 : end] if example.text[max(start - 1, 0)] == " " else ""
+    for start, end in example.words
+  ]
+  texts = [s or example.text[a:b] for s, (a, b) in zip(spaced, example.words, strict=True)]
+  return [tokens.ids for tokens in PROCESSOR.tokenizer.encode(texts)]
+
+
+def joined(pieces):
+  return list(itertools.chain.from_iterable(pieces))
+
+
+def told(example, limits):
+  """Every span of words of a sentence that is short enough."""
+  pieces, last, found = pieces_of(example), 0, []
+  for sentence in example.sentences:
+    first, last = last, last + len(sentence)
+    for start, end in itertools.combinations(range(first, last + 1), 2):
+      length = sum(map(len, pieces[start:end]))
+      if end - start <= limits["words"] and length <= (limits["pieces"] or length):
+        found.append((start, end))
+  return found
+
+
+LIMITS = st.fixed_dictionaries(
+  {
+    "words": st.integers(1, 4),
+    "pieces": st.sampled_from([None, 1, 3, 6]),
+    "context": st.booleans(),
+  }
+)
+
+
+@given(DOCUMENT, LIMITS, st.integers(1, 9), st.sampled_from([30, 40, 70, 512]))
+def test_every_candidate_is_in_one_row(sentences, limits, entities, room):
+  example = of_words("1", "here", sentences)
+  rows = rows_of([example], room=room, entities=entities, **limits)
+  pieces = pieces_of(example)
+  special = PROCESSOR.tokenizer.special
+  found = []
+  for row in rows:
+    found += map(tuple, row.source.tolist())
+    assert len(row.input_ids) <= room
+    assert 0 < len(row.entity_ids) == len(row.entity_tokens) <= entities
+    assert set(row.entity_ids.tolist()) == {PROCESSOR.entity_vocab.mask_id}
+    assert (row.input_ids[0], row.input_ids[-1]) == (special.start, special.end)
+    for (start, end), (first, last) in zip(row.source, row.entity_tokens, strict=True):
+      assert row.input_ids[first:last].tolist() == joined(pieces[start:end])
+  assert found == told(example, limits)
+
+
+def around(sentence, before, after, room):
+  """How many pieces of a document stand before and after a sentence in its window."""
+  half = (room - sentence) // 2
+  if before < after:
+    left = min(before, half)
+    return left, min(after, room - sentence - left)
+  right = min(after, half)
+  return min(before, room - sentence - right), right
+
+
+@given(DOCUMENT, st.sampled_from([50, 80, 512]), st.booleans())
+def test_windows_of_sentences(sentences, room, context):
+  example = of_words("1", "here", sentences)
+  rows = rows_of([example], room=room, context=context)
+  pieces = pieces_of(example)
+  flat = joined(pieces)
+  last, expected = 0, []
+  for sentence in sentences:
+    start, last = last, last + len(sentence)
+    begin, end = sum(map(len, pieces[:start])), sum(map(len, pieces[:last]))
+    if end - begin > room - 2:
+      return  # the next test is about these
+    left, right = around(end - begin, begin, len(flat) - end, room - 2) if context else (0, 0)
+    expected.append(flat[begin - left : end + right])
+  found = [row.input_ids[1:-1].tolist() for row in rows]
+  assert [ids for ids, _ in itertools.groupby(found)] == [
+    ids for ids, _ in itertools.groupby(expected)
+  ]
+
+
+def test_a_sentence_longer_than_the_window_has_several():
+  sentence = ["a"] * 200
+  example = of_words("1", "here", [["Before", "."], sentence, ["After", "."]])
+  rows = rows_of([example], room=64, entities=1000)
+  of_sentence = [row for row in rows if 2 <= row.source[0][0] < 202]
+  assert len(of_sentence) == 4
+  assert all(len(row.input_ids) == 64 for row in of_sentence)
+  starts = [row.source[:, 0] for row in of_sentence]
+  assert all(a.max() + 1 == b.min() for a, b in itertools.pairwise(starts))
+  assert sum(len(row.source) for row in of_sentence) == 16 * 200 - sum(range(16))
+
+
+@pytest.mark.parametrize(
+  ("target", "length", "expected"),
+  [
+    ((40, 50), 100, (10, 80)),  # in the middle
+    ((0, 10), 100, (0, 70)),  # nothing before it: all the room after
+    ((5, 15), 100, (0, 70)),
+    ((90, 100), 100, (30, 100)),
+    ((0, 5), 30, (0, 30)),
+    ((10, 80), 100, (10, 80)),  # as long as the window
+    ((41, 50), 90, (10, 80)),  # of an odd piece the longer side has more
+    ((41, 50), 92, (11, 81)),
+  ],
+)
+def test_windows_by_hand(target, length, expected):
+  assert window(target, length, 70) == expected
+
+
+def test_shares():
+  assert [(x.start, x.stop) for x in shares(3, 260 + 3, 128)] == [(3, 90), (90, 177), (177, 263)]
+  assert [(x.start, x.stop) for x in shares(0, 128, 128)] == [(0, 128)]
+  assert list(shares(5, 5, 128)) == []
+
+
+@given(st.integers(0, 2000), st.integers(1, 200))
+def test_shares_are_even_and_few(count, room):
+  sizes = [x.stop - x.start for x in shares(7, 7 + count, room)]
+  assert sum(sizes) == count and len(sizes) == -(-count // room)
+  assert all(size == sizes[0] for size in sizes[:-1])
+  assert not sizes or 0 < sizes[-1] <= sizes[0] <= room
+
+
+def test_labels():
+  example = parse(
+    {
+      "tokens": ["Ana", "of", "Los", "Angeles", "is"],
+      "spans": [[0, 1, "PER"], [2, 4, "LOC"], [3, 4, "?"]],
+    },
+    "1",
+    "here",
+  )
+  (row,) = rows_of([example], labels=("NIL", "LOC", "PER"))
+  labels = {tuple(span): label for span, label in zip(row.source, row.labels, strict=True) if label}
+  assert labels == {(0, 1): 2, (2, 4): 1, (3, 4): IGNORED}
+
+
+@pytest.mark.parametrize("limits", [{"words": 2}, {"pieces": 2}])
+def test_entities_out_of_reach_are_told(limits):
+  tokens = ["aa", "bb", "cc", "dd"]
+  value = {"tokens": tokens, "sentences": [[0, 3], [3, 4]]}
+  value["spans"] = [[0, 3, "X"], [2, 4, "X"]]
+  with pytest.warns(UserWarning, match="2 of 2 entities cannot be found: longer than"):
+    rows = rows_of([parse(value, "1", "here")], **limits)
+  assert not any(row.labels.any() for row in rows)
+
+
+def test_edges_inside_a_word_are_out_of_reach():
+  with pytest.warns(UserWarning, match="1 of 2 entities cannot be found: longer than 16 words, or"):
+    rows_of([parse({"text": "abc de", "spans": [[0, 2, "X"], [4, 6, "X"]]}, "1", "here")])
+
+
+def test_a_word_that_is_longer_than_a_row(tmp_path):
+  long = of_words("1", "f: line 1", [["a"], ["b", "é!" * 40]])
+  long = dataclasses.replace(long, lines=(1, 3))
+  short = of_words("2", "f: line 6", [["a"]])
+  fault = r"^f: line 4: 'é!é!é!é!é!é!é!é!é!é!'…: \d+ word pieces; expected words of at most 62, the"
+  with pytest.raises(InputError, match=fault):
+    rows_of([long, short], room=64)
+  faults = Faults(skip=True)
+  assert [row.example for row in rows_of([long, short], room=64, faults=faults)] == [1]
+  assert len(faults.found) == 1
+
+
+def test_text_is_read_as_it_is():
+  # What the processor makes of the same text when it is cut at the same words.
+  text = "Ana's in Los Angeles (US). Or Rome?"
+  example = parse({"text": text}, "1", "here")
+  (row,) = PROCESSOR.encode([Spanned(text, entity_spans=example.words)])
+  whole, second = rows_of([example], room=64)
+  assert whole.input_ids.tolist() == second.input_ids.tolist() == row.input_ids
+
+
+def test_sentences_alone_are_read_as_texts():
+  text = "Ana's in Los Angeles (US).  Or Rome?"
+  example = parse({"text": text}, "1", "here")
+  alone = rows_of([example], context=False)
+  texts = [parse({"text": part.strip()}, "1", "here") for part in (text[:26], text[26:])]
+  apart = rows_of(texts)
+  assert [row.input_ids.tolist() for row in alone] == [row.input_ids.tolist() for row in apart]
+  assert [row.entity_tokens.tolist() for row in alone] == [
+    row.entity_tokens.tolist() for row in apart
+  ]
+
+
+def test_words_are_read_with_the_spaces_of_the_paper():
+  example = of_words("1", "here", [["Rome", "'s", "(", "Los", ")"], ["Rome"]])
+  rows = rows_of([example])
+  texts = [" Rome", "'s", "(", " Los", ")", " Rome"]
+  expected = joined(tokens.ids for tokens in PROCESSOR.tokenizer.encode(texts))
+  assert rows[0].input_ids[1:-1].tolist() == expected
+
+
+def test_words_without_pieces_begin_and_end_no_candidate():
+  # This vocabulary has nothing for a lone zero-width space.
+  processor = dataclasses.replace(tiny_processor("sentence_piece"), max_length=64)
+  example = of_words("1", "here", [["a", "\u200b", "b", "\u200b"]])
+  rows = features(processor, [example], ("NIL",), Limits(16, None, True), Faults())
+  assert [row.source.tolist() for row in rows] == [[[0, 1], [0, 3], [2, 3]]]
+
+
+def test_texts_without_words():
+  examples = [parse({"text": text}, "1", "here") for text in ("", " \n ")]
+  assert rows_of(examples) == []

@@ -1,0 +1,93 @@
+"""All of WNUT-17 and CrossNER: counts as published, and rows that miss no entity."""
+
+import dataclasses
+import json
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
+from luke_jax.tasks.ner.files import parse, read, to_columns, to_json
+from luke_jax.tasks.ner.score import read_predictions, score_file
+from luke_jax.tasks.ner.tags import SCHEMES
+from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.predictions import Span
+from luke_jax.text import LukeProcessor, load_tokenizer
+
+pytestmark = pytest.mark.real_data
+
+REPOSITORY = Path(__file__).parents[3]
+# Sentences, entities, and entities of more than 16 words.
+FILES = {
+  "wnut17/wnut17train.conll": (3394, 1975, 0),
+  "wnut17/emerging.dev.conll": (1009, 836, 0),
+  "wnut17/emerging.test.annotated": (1287, 1079, 1),
+  "crossner/ai/train.txt": (100, 532, 0),
+  "crossner/ai/dev.txt": (350, 1549, 0),
+  "crossner/ai/test.txt": (431, 1809, 0),
+  "crossner/literature/train.txt": (100, 541, 0),
+  "crossner/literature/dev.txt": (400, 2130, 1),
+  "crossner/literature/test.txt": (416, 2266, 0),
+  "crossner/music/train.txt": (100, 648, 0),
+  "crossner/music/dev.txt": (380, 2679, 0),
+  "crossner/music/test.txt": (465, 3336, 0),
+  "crossner/politics/train.txt": (200, 1304, 0),
+  "crossner/politics/dev.txt": (541, 3482, 0),
+  "crossner/politics/test.txt": (651, 4209, 0),
+  "crossner/science/train.txt": (200, 1075, 0),
+  "crossner/science/dev.txt": (450, 2538, 0),
+  "crossner/science/test.txt": (543, 3089, 0),
+}
+
+
+@pytest.fixture(scope="module")
+def folder():
+  folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", REPOSITORY / "../shared/data"))
+  if not folder.is_dir():
+    pytest.skip(f"no real data at {folder}")
+  return folder
+
+
+@pytest.fixture(scope="module")
+def processor(folder):
+  return LukeProcessor(load_tokenizer(folder / "tokenizers/roberta"), SPECIAL_ENTITIES)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(folder, processor, name, tmp_path):
+  sentences, entities, longer = FILES[name]
+  task = NamedEntities()
+  examples = task.read(folder / name, Faults())
+  spans = [span for example in examples for span in example.spans]
+  assert (len(examples), len(spans)) == (sentences, entities)
+  assert [parse(to_json(x), x.id, x.place).spans for x in examples] == [x.spans for x in examples]
+  task = dataclasses.replace(task, labels=task.found_labels(examples))
+  with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    rows = task.features(fitted(processor, task), task.check(examples, Faults()))
+  assert sum(np.count_nonzero(row.labels) for row in rows) == entities - longer
+  assert len(told) == bool(longer)
+
+
+def test_gold_against_gold(folder, tmp_path):
+  examples = read(folder / "wnut17/emerging.test.annotated", Faults())
+  gold = [[Span("", *span, 1.0) for span in example.spans] for example in examples]
+  for scheme in SCHEMES:
+    path = tmp_path / scheme
+    path.write_text("\n".join(to_columns(examples, gold, scheme)), encoding="utf-8")
+    assert score_file(examples, read_predictions(path, Faults()))["f1"] == 1
+
+
+def test_squad_is_split_into_words_without_loss(folder, processor):
+  squad = json.loads((folder / "squad/dev-v1.1.json").read_text(encoding="utf-8"))
+  texts = [x["context"] for article in squad["data"] for x in article["paragraphs"]][::20]
+  examples = [parse({"text": text}, "1", "p") for text in texts]
+  for example in examples:
+    words = "".join(example.text[start:end] for start, end in example.words)
+    assert words == "".join(example.text.split())
+  rows = NamedEntities().features(processor, examples)
+  assert {row.example for row in rows} == set(range(len(examples)))

@@ -1,0 +1,55 @@
+"""Scores against seqeval: its strict IOB2, and its default that is conlleval's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from luke_jax.tasks.ner.score import score
+from luke_jax.tasks.ner.tags import SCHEMES, chunks, tagged
+
+seqeval = pytest.importorskip("seqeval", reason="needs the extra `parity`")
+from seqeval import metrics, scheme  # noqa: E402
+
+pytestmark = pytest.mark.parity
+
+TAGS = ["O", *(f"{prefix}-{label}" for prefix in "BIES" for label in ("PER", "LOC"))]
+# Of each sentence gold and predicted tags.
+FILES = st.lists(
+  st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), min_size=1, max_size=12),
+  min_size=1,
+  max_size=4,
+)
+
+
+def sides(file):
+  return [[[pair[side] for pair in sentence] for sentence in file] for side in (0, 1)]
+
+
+def theirs(gold, predicted, **options):
+  arguments = {"average": "micro", "zero_division": 0, **options}
+  names = ("f1", "precision", "recall")
+  measures = (metrics.f1_score, metrics.precision_score, metrics.recall_score)
+  return {
+    name: pytest.approx(float(measure(gold, predicted, **arguments)))
+    for name, measure in zip(names, measures, strict=True)
+  }
+
+
+@given(FILES)
+def test_any_tags_as_conlleval(file):
+  gold, predicted = sides(file)
+  ours = score(*([set(chunks(tags)) for tags in side] for side in (gold, predicted)))
+  assert ours == theirs(gold, predicted)
+
+
+@given(FILES, st.sampled_from(SCHEMES))
+def test_legal_tags_as_the_strict_mode(file, name):
+  gold, predicted = (
+    [tagged(chunks(tags), len(tags), "IOB2", "") for tags in side] for side in sides(file)
+  )
+  expected = theirs(gold, predicted, mode="strict", scheme=scheme.IOB2)
+  other = [
+    [set(chunks(tagged(chunks(tags), len(tags), name, ""))) for tags in side]
+    for side in (gold, predicted)
+  ]
+  assert score(*other) == expected

@@ -1,0 +1,183 @@
+"""Questions and passages as rows: windows, entities, labels, and the answers cut from them."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny import tiny_processor
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.qa.decoding import Choice, decode
+from luke_jax.tasks.qa.features import NOWHERE, Limits, features
+from luke_jax.tasks.qa.files import Example, Link
+
+LIMITS = Limits(question_words=12, stride=8, answer_words=10)
+TEXT = "Beyoncé lives in Los Angeles. Tokyo is far, and 東京 too."
+CHOICE = Choice(n_best=5, answer_words=40, unanswerable=False, null_threshold=0.0)
+
+
+def processor(kind="byte_level", **sizes):
+  return dataclasses.replace(tiny_processor(kind), **{"max_length": 40} | sizes)
+
+
+def example(text=TEXT, question="Who lives?", answers=((0, 7),), **fields):
+  return Example("a", "here", text, question, answers, **fields)
+
+
+def told(processor, examples, limits=LIMITS):
+  """What a model that knows the first answers says."""
+  rows = features(processor, examples, limits)
+  outputs = {"start_logits": [], "end_logits": []}
+  for row in rows:
+    for place, name in zip(row.labels, outputs, strict=True):
+      logits = np.zeros(len(row.input_ids) + 3, np.float32)  # padded, as batches are
+      logits[place], logits[len(row.input_ids) :] = 9, 99
+      outputs[name].append(logits)
+  return decode(examples, rows, outputs, CHOICE)
+
+
+def test_a_row():
+  chosen = processor(max_length=64)
+  entities = (Link(0, 7, "Beyoncé"), Link(17, 28, "Los Angeles"), Link(30, 35, "Nowhere"))
+  asked = (Link(4, 9, "Tokyo"),)
+  (row,) = features(
+    chosen, [example(entities=entities, question_entities=asked)], LIMITS._replace(stride=20)
+  )
+  decode_ids = chosen.tokenizer.decode
+  assert decode_ids(row.input_ids) == f"<s>Who lives?</s></s>{TEXT}</s>"
+  assert row.entity_ids.tolist() == [6, 5, 4]  # the question's first; "Nowhere" is left out
+  assert [decode_ids(row.input_ids[a:b]) for a, b in row.entity_tokens] == [
+    " lives",
+    "Beyoncé",
+    " Los Angeles",
+  ]
+  start, end = row.labels
+  assert decode_ids(row.input_ids[start : end + 1]) == "Beyoncé"
+  assert row.input_ids.dtype == np.int32
+
+
+@pytest.mark.parametrize("kind", ["byte_level", "sentence_piece"])
+def test_windows_hold_every_answer(kind):
+  chosen = processor(kind, max_length=32)
+  words = re.finditer(r"\S+", TEXT)
+  examples = [example(answers=(word.span(),)) for word in words]
+  rows = features(chosen, examples, LIMITS)
+  assert len(rows) >= 2 * len(examples)
+  assert max(len(row.input_ids) for row in rows) == 32
+  assert {row.example for row in rows} == set(range(len(examples)))
+  found = {row.example for row in rows if tuple(row.labels) != NOWHERE}
+  assert found == set(range(len(examples)))
+  for answers, asked in zip(told(chosen, examples), examples, strict=True):
+    ((start, end),) = asked.answers
+    assert answers[0].text == TEXT[start:end]
+    assert answers[0][1:3] == (start, end)
+
+
+@given(
+  st.text("ab é東𝄞 \n.", max_size=24),
+  st.lists(st.tuples(st.integers(0, 24), st.integers(1, 3)), min_size=1, max_size=3),
+)
+def test_answers_are_cut_from_the_text(text, spans):
+  """Whatever the characters: the labelled answer comes back, but for what its tokens add."""
+  spans = [(a, min(a + n, len(text))) for a, n in spans]
+  spans = [(a, b) for a, b in spans if a < b and text[a:b].strip()]
+  entities = tuple(Link(*span, "Tokyo") for span in spans[1:])
+  asked = example(text, answers=tuple(spans[:1]), entities=entities)
+  ((best, *others),) = told(processor(), [asked], LIMITS._replace(answer_words=14))
+  for answer in (best, *others):
+    assert text[answer.start : answer.end] == answer.text == answer.text.strip()
+  if spans:
+    start, end = spans[0]
+    assert text[start:end].strip() in best.text
+
+
+def test_only_the_first_answer_trains():
+  (row,) = features(
+    processor(max_length=64), [example(answers=((30, 35), (0, 7)))], LIMITS._replace(stride=20)
+  )
+  start, end = row.labels
+  assert processor().tokenizer.decode(row.input_ids[start : end + 1]) == " Tokyo"
+
+
+def test_no_answer_and_nothing_known():
+  none, unknown = features(
+    processor(max_length=64),
+    [example(answers=()), example(answers=None)],
+    LIMITS._replace(stride=20),
+  )
+  assert tuple(none.labels) == NOWHERE
+  assert unknown.labels is None
+
+
+def test_an_empty_passage():
+  asked = example("", answers=())
+  (row,) = features(processor(), [asked], LIMITS)
+  assert processor().tokenizer.decode(row.input_ids) == "<s>Who lives?</s></s></s>"
+  ((answer,),) = told(processor(), [asked])
+  assert answer == ("", 0, 0, 1.0)
+
+
+def test_long_questions_are_cut_and_counted():
+  long = "Who of them all lives in Los Angeles?"
+  links = (Link(0, 3, "Tokyo"), Link(25, 36, "Los Angeles"))
+  examples = [example(), example(question=long, question_entities=links), example(question=long)]
+  with pytest.warns(UserWarning, match="2 questions are cut: longer than 12 pieces"):
+    rows = features(processor(), examples, LIMITS)
+  second = next(row for row in rows if row.example == 1)
+  read = processor().tokenizer.decode(second.input_ids).split("</s>")[0].removeprefix("<s>")
+  assert long.startswith(read)
+  assert len(processor().tokenizer.encode([read])[0].ids) == 12
+  assert second.entity_ids.tolist() == [6]
+
+
+def test_short_rows_are_shared_by_question_and_passage():
+  """However short they are, half of them and more is the passage's."""
+  question = "Who of them all lives in Los Angeles?"
+  with pytest.warns(UserWarning, match="1 questions are cut: longer than 8 pieces"):
+    rows = features(processor(max_length=20), [example(question=question)], Limits(64, 128, 4))
+  assert {row.source.place for row in rows} == {8 + 3}
+  starts = [row.source.start for row in rows]
+  assert max(np.diff(starts)) == 8 - 4 + 1
+
+
+def test_answers_that_cannot_be_found_are_counted():
+  examples = [example(answers=((0, len(TEXT)),)), example(), example(answers=())]
+  with pytest.warns(
+    UserWarning, match="1 answers cannot be found: longer than task.answer_words, 10 pieces"
+  ):
+    features(processor(), examples, LIMITS)
+
+
+def test_more_entities_than_a_row_holds():
+  chosen = processor(max_length=64, max_entity_length=3)
+  spans = [match.span() for match in re.finditer(r"\w+", TEXT)]
+  entities = tuple(Link(*span, "Tokyo") for span in spans)
+  asked = example(entities=entities, question_entities=(Link(0, 3, "Beyoncé"),))
+  rows = features(chosen, [asked], LIMITS._replace(stride=20))
+  assert len(rows) == 6  # eleven entities, two beside the question's
+  assert [row.entity_ids[0] for row in rows] == [5] * 6
+  assert sum(len(row.entity_ids) - 1 for row in rows) == len(spans)
+  assert told(chosen, [asked], LIMITS._replace(stride=20))[0][0].text == "Beyoncé"
+  full = dataclasses.replace(asked, question_entities=(Link(0, 3, "Tokyo"),) * 3)
+  with pytest.raises(InputError, match=r"here: 3 question_entities; expected fewer than .* 3"):
+    features(chosen, [full], LIMITS)
+
+
+def test_a_passage_is_tokenized_once(monkeypatch):
+  chosen, seen = processor(max_length=64), []
+  encode = chosen.tokenizer.encode
+
+  def counted(texts, **options):
+    seen.extend(texts)
+    return encode(texts, **options)
+
+  monkeypatch.setattr(chosen.tokenizer, "encode", counted)
+  linked = example(entities=(Link(0, 7, "Beyoncé"),))
+  examples = [example(), example(question="Else?", answers=()), linked]
+  rows = features(chosen, examples, LIMITS._replace(stride=20))
+  assert seen.count(TEXT) == 1
+  assert rows[0].source.offsets is rows[1].source.offsets
+  assert [len(row.entity_ids) for row in rows] == [0, 0, 1]

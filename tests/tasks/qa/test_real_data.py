@@ -1,0 +1,127 @@
+"""SQuAD's development set: every answer is where it should be, and something can be learned."""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_runs import program, trained
+
+from luke_jax.config import SIZES
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES
+from luke_jax.tasks.qa.decoding import Choice, decode
+from luke_jax.tasks.qa.features import Limits, features
+from luke_jax.tasks.qa.files import read
+from luke_jax.tasks.qa.score import score, score_file
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.qa.task import QuestionAnswering
+from luke_jax.text import LukeProcessor, load_tokenizer, save_processor
+from luke_jax.training.evaluation import evaluate
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.optimizer import Optimizer, Schedule
+
+pytestmark = pytest.mark.real_data
+
+
+@pytest.fixture(scope="module")
+def real_data():
+  folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", Path(__file__).parents[4] / "shared/data"))
+  if not folder.is_dir():
+    pytest.skip(f"no real data at {folder}")
+  return folder
+
+
+@pytest.fixture(scope="module")
+def squad(real_data):
+  return real_data / "squad/dev-v1.1.json"
+
+
+@pytest.fixture(scope="module")
+def roberta(real_data):
+  tokenizer = load_tokenizer(real_data / "tokenizers/roberta")
+  return LukeProcessor(tokenizer, SPECIAL_ENTITIES, max_entity_length=128)
+
+
+def golds(examples):
+  return [[x.text[start:end] for start, end in x.answers] for x in examples]
+
+
+def test_gold_against_gold(squad):
+  examples = read(squad, Faults())
+  assert len(examples) == 10570
+  for i in range(3):
+    answers = [gold[min(i, len(gold) - 1)] for gold in golds(examples)]
+    assert score(golds(examples), answers) == {"exact_match": 1, "f1": 1}
+
+
+def test_windows_hold_every_answer(squad, roberta):
+  """And a model that knew the first ones would be right wherever tokens end with the answer."""
+  examples, limits = read(squad, Faults()), Limits(64, 128, 30)
+  with pytest.warns(UserWarning, match="10 answers cannot be found: longer than task.answer_words"):
+    rows = features(roberta, examples, limits)
+  assert {row.example for row in rows if row.labels[0]} == set(range(len(examples)))
+  outputs = {"start_logits": [], "end_logits": []}
+  for row in rows:
+    for place, name in zip(row.labels, outputs, strict=True):
+      outputs[name].append(np.zeros(len(row.input_ids), np.float32))
+      outputs[name][-1][place] = 9
+  found = decode(examples, rows, outputs, Choice(3, 30, False, 0.0))
+  for example, answers in zip(examples, found, strict=True):
+    for answer in answers:
+      assert example.text[answer.start : answer.end] == answer.text
+  scores = score(golds(examples), [answers[0].text for answers in found])
+  print(scores)
+  assert scores["exact_match"] > 0.996
+
+
+def constant_place(train, dev):
+  """F1 of answering with the same words of every text, those that do best in training."""
+
+  def answers(examples, first, count):
+    return {x.id: " ".join(x.text.split()[first : first + count]) for x in examples}
+
+  places = [(first, count) for first in range(0, 100, 4) for count in (2, 4, 8, 16, 400)]
+  best = max(places, key=lambda place: score_file(train, answers(train, *place))["f1"])
+  return score_file(dev, answers(dev, *best))
+
+
+@pytest.mark.slow
+def test_two_hundred_paragraphs(squad, roberta, tmp_path):
+  """From random initialisation, with other articles for the test."""
+  articles = json.loads(squad.read_text(encoding="utf-8"))["data"]
+  for name, chosen, count in (("train", articles[:36], 200), ("dev", articles[36:], 60)):
+    share = -(-count // len(chosen))
+    paragraphs = [
+      {**article, "paragraphs": article["paragraphs"][:share]} for article in chosen
+    ]
+    (tmp_path / f"{name}.json").write_text(json.dumps({"data": paragraphs}))
+  save_processor(roberta, tmp_path / "text")
+  task = QuestionAnswering(
+    train=str(tmp_path / "train.json"),
+    dev=str(tmp_path / "dev.json"),
+    text=str(tmp_path / "text"),
+    words=256,
+    entities=1,
+    mention=1,
+    question_words=40,
+    answer_words=12,
+  )
+  model = dataclasses.replace(
+    SIZES["tiny"],
+    vocab_size=roberta.tokenizer.vocab_size,
+    entity_vocab_size=len(SPECIAL_ENTITIES),
+    hidden_size=128,
+    intermediate_size=512,
+    max_position_embeddings=514,
+  )
+  experiment = Experiment(
+    model,
+    task,
+    Data(batch_size=16, evaluation_batch_size=32),
+    Optimizer(learning_rate=1e-3),
+    Schedule(decay="constant"),
+    run=Run(steps=300),
+  )

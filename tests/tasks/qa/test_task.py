@@ -1,0 +1,167 @@
+"""A tiny model learns to answer, and says so where there is no answer."""
+
+import dataclasses
+import json
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tiny import tiny_processor
+from tiny_runs import program, trained
+
+from luke_jax.config import SIZES
+from luke_jax.errors import InputError
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.predictions import Answer
+from luke_jax.tasks.qa.files import Example
+from luke_jax.tasks.qa.score import read_predictions, score_file
+from luke_jax.tasks.qa.task import FROZEN, QuestionAnswering
+from luke_jax.text import save_processor
+from luke_jax.training.evaluation import evaluate
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.optimizer import Optimizer, Schedule
+
+NAMES, PLACES, YEARS = ("Ana", "Bo", "Emi"), ("Rye", "Oslo", "Lima"), ("1912", "1984", "2001")
+STEPS = 100
+QUESTIONS = ("Who?", "Where?", "When?")
+
+
+def question(rng, number):
+  """Somebody went somewhere in some year, in any order; of every fourth text something is out."""
+  parts = [rng.choice(NAMES), rng.choice(PLACES), rng.choice(YEARS)]
+  asked = rng.randrange(3)
+  told = [part for i, part in enumerate(parts) if number % 4 or i != asked]
+  rng.shuffle(told)
+  text = f"{rng.choice(('Then', 'Now', 'So'))} {' . '.join(told)} ."
+  line = {"id": str(number), "text": text, "question": QUESTIONS[asked], "answers": []}
+  if parts[asked] in told:
+    start = text.index(parts[asked])
+    line["answers"] = [[start, start + len(parts[asked])]]
+  if text.startswith("So "):
+    line["entities"] = [[0, 2, "Tokyo"]]
+  return line
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory):
+  folder = tmp_path_factory.mktemp("questions")
+  save_processor(tiny_processor(), folder / "text")
+  rng = random.Random(0)
+  for name, count in (("train", 256), ("dev", 48)):
+    lines = (json.dumps(question(rng, number)) + "\n" for number in range(count))
+    (folder / f"{name}.jsonl").write_text("".join(lines))
+  files = {name: str(folder / f"{name}.jsonl") for name in ("train", "dev")}
+  sizes = {"words": 32, "entities": 4, "mention": 4, "answer_words": 6}
+  return QuestionAnswering(**files, text=str(folder / "text"), unanswerable=True, **sizes)
+
+
+def experiment(task, *, entities=True):
+  processor = fine_tuning.processor(task)
+  model = dataclasses.replace(
+    SIZES["tiny"],
+    vocab_size=processor.tokenizer.vocab_size,
+    entity_vocab_size=len(processor.entity_vocab) if entities else 0,
+    hidden_size=32,
+    intermediate_size=64,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+    initializer_range=0.1,  # so small a model begins to learn much sooner
+    use_entity_aware_attention=entities,
+  )
+  optimizer = Optimizer(learning_rate=3e-3, frozen=FROZEN if entities else ())
+  data = Data(batch_size=16, evaluation_batch_size=16)
+  return Experiment(model, task, data, optimizer, Schedule(decay="constant"), run=Run(steps=STEPS))
+
+
+def test_the_engine_trains_it(task):
+  made = program(experiment(task))
+  state, losses = trained(made, made.fresh_state(), STEPS)
+  assert jax.tree.map(np.ndim, state["frozen"]) == {
+    "luke": {"entity_embeddings": {"entity": {"embedding": 2}}}
+  }
+  assert np.mean(losses[-5:]) < np.mean(losses[:5]) / 3
+  found = evaluate(made, state, "dev")
+  # Saying "no answer" of all, or the likeliest name and place and year, is right of a third.
+  assert found["exact_match"] > 0.75, found
+  assert found["no_answer_exact_match"] > 0.5
+  assert found["best_f1"] >= found["f1"]
+
+
+def test_a_model_of_words_and_its_loss(task):
+  chosen = experiment(task, entities=False)
+  params = task.initial_params(chosen.model, jax.random.key(0))
+  row = task.records(chosen.model, "train")[1]
+  batch = task.rows(chosen.model, [row, dataclasses.replace(row, labels=None)], [])
+  assert {name: x.shape for name, x in batch.items()} == {
+    "input_ids": (2, 32),
+    "attention_mask": (2, 32),
+    "labels": (2, 2),
+  }
+  loss = jax.value_and_grad(lambda x: task.loss(chosen.model, x, batch, None), has_aux=True)
+  (value, numbers), gradients = jax.jit(loss)(params)
+  assert numbers["tokens"] == 2 * len(row.input_ids)
+  assert (np.abs(gradients["qa_outputs"]["kernel"]).max(axis=0) > 0).all()
+  outputs = jax.jit(lambda x: task.predict(chosen.model, x, batch))(params)
+  assert outputs["start_logits"].dtype == jnp.float32
+  starts, ends = (
+    jax.nn.log_softmax(outputs[name][0])[row.labels[i]]
+    for i, name in enumerate(("start_logits", "end_logits"))
+  )
+  assert value == pytest.approx(-float(starts + ends) / 2, rel=1e-5)  # of the row with labels
+
+
+def test_predictions_are_written_and_read(task, tmp_path):
+  examples = _examples()
+  answers = [[Answer("Bo", 4, 6, 0.75), Answer("", 0, 0, 0.25)], [Answer("", 0, 0, 1.0)]]
+  lines = [task.to_prediction(*pair) for pair in zip(examples, answers, strict=True)]
+  assert lines[0] == {
+    "id": "a",
+    "answer": "Bo",
+    "start": 4,
+    "end": 6,
+    "score": 0.75,
+    "others": [["", 0, 0, 0.25]],
+  }
+  path = tmp_path / "out.jsonl"
+  path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+  scores = score_file(examples, read_predictions(path, Faults()))
+  assert scores["exact_match"] == task.evaluate(examples, answers).scores["exact_match"] == 1
+
+
+def _examples():
+  asked = Example("a", "here: a", "Now Bo .", "Who?", ((4, 6),))
+  return [asked, Example("b", "here: b", "Now Bo .", "When?", ())]
+
+
+def test_examples_are_checked_for_answers(task):
+  one, none = _examples()
+  assert task.check([one, none], Faults()) == [one, none]
+  unknown = dataclasses.replace(one, answers=None)
+  with pytest.raises(InputError, match="here: a: answers: missing; expected a list"):
+    task.check([unknown], Faults())
+  every = dataclasses.replace(task, unanswerable=False)
+  with pytest.raises(InputError, match=r"here: b: answers: none; expected one, or task\.un"):
+    every.check([one, none], Faults())
+  faults = Faults(skip=True)
+  assert every.check([one, none, unknown], faults) == [one]
+  assert len(faults.found) == 2
+  assert task.found_labels([one, none]) == ()
+
+
+@pytest.mark.parametrize(
+  ("field", "value", "message"),
+  [
+    ("labels", ("a",), "labels: a; expected none"),
+    ("stride", 0, "stride: 0; expected a whole number from 1"),
+    ("n_best", 1.5, "n_best: 1.5; expected"),
+    ("null_threshold", float("nan"), "null_threshold: nan; expected a number"),
+    ("words", 3, "words: 3; expected a whole number from 8"),
+  ],
+)
+def test_settings_are_checked(field, value, message):
+  with pytest.raises(InputError, match=message):
+    QuestionAnswering(**{field: value})
