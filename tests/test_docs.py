@@ -15,6 +15,7 @@ from tiny import tiny_model
 
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
+from luke_jax.tasks.names import CLASSES
 from luke_jax.training.directory import FREE
 
 ROOT = Path(__file__).parent.parent
@@ -54,6 +55,8 @@ def run_commands(code):
       continue
     if arguments[0] == "train" and arguments[1].startswith("experiments/"):
       arguments += ["--set", "run.steps=4"]
+    if arguments[0] == "train" and arguments[1] in CLASSES:
+      arguments += ["--set", "run.epochs=0.02", "--set", "run.evaluate_every=null"]
     assert main(arguments) == 0
   return len(ours)
 
