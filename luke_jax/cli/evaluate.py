@@ -12,6 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluations import as_json, page, tables
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName
 from luke_jax.training.metrics import summary_line
 from luke_jax.wiki.files import whole
@@ -48,7 +49,7 @@ def run(
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
   model, settings = load_for(task, directory)
   faults = Faults(skip=skip_bad)
-  examples = settings.check(settings.read(file, faults), faults)
+  examples = settings.check(read_examples(settings, str(file), faults), faults)
   told(faults)
   if not examples:
     raise InputError(f"{file}: no examples with answers; expected one at least")

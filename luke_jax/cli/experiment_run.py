@@ -18,7 +18,7 @@ from luke_jax.results.records import RESULT, Result, finished, hash_of, read_res
 from luke_jax.results.tables import tables
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.names import is_fine_tuned
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import train
@@ -96,7 +96,7 @@ def _scores(
 ) -> dict[str, dict[str, float]]:
   """The scores of the last evaluation on dev, and of the best checkpoint on test."""
   scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
-  if getattr(chosen.task, "name", None) not in CLASSES:
+  if not is_fine_tuned(chosen.task):
     return scores
   fine_tune.write_model(folder)
   for split in ("dev", "test"):

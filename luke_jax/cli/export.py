@@ -10,7 +10,7 @@ from luke_jax.cli.fine_tune import run_model
 from luke_jax.convert import Model, load
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.models.luke import ARCHITECTURES
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.names import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 
@@ -31,24 +31,24 @@ def run(
     source: Folder of a run.
     target: Directory to write.
   """
-  if getattr(read_experiment(source).task, "name", None) in CLASSES:
-    model, step = run_model(source)
-    model.save(target)
-    print(f"{target}: {model.architecture} of step {step}")
-    return
-  experiment, step, params = read_run(source)
-  config = dataclasses.replace(experiment.model, dtype="float32")
-  module = ARCHITECTURES[experiment.task.architecture](config)
-  model = Model(module, params)
-  named, origin = getattr(experiment.task, "text_directory", None), _origin(experiment)
-  if named is not None:
-    tokenizer, processor = read_text_side(config, Path(named), None, None)
-    model = dataclasses.replace(model, tokenizer=tokenizer, processor=processor)
-  elif origin is not None:
-    first = load(origin)
-    model = dataclasses.replace(model, tokenizer=first.tokenizer, processor=first.processor)
+  fine_tuned = is_fine_tuned(read_experiment(source).task)
+  model, step = run_model(source) if fine_tuned else _pretrained(source)
   model.save(target)
   print(f"{target}: {model.architecture} of step {step}")
+
+
+def _pretrained(source: Path) -> tuple[Model, int]:
+  experiment, step, params = read_run(source)
+  config = dataclasses.replace(experiment.model, dtype="float32")
+  model = Model(ARCHITECTURES[experiment.task.architecture](config), params)
+  named, origin = experiment.task.text_directory, _origin(experiment)
+  if named is not None:
+    tokenizer, processor = read_text_side(config, Path(named), None, None)
+    return dataclasses.replace(model, tokenizer=tokenizer, processor=processor), step
+  if origin is not None:
+    first = load(origin)
+    model = dataclasses.replace(model, tokenizer=first.tokenizer, processor=first.processor)
+  return model, step
 
 
 def _origin(experiment: Experiment) -> Path | None:

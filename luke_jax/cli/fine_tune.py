@@ -16,6 +16,7 @@ from luke_jax.inference.settings import processor_of, trained_model
 from luke_jax.models.luke import ARCHITECTURES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import task_class
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import is_run, read_run
@@ -56,7 +57,7 @@ def task_experiment(
   bare = task_class(name)(train=str(train), dev=str(dev), text=str(start))
   task = override(Experiment(SIZES["tiny"], bare), asked).task
   faults = Faults(skip=task.skip_bad)
-  examples = task.read(Path(train), faults)
+  examples = read_examples(task, str(train), faults)
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
   model = start_model(start, task, task.entity_table)

@@ -14,7 +14,9 @@ from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.predictions import shown
+from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, lines, parse_lines
+from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName, task_files
 from luke_jax.wiki.files import whole
 
@@ -78,8 +80,8 @@ def _examples(
     with path.open("rb") as file:
       total = sum(1 for _ in file)
     return _parsed(task, lines(path), source, faults), total
-  if path.is_file():
-    examples = settings.read(path, faults)
+  if path.is_file() or is_split(source):
+    examples = read_examples(settings, source, faults)
     return examples, len(examples)
   if path.suffix and not any(map(str.isspace, source)):
     raise InputError(f"{source}: no such file; expected a file of examples, a text or -")

@@ -8,6 +8,7 @@ from tyro.conf import Positional, arg
 from luke_jax.cli.task_inputs import told
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName, task_class, task_scores
 from luke_jax.training.metrics import summary_line
 
@@ -35,7 +36,7 @@ def run(
   """
   faults = Faults(skip=skip_bad)
   found = task_class(task)()
-  examples = found.read(gold, faults)
+  examples = read_examples(found, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")
   scores = task_scores(task)

@@ -12,7 +12,7 @@ from luke_jax.cli import fine_tune
 from luke_jax.convert.vocabularies import ENTITY_ARRAYS
 from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import tokenizer_hash
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.names import is_fine_tuned
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment
@@ -24,12 +24,12 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   Where the experiment's task names the directory of its records' vocabularies, the tokenizer has to
   be the same there, and entities keep their rows by title: others begin fresh.
   """
-  if getattr(experiment.task, "name", None) in CLASSES:
+  if is_fine_tuned(experiment.task):
     return fine_tune.start_params(start, experiment)
-  named = getattr(experiment.task, "text_directory", None)
+  named = experiment.task.text_directory
   if export.is_run(start):
     before, _, params = export.read_run(start)
-    origin = getattr(before.task, "text_directory", None)
+    origin = before.task.text_directory
     if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
       return params
     return _fitted(params, load_tokenizer(origin), load_entity_vocab(origin), experiment, start)

@@ -22,6 +22,11 @@ def task_class(name: str) -> Any:
   return getattr(_room(name, "task"), CLASSES[name])
 
 
+def is_fine_tuned(task: Any) -> bool:
+  """Whether a task is one of the five."""
+  return type(task).__name__ in CLASSES.values()
+
+
 def task_files(name: str) -> ModuleType:
   """The room that reads a task's files."""
   return _room(name, "files")

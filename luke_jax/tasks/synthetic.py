@@ -66,6 +66,7 @@ class SyntheticPretraining:
   masked: float = 0.15
 
   architecture = "LukeForMaskedLM"
+  text_directory = None
 
   def __post_init__(self) -> None:
     for name in ("pages", "words", "entities", "mention"):

@@ -27,6 +27,11 @@ class Records(Protocol):
 class Task(Protocol):
   """Pure functions of a model's config, as methods of a frozen dataclass of settings."""
 
+  @property
+  def text_directory(self) -> str | None:
+    """Where the tokenizer and the entity vocabulary of its models are; None if it reads no text."""
+    ...
+
   def initial_params(self, model: LukeConfig, key: jax.Array) -> Params:
     """Fresh parameters."""
     ...
