@@ -87,25 +87,25 @@ def _more(narrator: Narrator, told: list[Told], title: str) -> list[Told]:
   return [told for paragraph in paragraphs for told in paragraph]
 
 
-def answers(narrator: Narrator, setting: Setting, side: str) -> list[Span]:
+def answers(narrator: Narrator, found: Setting, side: str) -> list[Span]:
   """Where the passage names the fact's subject or object, first where it tells the fact."""
-  passage = setting.passage
-  if not is_question(narrator, setting, side):
+  passage = found.passage
+  if not is_question(narrator, found, side):
     return []
-  start, end = (0, 0) if setting.told is None else passage.sentences[setting.told]
-  spans = passage.spans_of(setting.entity(side))
+  start, end = (0, 0) if found.told is None else passage.sentences[found.told]
+  spans = passage.spans_of(found.entity(side))
   return sorted(spans, key=lambda s: (not start <= s.start < end, s.start))
 
 
-def is_question(narrator: Narrator, setting: Setting, side: str) -> bool:
+def is_question(narrator: Narrator, found: Setting, side: str) -> bool:
   """Whether the fact's subject or object is worth asking for.
 
   The passage names the other one, nothing else that would be right, something of the same type
   that is wrong; and the two do not have the same name.
   """
-  fact, entities = setting.fact, narrator.world.entities
-  right, given = setting.entity(side), setting.entity(OBJECT if side == SUBJECT else SUBJECT)
-  named = {span.title for span in setting.passage.spans}
+  fact, entities = found.fact, narrator.world.entities
+  right, given = found.entity(side), found.entity(OBJECT if side == SUBJECT else SUBJECT)
+  named = {span.title for span in found.passage.spans}
   choices = [t for t in named - {right, given} if entities[t].type == entities[right].type]
   pairs = [(t, fact.object) if side == SUBJECT else (fact.subject, t) for t in choices]
   others = any((subject, fact.relation, object) in narrator.related for subject, object in pairs)

@@ -25,24 +25,31 @@ SIZES = {
   "cloze": (300, 60, 60),
   "qa": (300, 60, 60),
 }
-UNANSWERABLE = ("dev-unanswerable", 15)
+UNANSWERABLE = {TRAIN: 75, DEV: 15}
 
 
 def examples(world: World, task: str) -> dict[str, list[dict]]:
-  """The examples of each split; no text comes twice."""
+  """The examples of each file, by the file's name; no text comes twice."""
   texts: set[str] = set()
-  return {
-    split: drawn(Narrator(world, task, split), DRAWS[task], (split, size), texts)
+  files = {
+    split: drawn(Narrator(world, task, split), DRAWS[task], size, texts)
     for split, size in zip(SPLITS, SIZES[task], strict=True)
+  }
+  for split, size in UNANSWERABLE.items() if task == "qa" else ():
+    narrator = Narrator(world, task, split)
+    files[f"{split}_unanswerable"] = drawn(narrator, make_qa.draw_unanswerable, size, texts)
+  return {
+    name: [{"id": f"{name}-{number}", **example} for number, example in enumerate(found, start=1)]
+    for name, found in files.items()
   }
 
 
-def drawn(narrator: Narrator, draw: Draw, of: tuple[str, int], texts: set[str]) -> list[dict]:
+def drawn(narrator: Narrator, draw: Draw, size: int, texts: set[str]) -> list[dict]:
   """So many examples of a split, a fifth of dev and test about what no page names."""
-  split, size = of
+  held_out = narrator.split != TRAIN
   found: list[dict] = []
   while len(found) < size:
-    number, held_out = len(found), split != TRAIN
+    number = len(found)
     case = Case(
       number,
       unseen=held_out and number % 5 == 4,
@@ -52,15 +59,9 @@ def drawn(narrator: Narrator, draw: Draw, of: tuple[str, int], texts: set[str]) 
     example = draw(narrator, case)
     if example and example["text"] not in texts:
       texts.add(example["text"])
-      meta = {**example.pop("meta"), **({"unseen": True} if case.unseen else {})}
-      found.append({"id": f"{split}-{number + 1}", **example, "meta": meta})
+      unseen = {"unseen": True} if case.unseen else {}
+      found.append({**example, "meta": {**example["meta"], **unseen}})
   return found
-
-
-def unanswerable(world: World, splits: dict[str, list[dict]]) -> list[dict]:
-  """Questions without an answer, for dev."""
-  texts = {example["text"] for lines in splits.values() for example in lines}
-  return drawn(Narrator(world, "qa", DEV), make_qa.draw_unanswerable, UNANSWERABLE, texts)
 
 
 def write(path: Path, lines: list[dict]) -> None:
@@ -74,14 +75,11 @@ def main(folder: Path = FOLDER) -> None:
   """Writes everything into a folder."""
   world = read_world()
   for task in DRAWS:
-    splits = examples(world, task)
-    for split, lines in splits.items():
-      write(folder / task / f"{split}.jsonl", lines)
+    for name, lines in examples(world, task).items():
+      write(folder / task / f"{name}.jsonl", lines)
       if task == "ner":
         columns = make_ner.column_text(lines)
-        (folder / task / f"{split}.conll").write_text(columns, encoding="utf-8")
-      if task == "qa" and split == DEV:
-        write(folder / task / "dev_unanswerable.jsonl", unanswerable(world, splits))
+        (folder / task / f"{name}.conll").write_text(columns, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class Narrator:
   """
 
   def __init__(self, world: World, task: str, split: str):
-    self.world = world
+    self.world, self.split = world, split
     self.rng = random.Random(f"{task}:{split}")
     templates = read_templates("en")
     self.teller = Teller(world, without_kept(templates) if split == TRAIN else templates, self.rng)

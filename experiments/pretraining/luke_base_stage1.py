@@ -4,6 +4,9 @@ The paper: peak learning rate 5e-4, 98,168 steps. All else is as in luke_base.py
 
     hf download FacebookAI/roberta-base --local-dir roberta-base
     luke-jax train experiments/pretraining/luke_base_stage1.py --output runs/luke-base-stage1
+
+Hardware: v5e:2x4 or more, where `luke-jax plan` says 4.8 GiB a chip, 631 ms of computation a step
+and 17.2 to 17.6 hours.
 """
 
 import dataclasses

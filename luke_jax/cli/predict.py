@@ -17,7 +17,7 @@ from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, lines, parse_lines
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import TaskName, task_files
+from luke_jax.tasks.names import TaskName
 from luke_jax.wiki.files import whole
 
 LINES, STANDARD_INPUT = (".jsonl", ".txt"), "-"
@@ -55,7 +55,7 @@ def run(
   changes = {"mentions": str(mentions)} if mentions else {}
   model, settings = load_for(task, directory, **changes)
   faults = Faults(skip=skip_bad)
-  examples, total = _examples(task, settings, source, faults)
+  examples, total = _examples(settings, source, faults)
   found = predictions(model, settings, examples)
   if output is None and sys.stdout.isatty():
     console = Console()
@@ -69,36 +69,34 @@ def run(
   told(faults)
 
 
-def _examples(
-  task: TaskName, settings: Any, source: str, faults: Faults
-) -> tuple[Iterable[Any], int | None]:
+def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any], int | None]:
   """The examples, one after the other where they come in lines, and how many if that is known."""
   path = Path(source)
   if source == STANDARD_INPUT:
-    return _parsed(task, enumerate(sys.stdin, start=1), "standard input", faults), None
+    return _parsed(settings, enumerate(sys.stdin, start=1), "standard input", faults), None
   if path.is_file() and path.suffix in LINES:
     with path.open("rb") as file:
       total = sum(1 for _ in file)
-    return _parsed(task, lines(path), source, faults), total
+    return _parsed(settings, lines(path), source, faults), total
   if path.is_file() or is_split(source):
     examples = read_examples(settings, source, faults)
     return examples, len(examples)
   if path.suffix and not any(map(str.isspace, source)):
     raise InputError(f"{source}: no such file; expected a file of examples, a text or -")
-  return _parsed(task, [(1, source)], "the text", faults), 1
+  return _parsed(settings, [(1, source)], "the text", faults), 1
 
 
 def _parsed(
-  task: TaskName, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
+  settings: Any, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
 ) -> Iterator[Any]:
   """Examples of lines of JSON; for a task that needs no more than that, also of texts."""
 
   def as_object(line: str) -> str:
-    plain = task == "ner" and line.strip() and not line.lstrip().startswith("{")
+    plain = settings.name == "ner" and line.strip() and not line.lstrip().startswith("{")
     return json.dumps({"text": line.rstrip("\n")}) if plain else line
 
   objects = ((number, as_object(line)) for number, line in numbered)
-  return parse_lines(objects, where, task_files(task).parse, faults)
+  return parse_lines(objects, where, settings.parse, faults)
 
 
 def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> None:

@@ -8,7 +8,6 @@ from luke_jax.convert import Model
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
-from luke_jax.tasks.names import task_files
 
 CHUNK = 256  # examples that are in memory together
 
@@ -23,9 +22,8 @@ def predict(model: Model, texts: str | Sequence[str], **fields: Any) -> Any:
   columns: dict[str, Any] = {"text": texts, **fields}
   if single:
     columns = {name: [value] for name, value in columns.items()}
-  parse = task_files(task.name).parse
   examples = [
-    parse(value, str(number), "text" if single else f"text {number}")
+    task.parse(value, str(number), "text" if single else f"text {number}")
     for number, value in enumerate(_objects(columns))
   ]
   found = [prediction for _, prediction in predictions(model, task, examples)]

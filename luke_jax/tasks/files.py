@@ -122,7 +122,8 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
     text = string(value, "text", place)
     return Text(text, lambda span, name: _span(span, len(text), "characters", f"{place}: {name}"))
   with _at(place):
-    joined = join_words(value["tokens"])
+    joined = join_words(listed(value, "tokens", place))
+  string({"tokens": joined.text}, "tokens", place)
 
   def characters(span: Any, name: str) -> Span:
     tokens = len(joined.offsets)

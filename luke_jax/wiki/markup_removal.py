@@ -152,10 +152,13 @@ def without_files(text: str, patterns: Brackets) -> str:
   cuts: list[tuple[int, int]] = []
   opened: list[int] = []  # the places of what is open since a file, which is the first; -1: no file
   at = 0
-  while opened or (match := patterns.hidden.search(text, at)):
+  while True:
     if not opened:
-      at = match.end()
-      opened.append(text.rfind("[[", match.start(), at))
+      file = patterns.hidden.search(text, at)
+      if file is None:
+        break
+      at = file.end()
+      opened.append(text.rfind("[[", file.start(), at))
     token = patterns.any.search(text, at)
     if token is None:
       break

@@ -32,10 +32,10 @@ class SegmentEncoder:
     if isinstance(tokenizer, ByteLevelTokenizer):
       tokenizer.add_prefix_space = False
       self._before, self._skipped = "", 0
-      self._encode_words = tokenizer.encode_words
+      self._plain_ids = tokenizer.encode_words
     else:
       self._before, self._skipped = _known_alone(tokenizer), 2
-      self._encode_words = None
+      self._plain_ids = self._ids
     self._tokenizer = tokenizer
     self._special = re.compile("|".join(map(re.escape, tokenizer.special.ids)))
     self._known: dict[str, bytes] = {}  # words after a space; those after an edge go on with one
@@ -59,9 +59,9 @@ class SegmentEncoder:
 
   def _learn(self, words: set[str]) -> None:
     new = sorted(words)  # the tokenizer's own cache must not depend on Python's hashes
-    plain = [word for word in new if self._is_plain(word)] if self._encode_words else []
+    plain = [word for word in new if self._is_plain(word)]
     rest = sorted(words.difference(plain))
-    rows = itertools.chain(self._encode_words(plain) if plain else (), self._ids(rest))
+    rows = itertools.chain(self._plain_ids(plain), self._ids(rest))
     for word, ids in zip(plain + rest, rows, strict=True):
       data = struct.pack(f"<{len(ids)}i", *ids)
       self._known[word] = data

@@ -44,7 +44,7 @@ def one_device(monkeypatch):
 
 
 def train(task, start, folder, *changes):
-  files = ["--train", few(task, "train", folder), "--dev", few(task, "dev", folder)]
+  files = ["--train", str(sample_file(task, "train")), "--dev", few(task, "dev", folder)]
   changed = [word for text in (*SHORT, *SMALL.get(task, ()), *changes) for word in ("--set", text)]
   output = ["--model", start, "--output", str(folder / "run")]
   return main(["train", task, *files, *output, *changed])

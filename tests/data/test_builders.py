@@ -1,9 +1,11 @@
 """The builders of datasets on their invented files: what is stored is what the readers read."""
 
 import contextlib
+import dataclasses
 import importlib
 import io
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -86,3 +88,17 @@ def test_a_faulty_file_is_one_line_and_leaves_no_dataset(tmp_path):
   ):
     build("record", tmp_path, files)
   assert not list(tmp_path.glob("record/*"))
+
+
+@pytest.mark.real_data
+def test_the_development_set_of_squad_is_whole(tmp_path, monkeypatch):
+  files = Path(os.environ.get("LUKE_JAX_REAL_DATA", DATA / "../../shared/data")) / "squad"
+  if not files.is_dir():
+    pytest.skip(f"no real data at {files}")
+  cls = builder_class("squad")
+  only_dev = dataclasses.replace(cls.SOURCE, files={"dev": cls.SOURCE.files["dev"]})
+  monkeypatch.setattr(cls, "SOURCE", only_dev)
+  build("squad", tmp_path, files)  # as many questions as published, or it would warn
+  found = read_examples(task_class("qa")(), f"{tmp_path}/squad/{NEWEST}:dev", Faults())
+  read = task_files("qa").read(files / "dev-v1.1.json", Faults())
+  assert [x.answers for x in found] == [x.answers for x in read]

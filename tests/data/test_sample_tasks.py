@@ -39,7 +39,11 @@ def tasks() -> dict[str, dict[str, list[dict]]]:
 
 @pytest.fixture(scope="module")
 def questions(tasks) -> list[dict]:
-  return [*everything(tasks, "qa"), *read("qa", "dev_unanswerable")]
+  return [*everything(tasks, "qa"), *unanswerable()]
+
+
+def unanswerable() -> list[dict]:
+  return [*read("qa", "train_unanswerable"), *read("qa", "dev_unanswerable")]
 
 
 def everything(tasks, task: str) -> list[dict]:
@@ -78,7 +82,7 @@ def test_the_readme_counts_right(tasks):
 
 @pytest.mark.parametrize("task", SIZES)
 def test_lines_have_the_task_s_fields_and_ids_of_their_own(tasks, task):
-  extra = read("qa", "dev_unanswerable") if task == "qa" else []
+  extra = unanswerable() if task == "qa" else []
   lines = [*everything(tasks, task), *extra]
   assert len({line["id"] for line in lines}) == len(lines)
   for line in lines:
@@ -89,6 +93,7 @@ def test_lines_have_the_task_s_fields_and_ids_of_their_own(tasks, task):
 @pytest.mark.parametrize("task", SIZES)
 def test_no_text_comes_twice(tasks, task):
   texts = [line["text"] for line in everything(tasks, task)]
+  texts += [line["text"] for line in unanswerable() if task == "qa"]
   assert len(set(texts)) == len(texts)
 
 
@@ -251,6 +256,18 @@ def test_facts_asked_about_are_told_or_implied_or_left_out(world, tasks, questio
       assert sum(line["meta"].get("implied", False) for line in lines) == len(lines) / 10
 
 
+def test_what_is_implied_follows_from_what_the_passage_names(world, tasks):
+  for line in [*everything(tasks, "cloze"), *everything(tasks, "qa")]:
+    if line["meta"].get("implied"):
+      subject, relation, object = line["meta"]["fact"]
+      place = world.object_of(subject, "born_in") or world.entities[subject]
+      region = world.object_of(place.title, "in_region")
+      steps = [subject, place.title, region.title, world.home[subject], object]
+      for title in steps:
+        assert any(name in line["text"] for name in names(world, title)), (line["id"], title)
+      assert relation in ("in_country", "citizen_of", "speaks")
+
+
 def test_answers_are_names_or_years(world, questions):
   years = {(f.subject, f.relation, f.object): str(f.year) for f in world.facts}
   asks = Counter()
@@ -259,7 +276,7 @@ def test_answers_are_names_or_years(world, questions):
     wanted = {"subject": subject, "object": object}.get(line["meta"]["asks"])
     found = {cut(line["text"], answer) for answer in line["answers"]}
     assert found <= ({years[fact]} if wanted is None else names(world, wanted))
-    assert bool(found) != line["id"].startswith("dev-unanswerable")
+    assert bool(found) != ("unanswerable" in line["id"])
     assert line["question"].endswith("?")
     asks[line["meta"]["asks"]] += 1
     if wanted and found:
@@ -278,7 +295,8 @@ def test_questions_link_to_pages(world, questions):
 
 
 def test_unanswerable_questions_do_not_name_the_answer():
-  for line in read("qa", "dev_unanswerable"):
+  assert (len(read("qa", "train_unanswerable")), len(read("qa", "dev_unanswerable"))) == (75, 15)
+  for line in unanswerable():
     subject, _, object = line["meta"]["fact"]
     wanted = subject if line["meta"]["asks"] == "subject" else object
     assert wanted not in {title for *_, title in line["entities"]}

@@ -47,13 +47,12 @@ def test_few_examples_are_in_memory_at_a_time(model, monkeypatch):
   monkeypatch.setattr(predicting, "CHUNK", 2)
   asked = []
 
-  parse = predicting.task_files("typing").parse
   task = task_of(model)
 
   def stream():
     for i in range(6):
       asked.append(i)
-      yield parse({"text": TEXTS[0], "span": list(SPANS[0])}, str(i), "here")
+      yield task.parse({"text": TEXTS[0], "span": list(SPANS[0])}, str(i), "here")
 
   found = predicting.predictions(model, task, stream())
   next(found)

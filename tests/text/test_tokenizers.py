@@ -3,9 +3,11 @@
 import pickle
 
 import pytest
+import tokenizers
 
 from luke_jax.errors import InputError
 from luke_jax.text import load_tokenizer
+from luke_jax.text.byte_level import ByteLevelTokenizer
 
 TEXT = "Beyoncé lives in Los Angeles, doesn't she?"
 
@@ -111,3 +113,19 @@ def test_decoding_refuses_ids_it_does_not_have(tokenizer):
 
 def test_a_tokenizer_travels_to_other_processes(tokenizer):
   assert pickle.loads(pickle.dumps(tokenizer)).encode([TEXT]) == tokenizer.encode([TEXT])  # noqa: S301
+
+
+def test_words_together_are_words_alone(byte_level):
+  words = ["lives", "doesn't", "東京", "<mask>", "...", "x😀", "'s", "\u0301a"]
+  assert byte_level.encode_words([]) == []
+  assert byte_level.encode_words(words) == [byte_level.encode_words([word])[0] for word in words]
+  plain = [word for word in words if word != "<mask>"]
+  rows = byte_level.encode([f" {word}" for word in plain])
+  assert byte_level.encode_words(plain) == [row.ids for row in rows]
+
+
+def test_words_of_a_vocabulary_without_a_space(byte_level):
+  ids = {token: id for id, token in enumerate(("<s>", "<pad>", "</s>", "<unk>", "<mask>", "a"))}
+  model = tokenizers.models.BPE(ids, [], unk_token="<unk>")
+  tokenizer = ByteLevelTokenizer(model, byte_level.special)
+  assert tokenizer.encode_words(["a", "aa"]) == [[3, 5], [3, 5, 5]]

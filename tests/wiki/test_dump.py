@@ -225,3 +225,15 @@ def test_the_index_of_another_dump(tmp_path):
   index.write_text("hello\n")
   with pytest.raises(InputError, match="expected lines like 600:10:Title"):
     pieces([path], 1)
+
+
+def test_a_stream_past_the_piece_is_left_alone_where_its_pages_end(tmp_path):
+  path = multistream(tmp_path)
+  first, second, *_ = pieces([path], 1)[1:]
+  data = path.read_bytes()
+  damaged = data[: second.start + 10] + b"damage" + data[second.start + 16 :]
+  path = written(tmp_path / "damaged.xml.bz2", damaged)
+  pages = list(read_pages(Piece(path, first.start, first.stop)))
+  assert [page.id for page in pages] == list(range(1, 11))
+  with pytest.raises(InputError, match="damaged"):
+    list(read_pages(Piece(path, second.start, second.stop)))

@@ -71,6 +71,7 @@ CASES = {
   "three brackets": ("[[[a]]]", ["[a]"], [("a", "A")]),
   "file": ("a[[File:b.jpg|thumb|c [[d]] e]]f", ["af"], []),
   "file over lines": ("[[Image:b.jpg|c\n[[d|e]] {{f}}\n]]g", ["g"], []),
+  "file in brackets": ("[[[[File:a|b]] c]] [[[File:d|e]]", ["c ["], [("c", "C")]),
   "file with a colon": ("[[:File:b.jpg|c]]", ["c"], [("c", "File:B.jpg")]),
   "media": ("[[Media:b.ogg|c]]", ["c"], []),
   "category": ("a\n[[Category:b|c]]\n[[category:d]]", ["a"], []),

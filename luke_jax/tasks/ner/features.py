@@ -44,8 +44,9 @@ class Document(NamedTuple):
 def features(
   processor: LukeProcessor,
   examples: Sequence[Example],
-  labels: Sequence[str],
   limits: Limits,
+  *,
+  labels: Sequence[str],
   faults: Faults,
 ) -> list[Features]:
   """Rows for every sentence, which share out its candidates evenly; `source` are their words.
@@ -59,7 +60,7 @@ def features(
     with faults.caught():
       document = _document(example, ids, limits, processor.max_length - AROUND)
       targets = None if example.spans is None else _targets(example, document, labels)
-      rows += _rows(processor, document, limits.context, number, targets)
+      rows += _rows(processor, document, limits.context, number=number, targets=targets)
       if targets is not None and example.spans:
         missed += len(example.spans) - np.count_nonzero(targets)
         total += len(example.spans)
@@ -88,7 +89,7 @@ def _tokenized(
 def _written(example: Example, context: bool) -> list[str]:
   """The words, each with a space before it if the text has white space there.
 
-  A text that is read alone, a document or without context a sentence, begins with a word.
+  A document, or where there is no context a sentence, begins without one if it is given as text.
   """
   text, written = example.text, []
   for sentence in example.sentences:
@@ -139,6 +140,7 @@ def _rows(
   processor: LukeProcessor,
   document: Document,
   context: bool,
+  *,
   number: int,
   targets: np.ndarray | None,
 ) -> Iterator[Features]:
@@ -149,7 +151,7 @@ def _rows(
     ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
     first, last = np.searchsorted(document.starts, (begin, end)).tolist()
     for share in shares(first, last, len(masks)):
-      words = np.stack([document.starts[share], document.ends[share]], axis=1)
+      words = np.stack([document.starts[share], document.ends[share]], axis=1, dtype=np.int32)
       tokens = (document.first[words] - left + 1).astype(np.int32)
       labels = None if targets is None else targets[share]
       yield Features(number, ids.astype(np.int32), masks[: len(words)], tokens, labels, words)

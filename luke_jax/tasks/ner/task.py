@@ -101,7 +101,7 @@ class NamedEntities:
     """The rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
     limits = features.Limits(self.span_words, self.span_pieces, self.context)
-    return features.features(processor, examples, self.labels, limits, faults)
+    return features.features(processor, examples, limits, labels=self.labels, faults=faults)
 
   def label_shape(self) -> tuple[int, ...]:
     """The label of each candidate."""

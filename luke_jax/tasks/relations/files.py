@@ -84,7 +84,9 @@ def _of_any_form(value: Mapping[str, Any], id: str, place: str) -> Example:
   else:
     head, tail = (_half_open(value, side) for side in ("h", "t"))
   plain = {"tokens": listed(value, "token", place), "head": head, "tail": tail}
-  return parse(plain | _renamed(value, "relation", "label"), id, place)
+  if "relation" in value:
+    plain["label"] = value["relation"]
+  return parse(plain, id, place)
 
 
 def _with_last(value: Mapping[str, Any], side: str) -> list[Any]:
@@ -95,10 +97,6 @@ def _with_last(value: Mapping[str, Any], side: str) -> list[Any]:
 def _half_open(value: Mapping[str, Any], side: str) -> Any:
   found = value.get(side)
   return found.get("pos") if isinstance(found, dict) else found
-
-
-def _renamed(value: Mapping[str, Any], name: str, new: str) -> dict[str, Any]:
-  return {new: value[name]} if name in value else {}
 
 
 def _parsed(

@@ -17,7 +17,7 @@ PROCESSOR = dataclasses.replace(tiny_processor(), max_length=64, max_entity_leng
 
 
 def rows_of(examples):
-  return features(PROCESSOR, examples, LABELS, Limits(3, None, True), Faults())
+  return features(PROCESSOR, examples, Limits(3, None, True), labels=LABELS, faults=Faults())
 
 
 def logits_of(rows, scored):

@@ -24,7 +24,7 @@ PROCESSOR = dataclasses.replace(tiny_processor(), task="entity_span_classificati
 def rows_of(examples, *, room=512, entities=128, labels=("NIL", "X"), faults=None, **limits):
   limits = Limits(**({"words": 16, "pieces": None, "context": True} | limits))
   sized = dataclasses.replace(PROCESSOR, max_length=room, max_entity_length=entities)
-  return features(sized, examples, labels, limits, faults or Faults())
+  return features(sized, examples, limits, labels=labels, faults=faults or Faults())
 
 
 def pieces_of(example):
@@ -227,7 +227,7 @@ def test_words_without_pieces_begin_and_end_no_candidate():
   # This vocabulary has nothing for a lone zero-width space.
   processor = dataclasses.replace(tiny_processor("sentence_piece"), max_length=64)
   example = of_words("1", "here", [["a", "\u200b", "b", "\u200b"]])
-  rows = features(processor, [example], ("NIL",), Limits(16, None, True), Faults())
+  rows = features(processor, [example], Limits(16, None, True), labels=("NIL",), faults=Faults())
   assert [row.source.tolist() for row in rows] == [[[0, 1], [0, 3], [2, 3]]]
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner.documents import to_words
 from luke_jax.tasks.ner.files import parse, read, to_columns, to_json
 from luke_jax.tasks.predictions import Span
 
@@ -170,6 +172,7 @@ def test_json_lines_of_tokens():
     ),
     ({"text": "a b", "sentences": [[0, 2], [1, 3]]}, "sentences: [1, 2] is in two; expected them"),
     ({"tokens": ["a", "b"], "sentences": [[1, 2]]}, "sentences: [0, 1] is in none; expected them"),
+    ({"tokens": ["\ud800"]}, "tokens: half a surrogate pair; expected Unicode text"),
     ({"tokens": ["a", ""]}, "word 1: ''; expected a string that is not empty"),
   ],
 )
@@ -177,6 +180,17 @@ def test_bad_objects(value, fault):
   with pytest.raises(InputError) as found:
     parse(value, "a", "f: line 3")
   assert str(found.value).startswith(f"f: line 3: {fault}")
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_the_sample_task_is_the_same_in_both_forms(split):
+  folder = Path(__file__).parents[3] / "data/sample_tasks/ner"
+  lines, columns = (read(folder / f"{split}.{form}", Faults()) for form in ("jsonl", "conll"))
+  for one, other in zip(lines, columns, strict=True):
+    assert len(one.sentences) == len(other.sentences)
+    found = [[(text.replace(" ", ""), label) for text, label in named(x)] for x in (one, other)]
+    assert found[0] == found[1]
+    assert None not in to_words(one, one.spans)
 
 
 def test_a_broken_line(tmp_path):

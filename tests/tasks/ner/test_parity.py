@@ -53,7 +53,5 @@ def test_the_loop_over_sentences(tmp_path):
   ((_, spans),) = predictions(model, task, [example])
   expected = loop(transformers, torch, tmp_path, example)
   assert len(expected) > 5
-  assert [(x.start, x.end, model.labels.index(x.label)) for x in spans] == [
-    x[:3] for x in expected
-  ]
+  assert [(x.start, x.end, model.labels.index(x.label)) for x in spans] == [x[:3] for x in expected]
   np.testing.assert_allclose([x.score for x in spans], [x[3] for x in expected], atol=1e-5)

@@ -1,6 +1,7 @@
 """SemEval-2010 Task 8, as KnowPrompt published it, from random parameters."""
 
 import dataclasses
+import itertools
 import json
 import os
 from collections import Counter
@@ -56,7 +57,7 @@ def test_the_files_are_read_whole(task, folder):
     "test": 2717,
   }
   assert task.labels[0] == "Other" and len(task.labels) == 19
-  everything = sum(splits.values(), [])
+  everything = list(itertools.chain(*splits.values()))
   assert set(task.found_labels(everything)) == set(task.labels)
   for example in everything:
     assert all(example.text[slice(*span)].strip() for span in (example.head, example.tail))

@@ -1,6 +1,7 @@
 """From examples to rows, from logits to relations, and a model that learns them."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -45,6 +46,17 @@ def test_the_head_is_the_first_entity_wherever_it_stands():
   text, entities = marked(*rows(example(head="Bo", tail="Ana")))
   assert text == "<s><ent2>Ana<ent2> saw<ent> Bo<ent> .</s>"
   assert entities == [(2, "<ent> Bo<ent>"), (3, "<ent2>Ana<ent2>")]
+
+
+def test_with_prefix_spaces_the_pieces_are_those_of_the_papers_code(tmp_path):
+  shutil.copytree(TEXT, tmp_path, dirs_exist_ok=True)
+  (tmp_path / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
+  (row,) = rows(example(), task=dataclasses.replace(TASK, text=str(tmp_path)))
+  tokenizer = fine_tuning.processor(TASK).tokenizer
+  ana, saw, bo, stop = (x.ids for x in tokenizer.encode([" Ana", " saw", " Bo", " ."]))
+  one, two = tokenizer.special.marker_ids
+  pieces = [0, one, *ana, one, *saw, two, *bo, two, *stop, 2]
+  assert row.input_ids.tolist() == pieces
 
 
 def test_the_arrays_of_a_row():
