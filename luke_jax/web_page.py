@@ -17,7 +17,9 @@ mark small { color: var(--quiet) }
 table { border-collapse: collapse } td { padding: .1rem 1rem .1rem 0 }
 td.bar { width: 12rem; min-width: 5rem } td.bar div { background: var(--bar); height: .7rem }
 th { text-align: left; font-weight: normal; color: var(--quiet); padding: .1rem 1rem .1rem 0 }
-td.number { font-variant-numeric: tabular-nums; text-align: right }
+td.number { font-variant-numeric: tabular-nums } .number { text-align: right; white-space: nowrap }
+h1 { font-size: 1.6rem } table { overflow-wrap: normal }
+@media (max-width: 30rem) { td, th { padding-right: .6rem } td.bar { width: 5rem } }
 mark.span { background: hsl(var(--hue) 75% 82%) }
 mark.span small { font-weight: 600; font-size: .7em }
 .wide { overflow-x: auto } p.said { color: var(--quiet); margin: -.8rem 0 1.2rem 1rem }

@@ -131,7 +131,7 @@ def _bar(share: float) -> str:
 
 def _html_labels(labels: Mapping[str, Mapping[str, float]]) -> str:
   names = list(next(iter(labels.values())))
-  header = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+  header = "".join(f"<th class=number>{html.escape(name)}</th>" for name in names)
   rows = [
     f"<tr><td>{html.escape(label)}</td>"
     + "".join(f"<td class=number>{_figure(row[name])}</td>" for name in names)
@@ -139,7 +139,7 @@ def _html_labels(labels: Mapping[str, Mapping[str, float]]) -> str:
     for label, row in labels.items()
   ]
   body = "".join(rows)
-  return f"<div class=wide><table><tr><th></th>{header}<th>f1</th></tr>{body}</table></div>"
+  return f"<div class=wide><table><tr><th></th>{header}<th></th></tr>{body}</table></div>"
 
 
 def _square(confusion: Mapping[tuple[str, str], int]) -> str:

@@ -121,8 +121,9 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
   if "text" in value:
     text = string(value, "text", place)
     return Text(text, lambda span, name: _span(span, len(text), "characters", f"{place}: {name}"))
+  tokens = listed(value, "tokens", place)
   with _at(place):
-    joined = join_words(listed(value, "tokens", place))
+    joined = join_words(tokens)
   string({"tokens": joined.text}, "tokens", place)
 
   def characters(span: Any, name: str) -> Span:
