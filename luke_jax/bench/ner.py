@@ -19,6 +19,7 @@ from luke_jax.convert import Model
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
 from luke_jax.models.luke import ARCHITECTURES, initial_params
+from luke_jax.tasks.features import Features
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
@@ -32,7 +33,7 @@ DOCUMENT = (200, 400)  # words
 SENTENCE, LONGEST = (3.18, 0.52), 64
 FOUND = 0.02  # the share of spans that the random model takes for entities
 # All spans of a sentence go together, as in the usual loop, for they see each other.
-TASK = NamedEntities(labels=LABELS, context=False, entities=1024)
+TASK: Any = NamedEntities(labels=LABELS, context=False, entities=1024)
 
 Found = set[tuple[int, int, int, str]]  # document, start, end, label
 
@@ -96,14 +97,122 @@ def made_up_documents(tokenizer: Tokenizer, number: int) -> list[Example]:
   """Documents of the vocabulary's words, in sentences."""
   rng = random.Random(0)
   words = itertools.cycle(" ".join(made_up(tokenizer)).replace(".", "").split())
-  examples = []
-  for i in range(number):
-    left, sentences = rng.randint(*DOCUMENT), []
-    while left > 0:
-      length = min(max(2, round(rng.lognormvariate(*SENTENCE))), LONGEST, left + 1)
-      sentences.append([*itertools.islice(words, length - 1), "."])
-      left -= length
-    tokens = [word for sentence in sentences for word in sentence]
-    edges = itertools.accumulate(map(len, sentences), initial=0)
-    examples.append(of_tokens(str(i), tokens, list(itertools.pairwise(edges))))
-  return examples
+  return [_document(rng, words, str(i)) for i in range(number)]
+
+
+def _document(rng: random.Random, words: Iterator[str], id: str) -> Example:
+  left, sentences = rng.randint(*DOCUMENT), []
+  while left > 0:
+    length = min(max(2, round(rng.lognormvariate(*SENTENCE))), LONGEST, max(2, left))
+    sentences.append(" ".join(itertools.islice(words, length - 1)) + ".")
+    left -= length
+  text, edges = " ".join(sentences), []
+  for sentence in sentences:
+    start = edges[-1][1] + 1 if edges else 0
+    edges.append([start, start + len(sentence)])
+  return TASK.parse({"text": text, "sentences": edges}, id, f"document {id}")
+
+
+def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -> Model:
+  """A model with random parameters that takes a small share of the spans for entities."""
+  config = dataclasses.replace(
+    SIZES[size],
+    vocab_size=tokenizer.vocab_size,
+    entity_vocab_size=len(SPECIAL_ENTITIES),
+    entity_padding_id=SPECIAL_ENTITIES.pad_id,
+    num_labels=len(LABELS),
+  )
+  module = ARCHITECTURES[TASK.architecture](config)
+  params = jax.device_get(initial_params(module, jax.random.key(0)))
+  processor = fitted(LukeProcessor(tokenizer, SPECIAL_ENTITIES), TASK)
+  model = Model(module, params, LABELS, tokenizer, processor)
+  logits = np.concatenate(_logits(model, examples)[1])
+  surer = logits[:, 1:].max(axis=-1) - logits[:, 0]
+  bias = np.zeros(len(LABELS), np.float32)
+  bias[0] = np.quantile(surer, 1 - FOUND)
+  classifier = {**params["classifier"], "bias": bias}
+  return dataclasses.replace(model, params={**params, "classifier": classifier})
+
+
+def entities_of(model: Model, examples: Sequence[Example]) -> Found:
+  """What our way finds."""
+  features, logits = _logits(model, examples)
+  predictions = TASK.decode(examples, features, {"logits": logits})
+  return {
+    (number, span.start, span.end, span.label)
+    for number, spans in enumerate(predictions)
+    for span in spans
+  }
+
+
+def _logits(model: Model, examples: Sequence[Example]) -> tuple[list[Features], list[np.ndarray]]:
+  processor: Any = model.processor
+  features = TASK.features(processor, examples)
+  found = outputs(model, TASK, features, processor.entity_vocab.pad_id)["logits"]
+  return features, [row[: len(x.entity_ids)] for row, x in zip(found, features, strict=True)]
+
+
+class UsualLoop:
+  """What people do with transformers: all spans of 8 sentences at a time, as they come."""
+
+  def __init__(self, model: Model, examples: Sequence[Example]):
+    import transformers
+
+    self.sentences = [(i, words) for i, x in enumerate(examples) for words in x.sentences]
+    self._texts = [example.text for example in examples]
+    with tempfile.TemporaryDirectory() as folder:
+      model.save(folder)
+      reference: Any = transformers.LukeForEntitySpanClassification
+      self._model = reference.from_pretrained(folder).eval()
+      self._tokenizer = transformers.LukeTokenizer.from_pretrained(folder, task=TASK.text_task)
+
+  def __call__(self) -> Found:
+    """What it finds."""
+    found: Found = set()
+    for first in range(0, len(self.sentences), BATCH):
+      found |= self._found(self.sentences[first : first + BATCH])
+    return found
+
+  def _found(self, sentences: Sequence[tuple[int, Sequence[Span]]]) -> Found:
+    import torch
+
+    texts = [self._texts[i][words[0][0] : words[-1][1]] for i, words in sentences]
+    spans = [spans_of(words) for _, words in sentences]
+    inputs = self._tokenizer(texts, entity_spans=spans, padding=True, return_tensors="pt")
+    with torch.no_grad():
+      logits = self._model(**inputs).logits
+    return {
+      (i, words[0][0] + start, words[0][0] + end, label)
+      for (i, words), own, row in zip(sentences, spans, logits, strict=True)
+      for start, end, label in best_spans(own, row[: len(own)].numpy())
+    }
+
+
+def spans_of(words: Sequence[Span]) -> list[Span]:
+  """All spans of a sentence's words that may be entities, as characters of the sentence."""
+  before = words[0][0]
+  return [
+    (start - before, end - before)
+    for i, (start, _) in enumerate(words)
+    for _, end in words[i : i + TASK.span_words]
+  ]
+
+
+def best_spans(spans: Sequence[Span], logits: np.ndarray) -> Iterator[tuple[int, int, str]]:
+  """The spans that are entities, without those that overlap one with a higher logit."""
+  labels, best = logits.argmax(axis=-1), logits.max(axis=-1)
+  taken: list[Span] = []
+  for i in sorted(labels.nonzero()[0].tolist(), key=lambda i: -best[i]):
+    start, end = spans[i]
+    if all(end <= other[0] or other[1] <= start for other in taken):
+      taken.append(spans[i])
+      yield start, end, LABELS[labels[i]]
+
+
+def check_same(ours: Found, theirs: Found) -> None:
+  """Refuses to time two sides that do different things."""
+  if ours != theirs:
+    raise InputError(
+      f"{len(ours ^ theirs)} entities are found by one side only, {len(ours & theirs)} by both;"
+      " expected the same to time"
+    )

@@ -38,6 +38,7 @@ COMMANDS = {
   "plan": ("plan", "Say what an experiment costs on TPUs that are not there."),
   "bench encoder": ("bench_encoder", "Time the encoder against transformers, side by side."),
   "bench text": ("bench_text", "Time texts to inputs against transformers' tokenizer."),
+  "bench ner": ("bench_ner", "Time named entity recognition against the usual transformers loop."),
   "bench wiki": ("bench_wiki", "Time a dump to training records."),
   "bench pipeline": ("bench_pipeline", "Time the making of pretraining batches."),
   "bench engine": ("bench_engine", "Time what a training run spends between its steps."),
