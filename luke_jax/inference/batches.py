@@ -13,11 +13,26 @@ from luke_jax.convert import Model
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.features import Features, Sizes
 
-WORD_WIDTHS = (32, 64, 96, 128, 192, 256, 384, 512)
-ENTITY_WIDTHS = (1, 2, 8, 16, 32, 64, 96, 128)
+MOST_ENTITIES = 2048
+
+
+def _growing(step: int, by: float) -> tuple[int, ...]:
+  """Multiples of a step, each so many times the one before, or the next one."""
+  widths = [step]
+  while widths[-1] < MOST_ENTITIES:
+    widths.append(max(widths[-1] + step, step * round(by * widths[-1] / step)))
+  return tuple(widths)
+
+
+# Few widths are few programs to compile; close ones pad less. A CPU pays for every padded token,
+# an accelerator hardly, but waits long for its compiler.
+WORD_WIDTHS = {"cpu": range(32, 513, 32)}
+FEW_WORD_WIDTHS = (64, 128, 256, 384, 512)
+ENTITY_WIDTHS = {"cpu": (1, 2, *_growing(16, 1.19))}
+FEW_ENTITY_WIDTHS = (1, 2, 16, 32, 64, *range(128, MOST_ENTITIES + 1, 128))
 LOGITS = ("logits", "start_logits", "end_logits")
 # Words and entities of a batch: enough to keep the device busy, little enough for its memory.
-TOKENS = {"cpu": 4096}
+TOKENS = {"cpu": 2048}
 MOST_TOKENS = 32768
 
 
@@ -69,8 +84,14 @@ def _logits(module: nn.Module, params: dict, inputs: dict) -> dict[str, jax.Arra
 
 
 def _size(row: Features, task: Any) -> Sizes:
-  words = _width(len(row.input_ids), WORD_WIDTHS, task.words)
-  return Sizes(words, _width(len(row.entity_ids), ENTITY_WIDTHS, task.entities), task.mention)
+  backend = jax.default_backend()
+  words = WORD_WIDTHS.get(backend, FEW_WORD_WIDTHS)
+  entities = ENTITY_WIDTHS.get(backend, FEW_ENTITY_WIDTHS)
+  return Sizes(
+    _width(len(row.input_ids), words, task.words),
+    _width(len(row.entity_ids), entities, task.entities),
+    task.mention,
+  )
 
 
 def _width(length: int, widths: Sequence[int], most: int) -> int:
