@@ -43,6 +43,6 @@ def config() -> Experiment:
     data=Data(batch_size=8, evaluation_batch_size=32),
     optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=("luke/pooler",)),
     run=Run(
-      epochs=10, start="sample-luke", log_every=20, best_metric="exact_match", evaluate_every=100
+      epochs=10, start="sample-luke", log_every=20, best_metric="exact_match", evaluate_every=125
     ),
   )

@@ -50,6 +50,6 @@ def config() -> Experiment:
       entities=64,
     ),
     data=Data(batch_size=8, evaluation_batch_size=32),
-    optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=("luke/pooler",)),
-    run=Run(epochs=6, start="sample-luke", evaluate_every=100, best_metric="f1"),
+    optimizer=Optimizer(learning_rate=2e-3, bias_correction=True, frozen=("luke/pooler",)),
+    run=Run(epochs=8, start="sample-luke", evaluate_every=300, best_metric="f1"),
   )

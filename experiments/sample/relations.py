@@ -58,5 +58,5 @@ def config() -> Experiment:
     ),
     data=Data(batch_size=16, evaluation_batch_size=32),
     optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=("luke/pooler",)),
-    run=Run(epochs=10, start="sample-luke", evaluate_every=100, best_metric="f1"),
+    run=Run(epochs=12, start="sample-luke", evaluate_every=150, best_metric="f1"),
   )

@@ -67,6 +67,6 @@ def config() -> Experiment:
       words=64,
     ),
     data=Data(batch_size=16, evaluation_batch_size=32),
-    optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=("luke/pooler",)),
-    run=Run(epochs=10, start="sample-luke", evaluate_every=100, best_metric="f1"),
+    optimizer=Optimizer(learning_rate=2e-3, bias_correction=True, frozen=("luke/pooler",)),
+    run=Run(epochs=20, start="sample-luke", evaluate_every=250, best_metric="f1"),
   )
