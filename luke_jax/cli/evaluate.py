@@ -50,10 +50,11 @@ def run(
   model, settings = load_for(task, directory)
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)
-  told(faults)
   if not examples:
+    told(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
-  found = [prediction for _, prediction in predictions(model, settings, examples)]
+  found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  told(faults)
   evaluation = settings.evaluate(examples, found)
   Console().print(tables(evaluation, mistakes))
   if json_file:

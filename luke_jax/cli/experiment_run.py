@@ -111,7 +111,7 @@ def _score(task: Any, folder: Path, file: str) -> dict[str, float]:
   settings = dataclasses.replace(settings, words=task.words, **_tables(task))
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(fine_tuning.read_examples(settings, file, faults), faults)
-  found = [prediction for _, prediction in predictions(model, settings, examples)]
+  found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
   return dict(settings.evaluate(examples, found).scores)
 
 

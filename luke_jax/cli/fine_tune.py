@@ -61,7 +61,7 @@ def task_experiment(
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
   model = start_model(start, task, task.entity_table)
-  rows = task.features(processor_of(model, task), task.check(examples, faults))
+  rows = task.features(processor_of(model, task), task.check(examples, faults), faults)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
   if not any(text.startswith("task.words") for text in asked):

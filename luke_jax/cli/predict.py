@@ -56,7 +56,7 @@ def run(
   model, settings = load_for(task, directory, **changes)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
-  found = predictions(model, settings, examples)
+  found = predictions(model, settings, examples, faults)
   if output is None and sys.stdout.isatty():
     console = Console()
     for example, prediction in found:

@@ -8,6 +8,7 @@ from luke_jax.convert import Model
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
+from luke_jax.tasks.files import Faults
 
 CHUNK = 256  # examples that are in memory together
 
@@ -30,12 +31,14 @@ def predict(model: Model, texts: str | Sequence[str], **fields: Any) -> Any:
   return found[0] if single else found
 
 
-def predictions(model: Model, task: Any, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+def predictions(
+  model: Model, task: Any, examples: Iterable[Any], faults: Faults | None = None
+) -> Iterator[tuple[Any, Any]]:
   """Each example with its prediction; what they need of memory does not grow with their number."""
   processor = processor_of(model, task)
   left = iter(examples)
   while chunk := list(itertools.islice(left, CHUNK)):
-    features = task.features(processor, chunk)
+    features = task.features(processor, chunk, faults)
     found = outputs(model, task, features, processor.entity_vocab.pad_id) if features else {}
     yield from zip(chunk, task.decode(chunk, features, found), strict=True)
 

@@ -7,6 +7,7 @@ others; what it adds is in `FineTuned`.
 import dataclasses
 import difflib
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol
@@ -58,8 +59,13 @@ class FineTuned(Protocol):
     """The example in an object of JSON lines."""
     ...
 
-  def features(self, processor: LukeProcessor, examples: Sequence[Any]) -> list[Features]:
-    """Rows for the model, those of an example one after the other; with labels where known."""
+  def features(
+    self, processor: LukeProcessor, examples: Sequence[Any], faults: Faults | None = None
+  ) -> list[Features]:
+    """Rows for the model, those of an example one after the other; with labels where known.
+
+    An example that has no place in a row is at fault.
+    """
     ...
 
   def check(self, examples: Sequence[Any], faults: Faults) -> list[Any]:
@@ -201,7 +207,12 @@ def _records(task: FineTuned, split: str) -> Records:
   examples = task.check(read_examples(task, path, faults), faults)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
-  return Records(examples, task.features(processor(task), examples))
+  records = Records(examples, task.features(processor(task), examples, faults))
+  if faults.found:
+    warnings.warn(
+      f"{path}: {len(faults.found)} examples left out, the first: {faults.found[0]}", stacklevel=2
+    )
+  return records
 
 
 def _room(model: LukeConfig) -> int:

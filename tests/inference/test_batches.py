@@ -26,5 +26,7 @@ def test_every_row_is_in_one_batch_that_holds_it(lengths, tokens):
 def test_shapes_are_few():
   rng = np.random.default_rng(0)
   features = [row(int(n), 1) for n in rng.integers(1, 512, 2000)]
-  shapes = {(b.size, b.height) for b in batches(features, EntityTyping(words=512), 4096)}
-  assert len(shapes) < 20
+  made = list(batches(features, EntityTyping(words=512), 4096))
+  sizes = {batch.size for batch in made}
+  assert len(sizes) <= 16
+  assert len({(batch.size, batch.height) for batch in made}) <= 2 * len(sizes)  # and a last one

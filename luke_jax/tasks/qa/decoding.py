@@ -52,6 +52,8 @@ def decode(
     rows[feature.example].append(_scored(feature, starts, ends))
   return [
     _told(list(itertools.islice(_ranked(example.text, own, choice), choice.n_best)), own, choice)
+    if own
+    else [NO_ANSWER]  # its example is at fault
     for example, own in zip(examples, rows, strict=True)
   ]
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.features import Features
+from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity, LukeProcessor
 from luke_jax.text.parts import Mentions, Part, tokenized
@@ -45,7 +46,7 @@ class _Asked(NamedTuple):
 
 
 def features(
-  processor: LukeProcessor, examples: Sequence[Example], limits: Limits
+  processor: LukeProcessor, examples: Sequence[Example], limits: Limits, faults: Faults
 ) -> list[Features]:
   """As many rows for each example as its passage needs, those of one after the other.
 
@@ -59,9 +60,11 @@ def features(
   cut = missed = 0
   for number, asked in enumerate(_tokenized(processor, examples)):
     cut += len(asked.question.ids) > limits.question_words
-    found = list(_windows(processor, asked, limits))
+    found: list[Features] = []
+    with faults.caught():
+      found += _windows(processor, asked, limits)
     places = [NOWHERE] * len(found)
-    if asked.example.answers:
+    if found and asked.example.answers:
       tokens = _tokens(asked.offsets, asked.example.answers[0])
       places = [_place(row, tokens) for row in found]
       missed += not any(start and end - start < limits.answer_words for start, end in places)

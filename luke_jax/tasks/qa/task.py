@@ -108,11 +108,13 @@ class QuestionAnswering:
         kept.append(example)
     return kept
 
-  def features(self, processor: LukeProcessor, examples: Sequence[Example]) -> list[Features]:
+  def features(
+    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Features]:
     """The windows of each example; its entities are looked for where nobody did before."""
     found = linked(examples, self.mentions) if self.mentions else examples
     limits = features.Limits(self.question_words, self.stride, self.answer_words)
-    return features.features(processor, found, limits)
+    return features.features(processor, found, limits, faults or Faults(skip=self.skip_bad))
 
   def label_shape(self) -> tuple[int, ...]:
     """The first and the last token of the answer."""

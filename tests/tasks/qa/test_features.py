@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tiny import tiny_processor
 
 from luke_jax.errors import InputError
+from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import NOWHERE, Limits, features
 from luke_jax.tasks.qa.files import Example, Link
@@ -29,7 +30,7 @@ def example(text=TEXT, question="Who lives?", answers=((0, 7),), **fields):
 
 def told(processor, examples, limits=LIMITS):
   """What a model that knows the first answers says."""
-  rows = features(processor, examples, limits)
+  rows = features(processor, examples, limits, Faults())
   outputs = {"start_logits": [], "end_logits": []}
   for row in rows:
     for place, name in zip(row.labels, outputs, strict=True):
@@ -44,7 +45,10 @@ def test_a_row():
   entities = (Link(0, 7, "Beyoncé"), Link(17, 28, "Los Angeles"), Link(30, 35, "Nowhere"))
   asked = (Link(4, 9, "Tokyo"),)
   (row,) = features(
-    chosen, [example(entities=entities, question_entities=asked)], LIMITS._replace(stride=20)
+    chosen,
+    [example(entities=entities, question_entities=asked)],
+    LIMITS._replace(stride=20),
+    Faults(),
   )
   decode_ids = chosen.tokenizer.decode
   assert decode_ids(row.input_ids) == f"<s>Who lives?</s></s>{TEXT}</s>"
@@ -64,7 +68,7 @@ def test_windows_hold_every_answer(kind):
   chosen = processor(kind, max_length=32)
   words = re.finditer(r"\S+", TEXT)
   examples = [example(answers=(word.span(),)) for word in words]
-  rows = features(chosen, examples, LIMITS)
+  rows = features(chosen, examples, LIMITS, Faults())
   assert len(rows) >= 2 * len(examples)
   assert max(len(row.input_ids) for row in rows) == 32
   assert {row.example for row in rows} == set(range(len(examples)))
@@ -96,7 +100,10 @@ def test_answers_are_cut_from_the_text(text, spans):
 
 def test_only_the_first_answer_trains():
   (row,) = features(
-    processor(max_length=64), [example(answers=((30, 35), (0, 7)))], LIMITS._replace(stride=20)
+    processor(max_length=64),
+    [example(answers=((30, 35), (0, 7)))],
+    LIMITS._replace(stride=20),
+    Faults(),
   )
   start, end = row.labels
   assert processor().tokenizer.decode(row.input_ids[start : end + 1]) == " Tokyo"
@@ -107,6 +114,7 @@ def test_no_answer_and_nothing_known():
     processor(max_length=64),
     [example(answers=()), example(answers=None)],
     LIMITS._replace(stride=20),
+    Faults(),
   )
   assert tuple(none.labels) == NOWHERE
   assert unknown.labels is None
@@ -114,7 +122,7 @@ def test_no_answer_and_nothing_known():
 
 def test_an_empty_passage():
   asked = example("", answers=())
-  (row,) = features(processor(), [asked], LIMITS)
+  (row,) = features(processor(), [asked], LIMITS, Faults())
   assert processor().tokenizer.decode(row.input_ids) == "<s>Who lives?</s></s></s>"
   ((answer,),) = told(processor(), [asked])
   assert answer == ("", 0, 0, 1.0)
@@ -125,7 +133,7 @@ def test_long_questions_are_cut_and_counted():
   links = (Link(0, 3, "Tokyo"), Link(25, 36, "Los Angeles"))
   examples = [example(), example(question=long, question_entities=links), example(question=long)]
   with pytest.warns(UserWarning, match="2 questions are cut: longer than 12 pieces"):
-    rows = features(processor(), examples, LIMITS)
+    rows = features(processor(), examples, LIMITS, Faults())
   second = next(row for row in rows if row.example == 1)
   read = processor().tokenizer.decode(second.input_ids).split("</s>")[0].removeprefix("<s>")
   assert long.startswith(read)
@@ -137,7 +145,9 @@ def test_short_rows_are_shared_by_question_and_passage():
   """However short they are, half of them and more is the passage's."""
   question = "Who of them all lives in Los Angeles?"
   with pytest.warns(UserWarning, match="1 questions are cut: longer than 8 pieces"):
-    rows = features(processor(max_length=20), [example(question=question)], Limits(64, 128, 4))
+    rows = features(
+      processor(max_length=20), [example(question=question)], Limits(64, 128, 4), Faults()
+    )
   assert {row.source.place for row in rows} == {8 + 3}
   starts = [row.source.start for row in rows]
   assert max(np.diff(starts)) == 8 - 4 + 1
@@ -148,7 +158,7 @@ def test_answers_that_cannot_be_found_are_counted():
   with pytest.warns(
     UserWarning, match="1 answers cannot be found: longer than task.answer_words, 10 pieces"
   ):
-    features(processor(), examples, LIMITS)
+    features(processor(), examples, LIMITS, Faults())
 
 
 def test_more_entities_than_a_row_holds():
@@ -156,14 +166,17 @@ def test_more_entities_than_a_row_holds():
   spans = [match.span() for match in re.finditer(r"\w+", TEXT)]
   entities = tuple(Link(*span, "Tokyo") for span in spans)
   asked = example(entities=entities, question_entities=(Link(0, 3, "Beyoncé"),))
-  rows = features(chosen, [asked], LIMITS._replace(stride=20))
+  rows = features(chosen, [asked], LIMITS._replace(stride=20), Faults())
   assert len(rows) == 6  # eleven entities, two beside the question's
   assert [row.entity_ids[0] for row in rows] == [5] * 6
   assert sum(len(row.entity_ids) - 1 for row in rows) == len(spans)
   assert told(chosen, [asked], LIMITS._replace(stride=20))[0][0].text == "Beyoncé"
   full = dataclasses.replace(asked, question_entities=(Link(0, 3, "Tokyo"),) * 3)
   with pytest.raises(InputError, match=r"here: 3 question_entities; expected fewer than .* 3"):
-    features(chosen, [full], LIMITS)
+    features(chosen, [full], LIMITS, Faults())
+  skipped = Faults(skip=True)
+  left = features(chosen, [full, asked], LIMITS._replace(stride=20), skipped)
+  assert {row.example for row in left} == {1} and len(skipped.found) == 1
 
 
 def test_a_passage_is_tokenized_once(monkeypatch):
@@ -177,7 +190,7 @@ def test_a_passage_is_tokenized_once(monkeypatch):
   monkeypatch.setattr(chosen.tokenizer, "encode", counted)
   linked = example(entities=(Link(0, 7, "Beyoncé"),))
   examples = [example(), example(question="Else?", answers=()), linked]
-  rows = features(chosen, examples, LIMITS._replace(stride=20))
+  rows = features(chosen, examples, LIMITS._replace(stride=20), Faults())
   assert seen.count(TEXT) == 1
   assert rows[0].source.offsets is rows[1].source.offsets
   assert [len(row.entity_ids) for row in rows] == [0, 0, 1]
