@@ -28,7 +28,7 @@ def config() -> Experiment:
       entity_vocab_size=300,
       entity_emb_size=64,
       num_attention_heads=4,
-      max_position_embeddings=50,
+      max_position_embeddings=162,  # room for the longer texts of the sample tasks
       initializer_range=0.1,  # it is for wider models that 0.02 is enough
       hidden_dropout_prob=0.0,
       attention_probs_dropout_prob=0.0,

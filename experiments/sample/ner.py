@@ -2,7 +2,8 @@
 
     luke-jax experiment run experiments/sample/ner.py --seeds 1..3
 
-It starts from what pretraining.py makes. What that is worth, and entities, and their attention:
+It starts from what pretraining/tiny.py makes, exported to sample-luke. What that is worth, what
+entities are, and what their attention is:
 
     --set run.start=null
     --set model.entity_vocab_size=0 --set model.use_entity_aware_attention=false
@@ -31,7 +32,7 @@ PAPER = {"table": "Sample tasks: ner", "method": "tiny LUKE", "split": "test"}
 
 def config() -> Experiment:
   """The experiment."""
-  pretraining = load_experiment(Path(__file__).with_name("pretraining.py"))
+  pretraining = load_experiment(Path(__file__).parents[1] / "pretraining" / "tiny.py")
   model = dataclasses.replace(
     pretraining.model,
     entity_vocab_size=4,

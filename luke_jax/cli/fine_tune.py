@@ -11,6 +11,7 @@ import jax
 from luke_jax.config import SIZES
 from luke_jax.convert import Model
 from luke_jax.convert.fine_tuning import Entities, fine_tuning_start
+from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import processor_of, trained_model
 from luke_jax.models.luke import ARCHITECTURES
@@ -61,12 +62,15 @@ def task_experiment(
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
   model = start_model(start, task, task.entity_table)
+  room = min(task.words, room_for_words(model.config))
+  task = dataclasses.replace(task, words=room)
   rows = task.features(processor_of(model, task), task.check(examples, faults), faults)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
   if not any(text.startswith("task.words") for text in asked):
     longest = max(len(row.input_ids) for row in rows)
-    task = dataclasses.replace(task, words=min(w for w in (*WIDTHS, task.words) if w >= longest))
+    fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
+    task = dataclasses.replace(task, words=min(fitting))
   batch = math.lcm(recipe.batch_size, jax.device_count())
   experiment = Experiment(
     model=dataclasses.replace(model.config, num_labels=max(2, len(task.labels))),
