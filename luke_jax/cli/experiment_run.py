@@ -96,7 +96,8 @@ def _scores(
 ) -> dict[str, dict[str, float]]:
   """The scores of the last evaluation on dev, and of the best checkpoint on test."""
   scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
-  if not is_fine_tuned(chosen.task):
+  # Among several processes one alone cannot read a checkpoint.
+  if not is_fine_tuned(chosen.task) or jax.process_count() > 1:
     return scores
   fine_tune.write_model(folder)
   for split in ("dev", "test"):

@@ -74,7 +74,8 @@ def run(
   params = functools.partial(start_params, Path(start), chosen) if start else None
   summary = run_experiment(chosen, output, start=params)
   if jax.process_index() == 0:
-    if task and summary["status"] == "done":
+    # Among several processes one alone cannot read a checkpoint: luke-jax export does it later.
+    if task and summary["status"] == "done" and jax.process_count() == 1:
       summary["model"] = str(fine_tune.write_model(output))
     print(summary_line(summary))
 
