@@ -59,7 +59,8 @@ def run(
     if not (folder / RESULT).exists():
       summary = _train(chosen, folder)
       if summary["status"] != "done":
-        return  # told to stop: the same command goes on
+        print(summary_line({"status": summary["status"], "seed": seed, "step": summary["step"]}))
+        return
       if jax.process_index() == 0:
         seconds = sum(summary["seconds"].values())
         scores = _scores(chosen, folder, summary)
