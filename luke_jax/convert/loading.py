@@ -17,7 +17,7 @@ from luke_jax.convert.configs import Description
 from luke_jax.convert.model import Model
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
-from luke_jax.convert.text_side import has_entity_vocab, read_text_side
+from luke_jax.convert.text_side import read_text_side
 from luke_jax.errors import InputError
 from luke_jax.models.luke import (
   ARCHITECTURES,
@@ -26,6 +26,7 @@ from luke_jax.models.luke import (
   initial_params,
 )
 from luke_jax.text import EntityVocab
+from luke_jax.text.processor_files import has_entity_vocab
 
 
 def load(

@@ -8,13 +8,13 @@ from luke_jax.text import (
   EntityVocab,
   LukeProcessor,
   Tokenizer,
-  entity_vocab_files,
   load_entity_vocab,
   load_processor,
   load_tokenizer,
 )
+from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.sentence_piece import MODEL_FILE
-from luke_jax.text.tokenizer_files import CONFIG, VOCAB, WHOLE, tokenizer_config
+from luke_jax.text.tokenizer_files import VOCAB, WHOLE
 
 
 def read_text_side(
@@ -31,13 +31,6 @@ def read_text_side(
     vocab = load_entity_vocab(directory)
   found = load_tokenizer(words)
   return found, _fitted(LukeProcessor(found, vocab), config) if vocab else None
-
-
-def has_entity_vocab(directory: Path) -> bool:
-  """Whether the files of a model include an entity vocabulary."""
-  names = (name for name in entity_vocab_files.FILES if name != CONFIG)
-  inlined = "entity_vocab" in tokenizer_config(directory)
-  return inlined or any((directory / name).exists() for name in names)
 
 
 def room_for_words(config: LukeConfig) -> int:

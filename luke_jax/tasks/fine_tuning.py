@@ -25,6 +25,7 @@ from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
 from luke_jax.tasks.files import Faults
 from luke_jax.text import EntityVocab, LukeProcessor, Task, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK2, SPECIAL
+from luke_jax.text.processor_files import has_entity_vocab
 
 ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
 PLACES = ("entity_start_positions", "entity_end_positions")
@@ -153,7 +154,9 @@ def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
 @functools.lru_cache(maxsize=4)
 def _processor(directory: str, new_words: tuple[str, ...], table: str) -> LukeProcessor:
   tokenizer = load_tokenizer(directory)
-  vocab = load_entity_vocab(directory) if table == "whole" else SPECIAL_ENTITIES
+  # A language model that LUKE is compared with has no entities.
+  whole = table == "whole" and has_entity_vocab(Path(directory))
+  vocab = load_entity_vocab(directory) if whole else SPECIAL_ENTITIES
   if vocab.mask2_id is None:  # models are given one as they are loaded
     vocab = vocab.add([MASK2])
   return LukeProcessor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.text.entity_vocab_files import load_entity_vocab, save_entity_vocab
+from luke_jax.text.entity_vocab_files import FILES, load_entity_vocab, save_entity_vocab
 from luke_jax.text.processor import LukeProcessor
 from luke_jax.text.tokenizer_files import CONFIG, load_tokenizer, save_tokenizer, tokenizer_config
 
@@ -15,6 +15,13 @@ SETTINGS = {
   "max_entity_length": "max_entity_length",
   "max_mention_length": "max_mention_length",
 }
+
+
+def has_entity_vocab(directory: Path) -> bool:
+  """Whether the files of a model include an entity vocabulary."""
+  names = (name for name in FILES if name != CONFIG)
+  inlined = "entity_vocab" in tokenizer_config(directory)
+  return inlined or any((directory / name).exists() for name in names)
 
 
 def load_processor(directory: str | Path, **changes: Any) -> LukeProcessor:

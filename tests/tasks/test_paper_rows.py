@@ -1,6 +1,7 @@
 """The files of experiments/typing and the other tasks: a row of the paper's tables each."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import jax
@@ -102,15 +103,19 @@ ROWS = [
 def test_a_tiny_form_of_every_row_runs(path, start, tmp_path, monkeypatch, capsys):
   experiment, paper = experiment_and_notes(path, "PAPER")
   monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+  if not experiment.model.entity_vocab_size:  # nor has a language model's directory entities
+    words = shutil.copytree(start, tmp_path / "words")
+    (words / "entity_vocab.json").unlink()
+    start = words
   chosen = smoke(experiment, start)
   monkeypatch.setattr(experiment_run, "experiment_and_notes", lambda *_: (chosen, paper))
-  experiment_run.run(path, seeds="3", output=tmp_path)
-  (result,) = read_results([tmp_path])
+  experiment_run.run(path, seeds="3", output=tmp_path / "out")
+  (result,) = read_results([tmp_path / "out"])
   assert result.seed == 3 and result.steps == 2 and result.paper == paper
   assert set(result.scores) == {"dev", "test"}
   headline = next(name for name in (*paper, "f1") if name in ("f1", "exact_match"))
   assert 0 <= result.scores[paper["split"]][headline] <= 1
   assert len(result.data) == 3 and result.versions["jax"] == jax.__version__
   capsys.readouterr()
-  experiment_run.run(path, seeds="3", output=tmp_path)  # it is done: nothing trains
+  experiment_run.run(path, seeds="3", output=tmp_path / "out")  # it is done: nothing trains
   assert str(paper["table"]) in capsys.readouterr().out
