@@ -89,7 +89,8 @@ def _rows(dtype, place, table, ids):
 
 def _rows_forward(dtype, place, table, ids):
   def look_up(table, ids):
-    local, here = place.local(place.gathered(ids), len(table))
+    # Not len(): the arrays that older JAX keeps as literals have none.
+    local, here = place.local(place.gathered(ids), table.shape[0])
     return place.scattered(jnp.where(here[..., None], table[local], 0))
 
   batch = jax.P(batch_axes())
@@ -102,7 +103,7 @@ def _rows_backward(dtype, place, residuals, d_rows):
   table, ids = residuals
 
   def scatter(table, ids, d_rows):
-    local, here = place.local(place.gathered(ids), len(table))
+    local, here = place.local(place.gathered(ids), table.shape[0])
     d_rows = jnp.where(here[..., None], place.gathered(d_rows), 0).astype(jnp.float32)
     return place.total(jnp.zeros(table.shape, jnp.float32).at[local].add(d_rows))
 
@@ -136,7 +137,7 @@ def token_scores(
   Of a padded table the first `size` rows count. Every device scores its part of the vocabulary,
   a chunk of rows at a time, and makes the logits again in the backward pass.
   """
-  return Scores(*_scores(size or len(table), _Place.of(axis), rows, table, bias, labels))
+  return Scores(*_scores(size or table.shape[0], _Place.of(axis), rows, table, bias, labels))
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
@@ -151,7 +152,7 @@ def _scores_forward(size, place, rows, table, bias, labels):
     def chunk(_, part):
       rows, labels = part
       logits = _logits(rows, table, bias)
-      found = jnp.where(place.marked(labels, len(table)), logits, 0.0).sum(-1)
+      found = jnp.where(place.marked(labels, table.shape[0]), logits, 0.0).sum(-1)
       highest = place.across(lax.pmax, logits.max(-1))
       total = place.across(lax.psum, jnp.exp(logits - highest[:, None]).sum(-1))
       found = place.across(lax.psum, found)
@@ -180,7 +181,7 @@ def _scores_backward(size, place, residuals, d_scores):
     def chunk(sums, part):
       rows, labels, log_sums, d_losses = part
       probabilities = jnp.exp(_logits(rows, table, bias) - log_sums[:, None])
-      d_logits = (probabilities - place.marked(labels, len(table))) * d_losses[:, None]
+      d_logits = (probabilities - place.marked(labels, table.shape[0])) * d_losses[:, None]
       narrow = d_logits.astype(rows.dtype)
       d_table = sums[0] + jnp.dot(narrow.T, rows, preferred_element_type=jnp.float32)
       d_rows = jnp.dot(narrow, table, preferred_element_type=jnp.float32)
