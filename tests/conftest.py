@@ -1,8 +1,11 @@
 import os
 from importlib.metadata import version
+from pathlib import Path
 
 import hypothesis
 import pytest
+
+REPOSITORY = Path(__file__).parents[1]
 
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -31,3 +34,12 @@ def topology(monkeypatch):
   monkeypatch.setenv("TPU_SKIP_MDS_QUERY", "1")
   monkeypatch.setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
   return lambda name: topologies.get_topology_desc(platform="tpu", topology_name=name).devices
+
+
+@pytest.fixture(scope="session")
+def real_data():
+  """Files that are not part of the repository, for tests marked so."""
+  folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", REPOSITORY / "../shared/data"))
+  if not folder.is_dir():
+    pytest.skip(f"no real data at {folder}")
+  return folder

@@ -5,7 +5,6 @@ import dataclasses
 import importlib
 import io
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -91,10 +90,8 @@ def test_a_faulty_file_is_one_line_and_leaves_no_dataset(tmp_path):
 
 
 @pytest.mark.real_data
-def test_the_development_set_of_squad_is_whole(tmp_path, monkeypatch):
-  files = Path(os.environ.get("LUKE_JAX_REAL_DATA", DATA / "../../shared/data")) / "squad"
-  if not files.is_dir():
-    pytest.skip(f"no real data at {files}")
+def test_the_development_set_of_squad_is_whole(real_data, tmp_path, monkeypatch):
+  files = real_data / "squad"
   cls = builder_class("squad")
   only_dev = dataclasses.replace(cls.SOURCE, files={"dev": cls.SOURCE.files["dev"]})
   monkeypatch.setattr(cls, "SOURCE", only_dev)

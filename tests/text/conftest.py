@@ -1,5 +1,4 @@
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import pytest
 from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer, save_tokenizer
 
 GOLDENS = Path(__file__).resolve().parents[1] / "goldens"
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -53,14 +51,6 @@ def multilingual_vocab():
 @pytest.fixture(scope="session")
 def processor(byte_level, vocab):
   return LukeProcessor(byte_level, vocab)
-
-
-@pytest.fixture(scope="session")
-def real_data():
-  folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", REPOSITORY / "../shared/data"))
-  if not folder.is_dir():
-    pytest.skip(f"no real data at {folder}")
-  return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,3 @@
-import os
 import random
 from pathlib import Path
 
@@ -48,14 +47,6 @@ def tokenizer(request):
 @pytest.fixture(scope="session")
 def tokenizers():
   return TOKENIZERS
-
-
-@pytest.fixture(scope="session")
-def real_data():
-  folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", REPOSITORY / "../shared/data"))
-  if not folder.is_dir():
-    pytest.skip(f"no real data at {folder}")
-  return folder
 
 
 def dump_text(pages, database="enwiki"):

@@ -2,13 +2,13 @@
 
 import dataclasses
 import json
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from marked_tasks import experiment, learned, with_labels
 
+from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.files import parse, read, to_columns, to_json
@@ -20,7 +20,6 @@ from luke_jax.text import LukeProcessor, load_tokenizer
 
 pytestmark = pytest.mark.real_data
 
-REPOSITORY = Path(__file__).parents[3]
 # Sentences, entities, and entities of more than 16 words.
 FILES = {
   "wnut17/wnut17train.conll": (3394, 1975, 0),
@@ -45,23 +44,15 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def folder():
-  folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", REPOSITORY / "../shared/data"))
-  if not folder.is_dir():
-    pytest.skip(f"no real data at {folder}")
-  return folder
-
-
-@pytest.fixture(scope="module")
-def processor(folder):
-  return LukeProcessor(load_tokenizer(folder / "tokenizers/roberta"), SPECIAL_ENTITIES)
+def processor(real_data):
+  return LukeProcessor(load_tokenizer(real_data / "tokenizers/roberta"), SPECIAL_ENTITIES)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files(folder, processor, name, tmp_path):
+def test_files(real_data, processor, name, tmp_path):
   sentences, entities, longer = FILES[name]
   task = NamedEntities()
-  examples = task.read(folder / name, Faults())
+  examples = task.read(real_data / name, Faults())
   spans = [span for example in examples for span in example.spans]
   assert (len(examples), len(spans)) == (sentences, entities)
   assert [parse(to_json(x), x.id, x.place).spans for x in examples] == [x.spans for x in examples]
@@ -73,8 +64,8 @@ def test_files(folder, processor, name, tmp_path):
   assert len(told) == bool(longer)
 
 
-def test_gold_against_gold(folder, tmp_path):
-  examples = read(folder / "wnut17/emerging.test.annotated", Faults())
+def test_gold_against_gold(real_data, tmp_path):
+  examples = read(real_data / "wnut17/emerging.test.annotated", Faults())
   gold = [[Span("", *span, 1.0) for span in example.spans] for example in examples]
   for scheme in SCHEMES:
     path = tmp_path / scheme
@@ -82,8 +73,8 @@ def test_gold_against_gold(folder, tmp_path):
     assert score_file(examples, read_predictions(path, Faults()))["f1"] == 1
 
 
-def test_squad_is_split_into_words_without_loss(folder, processor):
-  squad = json.loads((folder / "squad/dev-v1.1.json").read_text(encoding="utf-8"))
+def test_squad_is_split_into_words_without_loss(real_data, processor):
+  squad = json.loads((real_data / "squad/dev-v1.1.json").read_text(encoding="utf-8"))
   texts = [x["context"] for article in squad["data"] for x in article["paragraphs"]][::20]
   examples = [parse({"text": text}, "1", "p") for text in texts]
   for example in examples:
@@ -91,3 +82,35 @@ def test_squad_is_split_into_words_without_loss(folder, processor):
     assert words == "".join(example.text.split())
   rows = NamedEntities().features(processor, examples)
   assert {row.example for row in rows} == set(range(len(examples)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+  ("train", "test", "steps"),
+  [
+    ("wnut17/wnut17train.conll", "wnut17/emerging.test.annotated", 900),
+    ("crossner/politics/train.txt", "crossner/politics/test.txt", 400),
+  ],
+)
+def test_names_are_learned_from_random_parameters(real_data, train, test, steps):
+  task = NamedEntities(
+    train=str(real_data / train),
+    dev=str(real_data / test),
+    text=str(real_data / "tokenizers/roberta"),
+    words=96,
+    entities=64,
+    mention=12,
+    span_words=3,
+    context=False,
+  )
+  sizes = {"hidden_size": 64, "intermediate_size": 256, "entity_emb_size": 64}
+  chosen = dataclasses.replace(
+    experiment(with_labels(task), **sizes, initializer_range=0.1),
+    data=Data(batch_size=16, evaluation_batch_size=64),
+  )
+  with pytest.warns(UserWarning, match="longer than"):  # names of more than three words
+    losses, found = learned(chosen, steps)
+  first, last = np.mean(losses[:50]), np.mean(losses[-50:])
+  print(f"{test}: loss {first:.3f} -> {last:.3f}", {k: round(v, 4) for k, v in found.items()})
+  assert last < 0.6 * first
+  assert found["f1"] > 0  # most spans are no name, and who says so of all of them finds none

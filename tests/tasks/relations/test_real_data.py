@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import json
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -24,31 +23,22 @@ pytestmark = pytest.mark.real_data
 
 
 @pytest.fixture(scope="module")
-def folder():
-  beside = Path(__file__).parents[4] / "shared/data"
-  folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", beside))
-  if not folder.is_dir():
-    pytest.skip(f"no real data at {folder}")
-  return folder
-
-
-@pytest.fixture(scope="module")
-def task(folder):
-  files = folder / "semeval2010_task8"
+def task(real_data):
+  files = real_data / "semeval2010_task8"
   numbers = json.loads((files / "rel2id.json").read_text())
   return RelationClassification(
     train=str(files / "train.txt"),
     dev=str(files / "test.txt"),
-    text=str(folder / "tokenizers/roberta"),
+    text=str(real_data / "tokenizers/roberta"),
     labels=tuple(sorted(numbers, key=numbers.get)),
     words=64,
     mention=12,
   )
 
 
-def test_the_files_are_read_whole(task, folder):
+def test_the_files_are_read_whole(task, real_data):
   splits = {
-    name: read(folder / f"semeval2010_task8/{name}.txt", Faults())
+    name: read(real_data / f"semeval2010_task8/{name}.txt", Faults())
     for name in ("train", "val", "test")
   }
   assert {name: len(examples) for name, examples in splits.items()} == {
