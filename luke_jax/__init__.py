@@ -6,12 +6,14 @@ outputs = model(**inputs)
 model.save("ANOTHER")
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+  from luke_jax import show
   from luke_jax.convert import Model, load
 
-__all__ = ["Model", "load"]
+__all__ = ["Model", "load", "show"]
 __version__ = "0.1.0"
 
 
@@ -19,6 +21,6 @@ def __getattr__(name: str) -> Any:
   """Brings in JAX when something that needs it is first asked for."""
   if name not in __all__:
     raise AttributeError(f"module 'luke_jax' has no attribute {name!r}")
-  from luke_jax import convert
-
-  return getattr(convert, name)
+  if name == "show":
+    return importlib.import_module("luke_jax.show")
+  return getattr(importlib.import_module("luke_jax.convert"), name)

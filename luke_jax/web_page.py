@@ -20,17 +20,6 @@ th { text-align: left; font-weight: normal; color: var(--quiet); padding: .1rem 
 td.number { font-variant-numeric: tabular-nums } .number { text-align: right; white-space: nowrap }
 h1 { font-size: 1.6rem } table { overflow-wrap: normal }
 @media (max-width: 30rem) { td, th { padding-right: .6rem } td.bar { width: 5rem } }
-mark.span { background: hsl(var(--hue) 75% 82%) }
-mark.span small { font-weight: 600; font-size: .7em }
-.wide { overflow-x: auto } p.said { color: var(--quiet); margin: -.8rem 0 1.2rem 1rem }
-table.square td { width: 2.2rem; min-width: 2.2rem; text-align: center; padding: .2rem;
-  font-size: .8rem; border: 1px solid var(--unknown) }
-table.square th { font-size: .8rem; white-space: nowrap }
-th.turned { height: 6rem; vertical-align: bottom; padding: 0 }
-th.turned span { writing-mode: vertical-rl; transform: rotate(180deg) }
-td.right { background: color-mix(in srgb, #3fa66b var(--share), transparent) }
-td.wrong { background: color-mix(in srgb, #d9643a var(--share), transparent) }
-@media (prefers-color-scheme: dark) { mark.span { background: hsl(var(--hue) 45% 28%) } }
 """
 FOOT = "</body>\n</html>\n"
 

@@ -9,9 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from luke_jax.show.marked import html_text, terminal_text
+from luke_jax.show.marked import html_text, hues, terminal_text
+from luke_jax.show.picture import Picture
+from luke_jax.show.tables import bar
 from luke_jax.tasks.evaluation import Evaluation, Mistake
-from luke_jax.web_page import FOOT, head
 
 SHARES = ("precision", "recall", "f1")
 MOST_CONFUSED = 15  # pairs that the terminal shows
@@ -105,28 +106,26 @@ def _cut(mistake: Mistake) -> tuple[str, list[Any]]:
 
 def page(evaluation: Evaluation, title: str, mistakes: int) -> str:
   """The evaluation as a page that needs nothing from elsewhere."""
-  parts = [head(title), f"<h1>{html.escape(title)}</h1>", _html_scores(evaluation.scores)]
+  parts = [f"<h1>{html.escape(title)}</h1>", _html_scores(evaluation.scores)]
   if evaluation.labels:
     parts += ["<h2>Labels</h2>", _html_labels(evaluation.labels)]
   if evaluation.confusion:
     parts += ["<h2>Gold (rows) and predicted (columns)</h2>", _square(evaluation.confusion)]
   if evaluation.mistakes:
     parts.append("<h2>The worst mistakes</h2>")
-    parts += [_html_mistake(mistake) for mistake in evaluation.mistakes[:mistakes]]
-  return "\n".join([*parts, FOOT])
+    shown = evaluation.mistakes[:mistakes]
+    colours = hues(mark.name for mistake in shown for mark in mistake.marks)
+    parts += [_html_mistake(mistake, colours) for mistake in shown]
+  return Picture("\n".join(parts), title).page
 
 
 def _html_scores(scores: Mapping[str, float]) -> str:
   rows = [
     f"<tr><td>{html.escape(name.replace('_', ' '))}</td><td class=number>{value:.4f}</td>"
-    f"<td class=bar>{_bar(value)}</td></tr>"
+    f"<td class=bar>{bar(value)}</td></tr>"
     for name, value in scores.items()
   ]
   return f"<table>{''.join(rows)}</table>"
-
-
-def _bar(share: float) -> str:
-  return f'<div style="width: {100 * min(max(share, 0.0), 1.0):.1f}%"></div>'
 
 
 def _html_labels(labels: Mapping[str, Mapping[str, float]]) -> str:
@@ -135,7 +134,7 @@ def _html_labels(labels: Mapping[str, Mapping[str, float]]) -> str:
   rows = [
     f"<tr><td>{html.escape(label)}</td>"
     + "".join(f"<td class=number>{_figure(row[name])}</td>" for name in names)
-    + f"<td class=bar>{_bar(row.get('f1', 0.0))}</td></tr>"
+    + f"<td class=bar>{bar(row.get('f1', 0.0))}</td></tr>"
     for label, row in labels.items()
   ]
   body = "".join(rows)
@@ -166,10 +165,10 @@ def _cell(count: int, most: int, right: bool) -> str:
   return f'<td class={kind} style="--share: {100 * share:.0f}%">{count or ""}</td>'
 
 
-def _html_mistake(mistake: Mistake) -> str:
+def _html_mistake(mistake: Mistake, colours: Mapping[str, int]) -> str:
   text, marks = _cut(mistake)
   lines: Iterable[str] = (
-    f"<p class=mistake><b>{html.escape(mistake.id)}</b> {html_text(text, marks)}</p>",
+    f"<p class=mistake><b>{html.escape(mistake.id)}</b> {html_text(text, marks, colours)}</p>",
     f"<p class=said>gold: {html.escape(mistake.gold)}<br>",
     f"predicted: {html.escape(mistake.predicted)} ({mistake.score:.2f})</p>",
   )

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from luke_jax.show.marked import terminal_text
+from luke_jax.show.marked import joined, terminal_text
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.predictions import Answer, Relation, Span
 
@@ -30,10 +30,7 @@ def marks(prediction: Any) -> list[Mark]:
   if prediction and isinstance(prediction[0], Answer):
     best = prediction[0]
     return [Mark(best.start, best.end, f"{best.score:.2f}")] if best.text else []
-  names: dict[tuple[int, int], list[str]] = {}
-  for span in prediction:
-    names.setdefault((span.start, span.end), []).append(span.label)
-  return [Mark(*place, ", ".join(labels)) for place, labels in names.items()]
+  return joined((span.start, span.end, span.label) for span in prediction)
 
 
 def below(prediction: Any) -> str:

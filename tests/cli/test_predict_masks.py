@@ -51,6 +51,7 @@ def test_in_the_terminal_and_as_a_page(directory, tmp_path, capsys):
   assert main(["predict-masks", directory, TEXT, *options]) == 0
   printed = capsys.readouterr().out
   assert TEXT in printed and "entity at 0 7: Beyoncé" in printed
+  assert printed.endswith(f"\n{page}: 3 masks\n")
   assert len(re.findall(r"0\.\d{3}", printed)) == 6
   html = page.read_text(encoding="utf-8")
   assert '<mark class="entity">Beyoncé</mark> &lt;b&gt;lives&lt;/b&gt; in' in html

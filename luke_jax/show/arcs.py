@@ -1,0 +1,180 @@
+"""Relations as arcs above their text."""
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.show.drawn_text import ROOM, SIZE, Box, Rows, drawn, in_rows, text_width
+from luke_jax.show.marked import hues
+from luke_jax.show.picture import Picture
+from luke_jax.tasks.predictions import Relation
+from luke_jax.text.spans import checked_spans
+from luke_jax.text.special_tokens import Span
+
+WIDTHS = {"roomy": 690.0, "narrow": 330.0}  # one for screens and one for phones
+LANE, LABEL, CURVE, ARROW = 24.0, 12.0, 8.0, 6.0
+LINE = 34.0  # of text, box and space below
+
+
+class Arc(NamedTuple):
+  """A relation of two mentions, head and tail."""
+
+  mentions: tuple[Span, Span]
+  label: str
+  told: str  # the label, with its score if that is known
+
+
+class Segment(NamedTuple):
+  """The part of an arc that lies above one row; an end outside the row is at its edge."""
+
+  arc: int
+  head: float
+  tail: float
+  starts: bool  # at the head
+  arrives: bool  # at the tail
+  told: str = ""
+
+  def reach(self, width: float) -> tuple[float, float, float]:
+    """Left and right end of line and label together, and the middle of the label."""
+    label = text_width(self.told, LABEL)
+    middle = (self.head + self.tail) / 2
+    middle = min(max(middle, label / 2), max(width - label / 2, label / 2))
+    ends = (self.head, self.tail, middle - label / 2, middle + label / 2)
+    return min(ends), max(ends), middle
+
+
+def relations(text: str, relations: Relation | Sequence[Any]) -> Picture:
+  """A text with its relations, each an arc from head to tail.
+
+  They are what `model.predict` gives, or ((start, end), (start, end), label). Wide and narrow
+  screens get rows of their own length.
+  """
+  given = [relations] if isinstance(relations, Relation) else relations
+  arcs = [_arc(relation, text, f"relation {n}") for n, relation in enumerate(given)]
+  mentions = list(dict.fromkeys(mention for arc in arcs for mention in arc.mentions))
+  drawings = {name: in_rows(text, mentions, width) for name, width in WIDTHS.items()}
+  if drawings["roomy"].width <= WIDTHS["narrow"] and len(drawings["roomy"].rows) == 1:
+    drawings = {"": drawings["roomy"]}
+  parts = [_drawing(rows, arcs, name) for name, rows in drawings.items()]
+  return Picture(f'<div class="wide">{"".join(parts)}</div>', text[:60])
+
+
+def _arc(relation: Any, text: str, where: str) -> Arc:
+  score = ""
+  if isinstance(relation, Relation):
+    head, tail = relation.head, relation.tail
+    score = f" {relation.score:.2f}"
+    relation = ((head.start, head.end), (tail.start, tail.end), relation.label)
+  if not isinstance(relation, tuple | list) or len(relation) != 3:
+    raise InputError(f"{where}: {relation!r}; expected (head, tail, label)")
+  head, tail = checked_spans(relation[:2], len(text), where)
+  label = str(relation[2])
+  return Arc((head, tail), label, label + score)
+
+
+def _drawing(rows: Rows, arcs: Sequence[Arc], name: str) -> str:
+  above = [_lanes(segments, rows.width) for segments in _segments(rows, arcs)]
+  colours = hues(arc.label for arc in arcs)
+  parts, y = [], 0.0
+  for number, (pieces, segments) in enumerate(zip(rows.rows, above, strict=True)):
+    lanes = 1 + max((lane for lane, _ in segments), default=-1)
+    base = y + lanes * LANE + (LABEL if lanes else 0)
+    boxes = [box for box in rows.boxes.values() if box.row == number]
+    parts += [_box(box, base) for box in sorted(boxes, key=lambda box: box.left - box.right)]
+    parts += [drawn(piece, base + SIZE + ROOM) for piece in pieces]
+    for lane, segment in reversed(segments):
+      arc, height = arcs[segment.arc], base - (lane + 1) * LANE
+      parts.append(_line(segment, (base, height, rows.width), colours[arc.label]))
+    y = base + LINE
+  width, height = rows.width + 2, y
+  size = f'width="{width:.0f}" height="{height:.0f}" viewBox="-1 0 {width:.0f} {height:.0f}"'
+  return f'<svg class="{name}" {size}>{"".join(parts)}</svg>'
+
+
+def _box(box: Box, base: float) -> str:
+  size = f'x="{box.left:.1f}" y="{base:.1f}" width="{box.right - box.left:.1f}" height="26"'
+  return f'<rect class="mention" {size} rx="5"/>'
+
+
+def _segments(rows: Rows, arcs: Sequence[Arc]) -> list[list[Segment]]:
+  """For each row the parts of arcs above it."""
+  ends = _ends(rows, arcs)
+  found: list[list[Segment]] = [[] for _ in rows.rows]
+  for number, arc in enumerate(arcs):
+    parts = []
+    first, last = (rows.boxes[mention].row for mention in arc.mentions)
+    forward = first <= last
+    for row in range(min(first, last), max(first, last) + 1):
+      starts, arrives = row == first, row == last
+      head = ends[number, 0] if starts else (0.0 if forward else rows.edge)
+      tail = ends[number, 1] if arrives else (rows.edge if forward else 0.0)
+      parts.append((row, Segment(number, head, tail, starts, arrives)))
+    for row, told in _labelled(parts, arc.told):
+      found[row].append(told)
+  return found
+
+
+def _labelled(parts: Sequence[tuple[int, Segment]], told: str) -> Iterator[tuple[int, Segment]]:
+  """The label on those parts of an arc that have room for it, and on the longest."""
+  lengths = [abs(segment.head - segment.tail) for _, segment in parts]
+  least = min(max(lengths), text_width(told, LABEL) + 3 * CURVE)
+  for (row, segment), length in zip(parts, lengths, strict=True):
+    yield row, segment._replace(told=told if length >= least else "")
+
+
+def _ends(rows: Rows, arcs: Sequence[Arc]) -> dict[tuple[int, int], float]:
+  """Where arcs meet their mentions: side by side, in an order in which they do not cross."""
+  meeting: dict[Span, list[tuple[bool, float, int, int]]] = {}
+  for number, arc in enumerate(arcs):
+    for side in (0, 1):
+      own, other = (rows.boxes[arc.mentions[x]] for x in (side, 1 - side))
+      distance = (other.row - own.row) * 1e6 + other.left - own.left
+      rightward = distance > 0 or (distance == 0 and side == 0)
+      meeting.setdefault(arc.mentions[side], []).append((rightward, -distance, number, side))
+  found = {}
+  for mention, those in meeting.items():
+    box = rows.boxes[mention]
+    step = min(14.0, (box.right - box.left) / (len(those) + 1))
+    for place, (_, _, number, side) in enumerate(sorted(those)):
+      middle = (box.left + box.right) / 2
+      found[number, side] = middle + step * (place - (len(those) - 1) / 2)
+  return found
+
+
+def _lanes(segments: Sequence[Segment], width: float) -> list[tuple[int, Segment]]:
+  """Each part with its lane above the row: the shortest lowest, none on another."""
+  lanes: list[list[tuple[float, float]]] = []
+  found = []
+  for segment in sorted(segments, key=lambda s: abs(s.head - s.tail)):
+    left, right, _ = segment.reach(width)
+    free = (
+      n for n, lane in enumerate(lanes) if all(right + ROOM < a or b + ROOM < left for a, b in lane)
+    )
+    lane = next(free, len(lanes))
+    lanes += [[]] * (lane == len(lanes))
+    lanes[lane] = [*lanes[lane], (left, right)]
+    found.append((lane, segment))
+  return found
+
+
+def _line(segment: Segment, at: tuple[float, float, float], hue: int) -> str:
+  """A line up from the head, across, and down to the tail, with its label and arrow."""
+  base, height, width = at
+  _, head, tail, starts, arrives, _ = segment
+  turn = min(CURVE, abs(tail - head) / 2) * (1 if tail >= head else -1)
+  path = f"M{head:.1f} {height:.1f}"
+  if starts:
+    path = f"M{head:.1f} {base:.1f}V{height + CURVE:.1f}Q{head:.1f} {height:.1f}"
+    path += f" {head + turn:.1f} {height:.1f}"
+  path += f"H{tail - turn if arrives else tail:.1f}"
+  arrow = ""
+  if arrives:
+    path += f"Q{tail:.1f} {height:.1f} {tail:.1f} {height + CURVE:.1f}V{base - ARROW:.1f}"
+    corners = f"M{tail - ARROW / 1.5:.1f} {base - ARROW - 1:.1f}h{ARROW / 0.75:.1f}L{tail:.1f}"
+    arrow = f'<path class="arrow" d="{corners} {base:.1f}Z"/>'
+  told = ""
+  if segment.told:
+    place = f'x="{segment.reach(width)[2]:.1f}" y="{height + 4:.1f}"'
+    told = f'<text class="label" {place}>{html.escape(segment.told)}</text>'
+  return f'<g style="--hue: {hue}"><path class="arc" d="{path}"/>{arrow}{told}</g>'

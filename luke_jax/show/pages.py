@@ -1,0 +1,36 @@
+"""Several pictures as one page."""
+
+import html
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from luke_jax.show.picture import Picture
+
+
+class Section(NamedTuple):
+  """A part of a page: pictures, and strings, which are paragraphs."""
+
+  title: str
+  parts: Sequence[str | Picture] | Picture
+
+
+def report(title: str, sections: Sequence[Section], introduction: str = "") -> Picture:
+  """One page of sections, with a line of links to them."""
+  links = [f'<a href="#part-{n}">{html.escape(x.title)}</a>' for n, x in enumerate(sections)]
+  parts = [_shown(introduction)] if introduction else []
+  parts += [f"<p>{' · '.join(links)}</p>"] if len(links) > 1 else []
+  parts += [
+    f'<section id="part-{n}"><h2>{html.escape(x.title)}</h2>{_parts(x.parts)}</section>'
+    for n, x in enumerate(sections)
+  ]
+  body = f'<div class="luke-report"><h1>{html.escape(title)}</h1>{"".join(parts)}</div>'
+  return Picture(body, title)
+
+
+def _parts(parts: Sequence[str | Picture] | Picture) -> str:
+  alone = isinstance(parts, str | Picture)
+  return "".join(map(_shown, [parts] if alone else parts))
+
+
+def _shown(part: str | Picture) -> str:
+  return part.boxed if isinstance(part, Picture) else f"<p>{html.escape(part)}</p>"

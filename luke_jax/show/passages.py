@@ -1,0 +1,45 @@
+"""Answers in their passage."""
+
+import html
+from collections.abc import Sequence
+
+from luke_jax.errors import InputError
+from luke_jax.show.marked import html_text
+from luke_jax.show.picture import Picture
+from luke_jax.show.predictions import NO_ANSWER
+from luke_jax.show.tables import bars
+from luke_jax.tasks.cloze.files import PLACEHOLDER
+from luke_jax.tasks.evaluation import Mark
+from luke_jax.tasks.predictions import Answer
+from luke_jax.text.spans import checked_spans
+
+HUE = 130
+LEAST = 0.2  # of the best answer's colour: what the faintest one has
+
+
+def answers(text: str, question: str, answers: Sequence[Answer], *, count: int = 5) -> Picture:
+  """A passage with the best answers to a question, the fainter the less probable.
+
+  The question may have a gap, as those of cloze have. `count` answers are listed; in the passage an
+  answer that overlaps a better one is not marked again.
+  """
+  if count < 1:
+    raise InputError(f"count: {count}; expected 1 or more")
+  shown = answers[:count]
+  found = [(answer.start, answer.end) for answer in shown if answer.text]
+  checked_spans(found, len(text), "answers")
+  ranked = [(rank, answer) for rank, answer in enumerate(shown, start=1) if answer.text]
+  best = max((answer.score for _, answer in ranked), default=1.0) or 1.0
+  ranked = [(rank, x) for rank, x in ranked if not _overlaps(x, shown[: rank - 1])]
+  marks = [Mark(answer.start, answer.end, str(rank)) for rank, answer in ranked]
+  shares = [f"; --share: {max(LEAST, answer.score / best):.2f}" for _, answer in ranked]
+  marked = html_text(text, marks, {mark.name: HUE for mark in marks}, shares)
+  gap = '<span class="gap" title="what is asked for">&nbsp;</span>'
+  asked = html.escape(question).replace(PLACEHOLDER, gap)
+  rows = [(f"{rank}  {x.text or NO_ANSWER}", x.score) for rank, x in enumerate(shown, start=1)]
+  body = f'<h3>{asked}</h3><p class="marked" dir="auto">{marked}</p>{bars(rows)}'
+  return Picture(body, question[:60])
+
+
+def _overlaps(answer: Answer, better: Sequence[Answer]) -> bool:
+  return any(x.text and x.start < answer.end and answer.start < x.end for x in better)

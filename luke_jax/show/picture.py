@@ -1,0 +1,41 @@
+"""A picture: HTML that needs nothing from elsewhere, for notebooks and as a file."""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.show.style import STYLE
+from luke_jax.web_page import FOOT, head
+from luke_jax.wiki.files import whole
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+  """Something to look at. The last value of a notebook's cell is shown; `save` writes a page."""
+
+  body: str  # without the style that all pictures share
+  title: str = "luke_jax"  # of the page
+
+  @property
+  def html(self) -> str:
+    """The picture with its style, to stand anywhere in a page."""
+    return f"<style>{STYLE}</style>\n{self.boxed}"
+
+  @property
+  def boxed(self) -> str:
+    """The picture without its style, for a page that has it."""
+    return f'<div class="luke-picture">{self.body}</div>'
+
+  @property
+  def page(self) -> str:
+    """The picture as a page of its own."""
+    return f"{head(self.title)}{self.html}\n{FOOT}"
+
+  def _repr_html_(self) -> str:
+    return self.html
+
+  def save(self, path: str | Path) -> None:
+    """Writes one page of HTML."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole(path) as part:
+      part.write_text(self.page, encoding="utf-8")

@@ -1,0 +1,89 @@
+"""How pictures look: one style for all, which touches nothing but them.
+
+Colours come in pairs, for light and for dark. The system says which, unless a notebook has a theme.
+"""
+
+STYLE = """
+.luke-picture { color-scheme: light dark; background: Canvas; color: CanvasText;
+  font: 1rem/1.6 system-ui, sans-serif; text-align: start; overflow-wrap: anywhere;
+  container-type: inline-size; --quiet: light-dark(#57606a, #a3adb8);
+  --faint: light-dark(#eceef1, #33383d); --bar: light-dark(#94a3b8, #64748b) }
+.luke-picture [style*="--hue"] {
+  --line: light-dark(hsl(var(--hue) 75% 27%), hsl(var(--hue) 60% 70%)) }
+.luke-picture + .luke-picture { margin-top: 1rem }
+:is([data-jp-theme-light="true"], [theme="light"], .vscode-light) .luke-picture {
+  color-scheme: light }
+:is([data-jp-theme-light="false"], [theme="dark"], .vscode-dark) .luke-picture {
+  color-scheme: dark }
+.luke-picture p { margin: .5rem 0 1rem; white-space: pre-wrap }
+.luke-picture p.marked { line-height: 2.1 } .luke-picture > p:last-child { margin-bottom: .2rem }
+.luke-picture p.note { color: var(--quiet); font-size: .85rem; margin: .2rem 0 .6rem }
+.luke-picture :is(h2, h3) { font-size: 1rem; font-weight: 600; margin: 0 0 .3rem;
+  color: inherit; overflow-wrap: break-word }
+.luke-picture mark { color: inherit; unicode-bidi: isolate; border-radius: .3em;
+  padding: .15em .3em; -webkit-box-decoration-break: clone; box-decoration-break: clone;
+  background: light-dark(hsl(var(--hue) 75% 84% / var(--share, 1)),
+    hsl(var(--hue) 45% 27% / var(--share, 1))) }
+.luke-picture mark mark { box-shadow: 0 0 0 1.5px Canvas }
+.luke-picture mark.goes-on { border-start-end-radius: 0; border-end-end-radius: 0;
+  border-inline-end: 2px dotted var(--line) }
+.luke-picture mark.came { border-start-start-radius: 0; border-end-start-radius: 0 }
+.luke-picture mark small { font-weight: 600; font-size: .7em; user-select: none;
+  margin-inline-start: .15em;
+  color: light-dark(hsl(var(--hue) 80% 20%), hsl(var(--hue) 60% 86%)) }
+.luke-picture .gap { border: 1.5px dashed var(--quiet); border-radius: .3em; padding: 0 1.6em }
+.luke-picture .wide { overflow-x: auto; overflow-y: hidden; max-width: 100% }
+.luke-picture .side-by-side { display: grid; gap: 1.2rem 2rem; align-items: start;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 20.7rem), 1fr)) }
+.luke-picture figure { margin: 0 0 .6rem; max-width: 100%; min-width: 0 }
+.luke-picture table { border-collapse: collapse; font-size: inherit; margin: .3rem 0 1rem;
+  border: 0; overflow-wrap: normal }
+.luke-picture tr { background: none !important }
+.luke-picture :is(td, th) { padding: .15rem 1rem .15rem 0; text-align: start; border: 0;
+  vertical-align: baseline; max-width: none }
+.luke-picture th { font-weight: normal; color: var(--quiet) }
+.luke-picture .number { text-align: right; white-space: nowrap;
+  font-variant-numeric: tabular-nums }
+.luke-picture td.bar { width: 9rem; min-width: 4rem }
+.luke-picture td.bar div { background: var(--bar); height: .7rem; border-radius: .15rem }
+.luke-picture figure td.bar { width: 6rem }
+.luke-picture td.name { overflow-wrap: anywhere; min-width: 5rem }
+.luke-picture svg { display: block; font: 16px system-ui, sans-serif }
+.luke-picture svg text { fill: currentColor; white-space: pre }
+.luke-picture svg .quiet { fill: var(--quiet); font-size: 12px }
+.luke-picture svg .mention { fill: var(--faint); stroke: var(--quiet); stroke-opacity: .5 }
+.luke-picture svg .arc { fill: none; stroke: var(--line); stroke-width: 1.5 }
+.luke-picture svg .arrow { fill: var(--line) }
+.luke-picture svg .label { font-size: 12px; fill: var(--line); text-anchor: middle;
+  paint-order: stroke; stroke: Canvas; stroke-width: 7px; stroke-linejoin: round }
+.luke-picture svg .cell { fill: light-dark(hsl(var(--hue) 75% 36%), hsl(var(--hue) 70% 66%));
+  stroke: var(--quiet); stroke-opacity: .2 }
+.luke-picture svg .frame { fill: none; stroke: var(--quiet); stroke-opacity: .4 }
+.luke-picture svg .curve { fill: none; stroke: var(--line); stroke-width: 1.6;
+  stroke-linejoin: round }
+.luke-picture svg .curve.below { stroke-opacity: .45 }
+.luke-picture svg .dot { fill: var(--line) }
+.luke-picture svg .grid { stroke: var(--faint) }
+.luke-picture .key { display: inline-block; width: .8em; height: .8em; border-radius: .2em;
+  background: var(--line); margin-inline-end: .4em }
+.luke-picture .legend span { white-space: nowrap; margin-inline-end: 1.2em }
+.luke-picture svg.narrow { display: none }
+@container (max-width: 700px) {
+  .luke-picture svg.roomy { display: none } .luke-picture svg.narrow { display: block }
+  .luke-picture td.bar { width: 5rem } .luke-picture :is(td, th) { padding-right: .6rem } }
+@container (min-width: 701px) { .luke-picture .two-columns { display: grid; gap: 1.2rem 2rem;
+  grid-template-columns: auto auto; justify-content: start } }
+.luke-picture p.said { color: var(--quiet); margin: -.8rem 0 1.2rem 1rem }
+.luke-picture table.square td { width: 2.2rem; min-width: 2.2rem; text-align: center;
+  padding: .2rem; font-size: .8rem; border: 1px solid var(--faint) }
+.luke-picture table.square th { font-size: .8rem; white-space: nowrap }
+.luke-picture th.turned { height: 6rem; vertical-align: bottom; padding: 0 }
+.luke-picture th.turned span { writing-mode: vertical-rl; transform: rotate(180deg) }
+.luke-picture td.right {
+  background: color-mix(in srgb, #3fa66b calc(.75 * var(--share)), transparent) }
+.luke-picture td.wrong {
+  background: color-mix(in srgb, #d9643a calc(.75 * var(--share)), transparent) }
+.luke-report > section { margin: 0 0 2.5rem }
+.luke-report > section > h2 { font-size: 1.3rem; margin: 2.2rem 0 .4rem }
+.luke-report h1 { font-size: 1.8rem; line-height: 1.25 }
+"""

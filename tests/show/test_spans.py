@@ -1,0 +1,134 @@
+import colorsys
+import html
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from luke_jax.errors import InputError
+from luke_jax.show import entities
+from luke_jax.show.marked import HUES, html_text, hues
+from luke_jax.show.style import STYLE
+from luke_jax.tasks.evaluation import Mark
+from luke_jax.tasks.predictions import Span, Types
+
+LABELS = re.compile(r"<small>&nbsp;(.*?)</small>")
+TAGS = re.compile(r"<[^>]*>")
+TEXTS = st.text("ab <&\"'é東\n", min_size=28, max_size=40)
+SPANS = st.lists(
+  st.tuples(st.integers(0, 20), st.integers(1, 8), st.sampled_from("xyz<")).map(
+    lambda span: (span[0], span[0] + span[1], span[2])
+  )
+)
+
+
+def plain(marked):
+  return html.unescape(TAGS.sub("", LABELS.sub("", marked)))
+
+
+@given(TEXTS, SPANS)
+def test_every_character_is_there_in_order_and_every_span_is_named(text, spans):
+  marked = html_text(text, [Mark(*span) for span in spans])
+  assert plain(marked) == text
+  assert sorted(map(html.unescape, LABELS.findall(marked))) == sorted(name for *_, name in spans)
+  depth = 0
+  for tag in re.findall("</?mark", marked):
+    depth += 1 if tag == "<mark" else -1
+    assert depth >= 0
+  assert depth == 0
+
+
+@given(TEXTS, SPANS)
+def test_every_character_is_in_as_many_marks_as_there_are_spans_on_it(text, spans):
+  marked = LABELS.sub("", html_text(text, [Mark(*span) for span in spans]))
+  depth, found = 0, []
+  for part in re.findall(r"<[^>]*>|[^<]+", marked):
+    if part.startswith("<"):
+      depth += -1 if part.startswith("</") else 1
+    else:
+      found += [depth] * len(html.unescape(part))
+  assert found == [sum(a <= place < b for a, b, _ in spans) for place in range(len(text))]
+
+
+def test_by_hand():
+  assert html_text("Ana in Oslo", [Mark(0, 3, "A"), Mark(2, 6, "B")], {"A": 1, "B": 2}) == (
+    '<mark class="span" style="--hue: 1">An'
+    '<mark class="span goes-on" style="--hue: 2">a</mark><small>&nbsp;A</small></mark>'
+    '<mark class="span came" style="--hue: 2"> in<small>&nbsp;B</small></mark> Oslo'
+  )
+
+
+def test_predictions_and_plain_spans_are_the_same(read):
+  found = [Span("Ana", 0, 3, "person", 0.9), Span("Ana", 0, 3, "artist", 0.6)]
+  marked = entities("Ana sang.", Types(tuple(found), {}))
+  assert marked == entities("Ana sang.", [(0, 3, "person"), (0, 3, "artist")])
+  assert "person, artist" in marked.html and read(marked.html).text.strip() == "Ana sang."
+
+
+def test_a_label_has_one_colour_in_all_pictures(read):
+  labels = ["person", "place", "artist"]
+  one = entities("Ana sang.", [(0, 3, "person"), (0, 3, "artist")], labels=labels)
+  other = entities("Oslo, Ana.", [(0, 4, "place"), (6, 9, "person")], labels=labels)
+  (together,) = read(one.html).named("mark")
+  place, person = read(other.html).named("mark")
+  assert together["style"] == person["style"] != place["style"]
+
+
+def test_what_texts_and_labels_say_is_no_markup(read):
+  hostile = "</p><script>alert(1)</script>"
+  picture = entities(hostile, [(0, 4, "<script>"), (2, 9, "&")])
+  assert hostile in read(picture.page).text
+
+
+@pytest.mark.parametrize(("text", "spans"), [("", []), ("Nobody here.", [])])
+def test_nothing_found_is_said(text, spans, read):
+  assert "nothing found" in read(entities(text, spans).html).text
+
+
+@pytest.mark.parametrize(
+  ("spans", "fault"),
+  [
+    ([(0, 30, "x")], "span 0 is (0, 30); expected 0 <= start < end <= 4"),
+    ([(0, 2)], "span 0: (0, 2); expected (start, end, label)"),
+    ([(0, 2, 3)], "expected (start, end, label)"),
+    (["abc"], "expected (start, end, label)"),
+  ],
+)
+def test_spans_that_are_none_are_refused(spans, fault):
+  with pytest.raises(InputError) as told:
+    entities("Oslo", spans)
+  assert fault in str(told.value)
+
+
+@given(st.sets(st.text(max_size=3), max_size=len(HUES)))
+def test_labels_have_different_colours(labels):
+  found = hues(labels)
+  assert found == hues(sorted(labels)) and len(set(found.values())) == len(labels)
+  assert len(hues([*labels, *map(str, range(20))])) == len(labels | set(map(str, range(20))))
+
+
+def luminance(hue, saturation, lightness):
+  colour = colorsys.hls_to_rgb(hue / 360, lightness / 100, saturation / 100)
+  linear = [c / 12.92 if c <= 0.04 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+  return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def shades(start):
+  """Saturation and lightness for light and for dark, behind some text of the style."""
+  rest = STYLE[STYLE.index(start) :]
+  found = re.findall(r"hsl\(var\(--hue\) (\d+)% (\d+)%", rest)[:2]
+  return [tuple(map(int, pair)) for pair in found]
+
+
+@pytest.mark.parametrize("hue", HUES)
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_can_be_read(hue, dark):
+  ground, ink = (luminance(0, 0, 7), 1.0) if dark else (1.0, 0.0)
+  line, mark, label = (
+    luminance(hue, *shades(start)[dark])
+    for start in ("--line: light-dark", "background: light-dark", "mark small { font")
+  )
+  for one, other in ((line, ground), (mark, ink), (mark, label)):
+    low, high = sorted((one, other))
+    assert (high + 0.05) / (low + 0.05) > 4.5
