@@ -1,4 +1,7 @@
+import atexit
 import os
+import shutil
+import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,6 +18,12 @@ if int(version("jaxlib").split(".")[1]) < 12:  # later ones end at a flag they n
   fast_to_compile += " --xla_cpu_use_fusion_emitters=false"
 os.environ.setdefault("XLA_FLAGS", fast_to_compile)
 os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
+
+# Many programs are compiled by more than one test or process; this first process keeps them.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+  os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="luke_jax-compiled-")
+  atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
+  os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("shared machine", deadline=None)

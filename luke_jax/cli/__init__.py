@@ -3,7 +3,6 @@
 Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
 """
 
-import difflib
 import importlib
 import io
 import logging
@@ -13,37 +12,8 @@ import warnings
 from collections.abc import Sequence
 
 from luke_jax import __version__
+from luke_jax.cli.commands import COMMANDS, group_overview, nearest, overview
 from luke_jax.errors import InputError
-
-# Name -> module of this package with a function `run`, and what it does.
-COMMANDS = {
-  "convert": ("convert", "Read a model of any origin and write it as a directory for both sides."),
-  "parity": ("parity", "Compare a model directory with transformers, number by number."),
-  "entities add": ("entities", "Add entities to a trained model's vocabulary."),
-  "wiki build": ("wiki_build", "Make pretraining records of a Wikipedia dump."),
-  "wiki show": ("wiki_show", "Show pretraining records as text with their entities marked."),
-  "wiki join": ("wiki_join", "Join several languages' pages to one entity vocabulary."),
-  "wiki mentions": ("wiki_mentions", "Make the table of names and the pages they lead to."),
-  "wiki annotate": ("wiki_annotate", "Find the names of pages in a text."),
-  "train": ("train", "Train an experiment, or a model for a task on your files; or go on."),
-  "evaluate": ("evaluate", "Score a fine-tuned model, and show its mistakes."),
-  "predict": ("predict", "Say what a fine-tuned model predicts for texts."),
-  "score": ("score", "Score any system's predictions by a task's official metric."),
-  "experiment run": ("experiment_run", "Run an experiment with several seeds, and score each."),
-  "experiment table": ("experiment_table", "Make the paper's tables of experiments' results."),
-  "data build": ("data_build", "Make a dataset of a benchmark's original files."),
-  "data check": ("data_check", "Check a file of examples, and say every fault."),
-  "export": ("export", "Write a run's best checkpoint as a model directory."),
-  "predict-masks": ("predict_masks", "Show what a pretrained model puts in the place of masks."),
-  "plan": ("plan", "Say what an experiment costs on TPUs that are not there."),
-  "bench encoder": ("bench_encoder", "Time the encoder against transformers, side by side."),
-  "bench text": ("bench_text", "Time texts to inputs against transformers' tokenizer."),
-  "bench ner": ("bench_ner", "Time named entity recognition against the usual transformers loop."),
-  "bench wiki": ("bench_wiki", "Time a dump to training records."),
-  "bench pipeline": ("bench_pipeline", "Time the making of pretraining batches."),
-  "bench engine": ("bench_engine", "Time what a training run spends between its steps."),
-}
-
 
 HELP = {"-h", "--help", "help"}
 
@@ -75,13 +45,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int | None:
-  group = [name for name in COMMANDS if arguments and name.startswith(f"{arguments[0]} ")]
-  if not arguments or arguments[0] in HELP or (group and set(arguments[1:]) <= HELP):
-    print(_help(group or list(COMMANDS)))
+  if not arguments or set(arguments) <= HELP:
+    print(overview())
     return 0
   if arguments[0] == "--version":
     print(__version__)
     return 0
+  if arguments[0] in HELP:
+    return _run([*arguments[1:], "--help"])
   for name, (module, _) in COMMANDS.items():
     words = name.split()
     if arguments[: len(words)] == words:
@@ -89,27 +60,15 @@ def _run(arguments: list[str]) -> int | None:
 
       run = importlib.import_module(f"luke_jax.cli.{module}").run
       return bound(run, f"luke-jax {name}", arguments[len(words) :])()
-  given = " ".join(arguments[:2])
-  near = difflib.get_close_matches(given, COMMANDS, n=1, cutoff=0.4)
-  hint = f", perhaps {near[0]!r}" if near else ""
-  said = given if group else arguments[0]
-  raise InputError(f"{said!r}: no such command; expected one of luke-jax --help{hint}")
-
-
-def _help(names: list[str]) -> str:
-  width = max(map(len, names))
-  rows = (f"  {name:{width}}  {COMMANDS[name][1]}" for name in names)
-  return "\n".join(
-    (
-      "usage: luke-jax COMMAND ...",
-      "",
-      "LUKE, the entity-aware language model, in JAX and Flax.",
-      "",
-      *rows,
-      "",
-      "luke-jax COMMAND --help tells more of one.",
-    )
-  )
+  group = [name for name in COMMANDS if name.startswith(f"{arguments[0]} ")]
+  if group and set(arguments[1:]) <= HELP:
+    print(group_overview(group))
+    return 0
+  near = nearest(arguments)
+  hint = f", perhaps {near!r}" if near else ""
+  expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
+  said = " ".join(arguments[:2]) if group else arguments[0]
+  raise InputError(f"{said!r}: no such command; expected {expected}{hint}")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:

@@ -19,10 +19,10 @@ Parse = Callable[[Sequence[str]], Call]
 FAULTS = (
   (r"Unrecognized options: (\S+?)(,| |$)", r"\1: one argument too many; expected no more"),
   (r"Missing value for argument '(?:\(')?([^',]+)", r"\1: no value; expected one"),
-  (r"invalid choice ('.*') for argument '(.+?)'\. .* \((.*?)\)", r"\2: \1; expected one of \3"),
   (r"Error parsing (\S+): Could not parse arguments (\[.*?\])", r"\1: \2; expected other values"),
   (r"Error parsing (\S+): .*?('[^']*') -.* \1 (\w+)", r"\1: \2; expected \3"),
 )
+CHOICE = r"invalid choice '(.*)' for argument '(.+?)'\. .* \((.*?)\)"
 
 
 def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> Call:
@@ -75,5 +75,9 @@ def _fault(printed: str) -> str:
     names = re.findall(r"^ {6}(\S.*?) *$", said, re.MULTILINE)
     return f"{', '.join(names)}: missing; expected {'it' if len(names) == 1 else 'them'}"
   sentence = " ".join(said.split())
+  if choice := re.search(CHOICE, sentence):
+    given, argument, choices = choice.groups()
+    near = difflib.get_close_matches(given, re.findall(r"'([^']*)'", choices), n=1)
+    return f"{argument}: {given!r}; expected {', perhaps '.join([f'one of {choices}', *near])}"
   matches = ((re.search(theirs, sentence), ours) for theirs, ours in FAULTS)
   return next((match.expand(ours) for match, ours in matches if match), sentence)

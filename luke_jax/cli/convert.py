@@ -8,6 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tyro.conf import Positional, arg
 
 from luke_jax.convert import Model, load, vocabularies
+from luke_jax.convert.card import ORIGIN, OURS, told_by_card, with_record
 from luke_jax.convert.saving import number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
@@ -46,6 +47,8 @@ def run(
   vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
   with console.status(f"reading {source}"):
     model = load(source, tokenizer=tokenizer, entity_vocab=vocab)
+  if OURS not in model.rest:
+    model = with_record(model, {"name": source.name, **told_by_card(source)}, ORIGIN)
   _write(vocabularies.lite(model) if lite else model, target, dtype, console)
 
 

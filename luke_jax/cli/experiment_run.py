@@ -15,13 +15,13 @@ from luke_jax.cli.task_inputs import load_for
 from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
 from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results
+from luke_jax.results.run_notes import train
 from luke_jax.results.tables import tables
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.names import is_fine_tuned
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.loop import train
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import experiment_and_notes, override
 
@@ -68,6 +68,7 @@ def run(
           str(experiment), seed, scores, seconds, summary["steps"], notes, tuple(set), _data(chosen)
         )
         finished(result, folder, experiment)
+        _describe(chosen, folder)
     if jax.process_index() == 0:
       results += [folder]
   _tell(results)
@@ -106,6 +107,12 @@ def _scores(
     if file:
       scores[split] = _score(chosen.task, folder, file)
   return scores
+
+
+def _describe(chosen: Experiment, folder: Path) -> None:
+  """Writes the model anew, now that its card has scores to tell."""
+  if is_fine_tuned(chosen.task) and jax.process_count() == 1:
+    fine_tune.write_model(folder)
 
 
 def _score(task: Any, folder: Path, file: str) -> dict[str, float]:

@@ -27,9 +27,11 @@ def run(
   """
   if not folders:
     raise InputError("FOLDER: missing; expected results of luke-jax experiment run")
-  text = tables(read_results(folders))
+  results = read_results(folders)
+  text = tables(results)
   if output is None:
     print(text, end="")
     return
   with whole(output) as part:
     part.write_text(text, encoding="utf-8")
+  print(f"{output}: {len(results)} results")

@@ -8,8 +8,10 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.fine_tune import run_model
 from luke_jax.convert import Model, load
+from luke_jax.convert.card import with_record
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.models.luke import ARCHITECTURES
+from luke_jax.results.run_notes import run_record
 from luke_jax.tasks.names import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
@@ -41,6 +43,7 @@ def _pretrained(source: Path) -> tuple[Model, int]:
   experiment, step, params = read_run(source)
   config = dataclasses.replace(experiment.model, dtype="float32")
   model = Model(ARCHITECTURES[experiment.task.architecture](config), params)
+  model = with_record(model, run_record(source, step))
   named, origin = experiment.task.text_directory, _origin(experiment)
   if named is not None:
     tokenizer, processor = read_text_side(config, Path(named), None, None)

@@ -10,12 +10,14 @@ import jax
 
 from luke_jax.config import SIZES
 from luke_jax.convert import Model
+from luke_jax.convert.card import with_record
 from luke_jax.convert.fine_tuning import Entities, fine_tuning_start
 from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import processor_of, trained_model
 from luke_jax.models.luke import ARCHITECTURES
 from luke_jax.pipeline.batches import Data
+from luke_jax.results.run_notes import run_record
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import task_class
@@ -135,4 +137,5 @@ def run_model(run: Path) -> tuple[Model, int]:
   experiment, step, params = read_run(run)
   config = dataclasses.replace(experiment.model, dtype="float32", attention="blocks", remat="none")
   module = ARCHITECTURES[experiment.task.architecture](config)
-  return trained_model(experiment.task, config, module, params), step
+  model = trained_model(experiment.task, config, module, params)
+  return with_record(model, run_record(run, step)), step

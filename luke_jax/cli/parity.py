@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
+from luke_jax.convert.card import write_parity
 from luke_jax.convert.parity import Difference, Parity, compare
 
 
@@ -18,6 +19,7 @@ def run(
   *,
   tolerance: float = 1e-4,
   output: Path = Path("parity.json"),
+  card: bool = False,
 ) -> int:
   """Compare a model directory with transformers, number by number.
 
@@ -25,11 +27,13 @@ def run(
   status is 1 if a key is astray or a number is further off than the tolerance.
 
       luke-jax parity luke-base
+      luke-jax parity runs/ner/model --card
 
   Args:
     directory: Model directory that both sides can read.
     tolerance: Largest absolute difference to accept.
     output: File for every figure, as JSON.
+    card: Write the result in the directory's model card too.
   """
   with Console(stderr=True).status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
@@ -39,10 +43,13 @@ def run(
   output.write_text(json.dumps(parity.as_json(), indent=1) + "\n", encoding="utf-8")
   verdict = "equal" if parity.passed else "DIFFERENT"
   largest = max(row.largest for rows in parity.batches.values() for row in rows)
-  print(
+  said = (
     f"{verdict}: {parity.architecture}, largest difference {largest:.1e}, tolerance"
-    f" {tolerance:.0e}, transformers {parity.transformers}; every figure in {output}"
+    f" {tolerance:.0e}, transformers {parity.transformers}"
   )
+  if card:
+    write_parity(directory, f"{said}; in float32, by `luke-jax parity`.")
+  print(f"{said}; every figure in {output}")
   return 0 if parity.passed else 1
 
 

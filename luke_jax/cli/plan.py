@@ -20,6 +20,7 @@ from luke_jax.plan.plan import Plan, make_plan
 from luke_jax.plan.report import report
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh
+from luke_jax.training.metrics import summary_line
 from luke_jax.training.optimizer import is_frozen
 from luke_jax.training.overrides import load_experiment, override
 from luke_jax.training.program import Program
@@ -37,7 +38,8 @@ def run(
   """Say what an experiment costs on TPUs that are not there: memory, time, bytes sent, chip-hours.
 
   Compiles the real training step with the TPU's own compiler, on this machine and without a chip;
-  that takes a minute or two. Needs the extra `tpu`. The status is 1 if the step does not fit.
+  that takes a minute or two. Needs the extra `tpu`. The last line printed is a summary in JSON. The
+  status is 1 if the step does not fit.
 
       luke-jax plan experiments/pretraining/luke_large.py --topology v5e:16x16
 
@@ -59,7 +61,18 @@ def run(
   Console().print(report(plan))
   if json is not None:
     json.write_text(json_text.dumps(plan.to_json(), indent=1) + "\n", encoding="utf-8")
+  print(summary_line(_summary(plan)))
   return 0
+
+
+def _summary(plan: Plan) -> dict[str, float]:
+  return {
+    "chips": plan.topology.devices,
+    "gib_per_chip": plan.memory.total / GIB,
+    "step_seconds": plan.step_seconds,
+    "steps": plan.steps,
+    "hours": plan.hours,
+  }
 
 
 @dataclasses.dataclass(frozen=True)

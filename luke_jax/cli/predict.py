@@ -65,7 +65,8 @@ def run(
     _write(settings, found, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as file:
-      _write(settings, _counted(found, total), file)
+      number = _write(settings, _counted(found, total), file)
+    print(f"{output}: {number} predictions")
   told(faults)
 
 
@@ -99,9 +100,12 @@ def _parsed(
   return parse_lines(objects, where, settings.parse, faults)
 
 
-def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> None:
-  for example, prediction in found:
+def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+  """Writes a line for each prediction, and returns how many there were."""
+  number = 0
+  for number, (example, prediction) in enumerate(found, start=1):  # noqa: B007
     file.write(json.dumps(settings.to_prediction(example, prediction), ensure_ascii=False) + "\n")
+  return number
 
 
 def _counted(found: Iterable[Any], total: int | None) -> Iterator[Any]:

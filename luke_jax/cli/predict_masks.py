@@ -55,6 +55,8 @@ def run(
   console.print(_marked(text, found), soft_wrap=True)
   for prediction in found:
     console.print(_table(text, prediction))
+  if html_file:
+    print(f"{html_file}: {len(found)} masks")
 
 
 def page(text: str, found: Sequence[MaskPrediction]) -> str:

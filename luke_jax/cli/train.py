@@ -1,5 +1,6 @@
 """`luke-jax train`."""
 
+import difflib
 import functools
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,9 @@ from luke_jax.cli import fine_tune
 from luke_jax.cli.fine_tune import task_experiment
 from luke_jax.cli.start import start_params
 from luke_jax.errors import InputError
+from luke_jax.results.run_notes import train as run_experiment
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import processes
-from luke_jax.training.loop import train as run_experiment
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import describe, load_experiment, override
 
@@ -39,7 +40,7 @@ def run(
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
   saves a checkpoint and leaves with status 0. The last line printed is a summary in JSON.
 
-      luke-jax train experiments/tiny.py --output runs/tiny --set optimizer.learning_rate=2e-5
+      luke-jax train experiments/synthetic/tiny.py --output runs/tiny --set run.steps=40
       luke-jax train ner --train a.conll --dev b.conll --model luke-base --output runs/ner
 
   Args:
@@ -57,6 +58,8 @@ def run(
     raise InputError(f"--output: {output}; expected a folder that every host has mounted")
   processes.join(coordinator, processes_in_all, process)
   task = str(experiment) in CLASSES
+  if not task:
+    _check(experiment)
   if task:
     chosen = task_experiment(
       str(experiment), _file("train", train), _file("dev", dev), _file("model", model), set
@@ -78,6 +81,14 @@ def run(
     if task and summary["status"] == "done" and jax.process_count() == 1:
       summary["model"] = str(fine_tune.write_model(output))
     print(summary_line(summary))
+
+
+def _check(experiment: Path) -> None:
+  """Refuses what is neither a task nor a file."""
+  if not experiment.exists():
+    near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
+    expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
+    raise InputError(f"{experiment}: no such file; expected {expected}")
 
 
 def _file(name: str, path: Path | None) -> Path:

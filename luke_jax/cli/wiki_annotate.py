@@ -83,7 +83,7 @@ def run(
     raise InputError(f"--html {html_file}: the file of --output too; expected another")
   lines = _lines(given)
   find = _finder(folder, page, min_link_probability, min_prior)
-  console = Console()
+  console, names = Console(), 0
   with contextlib.ExitStack() as stack:
     rows = _opened(stack, output)
     web = _opened(stack, html_file)
@@ -91,6 +91,7 @@ def run(
       web.write(head(given[:60]))
     for line in lines:
       found = find(line.text)
+      names += len(found)
       if rows:
         _write_rows(rows, line, found)
       elif console.is_terminal:
@@ -101,6 +102,8 @@ def run(
         web.write(f"<p>{marked_html(line.text, found)}</p>\n")
     if web:
       web.write(FOOT)
+  for file in filter(None, (output, html_file)):
+    print(f"{file}: {names} names")
 
 
 def printable(text: str) -> str:

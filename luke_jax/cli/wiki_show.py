@@ -35,4 +35,4 @@ def run(
   for record in shown:
     console.print(as_text(record), "", soft_wrap=True)
   if html:
-    print(html)
+    print(f"{html}: {len(shown)} records")

@@ -1,27 +1,48 @@
-"""The model card that goes with a saved model."""
+"""The model card that goes with a saved model: what is recorded of it, and what is not."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 from luke_jax.convert.model import Model
+from luke_jax.errors import InputError
+
+# In a model's config.json, under this project's name: what a run says of itself, and what the card
+# of a model that others made says.
+OURS, RUN, ORIGIN = "luke_jax", "run", "origin"
+CARD = "README.md"
+# What the hub calls the tasks of these classes.
+HUB_TASKS = {
+  "LukeForMaskedLM": "fill-mask",
+  "LukeForEntityClassification": "text-classification",
+  "LukeForEntityPairClassification": "text-classification",
+  "LukeForEntitySpanClassification": "token-classification",
+  "LukeForQuestionAnswering": "question-answering",
+  "LukeForCloze": "question-answering",
+}
+MOST_LABELS = 50
+NOT_RECORDED = "not recorded"
+PARITY = "## Parity with PyTorch"
+UNMEASURED = (
+  "Not measured on these files: `luke-jax parity DIRECTORY --card` measures it and writes it here."
+)
+# Letters that YAML takes for ends of lines or not at all, and JSON leaves as they are.
+_NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+_TOLD = ("license", "language")
 
 _TEMPLATE = """\
----
-library_name: transformers
-tags:
-- luke
-- luke_jax
----
+{head}
 
 # {architecture}
 
 A LUKE: a transformer over words and entities with {attention} self-attention
 ([Yamada et al., EMNLP 2020](https://aclanthology.org/2020.emnlp-main.523/)), written by luke_jax.
 
-| | |
-|---|---|
-| layers, width, heads | {layers}, {width}, {heads} |
-| words, entities | {words:,}, {entities:,} |
-| parameters | {parameters:,} |
-| started from | {base} |
-{labels}
+{sizes}
+
 ## Use
 
 In JAX:
@@ -32,32 +53,244 @@ import luke_jax
 model = luke_jax.load("DIRECTORY")
 ```
 
-In PyTorch, from the same files:
+{in_pytorch}
 
-```python
-from transformers import {transformers_class}
+## Training
 
-model = {transformers_class}.from_pretrained("DIRECTORY")
-```
+{training}
+
+## Scores
+
+{scores}
+
+{parity_title}
+
+{parity}
+
+## Limits
+
+{limits}
+
+## Licence
+
+{licence}
 """
 
 
 def model_card(model: Model) -> str:
-  """A README.md that says what the model is and how to load it, on both sides."""
+  """A README.md that says what the model is, what is recorded of it, and how to load it."""
+  record = _part(model, RUN)
+  return _TEMPLATE.format(
+    head=_head(model, record),
+    architecture=model.architecture,
+    attention="entity-aware" if model.config.use_entity_aware_attention else "the original",
+    sizes=_sizes(model, record),
+    in_pytorch=_in_pytorch(model),
+    training=_training(record) if record else f"How it was trained is {NOT_RECORDED}.",
+    scores=_scores(record),
+    parity_title=PARITY,
+    parity=UNMEASURED,
+    limits=_limits(model, record),
+    licence=_licence(model, record),
+  )
+
+
+def with_record(model: Model, record: Mapping[str, Any], part: str = RUN) -> Model:
+  """The model with a record of where it comes from, which goes with it wherever it is saved."""
+  ours = model.rest.get(OURS)
+  ours = {**(ours if isinstance(ours, dict) else {}), part: dict(record)}
+  return dataclasses.replace(model, rest={**model.rest, OURS: ours})
+
+
+def told_by_card(directory: Path) -> dict[str, str]:
+  """Licence and language that the card in a directory says, where it says one of each."""
+  try:
+    text = (directory / CARD).read_text(encoding="utf-8")
+  except (OSError, UnicodeDecodeError):
+    return {}
+  head = re.match(r"\s*---\n(.*?)\n---", text, re.DOTALL)
+  lines = re.findall(r"^(\w+):\s*([\w.+-]+)\s*$", head[1], re.MULTILINE) if head else []
+  return {name: value for name, value in lines if name in _TOLD and value != "unknown"}
+
+
+def write_parity(directory: Path, said: str) -> Path:
+  """Writes a comparison with PyTorch in the card of a directory."""
+  path = directory / CARD
+  try:
+    text = path.read_text(encoding="utf-8")
+  except (OSError, UnicodeDecodeError) as fault:
+    raise InputError(f"{path}: {fault}; expected a model card of luke_jax") from None
+  before, title, rest = text.partition(f"{PARITY}\n")
+  if not title:
+    raise InputError(f"{path}: no '{PARITY}'; expected a model card of luke_jax")
+  _, next_title, after = rest.partition("\n## ")
+  path.write_text(f"{before}{title}\n{said}\n{next_title}{after}", encoding="utf-8")
+  return path
+
+
+def _part(model: Model, name: str) -> dict[str, Any]:
+  ours = model.rest.get(OURS)
+  found = ours.get(name) if isinstance(ours, dict) else None
+  # In the order that config.json keeps it in, so that a copy has the same card.
+  return json.loads(json.dumps(found, sort_keys=True)) if isinstance(found, dict) else {}
+
+
+def _base(model: Model, record: Mapping[str, Any]) -> dict[str, Any]:
+  """What the model started from or is a copy of, as far as that is recorded."""
+  return record.get("start") or _part(model, ORIGIN)
+
+
+def _head(model: Model, record: Mapping[str, Any]) -> str:
+  """What Hugging Face's hub reads."""
+  base = _base(model, record)
+  languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
+  known = sorted(language for language in languages if language)
+  task = HUB_TASKS.get(model.architecture)
+  tags = ["luke", "luke_jax", *([task] if task else [])]
+  lines = ["library_name: transformers", "tags:", *(f"- {tag}" for tag in tags)]
+  lines += ["language:", *(f"- {_yaml(x)}" for x in known)] if known else []
+  lines += [f"license: {_yaml(base.get('license', 'unknown'))}"]
+  scores = record.get("scores") or {}
+  if scores and task:
+    names = dict.fromkeys(name for figures in scores.values() for name in figures)
+    lines += ["metrics:", *(f"- {_yaml(name)}" for name in names)]
+    lines += ["model-index:", f"- name: {model.architecture}", "  results:"]
+    lines += [line for split in scores for line in _result(task, split, record)]
+  return "\n".join(["---", *lines, "---"])
+
+
+def _result(task: str, split: str, record: Mapping[str, Any]) -> Iterable[str]:
+  files = {x["split"]: x["file"] for x in record.get("data", ())}
+  name = files.get(split) or split
+  yield f"  - task:\n      type: {task}"
+  yield f"    dataset:\n      name: {_yaml(name)}\n      type: {_yaml(name)}\n      split: {split}"
+  yield "    metrics:"
+  for metric, value in record["scores"][split].items():
+    yield f"    - type: {_yaml(metric)}\n      value: {_yaml(value)}"
+
+
+def _yaml(value: Any) -> str:
+  """A value of JSON is one of YAML too; a plain word needs no quotes."""
+  plain = isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_.-]*", value)
+  words = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
+  if plain and value not in words:
+    return value
+  quoted = json.dumps(value, ensure_ascii=False)
+  return re.sub(_NOT_IN_YAML, lambda found: f"\\u{ord(found[0]):04x}", quoted)
+
+
+def _in_pytorch(model: Model) -> str:
+  """How transformers loads the same files, as far as it can."""
+  if model.config.word_positions == "bert":
+    return "In PyTorch: transformers has no LUKE with BERT's positions."
+  found, told = model.architecture, "In PyTorch, from the same files:"
+  if found == "LukeForCloze":
+    found = "LukeModel"
+    told = "In PyTorch, from the same files, without the head (`scorer`), which transformers lacks:"
+  code = f'from transformers import {found}\n\nmodel = {found}.from_pretrained("DIRECTORY")'
+  return f"{told}\n\n```python\n{code}\n```"
+
+
+def _sizes(model: Model, record: Mapping[str, Any]) -> str:
   import jax
 
   config = model.config
-  shown = ", ".join(model.labels[:50]) + (" …" if len(model.labels) > 50 else "")
-  return _TEMPLATE.format(
-    architecture=model.architecture,
-    transformers_class=model.architecture,
-    attention="entity-aware" if config.use_entity_aware_attention else "the original",
-    layers=config.num_hidden_layers,
-    width=config.hidden_size,
-    heads=config.num_attention_heads,
-    words=config.vocab_size,
-    entities=config.entity_vocab_size,
-    parameters=sum(x.size for x in jax.tree.leaves(model.params)),
-    base=config.bert_model_name or "not recorded",
-    labels=f"| labels | {shown} |\n" if model.labels else "",
+  shown = ", ".join(model.labels[:MOST_LABELS])
+  sizes = (config.num_hidden_layers, config.hidden_size, config.num_attention_heads)
+  start = _base(model, record).get("name") or config.bert_model_name or NOT_RECORDED
+  rows = [
+    ("layers, width, heads", ", ".join(map(str, sizes))),
+    ("words, entities", f"{config.vocab_size:,}, {config.entity_vocab_size:,}"),
+    ("parameters", f"{sum(x.size for x in jax.tree.leaves(model.params)):,}"),
+    ("started from", start),
+  ]
+  if shown:
+    rows.append(("labels", shown + (" …" if len(model.labels) > MOST_LABELS else "")))
+  return _table(("", ""), rows)
+
+
+def _training(record: Mapping[str, Any]) -> str:
+  """The data, how long and where, and all settings."""
+  data = [
+    (x["split"], x["file"], f"{x['examples']:,}", f"`{x.get('sha256') or NOT_RECORDED}`")
+    for x in record.get("data", ())
+  ]
+  versions = record.get("versions") or {}
+  seconds = record.get("seconds")
+  facts = [
+    ("task", record["task"]),
+    ("seed", record["seed"]),
+    ("step of this checkpoint", f"{record['step']:,} of {record.get('steps', NOT_RECORDED)}"),
+    ("time of the run", f"{seconds:,.0f} s" if seconds is not None else NOT_RECORDED),
+    ("finished", record.get("finished") or NOT_RECORDED),
+    ("hardware", record.get("hardware") or NOT_RECORDED),
+    ("versions", ", ".join(f"{k} {v}" for k, v in versions.items()) or NOT_RECORDED),
+    ("revision of the code", record.get("revision") or NOT_RECORDED),
+  ]
+  settings = [(f"`{name}`", f"`{json.dumps(x)}`") for name, x in record["settings"].items()]
+  columns = ("split", "data", "examples", "SHA-256")
+  return "\n\n".join(
+    [
+      _table(columns, data) if data else f"The data is {NOT_RECORDED}.",
+      _table(("", ""), facts),
+      _table(("setting", "value"), settings),
+    ]
   )
+
+
+def _scores(record: Mapping[str, Any]) -> str:
+  scores = {split: figures for split, figures in (record.get("scores") or {}).items() if figures}
+  if not scores:
+    return f"Scores of this model are {NOT_RECORDED}."
+  names = list(dict.fromkeys(name for figures in scores.values() for name in figures))
+  rows = [
+    (split, *(_number(figures[name]) if name in figures else "" for name in names))
+    for split, figures in scores.items()
+  ]
+  return _table(("split", *names), rows)
+
+
+def _number(value: Any) -> str:
+  return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _limits(model: Model, record: Mapping[str, Any]) -> str:
+  scores = record.get("scores") or {}
+  scored = [split for split in scores if scores[split]]
+  said = []
+  if scored:
+    said.append(
+      f"Scored on {' and '.join(scored)} of the data above and on nothing else: not on other"
+      " kinds of text, and not on other languages."
+    )
+    said.append(
+      "The scores are those of the run: a copy with another type of numbers or other entities"
+      " was not scored anew."
+    )
+    if "dev" in scored and (best := record["settings"].get("run.best_metric")):
+      said.append(f"Of the run's checkpoints this is the one with the best {best} on dev.")
+  else:
+    said.append("No evaluation is recorded, so nothing is known here of what it is good for.")
+  said.append("Not checked for bias, nor for facts that it learned and that are wrong or outdated.")
+  if model.report.missing:
+    said.append(f"Not trained, but initialised: {', '.join(model.report.missing)}.")
+  return "\n".join(f"- {sentence}" for sentence in said)
+
+
+def _licence(model: Model, record: Mapping[str, Any]) -> str:
+  base = _base(model, record)
+  name, known = base.get("name"), base.get("license")
+  of_base = f"That of {name}, by its card: {known}." if known else ""
+  unknown = f"That of {name} is not known here." if name else "It is not known here."
+  of_data = " That of the data it was trained on is not recorded." if record else ""
+  return f"{of_base or unknown}{of_data}"
+
+
+def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+  names = list(columns)
+  lines = [names, ["---"] * len(names), *rows]
+  return "\n".join(f"| {' | '.join(_cell(x) for x in line)} |" for line in lines)
+
+
+def _cell(value: Any) -> str:
+  return " ".join(str(value).replace("|", "\\|").split())

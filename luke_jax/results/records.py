@@ -44,10 +44,9 @@ def finished(result: Result, folder: Path, experiment: Path) -> Result:
   """Adds where and when a run was, and writes all of it into the run's folder."""
   result = dataclasses.replace(
     result,
-    hardware=_hardware(),
-    versions={name: importlib.metadata.version(name) for name in PACKAGES}
-    | {"python": platform.python_version()},
-    revision=_revision(experiment.parent),
+    hardware=hardware(),
+    versions=versions(),
+    revision=revision(experiment.parent),
     finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
   )
   write_json(folder / RESULT, dataclasses.asdict(result))
@@ -91,14 +90,21 @@ def _read(path: Path) -> Result:
   raise InputError(f"{path}: no result; expected what luke-jax experiment run writes")
 
 
-def _hardware() -> str:
+def versions() -> dict[str, str]:
+  """Versions of what the numbers depend on."""
+  found = {name: importlib.metadata.version(name) for name in PACKAGES}
+  return found | {"python": platform.python_version()}
+
+
+def hardware() -> str:
+  """The devices that JAX computes on; where it is the CPU, its cores."""
   device = jax.devices()[0]
   if device.platform == "cpu":
     return cores_and_processor()
   return f"{jax.device_count()} x {device.device_kind}"
 
 
-def _revision(folder: Path) -> str:
+def revision(folder: Path) -> str:
   """The commit that a folder is at, or nothing where git does not know."""
 
   def git(*arguments: str) -> str:

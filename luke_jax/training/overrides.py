@@ -171,7 +171,7 @@ def _nearest(name: str, fields: Mapping[str, tuple[Any, Any]]) -> str:
       return alike
     return (alike + difflib.SequenceMatcher(None, name, field).ratio()) / 2
 
-  settable = [field for field, (value, _) in fields.items() if not is_group(value)]
+  settable = [x for x, (value, _) in fields.items() if x == "model" or not is_group(value)]
   best = max(settable, key=likeness)
   if likeness(best) > _SEEMS:
     return f"another, perhaps {best}"

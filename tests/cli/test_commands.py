@@ -1,8 +1,12 @@
 """The commands as a user runs them."""
 
+import importlib
+import re
+import shlex
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,9 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import COMMANDS, main
+from luke_jax.cli.arguments import bound
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def command(*arguments):
@@ -39,12 +46,91 @@ def test_every_command_has_help_with_an_example(name, capsys):
   with pytest.raises(SystemExit) as left:
     main([*name.split(), "--help"])
   assert left.value.code == 0
-  assert f"luke-jax {name} " in capsys.readouterr().out.partition("\n")[2]
+  described = capsys.readouterr().out.partition("\n")[2].replace("\\\n", " ")
+  examples = [x.strip() for x in described.splitlines() if re.match(" *luke-jax [a-z]", x)]
+  assert any(line.startswith(f"luke-jax {name}") for line in examples)
+  for line in examples:
+    copied = shlex.split(line.partition(" > ")[0])
+    called = next(x for x in COMMANDS if copied[1 : 1 + len(x.split())] == x.split())
+    run = importlib.import_module(f"luke_jax.cli.{COMMANDS[called][0]}").run
+    assert callable(bound(run, called, copied[1 + len(called.split()) :]))
+    for path in copied:
+      assert not path.startswith(("experiments/", "data/")) or (ROOT / path).exists()
 
 
-def test_a_mistyped_command_names_the_nearest(capsys):
-  assert main(["entites", "add"]) == 2
-  assert "perhaps 'entities add'" in capsys.readouterr().err
+def test_the_first_screen_says_where_to_begin(capsys):
+  assert main([]) == 0
+  shown = capsys.readouterr().out
+  assert main(["--help"]) == 0
+  assert capsys.readouterr().out == shown
+  begin = shown.partition("Begin here:\n")[2].partition("\n\n")[0]
+  for line in begin.splitlines():
+    words = shlex.split(line)
+    run = importlib.import_module(f"luke_jax.cli.{COMMANDS[words[1]][0]}").run
+    assert callable(bound(run, words[1], words[2:]))
+  assert all(len(line) <= 100 for line in shown.splitlines())
+  assert len(shown.splitlines()) <= 60
+  assert "Status 0: done. 1:" in shown
+
+
+def test_help_of_a_command_by_its_name(capsys):
+  with pytest.raises(SystemExit) as left:
+    main(["help", "wiki", "build"])
+  assert left.value.code == 0
+  assert capsys.readouterr().out.startswith("usage: luke-jax wiki build ")
+
+
+@pytest.mark.parametrize(
+  ("given", "meant"),
+  [
+    ("entites add", "entities add"),
+    ("evalute ner", "evaluate"),
+    ("trian", "train"),
+    ("Train ner", "train"),
+    ("wiki biuld", "wiki build"),
+    ("wiki-build", "wiki build"),
+    ("build wiki", "wiki build"),
+    ("bench encodr", "bench encoder"),
+    ("encoder", "bench encoder"),
+    ("masks", "predict-masks"),
+    ("annotate", "wiki annotate"),
+    ("docter", "doctor"),
+    ("version", "--version"),
+    ("--hlep", "--help"),
+  ],
+)
+def test_a_mistyped_command_names_the_nearest(given, meant, capsys):
+  assert main(given.split()) == 2
+  said = capsys.readouterr().err
+  assert said.endswith(f", perhaps {meant!r}\n") and said.count("\n") == 1
+
+
+def test_a_command_like_no_other_is_not_guessed(capsys):
+  assert main(["xyzzy"]) == 2
+  assert capsys.readouterr().err == (
+    "luke-jax: 'xyzzy': no such command; expected one of luke-jax --help\n"
+  )
+  assert main(["wiki", "xyzzy"]) == 2
+  assert "expected one of wiki build, wiki show, wiki join," in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+  ("line", "meant"),
+  [
+    ("train nre --output x", "an experiment file or one of typing, .*, perhaps ner"),
+    ("train nre --train a --output x", "perhaps ner"),
+    ("train {tiny} --output x --set model.hiden_size=3", "perhaps model.hidden_size"),
+    ("train {tiny} --output x --set optimiser.learning_rate=1", "optimizer.learning_rate"),
+    ("train {tiny} --output x --set modle=luke-base", "perhaps model$"),
+    ("evaluate nre a b", "perhaps ner; see luke-jax evaluate --help"),
+    ("convert a b --dtype floot32", "perhaps float32; see"),
+  ],
+)
+def test_a_mistyped_value_or_field_names_the_nearest(line, meant, capsys):
+  tiny = ROOT / "experiments" / "synthetic" / "tiny.py"
+  assert main(line.format(tiny=tiny).split()) == 2
+  said = capsys.readouterr().err
+  assert re.search(meant, said.rstrip("\n")) and said.count("\n") == 1
 
 
 def test_convert(saved, tmp_path):
@@ -53,6 +139,16 @@ def test_convert(saved, tmp_path):
   assert "every tensor found its place" in done.stdout
   model = luke_jax.load(tmp_path / "small")
   assert model.config.entity_vocab_size == 4
+
+
+def test_a_copy_keeps_the_licence_of_what_it_is_a_copy_of(saved, tmp_path):
+  card = "---\nlicense: apache-2.0\nlanguage: ja\n---\n# A model of others\n"
+  (saved / "README.md").write_text(card, encoding="utf-8")
+  for source, target in ((saved, tmp_path / "one"), (tmp_path / "one", tmp_path / "two")):
+    assert main(["convert", str(source), str(target)]) == 0
+    written = (target / "README.md").read_text(encoding="utf-8")
+    assert "\nlicense: apache-2.0\n" in written and "\nlanguage:\n- ja\n" in written
+    assert "That of model, by its card: apache-2.0." in written
 
 
 def test_a_fault_is_one_line_and_status_2(saved, tmp_path):

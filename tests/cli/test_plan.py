@@ -62,6 +62,8 @@ def test_report_and_json(file, tries, tmp_path, capsys):
   assert plan(file, "--topology", "v5e:2x4", "--json", target) == 0
   shown = capsys.readouterr().out
   assert "v5e:2x4: 8 chips" in " ".join(shown.split())
+  summary = json.loads(shown.splitlines()[-1])
+  assert (summary["chips"], summary["steps"], summary["gib_per_chip"]) == (8, 30, 7)
   figures = json.loads(target.read_text())
   assert figures["experiment"] == str(file)
   assert figures["steps"] == 30

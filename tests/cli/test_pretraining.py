@@ -58,6 +58,12 @@ def test_a_pretrained_model_has_the_words_and_titles_of_its_records(folder, tmp_
   summary = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
   assert summary["status"] == "done" and "dev/entity_majority" in summary
   assert main(["export", run, model]) == 0
+  card = Path(model, "README.md").read_text(encoding="utf-8")
+  assert (
+    "| train, dev | corpus | 100 | `" in card and "| `optimizer.learning_rate` | `0.01` |" in card
+  )
+  assert "| step of this checkpoint | 2 of 2 |" in card and "entity_majority" in card
+  assert str(tmp_path) not in card
   loaded = luke_jax.load(model)
   assert loaded.architecture == "LukeForMaskedLM" and not loaded.report.missing
   assert loaded.processor is not None

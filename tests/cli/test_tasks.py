@@ -1,7 +1,9 @@
 """Each of the five tasks from the command line: train, evaluate, predict, score."""
 
+import hashlib
 import io
 import json
+import re
 from pathlib import Path
 
 import jax
@@ -54,6 +56,12 @@ def train(task, start, folder, *changes):
 def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, monkeypatch):
   assert train(task, start, tmp_path) == 0
   assert last_line(capsys)["model"] == str(tmp_path / "run" / "model")
+  card = (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
+  trained_on = sample_file(task, "train")
+  digest = hashlib.sha256(trained_on.read_bytes()).hexdigest()
+  assert re.search(rf"^\| train \| {trained_on.name} \| [\d,]+ \| `{digest}` \|$", card, re.M)
+  assert f"| task | {task} |" in card and "| `run.steps` | `2` |" in card
+  assert "model-index:" in card and str(tmp_path) not in card
   test, run = few(task, "test", tmp_path), str(tmp_path / "run")
   page, whole, predicted = (str(tmp_path / name) for name in ("p.html", "e.json", "p.jsonl"))
   assert main(["evaluate", task, run, test, "--html", page, "--json", whole]) == 0
@@ -63,6 +71,7 @@ def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, 
   assert json.loads((tmp_path / "e.json").read_text())["scores"].keys() <= scores.keys()
 
   assert main(["predict", task, run, test, "--output", predicted]) == 0
+  assert capsys.readouterr().out.endswith(f"{predicted}: {FEW} predictions\n")
   lines = (tmp_path / "p.jsonl").read_text(encoding="utf-8").splitlines()
   assert len(lines) == FEW
   assert main(["score", task, "--gold", test, "--predictions", predicted]) == 0
@@ -101,7 +110,8 @@ def test_a_model_without_entities(start, tmp_path, one_device, capsys):
   ("arguments", "fault"),
   [
     (["train", "ner", "--output", "x"], "--train: missing; expected it"),
-    (["train", "nerd", "--train", "a", "--output", "x"], "nerd: no task, so no --train"),
+    (["train", "nerd", "--train", "a", "--output", "x"], "nerd: no such file"),
+    (["train", __file__, "--train", "a", "--output", "x"], "no task, so no --train"),
     (["evaluate", "ner", "no-such-model", "x.jsonl"], "no-such-model: no such file or directory"),
     (["evaluate", "ne", "a", "b"], "ne"),
     (["score", "qa", "--gold", "none.json", "--predictions", "b"], "none.json: no such file"),

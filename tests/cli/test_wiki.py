@@ -129,6 +129,7 @@ def test_records_as_text_and_as_html(arguments, tmp_path, capsys):
   shown = capsys.readouterr().out
   assert "The river [Old River] runs from Lisbon to the sea & back." in shown
   assert "the Nameless hill that it" in shown
+  assert shown.endswith(f"\n{page}: 2 records\n")
   content = page.read_text(encoding="utf-8")
   assert '<mark title="Old River">river <small>Old River</small></mark>' in content
   assert '<mark class="unknown" title="[UNK]">Nameless hill</mark>' in content
@@ -232,6 +233,14 @@ def test_a_text_through_a_pipe(data, status, said, names):
   done = subprocess.run(command, input=data, capture_output=True, check=False)
   assert done.returncode == status
   assert said in (done.stdout + done.stderr).decode()
+
+
+def test_the_last_lines_name_the_files(names, tmp_path, capsys):
+  rows, page = (str(tmp_path / name) for name in ("rows.jsonl", "page.html"))
+  text = "Old River and Old River"
+  assert main(["wiki", "annotate", names, text, "--output", rows, "--html", page]) == 0
+  number = len((tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines())
+  assert capsys.readouterr().out == f"{rows}: {number} names\n{page}: {number} names\n"
 
 
 def test_rows_and_page_have_a_file_each(names, tmp_path, capsys):

@@ -116,6 +116,8 @@ def test_a_tiny_form_of_every_row_runs(path, start, tmp_path, monkeypatch, capsy
   headline = next(name for name in (*paper, "f1") if name in ("f1", "exact_match"))
   assert 0 <= result.scores[paper["split"]][headline] <= 1
   assert len(result.data) == 3 and result.versions["jax"] == jax.__version__
+  card = (tmp_path / "out" / "seed-3" / "model" / "README.md").read_text(encoding="utf-8")
+  assert "\n| dev |" in card and "\n| test |" in card and "| seed | 3 |" in card
   capsys.readouterr()
   experiment_run.run(path, seeds="3", output=tmp_path / "out")  # it is done: nothing trains
   assert str(paper["table"]) in capsys.readouterr().out

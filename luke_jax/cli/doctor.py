@@ -1,0 +1,106 @@
+"""`luke-jax doctor`."""
+
+import json as json_text
+import sys
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from luke_jax.doctor.machine import Room
+from luke_jax.doctor.report import Report, examine
+from luke_jax.errors import InputError
+
+Row = tuple[str, str]
+
+
+def run(*, json: bool = False, seconds: float = 60.0) -> int:
+  """Say what of this machine and its installation works, and what is missing.
+
+  Versions, devices, libtpu, free memory and disk, the optional parts with the commands that get
+  them, and what is known to go wrong. The last line is the verdict; the status is 1 if something
+  that luke_jax needs is broken.
+
+      luke-jax doctor
+      luke-jax doctor --json > machine.json
+
+  Args:
+    json: Print all of it as one line of JSON.
+    seconds: How long devices, packages and libtpu may each take to answer.
+  """
+  if not 0 < seconds <= 3600:
+    raise InputError(f"--seconds: {seconds:g}; expected a number above 0, up to 3600")
+  with Console(stderr=True).status("looking at packages and devices"):
+    report = examine(seconds)
+  if json:
+    print(json_text.dumps(report.to_json()))
+  else:
+    sys.stdout.write(page(report))
+  return 0 if report.works else 1
+
+
+def page(report: Report) -> str:
+  """The report as a person reads it."""
+  parts = [(part.name, _part(part.missing, part.purpose)) for part in report.parts]
+  commands = [part.command for part in report.parts if part.missing]
+  sections = {
+    "Versions": list(_versions(report)),
+    "Devices": list(_devices(report)),
+    "Machine": list(_machine(report)),
+    "Optional parts": parts,
+    "To get them": [("", command) for command in commands],
+    "Environment": list(report.settings.items()),
+    "Broken": [("", finding.said) for finding in report.findings if finding.broken],
+    "Good to know": [("", finding.said) for finding in report.findings if not finding.broken],
+  }
+  shown = [_section(title, rows) for title, rows in sections.items() if rows]
+  return "\n".join([*shown, report.sentence + "\n"])
+
+
+def _section(title: str, rows: list[Row]) -> str:
+  width = max(len(name) for name, _ in rows)
+  lines = [f"  {name:{width}}  {value}" if width else f"  {value}" for name, value in rows]
+  return "\n".join([title, *lines, ""])
+
+
+def _versions(report: Report) -> Iterator[Row]:
+  yield "python", f"{report.python}, {report.executable}"
+  yield "luke_jax", report.version
+  for package in report.packages:
+    yield package.name, package.version or "missing"
+
+
+def _devices(report: Report) -> Iterator[Row]:
+  found = report.devices
+  if "fault" in found:
+    yield "none", found["fault"]
+  else:
+    kinds = ", ".join(f"{number} x {kind}" for kind, number in found["kinds"].items())
+    memory = f", {found['memory_bytes'] / 1e9:.1f} GB each" if found["memory_bytes"] else ""
+    yield found["platform"], f"{kinds}{memory}; computed in {found['seconds']:.1f} s"
+  libtpu = report.libtpu
+  if libtpu["version"] is None:
+    yield "libtpu", "not installed"
+  elif "fault" in libtpu:
+    yield "libtpu", f"{libtpu['version']}: {libtpu['fault']}"
+  else:
+    yield "libtpu", f"{libtpu['version']}, compiles for {libtpu['topology']} and the like"
+
+
+def _machine(report: Report) -> Iterator[Row]:
+  machine = report.machine
+  yield "cores", str(machine.cores)
+  yield "memory", _room(machine.memory)
+  for folder, room in machine.disks.items():
+    yield f"disk of {folder}", _room(room)
+  yield "shared memory", _room(machine.shared_memory)
+  if machine.accelerators:
+    yield "accelerators", ", ".join(machine.accelerators)
+
+
+def _room(room: Room | None) -> str:
+  return f"{room.free / 1e9:.1f} GB free of {room.total / 1e9:.1f}" if room else "not told"
+
+
+def _part(missing: tuple[str, ...], purpose: str) -> str:
+  state = f"missing: {', '.join(missing)}" if missing else "installed"
+  return f"{state} (for {purpose})" if purpose else state

@@ -1,0 +1,188 @@
+"""The reference of the command line: `python -m luke_jax.cli.reference > docs/cli.md`.
+
+All of it is told by the commands' signatures and docstrings.
+"""
+
+import ast
+import dataclasses
+import importlib
+import inspect
+import itertools
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from tyro.conf import OmitArgPrefixes
+
+from luke_jax.cli.commands import SECTIONS
+
+INTRODUCTION = """\
+# The command line
+
+What `luke-jax COMMAND --help` tells, in one page. It is made of the code by
+`python -m luke_jax.cli.reference > docs/cli.md`, and a test keeps it current.
+
+```bash
+luke-jax --help
+```
+
+## For scripts
+
+| status | |
+|---|---|
+| 0 | done; a run that was told to leave has saved itself |
+| 1 | done, and the answer is no: models differ (`parity`), a step does not fit (`plan`), a part \
+is broken (`doctor`) |
+| 2 | something given is wrong: one line on standard error says where, what, and what was expected |
+| 130 | interrupted |
+
+Progress and warnings go to standard error. The last line of standard output is made for programs:
+
+- one object of JSON from what builds, trains, scores or measures: `train`, `evaluate`, `score`, \
+`experiment run`, `data build`, `wiki build`, `wiki join`, `wiki mentions`, `plan`, `bench …`, and \
+`doctor --json`. What was made is its `"model"`, `"folder"` or `"file"`;
+- `PATH: what it is` from what writes the file or the folder that you name: `convert`, `export`, \
+`entities add`, and the `--output` or `--html` of the others; `data check` begins so too;
+- the verdict from `parity` and `doctor`, whose first word is `equal`, `DIFFERENT`, `works` or \
+`broken`.
+
+`predict` and `wiki annotate` write lines of JSON when no terminal reads them. No file is left half
+written.
+"""
+KINDS = {str: "TEXT", int: "INT", float: "FLOAT", Path: "PATH"}
+
+
+class Row(NamedTuple):
+  """An argument: how it is given, what it is, and what it is when left out."""
+
+  given: str
+  meaning: str
+  default: str
+
+
+def reference() -> str:
+  """The whole page."""
+  parts = [INTRODUCTION]
+  for section, commands in SECTIONS.items():
+    parts.append(f"## {section}\n")
+    parts += [_command(name, module) for name, (module, _) in commands.items()]
+  return "\n".join(parts)
+
+
+def _command(name: str, module: str) -> str:
+  run = importlib.import_module(f"luke_jax.cli.{module}").run
+  about, meanings = _told(run)
+  first, *rest = _blocks(about)
+  positional, options = _rows(run, meanings)
+  names = " ".join(row.given for row in positional)
+  usage = " ".join(f"luke-jax {name} {names} [OPTIONS]".split())
+  told = [f"### `{name}`", first, f"```text\n{usage}\n```", *rest]
+  if positional:
+    told.append(_table("argument", positional))
+  if options:
+    told.append(_table("option", options))
+  return "\n\n".join(told) + "\n"
+
+
+def _blocks(about: str) -> Iterator[str]:
+  """Paragraphs, and examples as blocks of code."""
+  for block in re.split(r"\n\n+", about.strip()):
+    example = block.startswith("    ")
+    yield f"```sh\n{textwrap.dedent(block)}\n```" if example else " ".join(block.split())
+
+
+def _told(told_of: Any) -> tuple[str, dict[str, str]]:
+  """A docstring, and what its "Args:" says of each parameter."""
+  about, _, arguments = inspect.cleandoc(told_of.__doc__).partition("\nArgs:\n")
+  found = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", arguments, re.MULTILINE)
+  return about, {name: " ".join(meaning.split()) for name, meaning in found}
+
+
+def _rows(run: Callable[..., Any], meanings: dict[str, str]) -> tuple[list[Row], list[Row]]:
+  hints = get_type_hints(run, include_extras=True)
+  positional, options = [], []
+  for name, parameter in inspect.signature(run).parameters.items():
+    kind, notes = _bare(hints[name])
+    if dataclasses.is_dataclass(kind):
+      shared = get_args(OmitArgPrefixes[int])[1] in notes
+      options += _group(kind, "" if shared else f"{name}.", parameter.default)
+    elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+      shown = next(note.metavar for note in notes if hasattr(note, "metavar"))
+      optional = parameter.default is not inspect.Parameter.empty
+      given = f"[{shown}]" if optional else shown
+      positional.append(Row(given, meanings[name], _default(parameter.default)))
+    else:
+      shown = next((note.name for note in notes if getattr(note, "name", None)), name)
+      options.append(_option(shown, kind, meanings[name], parameter.default))
+  return positional, options
+
+
+def _group(group: Any, prefix: str, value: Any) -> Iterator[Row]:
+  """The options that the fields of a dataclass are."""
+  hints, meanings = get_type_hints(group, include_extras=True), _field_meanings(group)
+  for field in dataclasses.fields(group):
+    default = getattr(value, field.name, field.default)
+    kind, _ = _bare(hints[field.name])
+    yield _option(prefix + field.name, kind, meanings.get(field.name, ""), default)
+
+
+def _field_meanings(group: Any) -> dict[str, str]:
+  """What a dataclass's docstring says of its fields, or the texts that stand below them."""
+  (tree,) = ast.parse(textwrap.dedent(inspect.getsource(group))).body
+  body = getattr(tree, "body", [])
+  return _told(group)[1] | {
+    field.target.id: " ".join(below.value.value.split())
+    for field, below in itertools.pairwise(body)
+    if isinstance(field, ast.AnnAssign)
+    and isinstance(field.target, ast.Name)
+    and isinstance(below, ast.Expr)
+    and isinstance(below.value, ast.Constant)
+    and isinstance(below.value.value, str)
+  }
+
+
+def _option(name: str, kind: Any, meaning: str, default: Any) -> Row:
+  values = "" if kind is bool else f" {_values(kind)}"
+  return Row(f"--{name.replace('_', '-')}{values}", meaning, _default(default))
+
+
+def _values(kind: Any) -> str:
+  """How values of a type are shown."""
+  kind, _ = _bare(kind)
+  if kind in KINDS:
+    return KINDS[kind]
+  if get_origin(kind) is Literal:
+    return "|".join(map(str, get_args(kind)))
+  inner = [x for x in get_args(kind) if x not in (NoneType, Ellipsis)]
+  return " ".join(map(_values, inner))
+
+
+def _bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+  """A type without its notes, and the notes."""
+  if get_origin(kind) is Annotated:
+    inner, *notes = get_args(kind)
+    kind, more = _bare(inner)
+    return kind, (*notes, *more)
+  return kind, ()
+
+
+def _default(value: Any) -> str:
+  if value is inspect.Parameter.empty or value is dataclasses.MISSING:
+    return "needed"
+  return "" if value in (None, False, (), "") else f"`{value}`"
+
+
+def _table(title: str, rows: list[Row]) -> str:
+  lines = [f"| {title} | | default |", "|---|---|---|"]
+  for row in rows:
+    cells = (f"`{row.given}`", row.meaning, row.default)
+    lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+  return "\n".join(lines)
+
+
+if __name__ == "__main__":
+  sys.stdout.write(reference())

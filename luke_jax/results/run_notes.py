@@ -1,0 +1,145 @@
+"""What a run says of itself to the model that comes of it: its data, settings, scores, machine."""
+
+import contextlib
+import datetime
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+import luke_jax
+from luke_jax.convert.card import told_by_card
+from luke_jax.errors import InputError
+from luke_jax.inference.settings import LOCAL
+from luke_jax.pipeline.metadata import METADATA, read_metadata
+from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
+from luke_jax.training import directory, loop
+from luke_jax.training.checkpoints import Checkpoints
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.export import read_experiment
+from luke_jax.training.overrides import to_dict
+from luke_jax.training.task import Params
+
+NOTES = "notes.json"  # in a run's folder
+# Nothing that the numbers depend on, or told elsewhere, or names of this machine.
+UNTOLD = {"task.class", "task.corpora", "run.start", "run.seed", *directory.FREE}
+UNTOLD |= {f"task.{name}" for name in LOCAL if name != "words"}
+PARTS = ("task", "data", "optimizer", "schedule", "run")
+OF_THE_MODEL = ("dtype", "hidden_dropout_prob", "attention_probs_dropout_prob")
+
+
+def train(
+  experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
+) -> dict[str, Any]:
+  """Runs an experiment, or goes on with it, and writes down what it learned from and where."""
+  before = _newest_step(folder)
+  summary = loop.train(experiment, folder, start=start)
+  # Who asks again for a run that is done is not where it was done.
+  if jax.process_index() == 0 and summary["step"] != before:
+    directory.write_json(folder / NOTES, _notes(experiment, summary))
+  return summary
+
+
+def _notes(experiment: Experiment, summary: Mapping[str, Any]) -> dict[str, Any]:
+  return {
+    "data": list(_data(experiment)),
+    "step": summary["step"],
+    "steps": summary["steps"],
+    "seconds": round(sum(summary["seconds"].values()), 1),
+    "hardware": hardware(),
+    "versions": versions(),
+    "revision": _revision(Path(luke_jax.__file__).parent),
+    "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+  }
+
+
+def _newest_step(folder: Path) -> int | None:
+  """The step that a run was at when it was left."""
+  steps = (path.name for path in (folder / directory.CHECKPOINTS).glob("[0-9]*"))
+  return max((int(step) for step in steps if step.isdigit()), default=None)
+
+
+def run_record(folder: Path, step: int) -> dict[str, Any]:
+  """What a model made of a run's checkpoint says of where it comes from."""
+  experiment = read_experiment(folder)
+  noted = directory.read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
+  return {
+    **noted,
+    "task": getattr(experiment.task, "name", "pretraining"),
+    "step": step,
+    "seed": experiment.run.seed,
+    "start": _start(experiment.run.start),
+    "settings": dict(_settings(experiment)),
+    "scores": _scores(folder, experiment, step),
+  }
+
+
+def _revision(package: Path) -> str:
+  """The commit of a checkout; where the package is installed, git would tell of others' files."""
+  return revision(package) if (package.parent / "pyproject.toml").is_file() else ""
+
+
+def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
+  """What each split is. What has gone meanwhile has no hash."""
+  task = experiment.task
+  for folder in map(Path, getattr(task, "corpora", ())):
+    metadata = read_metadata(folder)
+    named = {"split": "train, dev", "file": folder.name, "examples": metadata.records}
+    yield {**named, "sha256": _sha256(folder / METADATA), "language": metadata.language}
+  for split in ("train", "dev"):
+    if file := getattr(task, split, ""):
+      records: Any = task.records(experiment.model, split)
+      named = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
+      yield {**named, "sha256": _sha256(Path(file))}
+
+
+def _sha256(path: Path) -> str | None:
+  with contextlib.suppress(OSError):
+    if path.is_file():
+      with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hash_of(str(path))
+  return None
+
+
+def _start(start: str | None) -> dict[str, Any] | None:
+  """The name of what a run started from, and what its card says of its licence."""
+  if start is None:
+    return None
+  path = Path(start)
+  told = told_by_card(path / "model") or told_by_card(path)
+  return {"name": path.name, **told}
+
+
+def _settings(experiment: Experiment) -> Iterator[tuple[str, Any]]:
+  values = to_dict(experiment)
+  for part in PARTS:
+    for name, value in _leaves(values[part], part):
+      if name not in UNTOLD and value not in (None, []):
+        yield name, value
+  for name in OF_THE_MODEL:
+    yield f"model.{name}", values["model"][name]
+
+
+def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
+  for name, value in values.items():
+    if isinstance(value, Mapping):
+      yield from _leaves(value, f"{place}.{name}")
+    else:
+      yield f"{place}.{name}", value
+
+
+def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, Any]:
+  """By split: those of the checkpoint, or of `luke-jax experiment run` where it has scored it."""
+  if (folder / RESULT).is_file():
+    return directory.read_json(folder / RESULT)["scores"]
+  checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
+  try:
+    scores = checkpoints.scores(step)
+  except InputError:
+    scores = {}
+  finally:
+    checkpoints.close()
+  return {"dev": scores} if scores else {}

@@ -1,0 +1,59 @@
+"""The reference of the command line is what the commands say of themselves."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from luke_jax.cli import COMMANDS, main
+from luke_jax.cli.reference import reference
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+
+
+@pytest.fixture(scope="module")
+def written():
+  return reference()
+
+
+def test_the_page_is_current(written):
+  command = "python -m luke_jax.cli.reference > docs/cli.md"
+  assert PAGE.read_text(encoding="utf-8") == written, f"expected what {command} writes"
+
+
+def section(written, name):
+  return written.partition(f"### `{name}`\n")[2].partition("\n### ")[0].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_the_help_is_there_and_no_other(name, written, capsys):
+  with pytest.raises(SystemExit):
+    main([*name.split(), "--help"])
+  options = r"(?<![\w-])--[a-z][\w.-]*"
+  listed = set(re.findall(rf"^[│ ] (?:-h, )?({options})", capsys.readouterr().out, re.MULTILINE))
+  rows = re.findall(rf"^\| `({options})", section(written, name), re.MULTILINE)
+  assert len(rows) == len(set(rows))
+  assert set(rows) == listed - {"--help"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_argument_says_what_it_is(name, written):
+  rows = re.findall(r"^\| (`.*`) \| (.*) \| .* \|$", section(written, name), re.MULTILINE)
+  assert rows
+  assert all(meaning.endswith(".") or "`." in meaning for _, meaning in rows), rows
+
+
+@pytest.mark.parametrize(
+  "row",
+  [
+    "| `--dtype float32\\|bfloat16\\|float16` | Type of the numbers on disk. | `float32` |",
+    "| `--batch.words INT` | Words of each text. | `256` |",
+    "| `--span INT INT` | First character of an entity and the one after its last, as often as"
+    " needed. |  |",
+    "| `--lite` | Keep the special entities only. |  |",
+    "| `--workers INT` | Processes of the local engine. | `1` |",
+    "| `SOURCE` | Directory or archive to read. | needed |",
+  ],
+)
+def test_rows(row, written):
+  assert row in written.splitlines()
