@@ -1,0 +1,150 @@
+"""The page that the demo ends with."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import luke_jax
+from luke_jax import show
+from luke_jax.demo import texts
+from luke_jax.demo.steps import FRESH, TPU_EXTRA, Step, result, run_folder
+from luke_jax.demo.texts import place
+from luke_jax.tasks.names import CLASSES
+
+# Of each task the metric that the paper reports, and what it is called.
+METRICS = {
+  "typing": ("f1", "loose micro F1"),
+  "relations": ("f1", "micro F1"),
+  "ner": ("f1", "F1 of spans"),
+  "cloze": ("exact_match", "exact match"),
+  "qa": ("exact_match", "exact match"),
+}
+
+
+class Row(NamedTuple):
+  """A task's scores on its test file, in percent, and what it took."""
+
+  task: str
+  metric: str
+  score: float
+  not_pretrained: float
+  seconds: float
+
+
+def rows(folder: Path, seconds: Mapping[str, float]) -> list[Row]:
+  """The table of the tasks; `seconds` are those of the steps."""
+  return [_row(folder, task, seconds[task]) for task in CLASSES]
+
+
+def _row(folder: Path, task: str, seconds: float) -> Row:
+  metric, told = METRICS[task]
+  score, fresh = (
+    100 * result(folder, name)["scores"]["test"][metric] for name in (task, task + FRESH)
+  )
+  return Row(task, told, score, fresh, seconds)
+
+
+def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) -> show.Picture:
+  """Everything that the demo made, to look at."""
+  models = {task: luke_jax.load(run_folder(folder, task) / "model") for task in CLASSES}
+  pretrained = luke_jax.load(folder / "luke")
+  sections = [
+    show.Section("Five tasks", _tasks(rows(folder, seconds))),
+    show.Section("Pretraining", _curves(folder)),
+    show.Section("Named entities", _names(models["ner"])),
+    show.Section("Entity types", _types(models["typing"])),
+    show.Section("Relations", _relations(models["relations"])),
+    show.Section("Cloze", _gap(models["cloze"])),
+    show.Section("Questions", _question(models["qa"])),
+    show.Section("Attention", _attention(pretrained)),
+    show.Section("Entities that are alike", _alike(pretrained)),
+    show.Section("On TPUs", _tpu(folder)),
+    show.Section("What was run", _commands(steps, seconds)),
+  ]
+  introduction = (
+    "A tiny LUKE, two layers deep, was pretrained on a small invented wiki and then fine-tuned for"
+    " five tasks. Everything on this page was computed by the commands at its end."
+  )
+  return show.report("LUKE in JAX: a demo", sections, introduction)
+
+
+def _tasks(found: Sequence[Row]) -> list[str | show.Picture]:
+  header = ("task", "metric", "score", "not pretrained", "seconds")
+  cells = [
+    (x.task, x.metric, round(x.score, 1), round(x.not_pretrained, 1), round(x.seconds))
+    for x in found
+  ]
+  note = "Percent, on test files that no model was trained on; a fifth of them about entities that"
+  return [show.table(header, cells), f"{note} no page and no training text names."]
+
+
+def _curves(folder: Path) -> list[str | show.Picture]:
+  runs = {task: run_folder(folder, task) for task in CLASSES}
+  return [
+    "Masked words and masked entities are predicted from their surroundings.",
+    show.curves({"pretraining": folder / "pretraining"}),
+    "Fine-tuning for each task, from what pretraining made.",
+    show.curves(runs, metrics=["loss"]),
+  ]
+
+
+def _names(model: Any) -> list[str | show.Picture]:
+  return [show.entities(texts.NAMES, model.predict(texts.NAMES))]
+
+
+def _types(model: Any) -> list[str | show.Picture]:
+  given = [text for text, _ in texts.TYPED]
+  spans = [place(text, name) for text, name in texts.TYPED]
+  found = model.predict(given, span=spans)
+  return [show.entities(text, types) for text, types in zip(given, found, strict=True)]
+
+
+def _relations(model: Any) -> list[str | show.Picture]:
+  heads = [place(texts.NAMES, head) for head, _ in texts.RELATED]
+  tails = [place(texts.NAMES, tail) for _, tail in texts.RELATED]
+  found = model.predict([texts.NAMES] * len(heads), head=heads, tail=tails)
+  return [show.relations(texts.NAMES, found)]
+
+
+def _gap(model: Any) -> list[str | show.Picture]:
+  asked = texts.GAP
+  entities = [place(asked.text, name) for name in asked.names]
+  found = model.predict(asked.text, query=asked.question, entities=entities)
+  return [show.answers(asked.text, asked.question, found)]
+
+
+def _question(model: Any) -> list[str | show.Picture]:
+  asked = texts.QUESTION
+  found = model.predict(asked.text, question=asked.question)
+  return [show.answers(asked.text, asked.question, found)]
+
+
+def _attention(model: Any) -> list[str | show.Picture]:
+  told = (
+    "Words and entities attend to each other. LUKE has a query of its own for each of the four"
+    " kinds of pairs; each row is who looks, each column is what is looked at."
+  )
+  spans = [place(texts.ATTENDED, name) for name in ("Aurelio Verdano", "A Grammar of Rain")]
+  return [told, show.attention(model, texts.ATTENDED, spans)]
+
+
+def _alike(model: Any) -> list[str | show.Picture]:
+  vocabulary = model.processor.entity_vocab.ids
+  return [show.nearest(model, [title for title in texts.ALIKE if title in vocabulary])]
+
+
+def _tpu(folder: Path) -> list[str | show.Picture]:
+  if not (folder / "plan.json").exists():
+    return [f"Not compiled, for libtpu is not installed here: {TPU_EXTRA}"]
+  plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+  told = (
+    "The training step of LUKE-large's pretraining, compiled by the TPU's own compiler, without a"
+    " chip."
+  )
+  return [told, show.table(("", ""), [(name, str(plan[name])) for name in plan])]
+
+
+def _commands(steps: Sequence[Step], seconds: Mapping[str, float]) -> list[str | show.Picture]:
+  lines = [(step.title, round(seconds[step.name]), step.command) for step in steps]
+  return ["In the repository:", show.table(("step", "seconds", "command"), lines)]

@@ -1,0 +1,103 @@
+"""What the demo does, as the commands that a user would type."""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import luke_jax
+from luke_jax.errors import InputError
+from luke_jax.tasks.names import CLASSES
+
+REPOSITORY = Path(luke_jax.__file__).resolve().parents[1]
+WIKI = "data/sample_wiki"
+TPU = "v5e:4x4"
+TPU_EXTRA = "pip install 'luke_jax[tpu]'"
+SEED = 1
+FRESH = "-not-pretrained"  # of the names of the steps that train a task from nothing
+
+
+class Step(NamedTuple):
+  """A command, and what it needs of other steps."""
+
+  name: str
+  title: str
+  arguments: tuple[str, ...]  # of luke-jax, run in the repository
+  needs: tuple[str, ...] = ()
+
+  @property
+  def command(self) -> str:
+    """What a user would type."""
+    quoted = (f"'{x}'" if set(x) & set(" ()[]'\"") else x for x in self.arguments)
+    return f"luke-jax {' '.join(quoted)}"
+
+
+def check_repository() -> None:
+  """Refuses to go on without the files that only a checkout has."""
+  if not (REPOSITORY / WIKI).is_dir() or not (REPOSITORY / "experiments/sample").is_dir():
+    raise InputError(
+      f"{REPOSITORY}: no {WIKI}; expected a checkout of the repository, installed by"
+      " pip install --editable ."
+    )
+
+
+def steps(folder: Path) -> list[Step]:
+  """All steps, each after what it needs, those first on which the most depends."""
+  records, model = folder / "records", folder / "luke"
+  text = records / "pretraining"
+  build = ("wiki", "build", f"{WIKI}/samplewiki-pages-articles-multistream.xml.bz2")
+  build += ("--tokenizer", f"{WIKI}/tokenizer", *record_options(), "--output", str(records))
+  corpora = json.dumps([str(text)])
+  pretrain = ("train", "experiments/pretraining/tiny.py", "--output", str(folder / "pretraining"))
+  pretrain += ("--set", f"task.corpora={corpora}")
+  made = [
+    Step("records", "wiki dump to training records", build),
+    Step("pretraining", "pretrain a tiny LUKE", pretrain, ("records",)),
+    Step("export", "model directory", ("export", pretrain[3], str(model)), ("pretraining",)),
+  ]
+  for task in CLASSES:
+    more = [f"task.text={text}", f"run.start={model}"]
+    made.append(Step(task, f"fine-tune: {task}", _task(folder, task, more), ("export",)))
+  made.append(_torch(folder))
+  for task in CLASSES:
+    more = [f"task.text={text}", "run.start=null"]
+    title = f"the same, not pretrained: {task}"
+    made.append(Step(task + FRESH, title, _task(folder, task + FRESH, more), ("records",)))
+  if find_spec("libtpu"):
+    made.append(_plan(folder))
+  return made
+
+
+def record_options() -> tuple[str, ...]:
+  """How the records are made that experiments/pretraining/tiny.py reads."""
+  sizes = ("--max-words", "48", "--max-entities", "16")
+  return ("--entities", "300", *sizes, "--unknown-entities", "skip")
+
+
+def _task(folder: Path, name: str, changes: Sequence[str]) -> tuple[str, ...]:
+  file = f"experiments/sample/{name.removesuffix(FRESH)}.py"
+  arguments = ("experiment", "run", file, "--seeds", str(SEED), "--output", str(folder / name))
+  return (*arguments, *(part for change in changes for part in ("--set", change)))
+
+
+def _torch(folder: Path) -> Step:
+  source = f"{run_folder(folder, 'ner')}/model"
+  arguments = ("convert", source, str(folder / "pytorch"))
+  return Step("pytorch", "a directory for PyTorch", arguments, ("ner",))
+
+
+def _plan(folder: Path) -> Step:
+  experiment = "experiments/pretraining/luke_large.py"
+  arguments = ("plan", experiment, "--topology", TPU, "--json", str(folder / "plan.json"))
+  return Step("plan", f"compile luke-large for 16 TPU chips ({TPU})", arguments)
+
+
+def run_folder(folder: Path, name: str) -> Path:
+  """Where the run of a task is."""
+  return folder / name / f"seed-{SEED}"
+
+
+def result(folder: Path, name: str) -> Mapping[str, Any]:
+  """What is written down of the run of a task."""
+  return json.loads((run_folder(folder, name) / "result.json").read_text(encoding="utf-8"))
