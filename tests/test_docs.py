@@ -1,37 +1,48 @@
 """Every example in README and docs runs as it stands, in a folder where `luke-base` is a model.
 
+So are `mluke-base` and `luke-large-finetuned-conll-2003`, all of them tiny and of random numbers.
 Blocks marked python run, or are written to the file that the mark names; of blocks marked bash our
 own commands run, trainings for a few steps, but for what compiles for TPUs, which is only read.
 Blocks marked sh need other machines.
 """
 
+import dataclasses
 import re
 import shlex
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tiny import tiny_model
+from tiny import TEXTS, tiny_model
 
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
 from luke_jax.tasks.names import CLASSES
+from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
+from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.training.directory import FREE
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Pages that only tell: what they name in the code is looked for instead.
+READ_ONLY = ("docs/README.md", "docs/architecture.md", "docs/differences.md", "docs/paper.md")
+RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
+# `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it.
+PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::(\w+))?`")
+LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", RUN)
 def test_examples(page, tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
   for folder in ("experiments", "data"):
     (tmp_path / folder).symlink_to(ROOT / folder)
-  tiny_model().save("luke-base")
+  text = page.read_text(encoding="utf-8")
+  save_models(text)
   names: dict = {}
   ran = 0
-  for language, file, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+  for language, file, code in BLOCK.findall(text):
     if file:
       Path(file).write_text(code, encoding="utf-8")
     elif language == "python":
@@ -40,6 +51,21 @@ def test_examples(page, tmp_path, monkeypatch):
     elif language == "bash":
       ran += run_commands(code)
   assert ran
+
+
+def save_models(text):
+  """The models that a page starts from."""
+  tiny_model().save("luke-base")
+  if "luke-large-finetuned-conll-2003" in text:
+    tiny_model("LukeForEntitySpanClassification").save("luke-large-finetuned-conll-2003")
+  if "mluke-base" in text:
+    titles = {"en:Tokyo": 4, "de:Tokio": 4, "ja:東京都": 4, "en:Los Angeles": 5}
+    ids = {title: id for id, title in enumerate(SPECIAL)} | titles
+    tokenizer = load_tokenizer(TEXTS / "sentence_piece")
+    processor = LukeProcessor(tokenizer, EntityVocab(ids, multilingual=True), max_length=64)
+    sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": 6}
+    model = tiny_model(text=False, use_entity_aware_attention=False, **sizes)
+    dataclasses.replace(model, tokenizer=tokenizer, processor=processor).save("mluke-base")
 
 
 def run_commands(code):
@@ -55,7 +81,8 @@ def run_commands(code):
       continue
     if arguments[0] == "train" and arguments[1].startswith("experiments/"):
       arguments += ["--set", "run.steps=4"]
-    if arguments[0] == "train" and arguments[1] in CLASSES:
+    learns_task = arguments[0] == "train" and arguments[1] in CLASSES
+    if learns_task or arguments[:2] == ["experiment", "run"]:
       arguments += ["--set", "run.epochs=0.02", "--set", "run.evaluate_every=null"]
     assert main(arguments) == 0
   return len(ours)
@@ -75,8 +102,25 @@ def test_what_may_change_in_a_folder_is_listed():
   assert set(re.findall("`(.+?)`", listed)) == set(FREE)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_names_lead_to_code(page):
+  for place, name in PLACE.findall(page.read_text(encoding="utf-8")):
+    path = ROOT / place
+    assert path.exists(), f"{page}: {place}"
+    if name:
+      assert re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")), f"{place}: {name}"
+
+
 def test_links_lead_to_files():
   pages = [*PAGES, *ROOT.glob("*.md"), *ROOT.glob("experiments/**/*.md")]
   for page in pages:
-    for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
-      assert (page.parent / link).exists(), f"{page}: {link}"
+    for link, heading in LINK.findall(page.read_text(encoding="utf-8")):
+      target = page.parent / link if link else page
+      assert target.exists(), f"{page}: {link}"
+      assert not heading or heading in headings(target), f"{page}: {link}#{heading}"
+
+
+def headings(page):
+  """What a code host calls the headings of a page in links."""
+  lines = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+  return {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines}

@@ -56,11 +56,13 @@ def setting(narrator: Narrator, fact: Fact, case: Case, *, telling: bool = True)
   implied = fact.status == IMPLIED
   key, *more = grounds(world, fact) if implied else [fact]
   title = fact.subject if implied else rng.choice([fact.subject, fact.object])
-  facts = narrator.some(narrator.others(title, key), 1 if implied else rng.randint(2, 3))
+  few, many = (0, 2) if case.easy else (2, 3)
+  count = 1 if implied else rng.randint(few, many)
+  facts = narrator.some(narrator.others(title, key), count)
   facts += [key] if telling else []
   rng.shuffle(facts)
   told = narrator.paragraph(world.entities[title], facts, lead=rng.random() < 0.4)
-  more += narrator.rivals(more[-1] if more else key, rng.randint(0, 2))
+  more += narrator.rivals(more[-1] if more else key, 0 if case.easy else rng.randint(0, 2))
   others = [narrator.alone(f) for f in narrator.some(more, len(more))]
   told = others + told if rng.random() < 0.3 else told + others
   if case.long:
@@ -87,21 +89,21 @@ def _more(narrator: Narrator, told: list[Told], title: str) -> list[Told]:
   return [told for paragraph in paragraphs for told in paragraph]
 
 
-def answers(narrator: Narrator, found: Setting, side: str) -> list[Span]:
+def answers(narrator: Narrator, found: Setting, side: str, *, easy: bool = False) -> list[Span]:
   """Where the passage names the fact's subject or object, first where it tells the fact."""
   passage = found.passage
-  if not is_question(narrator, found, side):
+  if not is_question(narrator, found, side, easy=easy):
     return []
   start, end = (0, 0) if found.told is None else passage.sentences[found.told]
   spans = passage.spans_of(found.entity(side))
   return sorted(spans, key=lambda s: (not start <= s.start < end, s.start))
 
 
-def is_question(narrator: Narrator, found: Setting, side: str) -> bool:
+def is_question(narrator: Narrator, found: Setting, side: str, *, easy: bool = False) -> bool:
   """Whether the fact's subject or object is worth asking for.
 
   The passage names the other one, nothing else that would be right, something of the same type
-  that is wrong; and the two do not have the same name.
+  that is wrong (nothing of the kind if it is to be easy); and the two do not have the same name.
   """
   fact, entities = found.fact, narrator.world.entities
   right, given = found.entity(side), found.entity(OBJECT if side == SUBJECT else SUBJECT)
@@ -110,4 +112,4 @@ def is_question(narrator: Narrator, found: Setting, side: str) -> bool:
   pairs = [(t, fact.object) if side == SUBJECT else (fact.subject, t) for t in choices]
   others = any((subject, fact.relation, object) in narrator.related for subject, object in pairs)
   same = set(entities[right].names) & set(entities[given].names)
-  return given in named and bool(choices) and not others and not same
+  return given in named and bool(choices) != easy and not others and not same

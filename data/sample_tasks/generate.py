@@ -22,8 +22,8 @@ SIZES = {
   "typing": (600, 120, 120),
   "relations": (600, 120, 120),
   "ner": (200, 40, 40),
-  "cloze": (300, 60, 60),
-  "qa": (300, 60, 60),
+  "cloze": (800, 100, 200),
+  "qa": (1000, 100, 200),
 }
 UNANSWERABLE = {TRAIN: 75, DEV: 15}
 
@@ -55,6 +55,7 @@ def drawn(narrator: Narrator, draw: Draw, size: int, texts: set[str]) -> list[di
       unseen=held_out and number % 5 == 4,
       implied=number % 10 == 3,
       long=held_out and number % 14 == 7,
+      easy=number % 4 != 2,
     )
     example = draw(narrator, case)
     if example and example["text"] not in texts:

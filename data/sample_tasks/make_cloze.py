@@ -17,7 +17,7 @@ def draw(narrator: Narrator, case: Case) -> dict | None:
   if not found:
     return None
   side = _side(narrator, found)
-  spans = answers(narrator, found, side)
+  spans = answers(narrator, found, side, easy=case.easy)
   query = _query(narrator, found, side)
   if not spans or not query:
     return None

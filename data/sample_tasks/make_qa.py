@@ -32,7 +32,7 @@ def draw(narrator: Narrator, case: Case) -> dict | None:
   rows = questions()[fact.relation]
   asks = narrator.rng.choice(sorted({row["asks"] for row in rows}))
   row = narrator.rng.choice([row for row in rows if row["asks"] == asks])
-  spans = _years(found) if asks == YEAR else answers(narrator, found, asks)
+  spans = _years(found) if asks == YEAR else answers(narrator, found, asks, easy=case.easy)
   return _example(narrator, found, row, spans) if spans else None
 
 

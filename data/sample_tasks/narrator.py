@@ -25,6 +25,7 @@ class Case(NamedTuple):
   unseen: bool  # about something that no page names
   implied: bool  # about a fact that follows from others, if the task asks about facts
   long: bool  # longer than a window
+  easy: bool = False  # with nothing but the answer that is of its type, if the task asks
 
 
 class Told(NamedTuple):

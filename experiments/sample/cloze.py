@@ -2,8 +2,8 @@
 
     luke-jax experiment run experiments/sample/cloze.py --seeds 1..3
 
-It starts from what pretraining/tiny.py makes, exported to sample-luke. What that is worth, what
-entities are, and what their attention is:
+It starts from data/sample_model, which pretraining/tiny.py made. What that is worth, what entities
+are, and what their attention is:
 
     --set run.start=null
     --set model.entity_vocab_size=0 --set model.use_entity_aware_attention=false
@@ -29,7 +29,6 @@ def config() -> Experiment:
     pretraining.model,
     entity_vocab_size=4,
     vocab_size=2005,  # with the markers of the task
-    hidden_dropout_prob=0.1,
   )
   return Experiment(
     model=model,
@@ -37,13 +36,17 @@ def config() -> Experiment:
       train="data/sample_tasks/cloze/train.jsonl",
       dev="data/sample_tasks/cloze/dev.jsonl",
       test="data/sample_tasks/cloze/test.jsonl",
-      text="sample-luke",
-      words=160,
+      text="data/sample_model",
+      words=128,
       entities=32,
     ),
-    data=Data(batch_size=8, evaluation_batch_size=32),
-    optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=("luke/pooler",)),
+    data=Data(batch_size=16, evaluation_batch_size=32),
+    optimizer=Optimizer(learning_rate=3e-3, bias_correction=True, frozen=("luke/pooler",)),
     run=Run(
-      epochs=10, start="sample-luke", log_every=20, best_metric="exact_match", evaluate_every=125
+      epochs=6,
+      start="data/sample_model",
+      log_every=20,
+      best_metric="exact_match",
+      evaluate_every=150,
     ),
   )

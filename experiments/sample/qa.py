@@ -2,8 +2,8 @@
 
     luke-jax experiment run experiments/sample/qa.py --seeds 1..3
 
-It starts from what pretraining/tiny.py makes, exported to sample-luke. What that is worth, what
-entities are, and what their attention is:
+It starts from data/sample_model, which pretraining/tiny.py made. What that is worth, what entities
+are, and what their attention is:
 
     --set run.start=null
     --set model.entity_vocab_size=0 --set model.use_entity_aware_attention=false
@@ -28,7 +28,6 @@ def config() -> Experiment:
   model = dataclasses.replace(
     pretraining.model,
     entity_vocab_size=301,
-    hidden_dropout_prob=0.1,
   )
   return Experiment(
     model=model,
@@ -36,11 +35,11 @@ def config() -> Experiment:
       train="data/sample_tasks/qa/train.jsonl",
       dev="data/sample_tasks/qa/dev.jsonl",
       test="data/sample_tasks/qa/test.jsonl",
-      text="sample-luke",
-      words=160,
+      text="data/sample_model",
+      words=128,
       entities=32,
     ),
-    data=Data(batch_size=8, evaluation_batch_size=32),
-    optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=()),
-    run=Run(epochs=10, start="sample-luke", evaluate_every=125, best_metric="f1"),
+    data=Data(batch_size=16, evaluation_batch_size=32),
+    optimizer=Optimizer(learning_rate=3e-3, bias_correction=True, frozen=()),
+    run=Run(epochs=5, start="data/sample_model", evaluate_every=155, best_metric="f1"),
   )

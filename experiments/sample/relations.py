@@ -2,8 +2,8 @@
 
     luke-jax experiment run experiments/sample/relations.py --seeds 1..3
 
-It starts from what pretraining/tiny.py makes, exported to sample-luke. What that is worth, what
-entities are, and what their attention is:
+It starts from data/sample_model, which pretraining/tiny.py made. What that is worth, what entities
+are, and what their attention is:
 
     --set run.start=null
     --set model.entity_vocab_size=0 --set model.use_entity_aware_attention=false
@@ -45,7 +45,6 @@ def config() -> Experiment:
     pretraining.model,
     entity_vocab_size=4,
     num_labels=len(LABELS),
-    hidden_dropout_prob=0.1,
   )
   return Experiment(
     model=model,
@@ -53,11 +52,11 @@ def config() -> Experiment:
       train="data/sample_tasks/relations/train.jsonl",
       dev="data/sample_tasks/relations/dev.jsonl",
       test="data/sample_tasks/relations/test.jsonl",
-      text="sample-luke",
+      text="data/sample_model",
       labels=LABELS,
       words=64,
     ),
     data=Data(batch_size=16, evaluation_batch_size=32),
-    optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=("luke/pooler",)),
-    run=Run(epochs=12, start="sample-luke", evaluate_every=150, best_metric="f1"),
+    optimizer=Optimizer(learning_rate=3e-3, bias_correction=True, frozen=("luke/pooler",)),
+    run=Run(epochs=16, start="data/sample_model", evaluate_every=150, best_metric="f1"),
   )

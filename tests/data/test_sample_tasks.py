@@ -77,7 +77,7 @@ def test_the_readme_counts_right(tasks):
   counts = {task: [len(lines) for lines in splits.values()] for task, splits in tasks.items()}
   assert {task: list(map(int, numbers)) for task, *numbers in rows} == counts
   total = sum(path.stat().st_size for path in FOLDER.rglob("*.*") if path.suffix != ".pyc")
-  assert total < 1_500_000
+  assert total < 2_500_000
 
 
 @pytest.mark.parametrize("task", SIZES)
@@ -133,8 +133,8 @@ def test_texts_fit_a_window_but_for_a_few_to_try_windows_on(tasks, task):
   limit = 62 if task in ("typing", "relations") else 126
   for split, lines in tasks[task].items():
     sizes = [len(tokens.ids) for tokens in tokenizer.encode([line["text"] for line in lines])]
-    few = (3, 4) if split != "train" and limit == 126 else (0,)
-    assert sum(size > limit for size in sizes) in few, (split, sorted(sizes)[-6:])
+    some = len(lines) // 14 if split != "train" and limit == 126 else 0
+    assert 0 <= sum(size > limit for size in sizes) - some <= bool(some), (split, some)
 
 
 def test_wordings_are_kept_from_train(tasks):
