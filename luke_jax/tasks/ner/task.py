@@ -26,7 +26,6 @@ class NamedEntities:
   train: str = ""
   dev: str = ""
   test: str = ""  # for luke-jax experiment run
-  test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
   words: int = 512  # the longest row

@@ -1,0 +1,96 @@
+"""The demo's steps run in their order, once, and none is left alone."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from luke_jax.demo import running
+from luke_jax.demo.running import last_line, run
+from luke_jax.demo.steps import FRESH, Step, check_repository, steps
+from luke_jax.errors import InputError
+from luke_jax.tasks.names import CLASSES
+
+VERSION = ("--version",)
+
+
+def shown(_):
+  pass
+
+
+def finished_order(states):
+  return list(dict.fromkeys(name for state in states for name in state))
+
+
+def test_steps_wait_for_what_they_need(tmp_path):
+  todo = [Step("b", "b", VERSION, ("a",)), Step("a", "a", VERSION), Step("c", "c", VERSION, ("b",))]
+  states = []
+  seconds = run(todo, tmp_path, lambda state: states.append(list(state.done)))
+  assert finished_order(states) == ["a", "b", "c"] == list(seconds)
+  assert last_line(tmp_path / "logs/c.txt") == "0.1.0"
+
+
+def test_what_is_done_stays_done_until_its_command_changes(tmp_path):
+  todo = [Step("a", "a", VERSION), Step("b", "b", VERSION, ("a",))]
+  first = run(todo, tmp_path, shown)
+  (tmp_path / "logs/a.txt").unlink()
+  assert run(todo, tmp_path, shown) == first
+  assert not (tmp_path / "logs/a.txt").exists()
+  changed = [todo[0]._replace(arguments=("--help",)), todo[1]]
+  (tmp_path / "logs/b.txt").unlink()
+  run(changed, tmp_path, shown)
+  assert "usage" in (tmp_path / "logs/a.txt").read_text()
+  assert (tmp_path / "logs/b.txt").exists()  # it needs the other, which was made anew
+
+
+def test_a_step_that_fails_is_one_line_and_what_was_done_stays(tmp_path):
+  todo = [Step("a", "a", VERSION), Step("b", "b", ("predict", "ner", "nowhere", "Ana"), ("a",))]
+  with pytest.raises(InputError, match=r"luke-jax predict ner nowhere Ana: status 2, '.*nowhere"):
+    run(todo, tmp_path, shown)
+  assert list(running._done(todo, tmp_path)) == ["a"]
+
+
+STOPPED = """
+import sys, time
+from pathlib import Path
+from luke_jax.demo import running
+from luke_jax.demo.steps import Step
+waits = ("predict", "ner", "-", "-")
+running.subprocess.Popen = lambda command, real=running.subprocess.Popen, **options: real(
+  [sys.executable, "-c", "import time; time.sleep(60)"], **options
+)
+def show(state):
+  Path(sys.argv[1], "pid").write_text(str(state.running["a"].process.pid))
+running.run([Step("a", "a", waits)], Path(sys.argv[1]), show)
+"""
+
+
+def test_sigterm_stops_the_steps_too(tmp_path):
+  child = subprocess.Popen([sys.executable, "-c", STOPPED, str(tmp_path)], stderr=subprocess.PIPE)
+  while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+    time.sleep(0.05)
+  child.send_signal(signal.SIGTERM)
+  assert b"KeyboardInterrupt" in child.communicate(timeout=20)[1]
+  with pytest.raises(ProcessLookupError):
+    os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_all_five_tasks_are_trained_twice_from_what_was_made(tmp_path):
+  check_repository()
+  todo = {step.name: step for step in steps(tmp_path)}
+  assert {*CLASSES, *(task + FRESH for task in CLASSES)} <= set(todo)
+  for task in CLASSES:
+    assert f"run.start={tmp_path / 'luke'}" in todo[task].arguments
+    assert "run.start=null" in todo[task + FRESH].arguments
+  before = list(todo)
+  for step in todo.values():
+    assert all(before.index(need) < before.index(step.name) for need in step.needs)
+
+
+def test_outside_a_checkout_it_says_what_is_missing(tmp_path, monkeypatch):
+  monkeypatch.setattr("luke_jax.demo.steps.REPOSITORY", tmp_path)
+  with pytest.raises(InputError, match="no data/sample_wiki; expected a checkout"):
+    check_repository()
