@@ -42,6 +42,9 @@ install() {
     python3 -m uv pip install --quiet --python venv/bin/python './luke_jax[tpu]' &&
     sudo apt-get install --yes --quiet nfs-common &&
     sudo mkdir -p /runs && sudo mount -t nfs ${SHARE:?} /runs && sudo chmod 1777 /runs"
+  # Experiments name corpora, models and earlier runs by paths from here: they lie on the share.
+  on_every_host "cd luke_jax && ln -sfn /runs runs &&
+    for made in /runs/*/; do test -e \$(basename \$made) || ln -s \$made; done"
 }
 
 train() {

@@ -95,7 +95,7 @@ def run(
     dumps: Dump of a wiki's pages, .xml or .xml.bz2, or all the files of one.
     tokenizer: Directory with a tokenizer.
     output: Folder for the stages and the result.
-    language: The dump's language, to be sure: a dump in another one is refused.
+    language: The dump's language, to be sure; a wiki that is no Wikipedia needs it.
     paragraphs: What a paragraph is: a line of the page, or a section.
     until: The last stage to make; `counts` is all that luke-jax wiki join reads.
     seed: Of the order of the records.

@@ -216,8 +216,12 @@ def _site(dumps: Sequence[Path], language: str | None) -> Site:
       raise InputError(
         f"{dump}: a dump of {other.database}; expected {first.database} as in {dumps[0]}"
       )
-  if first.database and not first.database.endswith("wiki"):  # old dumps do not say
-    raise InputError(f"{dumps[0]}: a dump of {first.database}; expected one of a Wikipedia")
+  # Old dumps do not say. A wiktionary would be read by mistake, a wiki of one's own on purpose.
+  if first.database and not first.database.endswith("wiki") and language is None:
+    raise InputError(
+      f"{dumps[0]}: a dump of {first.database}; expected one of a Wikipedia, or --language for any"
+      " other wiki"
+    )
   if language is not None and language != first.language:
     raise InputError(
       f"{dumps[0]}: a dump of {first.database} in {first.language!r}; expected --language"

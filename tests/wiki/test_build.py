@@ -276,7 +276,9 @@ def test_bad_input_is_one_line(change, line, settings, tmp_path):
 def test_a_dump_of_another_project(settings, small_dump, tmp_path):
   path = tmp_path / "other.xml"
   path.write_text(small_dump.read_text().replace("enwiki<", "enwiktionary<"))
-  with pytest.raises(InputError, match="a dump of enwiktionary; expected one of a Wikipedia"):
-    made(dataclasses.replace(settings, dumps=(path,)), tmp_path / "out")
+  told = "a dump of enwiktionary; expected one of a Wikipedia, or --language"
+  with pytest.raises(InputError, match=told):
+    made(dataclasses.replace(settings, dumps=(path,), language=None), tmp_path / "out")
+  made(dataclasses.replace(settings, dumps=(path,), language="en"), tmp_path / "out")
   with pytest.raises(InputError, match="a dump of enwiktionary; expected enwiki as in"):
     made(dataclasses.replace(settings, dumps=(small_dump, path)), tmp_path / "out")
