@@ -19,9 +19,9 @@ DRAWS: dict[str, Draw] = {
   "qa": make_qa.draw,
 }
 SIZES = {
-  "typing": (600, 120, 120),
-  "relations": (600, 120, 120),
-  "ner": (200, 40, 40),
+  "typing": (2400, 120, 240),
+  "relations": (2400, 120, 240),
+  "ner": (600, 40, 80),
   "cloze": (800, 100, 200),
   "qa": (1000, 100, 200),
 }

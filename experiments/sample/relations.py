@@ -58,5 +58,5 @@ def config() -> Experiment:
     ),
     data=Data(batch_size=16, evaluation_batch_size=32),
     optimizer=Optimizer(learning_rate=3e-3, bias_correction=True, frozen=("luke/pooler",)),
-    run=Run(epochs=16, start="data/sample_model", evaluate_every=150, best_metric="f1"),
+    run=Run(epochs=4, start="data/sample_model", evaluate_every=150, best_metric="f1"),
   )

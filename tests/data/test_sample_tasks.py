@@ -77,7 +77,7 @@ def test_the_readme_counts_right(tasks):
   counts = {task: [len(lines) for lines in splits.values()] for task, splits in tasks.items()}
   assert {task: list(map(int, numbers)) for task, *numbers in rows} == counts
   total = sum(path.stat().st_size for path in FOLDER.rglob("*.*") if path.suffix != ".pyc")
-  assert total < 2_500_000
+  assert total < 3_500_000
 
 
 @pytest.mark.parametrize("task", SIZES)
