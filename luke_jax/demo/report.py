@@ -1,17 +1,20 @@
 """The page that the demo ends with."""
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import luke_jax
 from luke_jax import show
 from luke_jax.demo import texts
-from luke_jax.demo.steps import FRESH, TPU_EXTRA, Step, result, run_folder
+from luke_jax.demo.steps import FRESH, REPOSITORY, TPU_EXTRA, Step, result, run_folder
 from luke_jax.demo.texts import place
 from luke_jax.tasks.names import CLASSES
 
+SHOWN, SHORT = 3, 250  # examples of a task, characters of their passages
+FROM_TEST = "The first of the test file."
 # Of each task the metric that the paper reports, and what it is called.
 METRICS = {
   "typing": ("f1", "loose micro F1"),
@@ -55,8 +58,8 @@ def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) ->
     show.Section("Named entities", _names(models["ner"])),
     show.Section("Entity types", _types(models["typing"])),
     show.Section("Relations", _relations(models["relations"])),
-    show.Section("Cloze", _gap(models["cloze"])),
-    show.Section("Questions", _question(models["qa"])),
+    show.Section("Cloze", _gaps(models["cloze"])),
+    show.Section("Questions", _questions(models["qa"])),
     show.Section("Attention", _attention(pretrained)),
     show.Section("Entities that are alike", _alike(pretrained)),
     show.Section("On TPUs", _tpu(folder)),
@@ -101,23 +104,37 @@ def _types(model: Any) -> list[str | show.Picture]:
 
 
 def _relations(model: Any) -> list[str | show.Picture]:
-  heads = [place(texts.NAMES, head) for head, _ in texts.RELATED]
-  tails = [place(texts.NAMES, tail) for _, tail in texts.RELATED]
-  found = model.predict([texts.NAMES] * len(heads), head=heads, tail=tails)
-  return [show.relations(texts.NAMES, found)]
+  parts: list[str | show.Picture] = [FROM_TEST]
+  for example in _test("relations", lambda example: example["label"] != "no_relation"):
+    found = model.predict(example["text"], head=example["head"], tail=example["tail"])
+    parts += [show.relations(example["text"], [found]), f"Right would be: {example['label']}."]
+  return parts
 
 
-def _gap(model: Any) -> list[str | show.Picture]:
-  asked = texts.GAP
-  entities = [place(asked.text, name) for name in asked.names]
-  found = model.predict(asked.text, query=asked.question, entities=entities)
-  return [show.answers(asked.text, asked.question, found)]
+def _gaps(model: Any) -> list[str | show.Picture]:
+  return _asked(model, "cloze", "query", ("query", "entities"))
 
 
-def _question(model: Any) -> list[str | show.Picture]:
-  asked = texts.QUESTION
-  found = model.predict(asked.text, question=asked.question)
-  return [show.answers(asked.text, asked.question, found)]
+def _questions(model: Any) -> list[str | show.Picture]:
+  return _asked(model, "qa", "question", ("question", "entities", "question_entities"))
+
+
+def _asked(model: Any, task: str, question: str, names: Sequence[str]) -> list[str | show.Picture]:
+  parts: list[str | show.Picture] = [FROM_TEST]
+  for example in _test(task, lambda example: len(example["text"]) < SHORT):
+    text = example["text"]
+    found = model.predict(text, **{name: example[name] for name in names})
+    right = {text[start:end] for start, end in example["answers"]}
+    parts += [show.answers(text, example[question], found, count=3)]
+    parts += [f"Right would be: {' or '.join(sorted(right))}."]
+  return parts
+
+
+def _test(task: str, shown: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+  """The first few examples of a test file that are to be shown."""
+  lines = (REPOSITORY / f"data/sample_tasks/{task}/test.jsonl").read_text(encoding="utf-8")
+  examples = map(json.loads, lines.splitlines())
+  return list(itertools.islice(filter(shown, examples), SHOWN))
 
 
 def _attention(model: Any) -> list[str | show.Picture]:

@@ -1,0 +1,171 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # To PyTorch and back
+#
+# [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/luke-jax/luke_jax/blob/main/colab/pytorch_and_back.ipynb)
+#
+# A model's directory here is one of Hugging Face's, so converting is saving. You will have written
+# one, read it in PyTorch, seen the two agree number by number, and read back what PyTorch wrote.
+
+# %%
+# @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
+import contextlib
+import io
+import os
+import shlex
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+ADDRESS = "https://github.com/luke-jax/luke_jax"
+
+
+def checkout():
+  """The folder of the repository, fetched where there is none."""
+  here = Path.cwd()
+  for folder in (here, *here.parents, here / "luke_jax"):
+    if (folder / "data" / "sample_model").is_dir():
+      return folder
+  subprocess.run(["git", "clone", "--quiet", "--depth", "1", ADDRESS, "luke_jax"], check=True)
+  return here / "luke_jax"
+
+
+def install(folder):
+  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  there = {package.name: package.version for package in metadata.distributions() if package.name}
+  if not {"luke_jax", "luke-jax"} & there.keys():
+    kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, str(folder), *kept], check=True)
+
+
+repository = checkout()
+install(repository)
+os.chdir(repository)
+
+import jax
+from IPython.core.error import UsageError
+
+from luke_jax.cli import main
+
+
+def luke(command, status=0):
+  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
+  # Trainings print all settings first; they are in OUTPUT/config.json too.
+  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
+  with contextlib.redirect_stdout(to):
+    found = main(shlex.split(command))
+  if found != status:
+    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
+
+
+print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
+
+# %% [markdown]
+# Load a model and write it again: that is all of the conversion.
+
+# %%
+import luke_jax
+
+model = luke_jax.load("data/sample_model")
+model.save("runs/notebooks/for-pytorch")
+for file in sorted(Path("runs/notebooks/for-pytorch").iterdir()):
+  print(f"{file.stat().st_size:>9,}  {file.name}")
+
+# %% [markdown]
+# Nothing is lost on the way: read again, every array is the same to the bit.
+
+# %%
+import jax
+import numpy as np
+
+again = luke_jax.load("runs/notebooks/for-pytorch")
+same = jax.tree.map(np.array_equal, model.params, again.params)
+print(f"{sum(jax.tree.leaves(same))} of {len(jax.tree.leaves(same))} arrays are the same")
+
+# %% [markdown]
+# PyTorch is on Colab, and elsewhere optional.
+
+# %%
+from importlib.util import find_spec
+
+pytorch = bool(find_spec("torch") and find_spec("transformers"))
+if not pytorch:
+  print("no torch or transformers here: pip install torch transformers, to run the cells below")
+
+# %% [markdown]
+# The parity report: both sides read the directory and run on the same sentences, and every
+# layer, attention head and output is compared. In a shell it is `luke-jax parity DIRECTORY`.
+
+# %%
+if pytorch:
+  from IPython.display import display
+
+  from luke_jax import show
+  from luke_jax.convert.parity import compare
+
+  report = compare(Path("runs/notebooks/for-pytorch"))
+  print("equal" if report.passed else "DIFFERENT", "to transformers", report.transformers)
+  print("keys missing or left over:", sum(map(len, report.keys.values())))
+  columns = [{row.what: f"{row.largest:.1e}" for row in rows} for rows in report.batches.values()]
+  names = dict.fromkeys(name for column in columns for name in column)
+  found = [[name, *(column.get(name, "") for column in columns)] for name in names]
+  display(show.table(["largest difference", *report.batches], found))
+
+# %% [markdown]
+# In PyTorch it is loaded as any model of Hugging Face. Inputs have the same names, so those of one
+# side feed the other.
+
+# %%
+inputs = model.processor("She studied in Arkessa.", entity_spans=[(15, 22)])
+ours = np.asarray(model(**inputs)["entity_logits"])
+
+if pytorch:
+  import torch
+  from transformers import LukeForMaskedLM, LukeTokenizer
+
+  theirs = LukeForMaskedLM.from_pretrained("runs/notebooks/for-pytorch").eval()
+  with torch.no_grad():
+    logits = theirs(**{name: torch.tensor(x) for name, x in inputs.items()}).entity_logits
+  print("largest difference:", float(np.abs(ours - logits.numpy()).max()))
+
+# %% [markdown]
+# And back: what PyTorch trained and saved is loaded here. In place of a training, some weights are
+# changed by hand.
+
+# %%
+if pytorch:
+  with torch.no_grad():
+    theirs.luke.encoder.layer[0].attention.self.w2e_query.weight.mul_(1.5)
+  theirs.save_pretrained("runs/notebooks/from-pytorch")
+  LukeTokenizer.from_pretrained("runs/notebooks/for-pytorch").save_pretrained(
+    "runs/notebooks/from-pytorch"
+  )
+  back = luke_jax.load("runs/notebooks/from-pytorch")
+  moved = np.abs(np.asarray(back(**inputs)["entity_logits"]) - ours).max()
+  print("read back; the change moved scores by up to", float(moved))
+
+# %% [markdown]
+# Smaller files: `bfloat16` halves them, and a lite model leaves out the entities that tasks such as
+# NER never read. In a shell: `luke-jax convert SOURCE TARGET --lite --dtype bfloat16`.
+
+# %%
+from luke_jax.convert import lite
+
+lite(model).save("runs/notebooks/lite", dtype="bfloat16")
+for folder in ("for-pytorch", "lite"):
+  size = Path(f"runs/notebooks/{folder}/model.safetensors").stat().st_size
+  print(f"{size:>9,}  {folder}")
+
+# %% [markdown]
+# More: [docs/models.md](../docs/models.md), and [serving](../docs/howto/serving.md).
