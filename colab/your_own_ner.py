@@ -87,7 +87,7 @@ OUTPUT = "runs/notebooks/names"
 DRIVE = False
 
 # The sample model is tiny and learns at this rate; luke-base wants 1e-5 and 5 epochs.
-LEARNING_RATE, EPOCHS = 3e-3, 5
+LEARNING_RATE, EPOCHS = 3e-3, 1
 
 if DRIVE:
   from google.colab import drive
