@@ -17,13 +17,11 @@ check: .venv/installed
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 
-# Against PyTorch and the newest transformers, on real data, and the notebooks, with programs as
-# optimised as a user's; then what only runs with libtpu or takes long.
+# Against PyTorch and the newest transformers, and what only runs with libtpu or takes long.
 parity: .venv-parity/installed
-	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "parity or real_data or notebook"
-	.venv-parity/bin/python $(PYTEST) -m "(tpu_aot or slow) and not (parity or real_data or notebook)"
+	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "parity or tpu_aot or slow or real_data"
 
-# Everything once, small, in about five minutes; the same again goes on where it was.
+# Everything once, small; the same again goes on where it was.
 demo: .venv/installed
 	$(BIN)/luke-jax demo
 
@@ -35,7 +33,7 @@ demo: .venv/installed
 .venv-parity/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-parity
 	.venv-parity/bin/python -m pip install --quiet --constraint constraints.txt \
-	  --editable '.[dev,parity,tpu,notebooks]'
+	  --editable '.[dev,parity,tpu]'
 	touch $@
 
 clean:

@@ -5,9 +5,10 @@
       --unknown-entities skip --output sample
     luke-jax train experiments/pretraining/tiny.py --output runs/sample
 
-Two CPU cores take a minute and a half. Of the masked entities on held-out pages it then finds about
-half, where whoever always says the most frequent one finds 3 %: `dev/entity_accuracy` beside
-`dev/entity_majority`. Original attention is --set model.use_entity_aware_attention=false.
+data/sample_model is what `--set run.steps=7000` makes of it: of the masked entities on held-out
+pages it finds 75 %, where whoever always says the most frequent one finds 4 %:
+`dev/entity_accuracy` beside `dev/entity_majority`. Original attention is --set
+model.use_entity_aware_attention=false.
 """
 
 import dataclasses
@@ -47,6 +48,6 @@ def config() -> Experiment:
     optimizer=Optimizer(learning_rate=3e-3, bias_correction=True, frozen=("luke/pooler",)),
     schedule=Schedule(warmup_steps=50),
     run=Run(
-      steps=4000, log_every=100, evaluate_every=1000, save_every=1000, best_metric="entity_accuracy"
+      steps=1500, log_every=50, evaluate_every=500, save_every=500, best_metric="entity_accuracy"
     ),
   )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 # What they are for -> name -> module of this package with a function `run`, and what it does.
 SECTIONS = {
   "First": {
-    "demo": ("demo", "Do everything once, small, in five minutes, and look at it."),
+    "demo": ("demo", "Do everything once, small, and look at it."),
     "doctor": (
       "doctor",
       "Say what of this machine and its installation works, and what is missing.",
