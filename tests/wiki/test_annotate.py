@@ -152,7 +152,8 @@ def test_a_file_and_its_text_give_the_same_rows(wiki, tmp_path, capsys):
   assert rows[0]["title"] == "New York"
   assert rows[0]["others"][0]["title"] == "New York (state)"
   output = tmp_path / "rows.jsonl"
-  assert command(capsys, wiki, file, "--min-link-probability", 0, "--output", output)[1] == ""
+  told = command(capsys, wiki, file, "--min-link-probability", 0, "--output", output)[1]
+  assert told == f"{output}: 5 names\n"
   assert rows_of(output.read_text(encoding="utf-8")) == rows
 
 
