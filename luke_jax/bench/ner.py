@@ -18,6 +18,7 @@ from luke_jax.config import SIZES
 from luke_jax.convert import Model
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
+from luke_jax.inference.programs import programs
 from luke_jax.models.luke import ARCHITECTURES, initial_params
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
@@ -148,7 +149,8 @@ def entities_of(model: Model, examples: Sequence[Example]) -> Found:
 def _logits(model: Model, examples: Sequence[Example]) -> tuple[list[Features], list[np.ndarray]]:
   processor: Any = model.processor
   features = TASK.features(processor, examples)
-  found = outputs(model, TASK, features, processor.entity_vocab.pad_id)["logits"]
+  shapes = programs(model.config)
+  found = outputs(model, TASK, features, processor.entity_vocab.pad_id, shapes)["logits"]
   return features, [row[: len(x.entity_ids)] for row, x in zip(found, features, strict=True)]
 
 

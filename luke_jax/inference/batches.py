@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert import Model
+from luke_jax.inference.programs import Programs, largest_first, tokens
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.features import Features, Sizes
 
@@ -44,26 +45,32 @@ class Batch(NamedTuple):
   height: int
 
 
-def batches(features: Sequence[Features], task: Any, tokens: int) -> Iterator[Batch]:
-  """The rows, each with others of about its size."""
+def batches(
+  features: Sequence[Features], task: Any, limit: int, programs: Programs
+) -> Iterator[Batch]:
+  """The rows, each with others of about its size; at most so many words and entities together."""
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(features):
     by_size.setdefault(_size(row, task), []).append(i)
-  for size, rows in sorted(by_size.items()):
-    height = max(1, tokens // (size.words + size.entities))
-    height = 1 << (height.bit_length() - 1)
-    for first in range(0, len(rows), height):
-      some = rows[first : first + height]
-      yield Batch(some, size, min(height, _power(len(some))))
+  joined: dict[Sizes, list[int]] = {}
+  for size in largest_first(by_size):
+    rows = by_size[size]
+    joined.setdefault(programs.size(size, len(rows)), []).extend(rows)
+  for size, rows in joined.items():
+    most = max(1, limit // tokens(size))
+    most = 1 << (most.bit_length() - 1)
+    for first in range(0, len(rows), most):
+      some = rows[first : first + most]
+      yield Batch(some, size, programs.height(size, len(some), most))
 
 
 def outputs(
-  model: Model, task: Any, features: Sequence[Features], pad_entity: int
+  model: Model, task: Any, features: Sequence[Features], pad_entity: int, programs: Programs
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
   waiting = []
-  for batch in batches(features, task, limit):
+  for batch in batches(features, task, limit, programs):
     rows = [features[i] for i in batch.rows]
     rows += rows[-1:] * (batch.height - len(rows))
     arrays = fine_tuning.inputs(task, model.config, rows, batch.size, pad_entity)
@@ -97,7 +104,3 @@ def _size(row: Features, task: Any) -> Sizes:
 def _width(length: int, widths: Sequence[int], most: int) -> int:
   """The smallest of the widths that holds so much, or all that there can be."""
   return min([width for width in widths if length <= width <= most], default=most)
-
-
-def _power(number: int) -> int:
-  return 1 << (number - 1).bit_length()

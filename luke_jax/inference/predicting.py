@@ -7,6 +7,7 @@ from typing import Any
 from luke_jax.convert import Model
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
+from luke_jax.inference.programs import programs
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.tasks.files import Faults
 
@@ -36,10 +37,11 @@ def predictions(
 ) -> Iterator[tuple[Any, Any]]:
   """Each example with its prediction; what they need of memory does not grow with their number."""
   processor = processor_of(model, task)
-  left = iter(examples)
+  left, shapes = iter(examples), programs(model.config)
   while chunk := list(itertools.islice(left, CHUNK)):
     features = task.features(processor, chunk, faults)
-    found = outputs(model, task, features, processor.entity_vocab.pad_id) if features else {}
+    pad = processor.entity_vocab.pad_id
+    found = outputs(model, task, features, pad, shapes) if features else {}
     yield from zip(chunk, task.decode(chunk, features, found), strict=True)
 
 

@@ -1,32 +1,64 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.inference.batches import batches
+from luke_jax.inference.programs import Programs, tokens
 from luke_jax.tasks.features import Features
-from luke_jax.tasks.typing.task import EntityTyping
+from luke_jax.tasks.ner.task import NamedEntities
+
+TASK = NamedEntities(words=512, entities=64)
+LENGTHS = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 64)), max_size=60)
 
 
-def row(words, entities):
-  tokens = np.zeros((entities, 2), np.int32)
-  return Features(0, np.zeros(words, np.int32), np.zeros(entities, np.int32), tokens)
+def rows(lengths):
+  return [
+    Features(0, np.zeros(words, np.int32), np.zeros(entities, np.int32), np.zeros((entities, 2)))
+    for words, entities in lengths
+  ]
 
 
-@given(st.lists(st.integers(1, 512), max_size=60), st.integers(64, 4096))
-def test_every_row_is_in_one_batch_that_holds_it(lengths, tokens):
-  features = [row(length, 1) for length in lengths]
-  made = list(batches(features, EntityTyping(words=512), tokens))
+def shapes(made):
+  return {(batch.size, batch.height) for batch in made}
+
+
+def padded(made):
+  return sum(batch.height * tokens(batch.size) for batch in made)
+
+
+@given(LENGTHS, st.integers(64, 4096), st.sampled_from([0, 1000, 10**9]))
+def test_every_row_is_in_one_batch_that_holds_it(lengths, limit, worth):
+  made = list(batches(rows(lengths), TASK, limit, Programs(worth)))
   assert sorted(i for batch in made for i in batch.rows) == list(range(len(lengths)))
   for batch in made:
     assert len(batch.rows) <= batch.height
-    assert all(lengths[i] <= batch.size.words <= 512 for i in batch.rows)
-    assert batch.height == 1 or batch.height * (batch.size.words + 1) <= tokens
+    assert all(lengths[i][0] <= batch.size.words <= 512 for i in batch.rows)
+    assert all(lengths[i][1] <= batch.size.entities <= 64 for i in batch.rows)
+    assert batch.height == 1 or batch.height * tokens(batch.size) <= limit
 
 
-def test_shapes_are_few():
-  rng = np.random.default_rng(0)
-  features = [row(int(n), 1) for n in rng.integers(1, 512, 2000)]
-  made = list(batches(features, EntityTyping(words=512), 4096))
-  sizes = {batch.size for batch in made}
-  assert len(sizes) <= 16
-  assert len({(batch.size, batch.height) for batch in made}) <= 2 * len(sizes)  # and a last one
+@given(st.lists(LENGTHS, max_size=5), st.integers(0, 20_000))
+def test_no_shape_costs_more_than_it_is_worth(chunks, worth):
+  own, shared = Programs(0), Programs(worth)
+  exact = [batch for chunk in chunks for batch in batches(rows(chunk), TASK, 2048, own)]
+  made = [batch for chunk in chunks for batch in batches(rows(chunk), TASK, 2048, shared)]
+  assert len(shapes(made)) <= len(shapes(exact))
+  wanted = len(shared.wasted)  # shapes that would have saved something
+  assert padded(made) <= padded(exact) + worth * wanted + 2048 * len(shapes(exact))
+
+
+def test_few_rows_of_a_small_model_share_a_program_for_long():
+  chunks = np.random.default_rng(0).integers(1, 65, (20, 50, 2))
+  programs = Programs(10**9)
+  made = [x for chunk in chunks for x in batches(rows(chunk.tolist()), TASK, 4096, programs)]
+  assert len(shapes(made)) <= 2
+
+
+@pytest.mark.parametrize("chunks", [1, 40])
+def test_many_rows_have_their_own(chunks):
+  programs = Programs(10_000)
+  lengths = [[(20, 1)] * (2000 // chunks) + [(500, 64)]] * chunks
+  made = [x for chunk in lengths for x in batches(rows(chunk), TASK, 4096, programs)]
+  short = sum(len(batch.rows) for batch in made if batch.size.words < 500)
+  assert short > 1900
