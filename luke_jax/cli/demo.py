@@ -7,9 +7,10 @@ from pathlib import Path
 import jax
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from luke_jax.demo import report, running, screen
-from luke_jax.demo.steps import TPU_EXTRA, check_repository, steps
+from luke_jax.demo.steps import check_repository, steps
 from luke_jax.training.metrics import summary_line
 
 
@@ -35,7 +36,8 @@ def run(*, output: Path = Path("demo")) -> None:
   console = Console()
   console.print(_table(rows))
   if "plan" not in seconds:
-    console.print(f"Nothing was compiled for TPUs: libtpu is missing; {TPU_EXTRA}")
+    missing = f"Nothing was compiled for TPUs: libtpu is missing; {report.tpu_command()}"
+    console.print(Text(missing), soft_wrap=True)
   page = str(output / "report.html")
   console.print(f"Look at {page}", soft_wrap=True)
   scores = {row.task: round(row.score, 1) for row in rows}

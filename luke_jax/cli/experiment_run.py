@@ -11,11 +11,13 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli import fine_tune
 from luke_jax.cli.start import start_params
-from luke_jax.cli.task_inputs import load_for
+from luke_jax.convert import Model
+from luke_jax.convert.card import with_record
 from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
+from luke_jax.inference.settings import task_of
 from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results
-from luke_jax.results.run_notes import train
+from luke_jax.results.run_notes import run_record, train
 from luke_jax.results.tables import tables
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
@@ -63,12 +65,11 @@ def run(
         return
       if jax.process_index() == 0:
         seconds = sum(summary["seconds"].values())
-        scores = _scores(chosen, folder, summary)
+        scores = _scored(chosen, folder, summary)
         result = Result(
           str(experiment), seed, scores, seconds, summary["steps"], notes, tuple(set), _data(chosen)
         )
-        finished(result, folder, experiment)
-        _describe(chosen, folder)
+        finished(result, folder, experiment)  # last: until then the same command does it again
     if jax.process_index() == 0:
       results += [folder]
   _tell(results)
@@ -93,31 +94,26 @@ def _train(chosen: Experiment, folder: Path) -> dict[str, Any]:
   return train(chosen, folder, start=params)
 
 
-def _scores(
+def _scored(
   chosen: Experiment, folder: Path, summary: dict[str, Any]
 ) -> dict[str, dict[str, float]]:
-  """The scores of the last evaluation on dev, and of the best checkpoint on test."""
+  """The scores of the best checkpoint, which is written as a model whose card tells of them."""
   scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
   # Among several processes one alone cannot read a checkpoint.
   if not is_fine_tuned(chosen.task) or jax.process_count() > 1:
     return scores
-  fine_tune.write_model(folder)
+  model, step = fine_tune.run_model(folder)
   for split in ("dev", "test"):
     file = getattr(chosen.task, split, "")
     if file:
-      scores[split] = _score(chosen.task, folder, file)
+      scores[split] = _score(model, chosen.task, file)
+  record = run_record(folder, step)
+  with_record(model, {**record, "scores": scores}).save(folder / fine_tune.MODEL)
   return scores
 
 
-def _describe(chosen: Experiment, folder: Path) -> None:
-  """Writes the model anew, now that its card has scores to tell."""
-  if is_fine_tuned(chosen.task) and jax.process_count() == 1:
-    fine_tune.write_model(folder)
-
-
-def _score(task: Any, folder: Path, file: str) -> dict[str, float]:
-  model, settings = load_for(task.name, folder)
-  settings = dataclasses.replace(settings, words=task.words, **_tables(task))
+def _score(model: Model, task: Any, file: str) -> dict[str, float]:
+  settings = dataclasses.replace(task_of(model), words=task.words, **_tables(task))
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(fine_tuning.read_examples(settings, file, faults), faults)
   found = [prediction for _, prediction in predictions(model, settings, examples, faults)]

@@ -103,8 +103,9 @@ def _parsed(
 def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   """Writes a line for each prediction, and returns how many there were."""
   number = 0
-  for number, (example, prediction) in enumerate(found, start=1):  # noqa: B007
+  for example, prediction in found:
     file.write(json.dumps(settings.to_prediction(example, prediction), ensure_ascii=False) + "\n")
+    number += 1
   return number
 
 

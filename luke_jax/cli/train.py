@@ -2,6 +2,7 @@
 
 import difflib
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from luke_jax.errors import InputError
 from luke_jax.results.run_notes import train as run_experiment
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import processes
+from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import describe, load_experiment, override
 
@@ -58,17 +60,10 @@ def run(
     raise InputError(f"--output: {output}; expected a folder that every host has mounted")
   processes.join(coordinator, processes_in_all, process)
   task = str(experiment) in CLASSES
-  if not task:
-    _check(experiment)
-  if task:
-    chosen = task_experiment(
-      str(experiment), _file("train", train), _file("dev", dev), _file("model", model), set
-    )
-  elif train or dev or model:
+  chosen = _task(experiment, train, dev, model, set) if task else _of_file(experiment, set)
+  if not task and (train or dev or model):
     names = ", ".join(CLASSES)
     raise InputError(f"{experiment}: no task, so no --train, --dev or --model; expected {names}")
-  else:
-    chosen = override(load_experiment(experiment), set)
   if jax.process_index() == 0:
     print(describe(chosen))
   start = chosen.run.start
@@ -83,15 +78,24 @@ def run(
     print(summary_line(summary))
 
 
-def _check(experiment: Path) -> None:
-  """Refuses what is neither a task nor a file."""
+def _task(
+  name: Path, train: Path | None, dev: Path | None, model: Path | None, set: Sequence[str]
+) -> Experiment:
+  """The paper's settings for a task, with changes."""
+  files = _given("train", train), _given("dev", dev), _given("model", model)
+  return task_experiment(str(name), *files, set)
+
+
+def _given(option: str, path: Path | None) -> Path:
+  if path is None:
+    raise InputError(f"--{option}: missing; expected it, to fine-tune a model for a task")
+  return path
+
+
+def _of_file(experiment: Path, set: Sequence[str]) -> Experiment:
+  """What a file describes, with changes. A task that is spelt wrong is no file."""
   if not experiment.exists():
     near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
     expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
     raise InputError(f"{experiment}: no such file; expected {expected}")
-
-
-def _file(name: str, path: Path | None) -> Path:
-  if path is None:
-    raise InputError(f"--{name}: missing; expected it, to fine-tune a model for a task")
-  return path
+  return override(load_experiment(experiment), set)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,8 +10,10 @@ from typing import Any, NamedTuple
 import luke_jax
 from luke_jax import show
 from luke_jax.demo import texts
-from luke_jax.demo.steps import FRESH, REPOSITORY, TPU_EXTRA, Step, result, run_folder
+from luke_jax.demo.running import LOGS, last_line
+from luke_jax.demo.steps import FRESH, REPOSITORY, TPU, Step, result, run_folder
 from luke_jax.demo.texts import place
+from luke_jax.doctor.packages import optional_parts
 from luke_jax.tasks.names import CLASSES
 
 SHOWN, SHORT = 3, 250  # examples of a task, characters of their passages
@@ -62,12 +65,13 @@ def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) ->
     show.Section("Questions", _questions(models["qa"])),
     show.Section("Attention", _attention(pretrained)),
     show.Section("Entities that are alike", _alike(pretrained)),
-    show.Section("On TPUs", _tpu(folder)),
+    show.Section("On TPUs", _tpu(folder, "plan" in seconds)),
     show.Section("What was run", _commands(steps, seconds)),
   ]
   introduction = (
     "A tiny LUKE, two layers deep, was pretrained on a small invented wiki and then fine-tuned for"
-    " five tasks. Everything on this page was computed by the commands at its end."
+    " five tasks, by the commands at the end of this page; what the models say of the texts on it"
+    " was computed as the page was made."
   )
   return show.report("LUKE in JAX: a demo", sections, introduction)
 
@@ -151,15 +155,26 @@ def _alike(model: Any) -> list[str | show.Picture]:
   return [show.nearest(model, [title for title in texts.ALIKE if title in vocabulary])]
 
 
-def _tpu(folder: Path) -> list[str | show.Picture]:
-  if not (folder / "plan.json").exists():
-    return [f"Not compiled, for libtpu is not installed here: {TPU_EXTRA}"]
-  plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+def _tpu(folder: Path, planned: bool) -> list[str | show.Picture]:
+  if not planned:
+    return [f"Not compiled, for libtpu is missing here: {tpu_command()}"]
   told = (
-    "The training step of LUKE-large's pretraining, compiled by the TPU's own compiler, without a"
-    " chip."
+    f"The training step of LUKE-large's pretraining, compiled for 16 chips ({TPU}) by the TPU's own"
+    " compiler, without a chip."
   )
-  return [told, show.table(("", ""), [(name, str(plan[name])) for name in plan])]
+  plan = json.loads(last_line(folder / LOGS / "plan.txt"))
+  figures = [
+    ("memory of a chip", f"{plan['gib_per_chip']:.1f} GiB"),
+    ("a step", f"{1000 * plan['step_seconds']:.0f} ms"),
+    ("steps", f"{plan['steps']:,}"),
+    ("all of it", f"{plan['hours']:.0f} hours"),
+  ]
+  return [told, show.table(("", "by the compiler's account"), figures)]
+
+
+def tpu_command() -> str:
+  """What gets libtpu."""
+  return next(x.command for x in optional_parts(sys.executable) if x.name == "tpu")
 
 
 def _commands(steps: Sequence[Step], seconds: Mapping[str, float]) -> list[str | show.Picture]:

@@ -15,12 +15,13 @@ from luke_jax.errors import InputError
 from luke_jax.training.directory import read_json, write_json
 
 DONE, LOGS = "steps.json", "logs"
-AT_ONCE = 2  # a step keeps about one core busy
+MOST_AT_ONCE = 4
 PAUSE = 0.2  # seconds
 TAIL = 4096  # bytes of a log, in which its last line is
-# Half of the programs are the same in two steps.
-COMPILED = {"JAX_COMPILATION_CACHE_DIR": "compiled"}
-KEEP_ALL = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+COMPILED = "compiled"  # programs: half of them are the same in two steps
+
+
+Cores = frozenset[int]  # that a step has to itself; empty where none can be kept for it
 
 
 class Child(NamedTuple):
@@ -29,6 +30,7 @@ class Child(NamedTuple):
   process: subprocess.Popen
   log: Path
   since: float
+  cores: Cores
 
 
 class State(NamedTuple):
@@ -42,11 +44,11 @@ class State(NamedTuple):
 def run(steps: Sequence[Step], folder: Path, show: Callable[[State], None]) -> dict[str, float]:
   """Runs what is not done yet; how many seconds each step took, now or before."""
   (folder / LOGS).mkdir(parents=True, exist_ok=True)
-  done = _done(steps, folder)
+  done, free = _done(steps, folder), shares()
   with _children() as running:
     while len(done) < len(steps):
-      for step in _ready(steps, done, running)[: AT_ONCE - len(running)]:
-        running[step.name] = _start(step, folder)
+      for step in _ready(steps, done, running)[: len(free)]:
+        running[step.name] = _start(step, folder, free.pop())
       time.sleep(PAUSE)
       for step in [step for step in steps if step.name in running]:
         child = running[step.name]
@@ -54,10 +56,20 @@ def run(steps: Sequence[Step], folder: Path, show: Callable[[State], None]) -> d
           continue
         if child.process.returncode:
           raise InputError(_failure(step, child))
+        free.append(child.cores)
         done[step.name] = time.monotonic() - running.pop(step.name).since
         _note(steps, done, folder)
       show(State(steps, done, running))
   return done
+
+
+def shares() -> list[Cores]:
+  """The cores of each of the steps that run at once: two that share cores take twice as long."""
+  if not hasattr(os, "sched_setaffinity"):
+    return [Cores()] * 2
+  cores = sorted(os.sched_getaffinity(0))
+  number = min(len(cores), MOST_AT_ONCE)
+  return [Cores(cores[first::number]) for first in range(number)]
 
 
 def last_line(log: Path) -> str:
@@ -94,21 +106,29 @@ def _ready(
   return [step for step in waiting if all(need in done for need in step.needs)]
 
 
-def _start(step: Step, folder: Path) -> Child:
+def _start(step: Step, folder: Path, cores: Cores) -> Child:
   log = folder / LOGS / f"{step.name}.txt"
-  compiled = {name: str(folder / place) for name, place in COMPILED.items()}
-  # So small are the models that no accelerator gains anything, and two processes cannot share one.
-  environment = os.environ | compiled | KEEP_ALL | {"JAX_PLATFORMS": "cpu"}
   with log.open("w", encoding="utf-8") as file:
     process = subprocess.Popen(
       [sys.executable, "-m", "luke_jax", *step.arguments],
       cwd=REPOSITORY,
-      env=environment,
+      env=os.environ | _environment(folder),
       stdin=subprocess.DEVNULL,
       stdout=file,
       stderr=subprocess.STDOUT,
     )
-  return Child(process, log, time.monotonic())
+  if cores:
+    os.sched_setaffinity(process.pid, cores)
+  return Child(process, log, time.monotonic(), cores)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+  return {
+    "JAX_COMPILATION_CACHE_DIR": str(folder / COMPILED),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    # So small are the models that no accelerator gains anything, and two processes cannot share it.
+    "JAX_PLATFORMS": "cpu",
+  }
 
 
 def _failure(step: Step, child: Child) -> str:
