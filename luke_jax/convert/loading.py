@@ -150,6 +150,16 @@ def _params(module: nn.Module, tensors: Tensors, seed: int) -> tuple[dict, keys.
   )
   params = params.get("luke", {}) if bare else params
   if report.missing:
-    fresh = keys.flatten(jax.device_get(initial_params(module, jax.random.key(seed))))
-    params = keys.unflatten(fresh | keys.flatten(params))
+    params = _completed(module, params, seed)
   return params, report
+
+
+def _completed(module: nn.Module, params: dict, seed: int) -> dict:
+  """With fresh parameters where there are none; of the others' the compiler makes no code."""
+  there = keys.flatten(params)
+
+  def rest(key: jax.Array) -> dict[str, jax.Array]:
+    fresh = keys.flatten(initial_params(module, key))
+    return {path: x for path, x in fresh.items() if path not in there}
+
+  return keys.unflatten(there | jax.device_get(jax.jit(rest)(jax.random.key(seed))))
