@@ -82,8 +82,12 @@ def _tasks(found: Sequence[Row]) -> list[str | show.Picture]:
     (x.task, x.metric, round(x.score, 1), round(x.not_pretrained, 1), round(x.seconds))
     for x in found
   ]
-  note = "Percent, on test files that no model was trained on; a fifth of them about entities that"
-  return [show.table(header, cells), f"{note} no page and no training text names."]
+  note = (
+    "Percent, on test files that no model was trained on; a fifth of them about entities that no"
+    " page and no training text names. One seed, and minutes of training: experiments/results.md has"
+    " three seeds of what takes longer."
+  )
+  return [show.table(header, cells), note]
 
 
 def _curves(folder: Path) -> list[str | show.Picture]:

@@ -30,7 +30,7 @@ class Child(NamedTuple):
   process: subprocess.Popen
   log: Path
   since: float
-  cores: Cores
+  cores: Cores = Cores()
 
 
 class State(NamedTuple):
@@ -128,6 +128,8 @@ def _environment(folder: Path) -> dict[str, str]:
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
     # So small are the models that no accelerator gains anything, and two processes cannot share it.
     "JAX_PLATFORMS": "cpu",
+    # They compile in a third less time, and are as fast.
+    "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=1",
   }
 
 

@@ -1,5 +1,6 @@
 """The demo's steps run in their order, once, and none is left alone."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -44,6 +45,33 @@ def test_what_is_done_stays_done_until_its_command_changes(tmp_path):
   run(changed, tmp_path, shown)
   assert "usage" in (tmp_path / "logs/a.txt").read_text()
   assert (tmp_path / "logs/b.txt").exists()  # it needs the other, which was made anew
+
+
+@pytest.mark.parametrize(("there", "each"), [(1, [1]), (2, [1, 1]), (7, [2, 2, 2, 1])])
+def test_steps_share_the_cores(monkeypatch, there, each):
+  monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(3, 3 + there)), raising=False)
+  monkeypatch.setattr(os, "sched_setaffinity", None, raising=False)
+  found = running.shares()
+  assert [len(cores) for cores in found] == each
+  assert frozenset().union(*found) == set(range(3, 3 + there))
+
+
+def test_where_cores_cannot_be_kept_two_steps_run_at_once(monkeypatch):
+  monkeypatch.delattr(os, "sched_setaffinity", raising=False)
+  assert running.shares() == [frozenset()] * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores cannot be kept here")
+def test_a_step_runs_on_its_own_cores(tmp_path):
+  seen = []
+
+  def show(state):
+    for child in state.running.values():
+      with contextlib.suppress(ProcessLookupError):
+        seen.append(os.sched_getaffinity(child.process.pid) == child.cores)
+
+  run([Step("a", "a", ("doctor",))], tmp_path, show)
+  assert seen and all(seen)
 
 
 def test_a_step_that_fails_is_one_line_and_what_was_done_stays(tmp_path):
