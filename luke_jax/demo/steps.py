@@ -19,6 +19,8 @@ RECORD_OPTIONS = (
   *("--entities", "300", "--max-words", "48", "--max-entities", "16"),
   *("--unknown-entities", "skip"),
 )
+# More than tiny.py has: so long as they take, the other core is busy with what needs none of it.
+STEPS = 2500
 # Fewer than in most of the experiments' files, to be done sooner.
 EPOCHS = {"typing": 2, "relations": 3, "ner": 1.5, "cloze": 3, "qa": 2.5}
 FRESH = "-not-pretrained"  # of the names of the steps that train a task from nothing
@@ -56,7 +58,7 @@ def steps(folder: Path) -> list[Step]:
   build += ("--tokenizer", f"{WIKI}/tokenizer", *RECORD_OPTIONS, "--output", str(records))
   corpora = json.dumps([str(text)])
   pretrain = ("train", "experiments/pretraining/tiny.py", "--output", str(folder / "pretraining"))
-  pretrain += ("--set", f"task.corpora={corpora}")
+  pretrain += ("--set", f"task.corpora={corpora}", "--set", f"run.steps={STEPS}")
   made = [
     Step("records", "wiki dump to training records", build),
     Step("pretraining", "pretrain a tiny LUKE", pretrain, ("records",)),
