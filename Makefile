@@ -17,9 +17,9 @@ check: .venv/installed
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 
-# Against PyTorch and the newest transformers, and what only runs with libtpu or takes long.
+# Against PyTorch and the newest transformers, the notebooks, and what needs libtpu or takes long.
 parity: .venv-parity/installed
-	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "parity or tpu_aot or slow or real_data"
+	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "parity or notebook or tpu_aot or slow or real_data"
 
 # Everything once, small; the same again goes on where it was.
 demo: .venv/installed
@@ -33,7 +33,7 @@ demo: .venv/installed
 .venv-parity/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-parity
 	.venv-parity/bin/python -m pip install --quiet --constraint constraints.txt \
-	  --editable '.[dev,parity,tpu]'
+	  --editable '.[dev,notebooks,parity,tpu]'
 	touch $@
 
 clean:

@@ -158,7 +158,7 @@ def _completed(module: nn.Module, params: dict, seed: int) -> dict:
   """With fresh parameters where there are none; of the others' the compiler makes no code."""
   there = keys.flatten(params)
 
-  def rest(key: jax.Array) -> dict[str, jax.Array]:
+  def rest(key: jax.Array) -> dict:
     fresh = keys.flatten(initial_params(module, key))
     return {path: x for path, x in fresh.items() if path not in there}
 

@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +19,10 @@ from luke_jax.doctor.packages import optional_parts
 from luke_jax.tasks.names import CLASSES
 
 SHOWN, SHORT = 3, 250  # examples of a task, characters of their passages
-FROM_TEST = "The first of the test file."
+JOINED = "\0"  # a space where no line ends
+COLUMNS = 80  # of a command's lines
+FROM_TEST = "The first three of the test file."
+PRETRAINING = ("word_loss", "entity_loss", "word_accuracy", "entity_accuracy")
 # Of each task the metric that the paper reports, and what it is called.
 METRICS = {
   "typing": ("f1", "loose micro F1"),
@@ -84,8 +89,8 @@ def _tasks(found: Sequence[Row]) -> list[str | show.Picture]:
   ]
   note = (
     "Percent, on test files that no model was trained on; a fifth of them about entities that no"
-    " page and no training text names. One seed, and minutes of training: experiments/results.md has"
-    " three seeds of what takes longer."
+    " page and no training text names. One seed and a minute of training each:"
+    " experiments/results.md has three seeds of what takes longer."
   )
   return [show.table(header, cells), note]
 
@@ -94,7 +99,7 @@ def _curves(folder: Path) -> list[str | show.Picture]:
   runs = {task: run_folder(folder, task) for task in CLASSES}
   return [
     "Masked words and masked entities are predicted from their surroundings.",
-    show.curves({"pretraining": folder / "pretraining"}),
+    show.curves(folder / "pretraining", metrics=PRETRAINING),
     "Fine-tuning for each task, from what pretraining made.",
     show.curves(runs, metrics=["loss"]),
   ]
@@ -182,5 +187,14 @@ def tpu_command() -> str:
 
 
 def _commands(steps: Sequence[Step], seconds: Mapping[str, float]) -> list[str | show.Picture]:
-  lines = [(step.title, round(seconds[step.name]), step.command) for step in steps]
-  return ["In the repository:", show.table(("step", "seconds", "command"), lines)]
+  told = [
+    f"# {step.title}: {seconds[step.name]:.0f} s\n{_on_lines(step.command)}" for step in steps
+  ]
+  return ["In the folder of the repository:", show.code("\n\n".join(told))]
+
+
+def _on_lines(command: str) -> str:
+  """A command on lines that a page has room for, each option beside its value."""
+  together = re.sub(" (?!--)", JOINED, command)
+  lines = textwrap.wrap(together, COLUMNS, break_long_words=False, break_on_hyphens=False)
+  return " \\\n  ".join(lines).replace(JOINED, " ")

@@ -52,6 +52,8 @@ def check_repository() -> None:
 
 def steps(folder: Path) -> list[Step]:
   """All steps, each after what it needs, those first on which the most depends."""
+  if folder.is_relative_to(REPOSITORY):  # where they run
+    folder = folder.relative_to(REPOSITORY)
   records, model = folder / "records", folder / "luke"
   text = records / "pretraining"
   build = ("wiki", "build", f"{WIKI}/samplewiki-pages-articles-multistream.xml.bz2")

@@ -11,13 +11,14 @@ from luke_jax.show.pages import Section, report
 from luke_jax.show.passages import answers
 from luke_jax.show.picture import Picture
 from luke_jax.show.spans import entities
-from luke_jax.show.tables import table
+from luke_jax.show.tables import code, table
 
 __all__ = [
   "Picture",
   "Section",
   "answers",
   "attention",
+  "code",
   "curves",
   "entities",
   "nearest",

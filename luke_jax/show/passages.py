@@ -20,12 +20,15 @@ LEAST = 0.2  # of the best answer's colour: what the faintest one has
 def answers(text: str, question: str, answers: Sequence[Answer], *, count: int = 5) -> Picture:
   """A passage with the best answers to a question, the fainter the less probable.
 
-  The question may have a gap, as those of cloze have. `count` answers are listed; in the passage an
-  answer that overlaps a better one is not marked again.
+  The question may have a gap, as those of cloze have. `count` different answers are listed, each
+  where it is most probable; in the passage one that overlaps a better one is not marked again.
   """
   if count < 1:
     raise InputError(f"count: {count}; expected 1 or more")
-  shown = answers[:count]
+  different: dict[str, Answer] = {}
+  for answer in answers:
+    different.setdefault(answer.text, answer)
+  shown = list(different.values())[:count]
   found = [(answer.start, answer.end) for answer in shown if answer.text]
   checked_spans(found, len(text), "answers")
   ranked = [(rank, answer) for rank, answer in enumerate(shown, start=1) if answer.text]

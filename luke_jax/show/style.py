@@ -83,6 +83,10 @@ STYLE = """
   background: color-mix(in srgb, #3fa66b calc(.75 * var(--share)), transparent) }
 .luke-picture td.wrong {
   background: color-mix(in srgb, #d9643a calc(.75 * var(--share)), transparent) }
+.luke-picture th.number { white-space: normal }
+.luke-picture pre { font: .85rem/1.5 ui-monospace, monospace; background: var(--faint);
+  border-radius: .3em; padding: .6em .8em; margin: .3rem 0 1rem; color: inherit }
+.luke-picture a { color: light-dark(#1a56b0, #8ab4f8); text-underline-offset: .15em }
 .luke-report > section { margin: 0 0 2.5rem }
 .luke-report > section > h2 { font-size: 1.3rem; margin: 2.2rem 0 .4rem }
 .luke-report h1 { font-size: 1.8rem; line-height: 1.25 }

@@ -7,16 +7,25 @@ from luke_jax.show.picture import Picture
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | int | float]]) -> Picture:
-  """A table; numbers stand at the right of their column, floats with up to four digits."""
+  """A table; numbers stand at the right of their column, floats with up to four digits.
+
+  Those of a column have as many decimals as the one that needs the most.
+  """
   kinds = [" class=number" if _numeric(column) else "" for column in zip(*rows, strict=True)]
   kinds = kinds or [""] * len(header)
   head = "".join(f"<th{k}>{html.escape(x)}</th>" for k, x in zip(kinds, header, strict=True))
+  columns = [_figures(column) for column in zip(*rows, strict=True)]
   lines = [
-    "".join(f"<td{k}>{html.escape(_figure(x))}</td>" for k, x in zip(kinds, row, strict=True))
-    for row in rows
+    "".join(f"<td{k}>{html.escape(x)}</td>" for k, x in zip(kinds, row, strict=True))
+    for row in zip(*columns, strict=True)
   ]
   body = "".join(f"<tr>{line}</tr>" for line in lines)
   return Picture(f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>', "Table")
+
+
+def code(text: str) -> Picture:
+  """Commands or the like, as they are typed."""
+  return Picture(f'<pre class="wide">{html.escape(text)}</pre>', "Code")
 
 
 def bars(rows: Sequence[tuple[str, float]]) -> str:
@@ -38,5 +47,9 @@ def _numeric(column: Sequence[str | int | float]) -> bool:
   return not any(isinstance(x, str) for x in column)
 
 
-def _figure(value: str | int | float) -> str:
-  return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _figures(column: Sequence[str | int | float]) -> list[str]:
+  short = [f"{x:.4g}" if isinstance(x, float) else str(x) for x in column]
+  if not all(isinstance(x, float) for x in column) or any("e" in x for x in short):
+    return short
+  decimals = max(len(x.partition(".")[2]) for x in short)
+  return [f"{x:.{decimals}f}" for x in column]

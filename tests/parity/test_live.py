@@ -132,6 +132,22 @@ def test_parity_command(tmp_path, name, capsys):
   assert capsys.readouterr().out.splitlines()[-1].startswith("equal: ")
 
 
+def test_parity_writes_what_it_found_in_the_card(tmp_path, capsys):
+  transformers.LukeModel(config_of("LukeModel")).save_pretrained(tmp_path / "theirs")
+  model = tmp_path / "ours"
+  assert main(["convert", str(tmp_path / "theirs"), str(model)]) == 0
+  before = (model / "README.md").read_text()
+  for _ in range(2):  # the second time in the place of the first
+    assert main(["parity", str(model), "--card"]) == 0, capsys.readouterr().out
+  after = (model / "README.md").read_text()
+  title = "## Parity with PyTorch\n"
+  assert before.count(title) == after.count(title) == 1
+  assert before.partition(title)[0] == after.partition(title)[0]
+  assert before.partition("## Limits")[2] == after.partition("## Limits")[2]
+  told = after.partition(title)[2].partition("## Limits")[0]
+  assert "equal" in told and "not measured" not in told
+
+
 def test_parity_command_notices(tmp_path, capsys):
   """A tolerance that nothing meets, and a key that is astray."""
   model = transformers.LukeModel(config_of("LukeModel"))

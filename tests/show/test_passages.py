@@ -25,6 +25,14 @@ def test_the_best_is_marked_and_all_are_listed(read):
   assert "5  Ana" not in told.text
 
 
+def test_an_answer_that_stands_in_several_places_is_one(read):
+  found = [Answer("an", 1, 3, 0.5), Answer("an", 38, 40, 0.3), Answer("Oslo", 20, 24, 0.2)]
+  text = "Lan <b> was born in Oslo, Norway, lan and lives."
+  told = read(answers(text, "Who?", found, count=2).html)
+  assert len(told.named("mark")) == 2
+  assert "1  an" in told.text and "2  Oslo" in told.text
+
+
 def test_a_gap_is_shown_in_its_query(read):
   told = read(answers(TEXT, "Ana was born in @placeholder.", FOUND).html)
   assert told.named("span", class_="gap") and "@placeholder" not in told.text
