@@ -10,6 +10,7 @@ from luke_jax.cli.fine_tune import run_model
 from luke_jax.convert import Model, load
 from luke_jax.convert.card import with_record
 from luke_jax.convert.text_side import read_text_side
+from luke_jax.convert.vocabularies import add_second_mask
 from luke_jax.models.luke import ARCHITECTURES
 from luke_jax.results.run_notes import run_record
 from luke_jax.tasks.names import is_fine_tuned
@@ -47,11 +48,11 @@ def _pretrained(source: Path) -> tuple[Model, int]:
   named, origin = experiment.task.text_directory, _origin(experiment)
   if named is not None:
     tokenizer, processor = read_text_side(config, Path(named), None, None)
-    return dataclasses.replace(model, tokenizer=tokenizer, processor=processor), step
-  if origin is not None:
+    model = dataclasses.replace(model, tokenizer=tokenizer, processor=processor)
+  elif origin is not None:
     first = load(origin)
     model = dataclasses.replace(model, tokenizer=first.tokenizer, processor=first.processor)
-  return model, step
+  return add_second_mask(model), step  # without it, transformers' tokenizer reads no vocabulary
 
 
 def _origin(experiment: Experiment) -> Path | None:

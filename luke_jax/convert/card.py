@@ -197,14 +197,15 @@ def _sizes(model: Model, record: Mapping[str, Any]) -> str:
   config = model.config
   shown = ", ".join(model.labels[:MOST_LABELS])
   sizes = (config.num_hidden_layers, config.hidden_size, config.num_attention_heads)
-  start = _base(model, record).get("name") or config.bert_model_name or NOT_RECORDED
+  start = _base(model, record).get("name") or config.bert_model_name
+  nothing = "nothing: random parameters" if record.get("start", "") is None else NOT_RECORDED
   rows = [
     ("layers, width, heads", ", ".join(map(str, sizes))),
     ("words, entities", f"{config.vocab_size:,}, {config.entity_vocab_size:,}"),
     ("parameters", f"{sum(x.size for x in jax.tree.leaves(model.params)):,}"),
-    ("started from", start),
+    ("started from", start or nothing),
   ]
-  if shown:
+  if shown and "classifier" in model.params:
     rows.append(("labels", shown + (" …" if len(model.labels) > MOST_LABELS else "")))
   return _table(("", ""), rows)
 
@@ -217,10 +218,11 @@ def _training(record: Mapping[str, Any]) -> str:
   ]
   versions = record.get("versions") or {}
   seconds = record.get("seconds")
+  steps = f"{record['steps']:,}" if "steps" in record else NOT_RECORDED
   facts = [
     ("task", record["task"]),
     ("seed", record["seed"]),
-    ("step of this checkpoint", f"{record['step']:,} of {record.get('steps', NOT_RECORDED)}"),
+    ("step of this checkpoint", f"{record['step']:,} of {steps}"),
     ("time of the run", f"{seconds:,.0f} s" if seconds is not None else NOT_RECORDED),
     ("finished", record.get("finished") or NOT_RECORDED),
     ("hardware", record.get("hardware") or NOT_RECORDED),

@@ -17,6 +17,7 @@ from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 from luke_jax.models.luke import ENTITIES_NEEDED
 from luke_jax.text import Example
+from luke_jax.text.entity_vocab import MASK2
 
 # Written for this purpose: entities in brackets, none, one and many of them.
 SENTENCES = (
@@ -72,6 +73,11 @@ def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
   model = load(directory)
   if not model.config.entity_vocab_size:
     raise InputError(f"{directory}: no entities; expected a LUKE to compare with transformers'")
+  if MASK2 in model.report.added:
+    raise InputError(
+      f"{directory}: no {MASK2} among its entities, which transformers' tokenizer needs; expected"
+      " what luke-jax convert makes of it"
+    )
   reference = getattr(transformers, model.architecture, None)
   if reference is None:
     raise InputError(f"{directory}: transformers has no {model.architecture} to compare with")

@@ -72,6 +72,12 @@ def test_what_is_not_recorded_is_said_to_be_not_recorded():
   }
 
 
+def test_a_run_that_started_from_nothing_says_so():
+  card = model_card(with_record(tiny_model(CLASSIFIER), {**RECORD, "start": None, "steps": 9000}))
+  assert "| started from | nothing: random parameters |" in card
+  assert "| step of this checkpoint | 300 of 9,000 |" in card
+
+
 def test_a_run_tells_all_that_it_has_recorded():
   card = model_card(with_record(tiny_model(CLASSIFIER), RECORD))
   training = section(card, "Training").splitlines()

@@ -1,6 +1,8 @@
 """Fresh random models of the installed transformers, on both sides of files and numbers."""
 
 import json
+import shutil
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -20,6 +22,7 @@ pytestmark = [
   # transformers' own, on import and on saving
   pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
+SAMPLE_MODEL = Path(__file__).parents[2] / "data" / "sample_model"
 LABELS = ("labels", "entity_labels", "start_positions", "end_positions")
 
 
@@ -130,6 +133,18 @@ def test_parity_command(tmp_path, name, capsys):
   assert not any(figures["keys"].values())
   assert len(figures["batches"]) >= 1
   assert capsys.readouterr().out.splitlines()[-1].startswith("equal: ")
+
+
+def test_parity_of_entities_without_a_second_mask_says_what_to_do(tmp_path, capsys):
+  shutil.copytree(SAMPLE_MODEL, tmp_path / "old")
+  vocabulary = tmp_path / "old" / "entity_vocab.json"
+  titles = json.loads(vocabulary.read_text())
+  titles["Somebody else"] = titles.pop("[MASK2]")
+  vocabulary.write_text(json.dumps(titles))
+  assert main(["parity", str(tmp_path / "old")]) == 2
+  assert "what luke-jax convert makes of it" in capsys.readouterr().err
+  assert main(["convert", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
+  assert main(["parity", str(tmp_path / "new"), "--output", str(tmp_path / "out.json")]) == 0
 
 
 def test_parity_writes_what_it_found_in_the_card(tmp_path, capsys):
