@@ -60,10 +60,11 @@ def run(
     raise InputError(f"--output: {output}; expected a folder that every host has mounted")
   processes.join(coordinator, processes_in_all, process)
   task = str(experiment) in CLASSES
-  chosen = _task(experiment, train, dev, model, set) if task else _of_file(experiment, set)
-  if not task and (train or dev or model):
-    names = ", ".join(CLASSES)
-    raise InputError(f"{experiment}: no task, so no --train, --dev or --model; expected {names}")
+  if task:
+    chosen = _task(experiment, train, dev, model, set)
+  else:
+    _check_file(experiment, train or dev or model)
+    chosen = override(load_experiment(experiment), set)
   if jax.process_index() == 0:
     print(describe(chosen))
   start = chosen.run.start
@@ -92,10 +93,12 @@ def _given(option: str, path: Path | None) -> Path:
   return path
 
 
-def _of_file(experiment: Path, set: Sequence[str]) -> Experiment:
-  """What a file describes, with changes. A task that is spelt wrong is no file."""
+def _check_file(experiment: Path, of_task: Path | None) -> None:
+  """Refuses what is neither a task nor a file, and a task's options for a file."""
   if not experiment.exists():
     near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
     expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
     raise InputError(f"{experiment}: no such file; expected {expected}")
-  return override(load_experiment(experiment), set)
+  if of_task:
+    names = ", ".join(CLASSES)
+    raise InputError(f"{experiment}: no task, so no --train, --dev or --model; expected {names}")
