@@ -1,5 +1,6 @@
 """`luke-jax demo`."""
 
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from luke_jax.demo.steps import check_repository, steps
 from luke_jax.training.metrics import summary_line
 
 
-def run(*, output: Path = Path("demo")) -> None:
+def run(*, output: Path = Path("demo")) -> int:
   """Do everything once, small: from a wiki's dump to five fine-tuned tasks and a page to look at.
 
   Takes under five minutes on two cores and needs no network. Interrupted, the same command goes
@@ -28,8 +29,12 @@ def run(*, output: Path = Path("demo")) -> None:
   check_repository()
   folder, began = output.resolve(), time.monotonic()
   todo = steps(folder)
-  with screen.Screen(Console(stderr=True)) as shown:
-    seconds = running.run(todo, folder, shown.show)
+  try:
+    with screen.Screen(Console(stderr=True)) as shown:
+      seconds = running.run(todo, folder, shown.show)
+  except KeyboardInterrupt:
+    print("luke-jax: interrupted; the same command goes on", file=sys.stderr)
+    return 130
   jax.config.update("jax_platforms", "cpu")  # as the steps
   report.report(folder, todo, seconds).save(folder / "report.html")
   rows = report.rows(folder, seconds)
@@ -42,6 +47,7 @@ def run(*, output: Path = Path("demo")) -> None:
   console.print(f"Look at {page}", soft_wrap=True)
   scores = {row.task: round(row.score, 1) for row in rows}
   print(summary_line({"report": page, **scores, "seconds": round(time.monotonic() - began)}))
+  return 0
 
 
 def _table(rows: Sequence[report.Row]) -> Table:

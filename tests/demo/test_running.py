@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from luke_jax.cli import main
 from luke_jax.demo import running
 from luke_jax.demo.running import last_line, run
 from luke_jax.demo.steps import FRESH, Step, check_repository, steps
@@ -104,6 +105,15 @@ def test_sigterm_stops_the_steps_too(tmp_path):
   assert b"KeyboardInterrupt" in child.communicate(timeout=20)[1]
   with pytest.raises(ProcessLookupError):
     os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_an_interrupted_demo_says_how_it_goes_on(tmp_path, monkeypatch, capsys):
+  def interrupted(*_):
+    raise KeyboardInterrupt
+
+  monkeypatch.setattr(running, "run", interrupted)
+  assert main(["demo", "--output", str(tmp_path)]) == 130
+  assert capsys.readouterr().err == "luke-jax: interrupted; the same command goes on\n"
 
 
 def test_all_five_tasks_are_trained_twice_from_what_was_made(tmp_path):
