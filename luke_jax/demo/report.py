@@ -167,11 +167,11 @@ def _alike(model: Any) -> list[str | show.Picture]:
 def _tpu(folder: Path, planned: bool) -> list[str | show.Picture]:
   if not planned:
     return [f"Not compiled, for libtpu is missing here: {tpu_command()}"]
-  told = (
-    f"The training step of LUKE-large's pretraining, compiled for 16 chips ({TPU}) by the TPU's own"
-    " compiler, without a chip."
-  )
   plan = json.loads(last_line(folder / LOGS / "plan.txt"))
+  told = (
+    f"The training step of LUKE-large's pretraining, compiled for {plan['chips']} chips ({TPU}) by"
+    " the TPU's own compiler, without a chip."
+  )
   figures = [
     ("memory of a chip", f"{plan['gib_per_chip']:.1f} GiB"),
     ("a step", f"{1000 * plan['step_seconds']:.0f} ms"),

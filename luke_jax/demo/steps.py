@@ -12,7 +12,7 @@ from luke_jax.tasks.names import CLASSES
 
 REPOSITORY = Path(luke_jax.__file__).resolve().parents[1]
 WIKI = "data/sample_wiki"
-TPU = "v5e:4x4"
+TPU = "v5e:16x16"
 SEED = 1
 # How the records are made that experiments/pretraining/tiny.py reads.
 RECORD_OPTIONS = (
@@ -95,7 +95,7 @@ def _torch(folder: Path) -> Step:
 def _plan(folder: Path) -> Step:
   experiment = "experiments/pretraining/luke_large.py"
   arguments = ("plan", experiment, "--topology", TPU)
-  return Step("plan", f"compile luke-large for 16 TPU chips ({TPU})", arguments)
+  return Step("plan", f"compile luke-large for 256 TPU chips ({TPU})", arguments)
 
 
 def run_folder(folder: Path, name: str) -> Path:

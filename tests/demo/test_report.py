@@ -6,7 +6,7 @@ from luke_jax.demo import report
 from luke_jax.demo.steps import REPOSITORY, steps
 from luke_jax.training.metrics import summary_line
 
-PLAN = {"chips": 16, "gib_per_chip": 9.04, "step_seconds": 0.1512, "steps": 200_000, "hours": 8.4}
+PLAN = {"chips": 256, "gib_per_chip": 9.04, "step_seconds": 0.1512, "steps": 200_000, "hours": 8.4}
 
 
 def test_the_plan_is_told_in_plain_figures(tmp_path):
