@@ -39,6 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
     print(f"luke-jax: {told}", file=sys.stderr)
     return 2
+  except MemoryError as fault:
+    told = str(fault) or "out of memory"
+    print(f"luke-jax: {told}; expected less of it, as a smaller batch needs", file=sys.stderr)
+    return 2
   except KeyboardInterrupt:
     print("luke-jax: interrupted", file=sys.stderr)
     return 130

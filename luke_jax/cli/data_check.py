@@ -1,11 +1,13 @@
 """`luke-jax data check`."""
 
 import collections
+from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName, task_class, task_files
@@ -27,6 +29,8 @@ def run(
     file: File of examples, or FOLDER:SPLIT of a dataset.
     task: typing, relations, ner, cloze or qa.
   """
+  if not is_split(file) and not Path(file).is_file():
+    raise InputError(f"{file}: no such file; expected a file of examples")
   faults = Faults(skip=True)
   examples: list[Any] = []
   try:

@@ -15,7 +15,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName
 from luke_jax.training.metrics import summary_line
-from luke_jax.wiki.files import whole
+from luke_jax.wiki.files import check_place, whole
 
 
 def run(
@@ -47,6 +47,8 @@ def run(
   """
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
+  for output in filter(None, (json_file, html_file)):
+    check_place(output)
   model, settings = load_for(task, directory)
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)

@@ -55,7 +55,7 @@ def task_experiment(
   name: str, train: Path, dev: Path, start: Path, assignments: Sequence[str]
 ) -> Experiment:
   """The paper's recipe for a task, on files; `assignments` change its fields."""
-  recipe = RECIPES[name]
+  recipe, start = RECIPES[name], model_directory(start)
   asked = [text for text in assignments if text.startswith("task.")]
   bare = task_class(name)(train=str(train), dev=str(dev), text=str(start))
   task = override(Experiment(SIZES["tiny"], bare), asked).task
@@ -103,18 +103,23 @@ def _consistent(experiment: Experiment) -> Experiment:
 
 def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> Model:
   """What a task's training starts from: a model directory, or the one in a run's folder."""
-  if is_run(start):
-    if not (start / MODEL).is_dir():
-      raise InputError(f"{start}: the folder of a run; expected what luke-jax export makes of it")
-    start = start / MODEL
   return fine_tuning_start(
-    start,
+    model_directory(start),
     architecture=task.architecture,
     labels=task.labels,
     new_words=task.new_words,
     entities=entities,
     **fields,
   )
+
+
+def model_directory(start: Path) -> Path:
+  """The directory itself, or the model in the folder of a run."""
+  if not is_run(start):
+    return start
+  if not (start / MODEL).is_dir():
+    raise InputError(f"{start}: the folder of a run; expected what luke-jax export makes of it")
+  return start / MODEL
 
 
 def start_params(start: Path, experiment: Experiment) -> dict:
@@ -125,11 +130,16 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   return start_model(start, experiment.task, entities, use_entity_aware_attention=attention).params
 
 
-def write_model(run: Path) -> Path:
-  """Writes what a run of a fine-tuned task made, as a model directory in its folder."""
-  model, _ = run_model(run)
+def write_model(run: Path) -> dict[str, Any]:
+  """Writes what a run of a fine-tuned task made, as a model directory in its folder.
+
+  Returns what a summary says of it: where it is, its step, and its scores, not the last step's.
+  """
+  model, step = run_model(run)
   model.save(run / MODEL)
-  return run / MODEL
+  scores = run_record(run, step)["scores"].get("dev", {})
+  told = {f"dev/{name}": value for name, value in scores.items()}
+  return {**told, "model": str(run / MODEL), "model_step": step}
 
 
 def run_model(run: Path) -> tuple[Model, int]:

@@ -18,8 +18,15 @@ from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, lines, parse_lines
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName
-from luke_jax.wiki.files import whole
+from luke_jax.wiki.files import check_place, whole
 
+# What a task reads beside a text.
+MORE = {
+  "typing": '"span": [0, 3]',
+  "relations": '"head": [0, 3], "tail": [13, 17]',
+  "cloze": '"query": "… @placeholder …", "entities": [[0, 3], [13, 17]]',
+  "qa": '"question": "…"',
+}
 LINES, STANDARD_INPUT = (".jsonl", ".txt"), "-"
 
 
@@ -52,6 +59,8 @@ def run(
   """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
+  if output:
+    check_place(output)
   changes = {"mentions": str(mentions)} if mentions else {}
   model, settings = load_for(task, directory, **changes)
   faults = Faults(skip=skip_bad)
@@ -73,6 +82,8 @@ def run(
 def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any], int | None]:
   """The examples, one after the other where they come in lines, and how many if that is known."""
   path = Path(source)
+  if path.is_dir() or not source.strip():
+    raise InputError(f"{source or 'the text'}: no text; expected a file of examples, a text or -")
   if source == STANDARD_INPUT:
     return _parsed(settings, enumerate(sys.stdin, start=1), "standard input", faults), None
   if path.is_file() and path.suffix in LINES:
@@ -93,8 +104,12 @@ def _parsed(
   """Examples of lines of JSON; for a task that needs no more than that, also of texts."""
 
   def as_object(line: str) -> str:
-    plain = settings.name == "ner" and line.strip() and not line.lstrip().startswith("{")
-    return json.dumps({"text": line.rstrip("\n")}) if plain else line
+    if not line.strip() or line.lstrip().startswith("{"):
+      return line
+    if settings.name in MORE:
+      told = f'{{"text": "…", {MORE[settings.name]}}}'
+      raise InputError(f"{where}: a text alone; expected an object of JSON, such as {told}")
+    return json.dumps({"text": line.rstrip("\n")})
 
   objects = ((number, as_object(line)) for number, line in numbered)
   return parse_lines(objects, where, settings.parse, faults)

@@ -41,5 +41,8 @@ def run(
     raise InputError(f"{gold}: no examples; expected one at least")
   scores = task_scores(task)
   by_id = scores.read_predictions(predictions, faults)
+  if not by_id:
+    raise InputError(f"{predictions}: no predictions; expected one for each example")
   told(faults)
-  print(summary_line(dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}))
+  summary = dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}
+  print(summary_line(summary | {"predictions": len(by_id)}))

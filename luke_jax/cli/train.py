@@ -75,7 +75,7 @@ def run(
   if jax.process_index() == 0:
     # Among several processes one alone cannot read a checkpoint: luke-jax export does it later.
     if task and summary["status"] == "done" and jax.process_count() == 1:
-      summary["model"] = str(fine_tune.write_model(output))
+      summary |= fine_tune.write_model(output)
     print(summary_line(summary))
 
 

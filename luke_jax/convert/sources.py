@@ -50,6 +50,9 @@ def open_source(path: Path) -> Iterator[Source]:
 
 
 def _directory(path: Path) -> Source:
+  if (path / "checkpoints").is_dir():
+    told = f"{path}: the folder of a run; expected a model's"
+    raise InputError(f"{told}, such as {path / 'model'} or what luke-jax export writes")
   if (path / CONFIG).exists():
     raw = json_files.read_json_object(path / CONFIG, "the config of a model")
     description = configs.parse_config(raw, path / CONFIG)
@@ -57,7 +60,7 @@ def _directory(path: Path) -> Source:
     raw = json_files.read_json_object(path / METADATA, "the metadata of an archive")
     description = configs.parse_metadata(raw, path / METADATA)
   else:
-    raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected one of them")
+    raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected the directory of a model")
   return Source(description, open_tensors(path), path)
 
 

@@ -76,7 +76,8 @@ def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) ->
   introduction = (
     "A tiny LUKE, two layers deep, was pretrained on a small invented wiki and then fine-tuned for"
     " five tasks, by the commands at the end of this page; what the models say of the texts on it"
-    " was computed as the page was made."
+    " was computed as the page was made. So small a model, minutes old, is often wrong: the page"
+    " shows what there is to see, not how well LUKE does."
   )
   return show.report("LUKE in JAX: a demo", sections, introduction)
 
@@ -89,8 +90,9 @@ def _tasks(found: Sequence[Row]) -> list[str | show.Picture]:
   ]
   note = (
     "Percent, on test files that no model was trained on; a fifth of them about entities that no"
-    " page and no training text names. One seed and a minute of training each:"
-    " experiments/results.md has three seeds of what takes longer."
+    " page and no training text names. One seed, one minute and some hundred examples each: a few"
+    " points either way are chance. experiments/results.md has three seeds of what takes longer."
+    " Seconds are those of fine-tuning and scoring, without pretraining."
   )
   return [show.table(header, cells), note]
 

@@ -155,9 +155,7 @@ def prepare_environment() -> None:
 def devices(topology: Topology) -> list[Any]:
   """Devices of a slice that is not there, to make a mesh of and compile for."""
   if importlib.util.find_spec("libtpu") is None:
-    raise InputError(
-      "libtpu: not installed; expected the TPU's compiler: pip install 'luke_jax[tpu]'"
-    )
+    raise InputError("libtpu: not installed; expected the TPU's compiler: pip install '.[tpu]'")
   from jax.experimental import topologies
 
   prepare_environment()

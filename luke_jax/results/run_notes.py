@@ -34,17 +34,18 @@ def train(
   experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
 ) -> dict[str, Any]:
   """Runs an experiment, or goes on with it, and writes down what it learned from and where."""
+  data = list(_data(experiment))  # now, so that the faults of both files show before the first step
   before = _newest_step(folder)
   summary = loop.train(experiment, folder, start=start)
   # Who asks again for a run that is done is not where it was done.
   if jax.process_index() == 0 and summary["step"] != before:
-    directory.write_json(folder / NOTES, _notes(experiment, summary))
+    directory.write_json(folder / NOTES, _notes(data, summary))
   return summary
 
 
-def _notes(experiment: Experiment, summary: Mapping[str, Any]) -> dict[str, Any]:
+def _notes(data: list[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
   return {
-    "data": list(_data(experiment)),
+    "data": data,
     "step": summary["step"],
     "steps": summary["steps"],
     "seconds": round(sum(summary["seconds"].values()), 1),

@@ -90,8 +90,14 @@ def _mistake(mistake: Mistake) -> Text:
   return Text.assemble(
     (f"\n{mistake.id}  ", "bold"),
     terminal_text(text, marks),
-    f"\n  gold: {mistake.gold}\n  predicted: {mistake.predicted} ({mistake.score:.2f})",
+    f"\n  gold: {mistake.gold}\n  predicted: {_predicted(mistake)}",
   )
+
+
+def _predicted(mistake: Mistake) -> str:
+  """What was said, and how surely if anything was."""
+  sure = f" ({mistake.score:.2f})" if mistake.score else ""
+  return f"{mistake.predicted}{sure}"
 
 
 def _cut(mistake: Mistake) -> tuple[str, list[Any]]:
@@ -170,6 +176,6 @@ def _html_mistake(mistake: Mistake, colours: Mapping[str, int]) -> str:
   lines: Iterable[str] = (
     f"<p class=mistake><b>{html.escape(mistake.id)}</b> {html_text(text, marks, colours)}</p>",
     f"<p class=said>gold: {html.escape(mistake.gold)}<br>",
-    f"predicted: {html.escape(mistake.predicted)} ({mistake.score:.2f})</p>",
+    f"predicted: {html.escape(_predicted(mistake))}</p>",
   )
   return "".join(lines)

@@ -33,10 +33,12 @@ def curves(runs: Folders, *, metrics: Sequence[str] | None = None) -> Picture:
     f'<span style="--hue: {colours[name]}"><i class="key"></i>{html.escape(name)}</span>'
     for name in read
   )
-  panels = [_panel(metric, read, colours) for metric in _metrics(read, metrics)]
-  shown = f'<p class="legend">{legend}</p>' if len(read) > 1 else ""
-  note = '<p class="note">by step; lines: training, dots: evaluation</p>'
-  body = f'{shown}{note}<div class="side-by-side">{"".join(panels)}</div>'
+  shown = _metrics(read, metrics)
+  panels = [_panel(metric, read, colours) for metric in shown]
+  told = f'<p class="legend">{legend}</p>' if len(read) > 1 else ""
+  evaluated = any(DEV + metric in run for metric in shown for run in read.values())
+  note = f'<p class="note">by step; lines: training{", dots: evaluation" * evaluated}</p>'
+  body = f'{told}{note}<div class="side-by-side">{"".join(panels)}</div>'
   return Picture(body, ", ".join(read)[:60])
 
 

@@ -84,8 +84,10 @@ def terminal_text(text: str, marks: Sequence[Mark]) -> Text:
       shown.append(piece)
       continue
     colour = TERMINAL[_number(mark.name, len(TERMINAL))]
+    # In brackets, for where no colours are.
+    shown.append("[", f"dim {colour}")
     shown.append(piece, f"bold {colour}")
-    shown.append(f" {mark.name}" if mark.name else "", f"dim {colour}")
+    shown.append(f" {mark.name}]" if mark.name else "]", f"dim {colour}")
   return shown
 
 

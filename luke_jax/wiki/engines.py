@@ -50,7 +50,7 @@ def beam(options: Sequence[str]) -> Iterator[Engine]:
     from apache_beam.options.pipeline_options import PipelineOptions
   except ImportError:
     raise InputError(
-      "apache_beam: not installed; expected it for --engine beam: pip install 'luke_jax[beam]'"
+      "apache_beam: not installed; expected it for --engine beam: pip install '.[beam]'"
     ) from None
 
   def engine(run: Callable[[int], None], shards: Sequence[int]) -> None:

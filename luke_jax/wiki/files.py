@@ -35,8 +35,7 @@ def locked(folder: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
   """A name to write to, which becomes `path` when all went well and is removed otherwise."""
-  if not path.name or path.is_dir():
-    raise InputError(f"{path}: a folder; expected the name of a file")
+  check_place(path)
   # The suffix stays the last one: some writers tell the format by it.
   part = path.with_name(f"{path.stem}.{uuid.uuid4().hex[:8]}{PART}{path.suffix}")
   try:
@@ -44,6 +43,14 @@ def whole(path: Path) -> Iterator[Path]:
     part.replace(path)
   finally:
     part.unlink(missing_ok=True)
+
+
+def check_place(path: Path) -> None:
+  """Refuses what cannot be the name of a new file."""
+  if not path.name or path.is_dir():
+    raise InputError(f"{path}: a folder; expected the name of a file")
+  if not path.parent.is_dir():
+    raise InputError(f"{path}: no folder {path.parent}; expected one that exists")
 
 
 def is_part(path: Path) -> bool:

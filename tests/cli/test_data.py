@@ -100,17 +100,22 @@ def test_every_fault_of_a_file_with_its_line(tmp_path, capsys):
 @pytest.mark.parametrize(
   ("name", "content", "line"),
   [
-    ("gone.jsonl", None, "no such file; expected a file of examples"),
     ("empty.jsonl", "", "no examples; expected one at least"),
     ("broken.json", "{", "expected JSON"),
   ],
 )
 def test_a_file_that_has_nothing(name, content, line, tmp_path, capsys):
-  if content is not None:
-    (tmp_path / name).write_text(content)
+  (tmp_path / name).write_text(content)
   assert main(["data", "check", str(tmp_path / name), "--task", "relations"]) == 2
   fault, summary = capsys.readouterr().out.splitlines()
   assert line in fault and summary.endswith("examples: 0; faults: 1")
+
+
+def test_a_file_that_is_not_there(tmp_path, capsys):
+  assert main(["data", "check", str(tmp_path / "gone.jsonl"), "--task", "relations"]) == 2
+  told = capsys.readouterr()
+  assert not told.out and told.err.count("\n") == 1
+  assert "gone.jsonl: no such file; expected a file of examples" in told.err
 
 
 def test_labels_of_relations_and_of_columns(tmp_path, capsys):

@@ -95,6 +95,34 @@ def test_the_same_command_goes_on_and_labels_stay(start, tmp_path, one_device, c
   assert found.label in model.labels and found.tail.text == "Castrel"
   assert train("relations", start, tmp_path, "run.seed=7") == 2
   assert "holds another run" in capsys.readouterr().err
+  (tmp_path / "next").mkdir()  # the folder of a run is where another can start
+  assert train("typing", str(tmp_path / "run"), tmp_path / "next") == 0
+
+
+def test_the_summary_tells_the_scores_of_the_model_that_was_written(
+  start, tmp_path, one_device, capsys
+):
+  changes = ("run.steps=6", "run.evaluate_every=1", "optimizer.learning_rate=3e-2")
+  assert train("relations", start, tmp_path, *changes) == 0
+  summary = last_line(capsys)
+  lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+  by_step = {x["step"]: x["dev/f1"] for x in map(json.loads, lines) if "dev/f1" in x}
+  assert summary["dev/f1"] == pytest.approx(max(by_step.values()), abs=1e-4)
+  assert by_step[summary["model_step"]] == max(by_step.values())
+
+
+def test_faults_of_the_dev_file_show_before_the_first_step(start, tmp_path, one_device, capsys):
+  bad = tmp_path / "bad.jsonl"
+  bad.write_text('{"text": "Castrel is a city.", "span": [0, 7], "labels": ["castle"]}\n')
+  assert train("typing", start, tmp_path, f"task.dev={bad}") == 2
+  told = capsys.readouterr()
+  assert "bad.jsonl: line 1: label 'castle'" in told.err and "step 1/" not in told.err + told.out
+  assert train("typing", start, tmp_path) == 0  # in the same folder
+
+
+def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, capsys):
+  assert train("typing", start, tmp_path, "data.batch_size=99999999999") == 2
+  assert "expected less of it" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_model_without_entities(start, tmp_path, one_device, capsys):
@@ -117,6 +145,10 @@ def test_a_model_without_entities(start, tmp_path, one_device, capsys):
     (["score", "qa", "--gold", "none.json", "--predictions", "b"], "none.json: no such file"),
     (["predict", "typing", "START", "none.jsonl"], "expected a LukeForEntityClassification"),
     (["predict", "typing", "START", "--mentions", "x"], "only qa links entities"),
+    (["predict", "typing", "START", "--output", "no/x.jsonl"], "no folder no; expected one"),
+    (["evaluate", "typing", "START", "x", "--html", "no/x.html"], "no folder no; expected one"),
+    (["train", "README.md", "--output", "x"], "README.md: no such file"),
+    (["data", "check", "none.jsonl", "--task", "ner"], "none.jsonl: no such file"),
   ],
 )
 def test_bad_input(arguments, fault, start, tmp_path, monkeypatch, capsys):

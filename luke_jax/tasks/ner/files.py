@@ -118,7 +118,7 @@ def spans_in(value: Mapping[str, Any], place: str) -> tuple[Labelled, ...]:
   for span in spans:
     whole = isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
     if not (whole and 0 <= span[0] < span[1]):
-      raise InputError(f"{place}: spans: {span!r}; expected [start, end, label]")
+      raise InputError(f"{place}: spans: {span!r}; expected [start, end, label], the start first")
   return tuple(Labelled(*span) for span in spans)
 
 
