@@ -4,6 +4,9 @@ BIN := .venv/bin
 # A process a core; much of a test's time is compiling on one of them.
 PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
+# What runs with XLA's own settings; the rest of the slow tests would mostly compile.
+OPTIMISED := parity or notebook or tpu_aot or real_data
+
 .PHONY: test check parity demo clean
 .DELETE_ON_ERROR:
 
@@ -19,7 +22,8 @@ check: .venv/installed
 
 # Against PyTorch and the newest transformers, the notebooks, and what needs libtpu or takes long.
 parity: .venv-parity/installed
-	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "parity or notebook or tpu_aot or slow or real_data"
+	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "$(OPTIMISED)"
+	.venv-parity/bin/python $(PYTEST) -m "slow and not ($(OPTIMISED))"
 
 # Everything once, small; the same again goes on where it was.
 demo: .venv/installed
