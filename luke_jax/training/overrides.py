@@ -31,8 +31,8 @@ def load_experiment(path: Path) -> Experiment:
 
 def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, Any]]:
   """What `config()` of an experiment file returns, and its constant of a name, if it has one."""
-  if path.suffix != ".py":
-    raise InputError(f"{path}: no file of Python; expected an experiment file")
+  if path.is_file() and path.suffix != ".py":
+    raise InputError(f"{path}: not a .py file; expected an experiment file")
   try:
     source = path.read_bytes()
   except OSError as fault:

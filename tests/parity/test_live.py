@@ -160,7 +160,7 @@ def test_parity_writes_what_it_found_in_the_card(tmp_path, capsys):
   assert before.partition(title)[0] == after.partition(title)[0]
   assert before.partition("## Limits")[2] == after.partition("## Limits")[2]
   told = after.partition(title)[2].partition("## Limits")[0]
-  assert "equal" in told and "not measured" not in told
+  assert "equal" in told and "Not measured" not in told
 
 
 def test_parity_command_notices(tmp_path, capsys):

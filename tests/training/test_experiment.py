@@ -98,6 +98,9 @@ def test_no_experiment_file(tmp_path):
     load_experiment(tmp_path / "none.py")
   with pytest.raises(InputError, match=r"Is a directory; expected an experiment file$"):
     load_experiment(tmp_path)
+  (tmp_path / "config.json").write_text("{}")
+  with pytest.raises(InputError, match=r"config.json: not a .py file; expected an exp"):
+    load_experiment(tmp_path / "config.json")
 
 
 @pytest.mark.parametrize(
