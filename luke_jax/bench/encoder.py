@@ -13,7 +13,7 @@ from luke_jax.bench.machine import cores_and_processor
 from luke_jax.config import SIZES, LukeConfig
 from luke_jax.convert import keys
 from luke_jax.convert.text_side import room_for_words
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.models.luke import LukeModel, abstract_params
 
 PEAK_SIZE = 2048
@@ -62,9 +62,7 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
     import torch
     import transformers
   except ImportError as missing:
-    raise InputError(
-      f"{missing.name}: not installed; expected it to compare with: pip install '.[parity]'"
-    ) from None
+    raise not_installed(missing.name, "to compare with", "parity") from None
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   config = SIZES[size]

@@ -16,7 +16,7 @@ from luke_jax.bench.machine import cores_and_processor
 from luke_jax.bench.text import made_up
 from luke_jax.config import SIZES
 from luke_jax.convert import Model
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.programs import programs
 from luke_jax.models.luke import ARCHITECTURES, initial_params
@@ -65,9 +65,7 @@ def run(directory: Path, size: str, documents: int, rounds: int) -> Result:
     import torch
     import transformers
   except ImportError as missing:
-    raise InputError(
-      f"{missing.name}: not installed; expected it to compare with: pip install '.[parity]'"
-    ) from None
+    raise not_installed(missing.name, "to compare with", "parity") from None
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   for name, number in (("documents", documents), ("rounds", rounds)):

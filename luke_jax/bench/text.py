@@ -11,7 +11,7 @@ import numpy as np
 
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor, one_core
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.text import EntityVocab, LukeProcessor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.entity_vocab import SPECIAL
@@ -49,9 +49,7 @@ def run(directory: Path, texts: Sequence[str] | None, rounds: int) -> Result:
     import tokenizers
     import transformers
   except ImportError as missing:
-    raise InputError(
-      f"{missing.name}: not installed; expected it to compare with: pip install '.[parity]'"
-    ) from None
+    raise not_installed(missing.name, "to compare with", "parity") from None
   if rounds < 1:
     raise InputError(f"rounds: {rounds}; expected 1 or more")
   tokenizer = load_tokenizer(directory)

@@ -17,7 +17,7 @@ from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import task_of
 from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results
-from luke_jax.results.run_notes import run_record, train
+from luke_jax.results.run_notes import train
 from luke_jax.results.tables import tables
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
@@ -102,12 +102,11 @@ def _scored(
   # Among several processes one alone cannot read a checkpoint.
   if not is_fine_tuned(chosen.task) or jax.process_count() > 1:
     return scores
-  model, step = fine_tune.run_model(folder)
+  model, record = fine_tune.run_model(folder)
   for split in ("dev", "test"):
     file = getattr(chosen.task, split, "")
     if file:
       scores[split] = _score(model, chosen.task, file)
-  record = run_record(folder, step)
   with_record(model, {**record, "scores": scores}).save(folder / fine_tune.MODEL)
   return scores
 

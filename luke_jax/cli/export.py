@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
@@ -35,16 +35,15 @@ def run(
     target: Directory to write.
   """
   fine_tuned = is_fine_tuned(read_experiment(source).task)
-  model, step = run_model(source) if fine_tuned else _pretrained(source)
-  model.save(target)
-  print(f"{target}: {model.architecture} of step {step}")
+  model, record = run_model(source) if fine_tuned else _pretrained(source)
+  with_record(model, record).save(target)
+  print(f"{target}: {model.architecture} of step {record['step']}")
 
 
-def _pretrained(source: Path) -> tuple[Model, int]:
+def _pretrained(source: Path) -> tuple[Model, dict[str, Any]]:
   experiment, step, params = read_run(source)
   config = dataclasses.replace(experiment.model, dtype="float32")
   model = Model(ARCHITECTURES[experiment.task.architecture](config), params)
-  model = with_record(model, run_record(source, step))
   named, origin = experiment.task.text_directory, _origin(experiment)
   if named is not None:
     tokenizer, processor = read_text_side(config, Path(named), None, None)
@@ -52,7 +51,8 @@ def _pretrained(source: Path) -> tuple[Model, int]:
   elif origin is not None:
     first = load(origin)
     model = dataclasses.replace(model, tokenizer=first.tokenizer, processor=first.processor)
-  return add_second_mask(model), step  # without it, transformers' tokenizer reads no vocabulary
+  # Without a second mask, transformers' tokenizer reads no vocabulary.
+  return add_second_mask(model), run_record(source, step)
 
 
 def _origin(experiment: Experiment) -> Path | None:

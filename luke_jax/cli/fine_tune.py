@@ -135,17 +135,15 @@ def write_model(run: Path) -> dict[str, Any]:
 
   Returns what a summary says of it: where it is, its step, and its scores, not the last step's.
   """
-  model, step = run_model(run)
-  model.save(run / MODEL)
-  scores = run_record(run, step)["scores"].get("dev", {})
-  told = {f"dev/{name}": value for name, value in scores.items()}
-  return {**told, "model": str(run / MODEL), "model_step": step}
+  model, record = run_model(run)
+  with_record(model, record).save(run / MODEL)
+  told = {f"dev/{name}": value for name, value in record["scores"].get("dev", {}).items()}
+  return {**told, "model": str(run / MODEL), "model_step": record["step"]}
 
 
-def run_model(run: Path) -> tuple[Model, int]:
-  """What a run of a fine-tuned task made, and at which step."""
+def run_model(run: Path) -> tuple[Model, dict[str, Any]]:
+  """What a run of a fine-tuned task made, and the record of it."""
   experiment, step, params = read_run(run)
   config = dataclasses.replace(experiment.model, dtype="float32", attention="blocks", remat="none")
   module = ARCHITECTURES[experiment.task.architecture](config)
-  model = trained_model(experiment.task, config, module, params)
-  return with_record(model, run_record(run, step)), step
+  return trained_model(experiment.task, config, module, params), run_record(run, step)

@@ -14,7 +14,7 @@ from luke_jax.convert.loading import load
 from luke_jax.convert.model import Model
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.convert.text_side import room_for_words
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.models.luke import ENTITIES_NEEDED
 from luke_jax.text import Example
 from luke_jax.text.entity_vocab import MASK2
@@ -67,9 +67,7 @@ def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
     import torch
     import transformers
   except ImportError as missing:
-    raise InputError(
-      f"{missing.name}: not installed; expected it for parity: pip install '.[parity]'"
-    ) from None
+    raise not_installed(missing.name, "for parity", "parity") from None
   model = load(directory)
   if not model.config.entity_vocab_size:
     raise InputError(f"{directory}: no entities; expected a LUKE to compare with transformers'")

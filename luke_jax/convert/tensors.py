@@ -11,7 +11,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from luke_jax.convert.keys import ALIASES, canonical
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.text import json_files
 
 Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
@@ -78,9 +78,7 @@ def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:
   try:
     import torch
   except ImportError:
-    raise InputError(
-      f"{path}: a PyTorch file, which needs PyTorch to read: pip install '.[parity]'"
-    ) from None
+    raise not_installed("torch", f"to read {path}", "parity") from None
   try:
     state = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
   except Exception:  # torch raises many kinds, with advice to unpickle what cannot be trusted

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 
 GIB = 2**30
 
@@ -155,7 +155,7 @@ def prepare_environment() -> None:
 def devices(topology: Topology) -> list[Any]:
   """Devices of a slice that is not there, to make a mesh of and compile for."""
   if importlib.util.find_spec("libtpu") is None:
-    raise InputError("libtpu: not installed; expected the TPU's compiler: pip install '.[tpu]'")
+    raise not_installed("libtpu", "to compile for TPUs", "tpu")
   from jax.experimental import topologies
 
   prepare_environment()

@@ -42,8 +42,8 @@ STYLE = """
 .luke-picture :is(td, th) { padding: .15rem 1rem .15rem 0; text-align: start; border: 0;
   vertical-align: baseline; max-width: none }
 .luke-picture th { font-weight: normal; color: var(--quiet) }
-.luke-picture .number { text-align: right; white-space: nowrap;
-  font-variant-numeric: tabular-nums }
+.luke-picture .number { text-align: right; font-variant-numeric: tabular-nums }
+.luke-picture td.number { white-space: nowrap }
 .luke-picture td.bar { width: 9rem; min-width: 4rem }
 .luke-picture td.bar div { background: var(--bar); height: .7rem; border-radius: .15rem }
 .luke-picture figure td.bar { width: 6rem }
@@ -83,7 +83,6 @@ STYLE = """
   background: color-mix(in srgb, #3fa66b calc(.75 * var(--share)), transparent) }
 .luke-picture td.wrong {
   background: color-mix(in srgb, #d9643a calc(.75 * var(--share)), transparent) }
-.luke-picture th.number { white-space: normal }
 .luke-picture pre { font: .85rem/1.5 ui-monospace, monospace; background: var(--faint);
   border-radius: .3em; padding: .6em .8em; margin: .3rem 0 1rem; color: inherit }
 .luke-picture a { color: light-dark(#1a56b0, #8ab4f8); text-underline-offset: .15em }

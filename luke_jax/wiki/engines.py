@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.wiki.stage import Engine
 
 
@@ -49,9 +49,7 @@ def beam(options: Sequence[str]) -> Iterator[Engine]:
     import apache_beam
     from apache_beam.options.pipeline_options import PipelineOptions
   except ImportError:
-    raise InputError(
-      "apache_beam: not installed; expected it for --engine beam: pip install '.[beam]'"
-    ) from None
+    raise not_installed("apache_beam", "for --engine beam", "beam") from None
 
   def engine(run: Callable[[int], None], shards: Sequence[int]) -> None:
     if not shards:

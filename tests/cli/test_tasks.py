@@ -9,9 +9,11 @@ from pathlib import Path
 import jax
 import pytest
 from sample_models import sample_file, save_start
+from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.errors import InputError
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import loop
 from luke_jax.training.mesh import make_mesh
@@ -156,6 +158,42 @@ def test_bad_input(arguments, fault, start, tmp_path, monkeypatch, capsys):
   assert main([start if word == "START" else word for word in arguments]) == 2
   told = capsys.readouterr().err
   assert fault in told and told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+  ("arguments", "fault"),
+  [
+    (["predict", "typing", "MODEL", "."], ".: no text; expected a file of examples"),
+    (["predict", "typing", "MODEL", " "], "no text; expected a file of examples"),
+    (["predict", "typing", "MODEL", "Ana lives."], "a text alone; expected an object of JSON"),
+    (["predict", "typing", "MODEL", "no.jsonl"], "no.jsonl: no such file"),
+    (["predict", "typing", "RUN", "Ana"], "a run without model; expected one that is done"),
+    (["predict", "ner", "MODEL", "Ana"], "expected a LukeForEntitySpanClassification"),
+  ],
+)
+def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  tiny_model("LukeForEntityClassification").save(tmp_path / "MODEL")
+  (tmp_path / "RUN" / "checkpoints").mkdir(parents=True)
+  (tmp_path / "RUN" / "config.json").write_text("{}")
+  assert main(arguments) == 2
+  told = capsys.readouterr().err
+  assert fault in told and told.count("\n") == 1
+  with pytest.raises(InputError, match="RUN: the folder of a run; expected a model's, such as RUN"):
+    luke_jax.load("RUN")
+
+
+def test_a_system_that_predicted_nothing_has_no_score(tmp_path, capsys):
+  gold = few("typing", "dev", tmp_path)
+  (tmp_path / "none.jsonl").write_text("\n")
+  files = ["--gold", gold, "--predictions", str(tmp_path / "none.jsonl")]
+  assert main(["score", "typing", *files]) == 2
+  assert "none.jsonl: no predictions; expected one for each" in capsys.readouterr().err
+  first = json.loads(Path(gold).read_text(encoding="utf-8").splitlines()[0])
+  (tmp_path / "none.jsonl").write_text(json.dumps({"id": first.get("id", "1"), "labels": []}))
+  assert main(["score", "typing", *files]) == 0
+  told = last_line(capsys)
+  assert (told["predictions"], told["examples"]) == (1, FEW)
 
 
 def test_a_label_that_training_never_saw(start, tmp_path, one_device, capsys):

@@ -30,6 +30,8 @@ def test_a_panel_for_the_loss_and_each_evaluated_metric(run, read, drawings):
   assert "word loss" in told.text and "f1" in told.text and "tokens" not in told.text
   loss, both, score = drawings(picture.html)
   assert [len(list(x.iter("circle"))) for x in (loss, both, score)] == [0, 1, 1]
+  assert "dots: evaluation" in told.text
+  assert "dots" not in read(curves(run, metrics=["loss"]).html).text
   (path,) = (x for x in loss.iter("path") if x.get("class") == "curve")
   assert path.get("d").count("L") == 2  # three points, for NaN is none
 

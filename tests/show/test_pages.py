@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.show import Section, entities, relations, report, table
+from luke_jax.show import Section, code, entities, relations, report, table
 
 HOSTILE = "<script>alert('&')</script>"
 
@@ -27,6 +27,15 @@ def test_a_report_holds_its_sections(read):
 def test_an_empty_report_and_table_are_pages(read):
   assert "Nothing" in read(report("Nothing", []).page).text
   assert "task" in read(table(["task"], []).html).text
+
+
+def test_numbers_of_a_column_have_as_many_decimals(read):
+  told = read(table(["a", "b", "c"], [[0.5, 1e-6, 1], [0.25, 0.5, 0.125]]).html)
+  assert told.text.strip() == "abc" + "0.50" + "1e-06" + "1" + "0.25" + "0.5" + "0.125"
+
+
+def test_code_is_shown_as_it_is_typed(read):
+  assert "make demo\n  <x>" in read(code("make demo\n  <x>").html).text
 
 
 def test_a_notebook_shows_what_is_saved(tmp_path):

@@ -157,6 +157,7 @@ def test_json_lines_of_tokens():
     ({}, "no text; expected text or tokens"),
     ({"text": "a", "span": []}, "span: no such field; expected perhaps spans"),
     ({"text": "a b", "spans": [[0, 1]]}, "spans: [0, 1]; expected [start, end, label]"),
+    ({"text": "a b", "spans": [[2, 1, "x"]]}, "spans: [2, 1, 'x']; expected [start, end, label]"),
     ({"text": "a b", "spans": [[0, 1, ""]]}, "spans: [0, 1, '']; expected [start, end, label]"),
     ({"text": "a", "spans": [[0, True, "X"]]}, "spans: [0, True, 'X']; expected [start, end, "),
     ({"text": "a", "spans": "X"}, "spans: 'X'; expected a list"),
