@@ -18,8 +18,9 @@ Parse = Callable[[Sequence[str]], Call]
 # What tyro prints, and what is said instead. Anything else that it prints is passed on.
 FAULTS = (
   (r"Unrecognized options: (\S+?)(,| |$)", r"\1: one argument too many; expected no more"),
+  (r"Missing value for argument '([^',]+).* ([2-9]) values", r"\1: too few values; expected \2"),
   (r"Missing value for argument '(?:\(')?([^',]+)", r"\1: no value; expected one"),
-  (r"Error parsing (\S+): Could not parse arguments (\[.*?\])", r"\1: \2; expected other values"),
+  (r"Error parsing (\S+): Could .*? (\[.*?\]).* \1 ([A-Z]+(?: [A-Z]+\b)*)", r"\1: \2; expected \3"),
   (r"Error parsing (\S+): .*?('[^']*') -.* \1 (\w+)", r"\1: \2; expected \3"),
 )
 CHOICE = r"invalid choice '(.*)' for argument '(.+?)'\. .* \((.*?)\)"

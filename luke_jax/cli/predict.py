@@ -1,5 +1,6 @@
 """`luke-jax predict`."""
 
+import io
 import json
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults, lines, parse_lines
+from luke_jax.tasks.files import Faults, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName
 from luke_jax.wiki.files import check_place, whole
@@ -85,7 +86,10 @@ def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any]
   if path.is_dir() or not source.strip():
     raise InputError(f"{source or 'the text'}: no text; expected a file of examples, a text or -")
   if source == STANDARD_INPUT:
-    return _parsed(settings, enumerate(sys.stdin, start=1), "standard input", faults), None
+    if isinstance(sys.stdin, io.TextIOWrapper):
+      sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # whatever the terminal's is
+    name = "standard input"
+    return _parsed(settings, lines_of(sys.stdin, name), name, faults), None
   if path.is_file() and path.suffix in LINES:
     with path.open("rb") as file:
       total = sum(1 for _ in file)
@@ -109,7 +113,7 @@ def _parsed(
     if settings.name in MORE:
       told = f'{{"text": "…", {MORE[settings.name]}}}'
       raise InputError(f"{where}: a text alone; expected an object of JSON, such as {told}")
-    return json.dumps({"text": line.rstrip("\n")})
+    return json.dumps({"text": line})
 
   objects = ((number, as_object(line)) for number, line in numbered)
   return parse_lines(objects, where, settings.parse, faults)

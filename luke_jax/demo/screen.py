@@ -12,6 +12,7 @@ from rich.text import Text
 from luke_jax.demo.running import State, last_line
 from luke_jax.demo.steps import Step
 
+BAR = 12  # characters
 STEP_OF = re.compile(r"step (\d+)/(\d+): (.*)")
 
 
@@ -44,11 +45,13 @@ class Screen:
         self._console.print(Text(f"{here}: {state.done[step.name]:.0f} s"), soft_wrap=True)
 
   def _table(self, state: State) -> Group:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(width=2)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis")
+    # Where there is little room, what a step says of itself is what gives way.
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(min_width=1)
+    table.add_column(min_width=max(len(step.title) for step in state.steps))
+    table.add_column(min_width=len("100 s"), justify="right")
+    table.add_column(min_width=BAR)
+    table.add_column(ratio=1, no_wrap=True)
     for step in state.steps:
       table.add_row(*self._row(state, step))
     seconds = time.monotonic() - self._began
@@ -56,16 +59,14 @@ class Screen:
     return Group(table, Text(told, "bold"))
 
   def _row(self, state: State, step: Step) -> tuple:
+    """Mark, title, seconds, bar and what it says of itself."""
     if step.name in state.done:
-      return Text("✓", "green"), step.title, f"{state.done[step.name]:.0f} s", ""
+      return Text("✓", "green"), step.title, f"{state.done[step.name]:.0f} s", "", ""
     if step.name not in state.running:
-      return "", Text(step.title, "dim"), "", ""
+      return "", Text(step.title, "dim"), "", "", ""
     child = state.running[step.name]
-    said = last_line(child.log)
-    seconds = f"{time.monotonic() - child.since:.0f} s"
+    said, bar = last_line(child.log), ""
     if found := STEP_OF.match(said):
-      done, total, facts = int(found[1]), int(found[2]), found[3]
-      line = Table.grid(padding=(0, 1))
-      line.add_row(ProgressBar(total, done, width=20), Text(facts, "dim", no_wrap=True))
-      return Text("…", "yellow"), Text(step.title, "bold"), seconds, line
-    return Text("…", "yellow"), Text(step.title, "bold"), seconds, Text(said, "dim", no_wrap=True)
+      said, bar = found[3], ProgressBar(int(found[2]), int(found[1]), width=BAR)
+    seconds = f"{time.monotonic() - child.since:.0f} s"
+    return Text("…", "yellow"), Text(step.title, "bold"), seconds, bar, Text(said, "dim")

@@ -72,7 +72,7 @@ def steps(folder: Path) -> list[Step]:
   made.append(_torch(folder))
   for task in CLASSES:
     more = [f"task.text={text}", "run.start=null"]
-    title = f"the same, not pretrained: {task}"
+    title = f"not pretrained: {task}"
     made.append(Step(task + FRESH, title, _task(folder, task + FRESH, more), ("records",)))
   if find_spec("libtpu"):
     made.append(_plan(folder))
@@ -95,7 +95,7 @@ def _torch(folder: Path) -> Step:
 def _plan(folder: Path) -> Step:
   experiment = "experiments/pretraining/luke_large.py"
   arguments = ("plan", experiment, "--topology", TPU)
-  return Step("plan", f"compile luke-large for 256 TPU chips ({TPU})", arguments)
+  return Step("plan", f"compile for 256 TPU chips ({TPU})", arguments)
 
 
 def run_folder(folder: Path, name: str) -> Path:

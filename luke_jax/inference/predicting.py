@@ -46,12 +46,21 @@ def predictions(
 
 
 def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-  count = len(columns["text"])
-  for name, column in columns.items():
-    if isinstance(column, str) or not isinstance(column, Sequence) or len(column) != count:
-      raise InputError(f"{name}: {column!r}; expected a list of {count}, one for each text")
+  listed = {name: _listed(name, column) for name, column in columns.items()}
+  count = len(listed["text"])
+  for name, column in listed.items():
+    if len(column) != count:
+      raise InputError(f"{name}: {len(column)} of them; expected {count}, one for each text")
   for i in range(count):
-    yield {name: _as_json(column[i]) for name, column in columns.items()}
+    yield {name: _as_json(column[i]) for name, column in listed.items()}
+
+
+def _listed(name: str, column: Any) -> list[Any]:
+  """A column of any kind: a list, an array, one of a data frame."""
+  if isinstance(column, str | Mapping) or not isinstance(column, Iterable):
+    expected = "a text or a list of them" if name == "text" else "a list, one for each text"
+    raise InputError(f"{name}: {column!r:.60}; expected {expected}")
+  return list(column)
 
 
 def _as_json(value: Any) -> Any:

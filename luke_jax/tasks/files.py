@@ -72,17 +72,23 @@ def parse_lines(
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
   """The lines of a text file, numbered from 1."""
-  number = 0
   try:
     with path.open(encoding="utf-8-sig", newline=None) as file:
-      for number, line in enumerate(file, start=1):
-        yield number, line.rstrip("\n")
+      yield from lines_of(file, str(path))
   except FileNotFoundError:
     raise InputError(f"{path}: no such file; expected a file of examples") from None
   except IsADirectoryError:
     raise InputError(f"{path}: a directory; expected a file of examples") from None
+
+
+def lines_of(file: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
+  """The lines of an open file, numbered from 1."""
+  number = 0
+  try:
+    for number, line in enumerate(file, start=1):
+      yield number, line.rstrip("\n")
   except UnicodeDecodeError:
-    raise InputError(f"{path}: line {number + 1} or soon after: no UTF-8; expected UTF-8") from None
+    raise InputError(f"{name}: line {number + 1} or soon after: no UTF-8; expected UTF-8") from None
 
 
 def json_object(line: str, place: str) -> Mapping[str, Any]:

@@ -29,5 +29,15 @@ def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
   return task.score(records, _without_filling(whole, len(records)))
 
 
+def metrics_of(program: Program, split: str) -> list[str]:
+  """The names of a split's metrics. Scores zeros, so that what cannot be scored shows."""
+  task = program.experiment.task
+  records = task.records(program.model, split)
+  zeros = jax.tree.map(
+    lambda x: np.zeros((len(records), *x.shape[1:]), x.dtype), program.prediction_shapes()
+  )
+  return list(task.score(records, zeros))
+
+
 def _without_filling(predictions: Any, count: int) -> Any:
   return jax.tree.map(lambda x: x[:count], predictions)

@@ -16,7 +16,7 @@ from luke_jax.errors import InputError
 from luke_jax.pipeline.batches import Rows, TrainingBatches
 from luke_jax.training import directory, processes
 from luke_jax.training.checkpoints import Checkpoints
-from luke_jax.training.evaluation import evaluate
+from luke_jax.training.evaluation import evaluate, metrics_of
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.ledger import Ledger
 from luke_jax.training.mesh import make_mesh
@@ -44,6 +44,8 @@ def train(
     program = Program(experiment, mesh, steps)
     checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
     restored = checkpoints.restore(program.state_shapes)
+    if restored is None:
+      _check_evaluation(program)
     if restored:
       step, state = restored
     elif start is not None:
@@ -58,6 +60,13 @@ def train(
     return loop.run(step, state, program.training_batches(records))
   finally:
     checkpoints.close()
+
+
+def _check_evaluation(program: Program) -> None:
+  """Refuses before the first step what the first evaluation would refuse after an epoch."""
+  names, best = metrics_of(program, "dev"), program.experiment.run.best_metric
+  if best and best not in names:
+    raise InputError(f"run.best_metric: {best!r}; expected one of {', '.join(names)}")
 
 
 class _Loop:
@@ -123,11 +132,6 @@ class _Loop:
     figures = ", ".join(f"{name} {x:.4g}" for name, x in self.scores.items())
     self.progress.note(f"step {step}: {figures}")
     self.since = time.perf_counter()
-    best = self.options.best_metric
-    if best is None:
-      return False
-    if best not in self.scores:
-      raise InputError(f"run.best_metric: {best!r}; expected one of {', '.join(self.scores)}")
     return self.checkpoints.better(self.scores)
 
   def _save(self, step: int, state: State) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -141,26 +140,34 @@ class Program:
     with jax.set_mesh(self.mesh):
       return step.lower(self.state_shapes, self.batch_shapes)
 
-  @functools.cached_property
-  def predict(self) -> Callable[[State, Batch], Any]:
+  def predict(self, state: State, batch: Batch) -> Any:
     """What the task predicts for an evaluation batch (rows, ...), whole on every process."""
+    with jax.set_mesh(self.mesh):
+      return self._predict(state["trained"], state["frozen"], batch)
+
+  def prediction_shapes(self) -> Any:
+    """Shapes of what `predict` returns."""
+    size, state = self.experiment.data.evaluation_batch_size, self.state_shapes
+    batch = {
+      name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype)
+      for name, row in self.experiment.task.row_shapes(self.model).items()
+    }
+    with jax.set_mesh(self.mesh):
+      return self._predict.eval_shape(state["trained"], state["frozen"], batch)
+
+  @functools.cached_property
+  def _predict(self) -> Any:
     task, model = self.experiment.task, self.model
 
     def predictions(trained: Params, frozen: Params, batch: Batch) -> Any:
       return task.predict(model, merge(trained, frozen), batch)
 
     places = _places(self.state_shapes)
-    compiled = jax.jit(
+    return jax.jit(
       predictions,
       in_shardings=(places["trained"], places["frozen"], self.evaluation_sharding),
       out_shardings=jax.NamedSharding(self.mesh, jax.P()),
     )
-
-    def run(state: State, batch: Batch) -> Any:
-      with jax.set_mesh(self.mesh):
-        return compiled(state["trained"], state["frozen"], batch)
-
-    return run
 
   @property
   def make_rows(self) -> MakeRows:

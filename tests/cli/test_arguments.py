@@ -21,6 +21,8 @@ from luke_jax.cli import main
     ("convert a b --entity_vocabs x", "--entity-vocabs: no such option; expected another, perhaps"),
     ("convert a b --dtype", "--dtype: no value; expected one"),
     ("convert a b --dtype int8", "--dtype: 'int8'; expected one of 'float32', 'bfloat16', 'float1"),
+    ("predict-masks a b --span 15", "--span: too few values; expected 2"),
+    ("predict-masks a b --span a b", "--span: ['a', 'b']; expected INT INT"),
     ("parity a --tolerance small", "--tolerance: 'small'; expected FLOAT"),
     ("bench encoder --batch.words many", "--batch.words: 'many'; expected INT"),
     ("bench encoder --word 3", "--word: no such option; expected another, perhaps --batch.words"),

@@ -113,13 +113,18 @@ def test_the_summary_tells_the_scores_of_the_model_that_was_written(
   assert by_step[summary["model_step"]] == max(by_step.values())
 
 
-def test_faults_of_the_dev_file_show_before_the_first_step(start, tmp_path, one_device, capsys):
+@pytest.mark.parametrize(
+  ("labels", "fault"),
+  [(', "labels": ["castle"]', "label 'castle'"), ("", "labels: missing; expected a list of them")],
+)
+def test_faults_of_the_dev_file_show_before_the_first_step(
+  labels, fault, start, tmp_path, one_device, capsys
+):
   bad = tmp_path / "bad.jsonl"
-  bad.write_text('{"text": "Castrel is a city.", "span": [0, 7], "labels": ["castle"]}\n')
+  bad.write_text(f'{{"text": "Castrel is a city.", "span": [0, 7]{labels}}}\n')
   assert train("typing", start, tmp_path, f"task.dev={bad}") == 2
   told = capsys.readouterr()
-  assert "bad.jsonl: line 1: label 'castle'" in told.err and "step 1/" not in told.err + told.out
-  assert train("typing", start, tmp_path) == 0  # in the same folder
+  assert f"bad.jsonl: line 1: {fault}" in told.err and "step 1/" not in told.err + told.out
 
 
 def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, capsys):
@@ -179,6 +184,9 @@ def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsy
   assert main(arguments) == 2
   told = capsys.readouterr().err
   assert fault in told and told.count("\n") == 1
+  monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="ascii"))
+  assert main(["predict", "typing", "MODEL"]) == 2
+  assert "standard input: line 1 or soon after: no UTF-8" in capsys.readouterr().err
   with pytest.raises(InputError, match="RUN: the folder of a run; expected a model's, such as RUN"):
     luke_jax.load("RUN")
 

@@ -28,6 +28,15 @@ def test_on_a_terminal_every_step_has_a_line_and_a_running_one_a_bar(state):
   assert "1 of 3 steps" in shown
 
 
+def test_little_room_is_taken_from_what_a_step_says_of_itself(state):
+  console = Console(file=io.StringIO(), force_terminal=True, width=44, height=30)
+  with Screen(console) as screen:
+    screen.show(state)
+  shown = console.file.getvalue()
+  assert "✓" in shown and "make records" in shown and "3 s" in shown and "0 s" in shown
+  assert "━" in shown and "lo" in shown and "tokens" not in shown
+
+
 def test_elsewhere_each_finished_step_is_told_once(state):
   console = Console(file=io.StringIO(), force_terminal=False)
   with Screen(console) as screen:

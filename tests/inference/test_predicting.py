@@ -32,6 +32,11 @@ def test_a_list_gives_what_its_texts_give_one_by_one(model):
     assert all(text[found.start : found.end] == found.text for found in row)
 
 
+def test_texts_and_their_fields_come_in_anything_that_has_an_order(model):
+  arrays = model.predict(np.array(TEXTS), span=(span for span in SPANS))
+  assert arrays == model.predict(TEXTS, span=SPANS)
+
+
 def test_predictions_are_those_of_the_model_itself(model):
   (text, span), task = (TEXTS[1], SPANS[1]), task_of(model)
   processor = dataclasses.replace(model.processor, task=task.text_task)
@@ -74,7 +79,9 @@ def test_settings_stay_with_the_model(model, tmp_path):
     (lambda m: m.predict("Ana", spam=(0, 3)), "text: spam: no such field; expected perhaps span"),
     (lambda m: m.predict("Ana"), r"text: span: None; expected \[start, end\]"),
     (lambda m: m.predict("Ana", span=(0, 4)), "expected 0 <= start < end <= 3"),
-    (lambda m: m.predict(["Ana", "Ana"], span=[(0, 3)]), "span: .* expected a list of 2"),
+    (lambda m: m.predict(["Ana", "Ana"], span=[(0, 3)]), "span: 1 of them; expected 2, one for"),
+    (lambda m: m.predict(["Ana"], span=3), "span: 3; expected a list, one for each text"),
+    (lambda m: m.predict(3), "text: 3; expected a text or a list of them"),
     (lambda m: m.predict(["Ana", "Ana"], span=[(0, 3), (3, 3)]), "text 1: span"),
   ],
 )

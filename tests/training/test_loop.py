@@ -43,6 +43,13 @@ def test_a_run_leaves_what_it_promises(finished):
   assert read_run(folder)[1] == best
 
 
+def test_a_metric_that_is_none_is_refused_before_the_first_step(tmp_path):
+  chosen = experiment(run={"best_metric": "word_likelihod"})
+  with pytest.raises(InputError, match=r"^run.best_metric: 'word_likelihod'; expected one of"):
+    train(chosen, tmp_path)
+  assert not (tmp_path / "metrics.jsonl").exists()
+
+
 def test_the_ledger_adds_up(finished):
   seconds = finished[2]["seconds"]
   assert seconds["lost"] == 0 and all(seconds[x] > 0 for x in ("start", "compile", "data", "step"))
