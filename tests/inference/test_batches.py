@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,10 +7,11 @@ from hypothesis import strategies as st
 
 from luke_jax.inference.batches import batches
 from luke_jax.inference.programs import Programs, tokens
-from luke_jax.tasks.features import Features
+from luke_jax.tasks.features import Features, Sizes
 from luke_jax.tasks.ner.task import NamedEntities
 
 TASK = NamedEntities(words=512, entities=64)
+SIZES = st.builds(Sizes, st.sampled_from([32, 64, 512]), st.sampled_from([1, 16, 64]), st.just(30))
 LENGTHS = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 64)), max_size=60)
 
 
@@ -39,13 +42,25 @@ def test_every_row_is_in_one_batch_that_holds_it(lengths, limit, worth):
 
 
 @given(st.lists(LENGTHS, max_size=5), st.integers(0, 20_000))
-def test_no_shape_costs_more_than_it_is_worth(chunks, worth):
-  own, shared = Programs(0), Programs(worth)
-  exact = [batch for chunk in chunks for batch in batches(rows(chunk), TASK, 2048, own)]
-  made = [batch for chunk in chunks for batch in batches(rows(chunk), TASK, 2048, shared)]
-  assert len(shapes(made)) <= len(shapes(exact))
+def test_padding_costs_no_more_than_the_programs_that_would_save_it(chunks, worth):
+  shared = Programs(worth)
+  exact = [x for chunk in chunks for x in batches(rows(chunk), TASK, 2048, Programs(0))]
+  made = [x for chunk in chunks for x in batches(rows(chunk), TASK, 2048, shared)]
+  bare = sum(len(batch.rows) * tokens(batch.size) for batch in exact)
   wanted = len(shared.wasted)  # shapes that would have saved something
-  assert padded(made) <= padded(exact) + worth * wanted + 2048 * len(shapes(exact))
+  assert padded(made) <= 2 * (bare + worth * wanted)  # twice, for heights are powers of two
+
+
+@given(st.lists(st.tuples(SIZES, st.integers(1, 100)), max_size=40), st.integers(0, 20_000))
+def test_another_size_is_compiled_when_it_saves_more_than_it_costs(asked, worth):
+  programs, wasted = Programs(worth), Counter()
+  for size, number in asked:
+    fit = [x for x in programs.sizes if x.words >= size.words and x.entities >= size.entities]
+    found = programs.size(size, number)
+    extra = number * (min(map(tokens, fit), default=0) - tokens(size))
+    assert found in (fit if fit and wasted[size] + extra <= worth else [size])
+    wasted[size] += number * (tokens(found) - tokens(size))
+    assert wasted[size] <= worth
 
 
 def test_few_rows_of_a_small_model_share_a_program_for_long():

@@ -72,7 +72,7 @@ def test_two_builds_at_once_are_refused(settings, tmp_path):
 
 
 BUILD = """
-import functools, sys, time
+import functools, signal, sys, time
 from pathlib import Path
 from luke_jax.wiki.build import Settings, build
 from luke_jax.wiki.engines import local
@@ -81,6 +81,7 @@ def after(pause, run, shard):
   time.sleep(pause)
   run(shard)
 if __name__ == "__main__":
+  signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
   dump, tokenizer, output, workers, pause = sys.argv[1:]
   settings = Settings(
     (Path(dump),), Path(tokenizer), selection=Selection(60), piece=8192, records_per_file=100
