@@ -46,14 +46,7 @@ def train(
     restored = checkpoints.restore(program.state_shapes)
     if restored is None:
       _check_evaluation(program)
-    if restored:
-      step, state = restored
-    elif start is not None:
-      step, (state, fresh) = 0, program.state_from(start())
-      if fresh:
-        warnings.warn(f"start: without {', '.join(fresh)}, which begin fresh", stacklevel=2)
-    else:
-      step, state = 0, program.fresh_state()
+    step, state = restored or (0, _first_state(program, start))
     directory.continue_ledger(folder, ledger)
   loop = _Loop(program, checkpoints, ledger, folder)
   try:
@@ -67,6 +60,15 @@ def _check_evaluation(program: Program) -> None:
   names, best = metrics_of(program, "dev"), program.experiment.run.best_metric
   if best and best not in names:
     raise InputError(f"run.best_metric: {best!r}; expected one of {', '.join(names)}")
+
+
+def _first_state(program: Program, start: Callable[[], Params] | None) -> State:
+  if start is None:
+    return program.fresh_state()
+  state, fresh = program.state_from(start())
+  if fresh:
+    warnings.warn(f"start: without {', '.join(fresh)}, which begin fresh", stacklevel=3)
+  return state
 
 
 class _Loop:
