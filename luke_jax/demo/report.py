@@ -22,6 +22,7 @@ SHOWN, SHORT = 3, 250  # examples of a task, characters of their passages
 JOINED = "\0"  # a space where no line ends
 COLUMNS = 80  # of a command's lines
 FROM_TEST = "The first three of the test file."
+OWN = "Written for this page; no file has it."
 PRETRAINING = ("word_loss", "entity_loss", "word_accuracy", "entity_accuracy")
 # Of each task the metric that the paper reports, and what it is called.
 METRICS = {
@@ -108,14 +109,17 @@ def _curves(folder: Path) -> list[str | show.Picture]:
 
 
 def _names(model: Any) -> list[str | show.Picture]:
-  return [show.entities(texts.NAMES, model.predict(texts.NAMES))]
+  right = ", ".join(f"{name} ({label})" for name, label in texts.NAMED)
+  picture = show.entities(texts.NAMES, model.predict(texts.NAMES))
+  return [OWN, picture, f"Right would be: {right}."]
 
 
 def _types(model: Any) -> list[str | show.Picture]:
-  given = [text for text, _ in texts.TYPED]
-  spans = [place(text, name) for text, name in texts.TYPED]
-  found = model.predict(given, span=spans)
-  return [show.entities(text, types) for text, types in zip(given, found, strict=True)]
+  parts: list[str | show.Picture] = [OWN]
+  for text, name, right in texts.TYPED:
+    found = model.predict(text, span=place(text, name))
+    parts += [show.entities(text, found), f"Right would be: {right}."]
+  return parts
 
 
 def _relations(model: Any) -> list[str | show.Picture]:

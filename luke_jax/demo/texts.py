@@ -4,11 +4,18 @@ NAMES = (
   "Lucella Brunetti-Vay was born in Castrel. In 2011 she signed for Tsukigawa Comets, and a year"
   " later she received the Bronze Boot in Hoshima."
 )
+NAMED = (
+  ("Lucella Brunetti-Vay", "PER"),
+  ("Castrel", "LOC"),
+  ("Tsukigawa Comets", "ORG"),
+  ("Bronze Boot", "MISC"),
+  ("Hoshima", "LOC"),
+)
 ATTENDED = "Aurelio Verdano wrote A Grammar of Rain in Velmora."
 TYPED = (
-  ("Aurelio Verdano was born in Castrel.", "Aurelio Verdano"),
-  ("The Eldra flows through Hvitdal.", "Eldra"),
-  ("Sigrun Eldrason played for Lokomotiv Gorinsk.", "Lokomotiv Gorinsk"),
+  ("Aurelio Verdano was born in Castrel.", "Aurelio Verdano", "person, writer"),
+  ("The Eldra flows through Hvitdal.", "Eldra", "place, river"),
+  ("Sigrun Eldrason played for Lokomotiv Gorinsk.", "Lokomotiv Gorinsk", "organization, team"),
 )
 ALIKE = ("Velmora", "Castrel", "Aurelio Verdano", "Lokomotiv Gorinsk")
 
