@@ -52,6 +52,7 @@ def install(folder):
 repository = checkout()
 install(repository)
 os.chdir(repository)
+os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
 from IPython.core.error import UsageError

@@ -54,6 +54,7 @@ def install(folder):
 repository = checkout()
 install(repository)
 os.chdir(repository)
+os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
 from IPython.core.error import UsageError
@@ -82,7 +83,7 @@ DUMP = "data/sample_wiki/samplewiki-pages-articles-multistream.xml.bz2"
 TOKENIZER = "data/sample_wiki/tokenizer"
 ENTITIES = 300
 OUTPUT = "runs/notebooks/wiki"
-STEPS = 600  # the sample's whole pretraining is 2,000, in about a minute
+STEPS = 1000  # the sample's whole pretraining is 2,000, in a minute and a half
 
 # %% [markdown]
 # **Records.** Pages lose their markup, links become entities, sentences are packed. The table says
@@ -108,7 +109,7 @@ luke(f"wiki show '{OUTPUT}' --n 2")
 luke(f"""
   train experiments/pretraining/tiny.py --output runs/notebooks/pretraining
   --set 'task.corpora=["{OUTPUT}/pretraining"]' --set model.entity_vocab_size={ENTITIES}
-  --set run.steps={STEPS} --set run.evaluate_every=200 --set run.save_every=200
+  --set run.steps={STEPS} --set run.evaluate_every=250 --set run.save_every=250
 """)
 
 # %% [markdown]

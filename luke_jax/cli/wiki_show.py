@@ -33,6 +33,6 @@ def run(
     write_html(shown, html)
   console = Console()
   for record in shown:
-    console.print(as_text(record), "", soft_wrap=True)
+    console.print(as_text(record), "", soft_wrap=not console.is_jupyter)
   if html:
     print(f"{html}: {len(shown)} records")

@@ -67,7 +67,7 @@ class Progress:
   def note(self, text: str) -> None:
     """Prints a line that stays, above the one that is rewritten."""
     if self._enabled:
-      self._console.print(Text(text), soft_wrap=True)
+      self._console.print(Text(text), soft_wrap=not self._console.is_jupyter)
 
   def _show(self, facts: str) -> None:
     line = f"step {self._step}/{self._total}: {facts}"
