@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from luke_jax.convert import Model
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
@@ -64,4 +66,6 @@ def _listed(name: str, column: Any) -> list[Any]:
 
 
 def _as_json(value: Any) -> Any:
+  if isinstance(value, np.ndarray | np.generic):
+    return value.tolist()
   return [_as_json(item) for item in value] if isinstance(value, list | tuple) else value

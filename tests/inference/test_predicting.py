@@ -34,7 +34,7 @@ def test_a_list_gives_what_its_texts_give_one_by_one(model):
 
 def test_texts_and_their_fields_come_in_anything_that_has_an_order(model):
   arrays = model.predict(np.array(TEXTS), span=(span for span in SPANS))
-  assert arrays == model.predict(TEXTS, span=SPANS)
+  assert arrays == model.predict(TEXTS, span=SPANS) == model.predict(TEXTS, span=np.array(SPANS))
 
 
 def test_predictions_are_those_of_the_model_itself(model):
