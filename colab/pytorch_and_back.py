@@ -106,22 +106,11 @@ if not pytorch:
 
 # %% [markdown]
 # The parity report: both sides read the directory and run on the same sentences, and every
-# layer, attention head and output is compared. In a shell it is `luke-jax parity DIRECTORY`.
+# layer, attention head and output is compared.
 
 # %%
 if pytorch:
-  from IPython.display import display
-
-  from luke_jax import show
-  from luke_jax.convert.parity import compare
-
-  report = compare(Path("runs/notebooks/for-pytorch"))
-  print("equal" if report.passed else "DIFFERENT", "to transformers", report.transformers)
-  print("keys missing or left over:", sum(map(len, report.keys.values())))
-  columns = [{row.what: f"{row.largest:.1e}" for row in rows} for rows in report.batches.values()]
-  names = dict.fromkeys(name for column in columns for name in column)
-  found = [[name, *(column.get(name, "") for column in columns)] for name in names]
-  display(show.table(["largest difference", *report.batches], found))
+  luke("parity runs/notebooks/for-pytorch --output runs/notebooks/parity.json")
 
 # %% [markdown]
 # In PyTorch it is loaded as any model of Hugging Face. Inputs have the same names, so those of one

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from luke_jax.bench.encoder import Batch, Result
 from luke_jax.bench.encoder import run as measure
+from luke_jax.cli.aside import aside
 
 BATCH = Batch()
 
@@ -29,7 +30,7 @@ def run(
     rounds: How many times each side runs.
     output: File for the figures, as JSON.
   """
-  with Console(stderr=True).status(f"timing {size}"):
+  with aside().status(f"timing {size}"):
     result = measure(size, batch, rounds)
   console = Console()
   console.print(_table(result))

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.ner import BATCH, Result
 from luke_jax.bench.ner import run as measure
+from luke_jax.cli.aside import aside
 
 
 def run(
@@ -38,7 +39,7 @@ def run(
     rounds: How many times each side runs.
     output: File for the figures, as JSON.
   """
-  with Console(stderr=True).status(f"timing {size}"):
+  with aside().status(f"timing {size}"):
     result = measure(directory, size, documents, rounds)
   console = Console()
   console.print(_table(result))

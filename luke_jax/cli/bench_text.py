@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.text import SPANS, Result, read_texts
 from luke_jax.bench.text import run as measure
+from luke_jax.cli.aside import aside
 
 
 def run(
@@ -35,7 +36,7 @@ def run(
     output: File for the figures, as JSON.
   """
   given = read_texts(texts) if texts else None
-  with Console(stderr=True).status(f"timing {directory}"):
+  with aside().status(f"timing {directory}"):
     result = measure(directory, given, rounds)
   console = Console()
   console.print(_table(result))

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
+from luke_jax.cli.aside import aside
 from luke_jax.convert import Model, load, vocabularies
 from luke_jax.convert.card import ORIGIN, OURS, told_by_card, with_record
 from luke_jax.convert.saving import number_of_tensors, save
@@ -41,7 +42,7 @@ def run(
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
   """
-  console = Console(stderr=True)
+  console = aside()
   if target.exists() and target.resolve() == source.resolve():
     raise InputError(f"{target}: the source; expected another directory")
   vocab = load_entity_vocab(entity_vocab) if entity_vocab else None

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
+from luke_jax.cli.aside import aside
 from luke_jax.convert.card import write_parity
 from luke_jax.convert.parity import Difference, Parity, compare
 
@@ -35,7 +36,7 @@ def run(
     output: File for every figure, as JSON.
     card: Write the result in the directory's model card too.
   """
-  with Console(stderr=True).status(f"comparing {directory}"):
+  with aside().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()
   console.print(_keys_table(parity))

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
+from luke_jax.cli.aside import aside
 from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
@@ -131,7 +132,7 @@ def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> int
 def _counted(found: Iterable[Any], total: int | None) -> Iterator[Any]:
   """The predictions, with a bar that says how far they are."""
   columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-  with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+  with Progress(*columns, console=aside(), transient=True) as progress:
     bar = progress.add_task("", total=total)
     for item in found:
       progress.advance(bar)
