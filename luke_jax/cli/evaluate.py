@@ -27,6 +27,7 @@ def run(
   mistakes: int = 5,
   json_file: Annotated[Path | None, arg(name="json")] = None,
   html_file: Annotated[Path | None, arg(name="html")] = None,
+  mentions: Path | None = None,
   skip_bad: bool = False,
 ) -> None:
   """Score a fine-tuned model on examples with known answers.
@@ -43,13 +44,14 @@ def run(
     mistakes: How many mistakes to show; the page shows ten times as many.
     json_file: File for all of it, every mistake included.
     html_file: File for all of it as a page.
+    mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     skip_bad: Leave out examples that are faulty, and count them.
   """
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
   for output in filter(None, (json_file, html_file)):
     check_place(output)
-  model, settings = load_for(task, directory)
+  model, settings = load_for(task, directory, mentions)
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)
   if not examples:

@@ -57,7 +57,7 @@ def run(
   results = []
   for seed in parse_seeds(seeds):
     folder = output / f"seed-{seed}"
-    chosen = override(read, [*set, f"run.seed={seed}"])
+    chosen = fine_tune.consistent(override(read, [*set, f"run.seed={seed}"]))
     if not (folder / RESULT).exists():
       summary = _train(chosen, folder)
       if summary["status"] != "done":

@@ -20,7 +20,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.results.run_notes import run_record
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import task_class
+from luke_jax.tasks.names import is_fine_tuned, task_class
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import is_run, read_run
 from luke_jax.training.optimizer import Optimizer
@@ -74,8 +74,10 @@ def task_experiment(
     fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
   batch = math.lcm(recipe.batch_size, jax.device_count())
+  # The paper's models are pretrained with the original attention and fine-tuned with four queries.
+  changes = {"num_labels": max(2, len(task.labels)), "use_entity_aware_attention": True}
   experiment = Experiment(
-    model=dataclasses.replace(model.config, num_labels=max(2, len(task.labels))),
+    model=dataclasses.replace(model.config, **changes),
     task=task,
     data=Data(batch_size=batch, evaluation_batch_size=math.lcm(32, jax.device_count())),
     optimizer=Optimizer(learning_rate=recipe.learning_rate, frozen=recipe.frozen),
@@ -86,12 +88,12 @@ def task_experiment(
       best_metric=recipe.metric,
     ),
   )
-  return _consistent(override(experiment, assignments))
+  return consistent(override(experiment, assignments))
 
 
-def _consistent(experiment: Experiment) -> Experiment:
-  """A model that was told to have no entities, without what only entities have."""
-  if experiment.model.entity_vocab_size:
+def consistent(experiment: Experiment) -> Experiment:
+  """A fine-tuned model that was told to have no entities, without what only entities have."""
+  if experiment.model.entity_vocab_size or not is_fine_tuned(experiment.task):
     return experiment
   frozen = tuple(x for x in experiment.optimizer.frozen if "entity_embeddings" not in x)
   return dataclasses.replace(

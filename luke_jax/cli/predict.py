@@ -59,12 +59,9 @@ def run(
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     skip_bad: Leave out examples that are faulty, and count them.
   """
-  if mentions and task != "qa":
-    raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
   if output:
     check_place(output)
-  changes = {"mentions": str(mentions)} if mentions else {}
-  model, settings = load_for(task, directory, **changes)
+  model, settings = load_for(task, directory, mentions)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
   found = predictions(model, settings, examples, faults)

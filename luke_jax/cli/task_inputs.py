@@ -14,15 +14,17 @@ from luke_jax.training.export import is_run
 MOST_TOLD = 10
 
 
-def load_for(task: str, directory: Path, **settings: Any) -> tuple[Model, Any]:
-  """The model of a directory, or of the run in it, and its task."""
+def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[Model, Any]:
+  """The model of a directory, or of the run in it, and its task, which may link by mentions."""
+  if mentions and task != "qa":
+    raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
   if is_run(directory):
     if not (directory / MODEL).is_dir():
       raise InputError(f"{directory}: a run without {MODEL}; expected one that is done")
     directory = directory / MODEL
   model = load(directory)
   try:
-    return model, task_of(model, task, **settings)
+    return model, task_of(model, task, **({"mentions": str(mentions)} if mentions else {}))
   except InputError as fault:
     raise InputError(f"{directory}: {fault}") from None
 

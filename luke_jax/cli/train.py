@@ -64,7 +64,7 @@ def run(
     chosen = _task(experiment, train, dev, model, set)
   else:
     _check_file(experiment, train or dev or model)
-    chosen = override(load_experiment(experiment), set)
+    chosen = fine_tune.consistent(override(load_experiment(experiment), set))
   if jax.process_index() == 0:
     print(describe(chosen))
   start = chosen.run.start

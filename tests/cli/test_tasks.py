@@ -1,5 +1,6 @@
 """Each of the five tasks from the command line: train, evaluate, predict, score."""
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -139,6 +140,26 @@ def test_a_model_without_entities(start, tmp_path, one_device, capsys):
   model.predict("Castrel is a city.", span=(0, 7))
   test = few("typing", "test", tmp_path)
   assert main(["evaluate", "typing", str(tmp_path / "run"), test]) == 0
+
+
+def test_a_model_pretrained_with_the_original_attention_is_fine_tuned_with_four_queries(
+  start, tmp_path, one_device
+):
+  model = luke_jax.load(start)
+  config = dataclasses.replace(model.config, use_entity_aware_attention=False)
+  params = jax.tree.map(lambda x: x, model.params)
+  for layer in params["luke"]["encoder"].values():
+    query = layer["attention"]["query"]
+    query.update({name: x[:, :1, :1] for name, x in query.items()})
+  before = str(tmp_path / "original")
+  dataclasses.replace(model, module=type(model.module)(config), params=params).save(before)
+  assert not luke_jax.load(before).config.use_entity_aware_attention
+  assert train("typing", before, tmp_path) == 0
+  assert luke_jax.load(tmp_path / "run" / "model").config.use_entity_aware_attention
+  (tmp_path / "two").mkdir()
+  assert train("typing", before, tmp_path / "two", "model.use_entity_aware_attention=false") == 0
+  kept = luke_jax.load(tmp_path / "two" / "run" / "model")
+  assert not kept.config.use_entity_aware_attention
 
 
 @pytest.mark.parametrize(
