@@ -83,7 +83,7 @@ DUMP = "data/sample_wiki/samplewiki-pages-articles-multistream.xml.bz2"
 TOKENIZER = "data/sample_wiki/tokenizer"
 ENTITIES = 300
 OUTPUT = "runs/notebooks/wiki"
-STEPS = 1000  # the sample's whole pretraining is 2,000, in a minute and a half
+STEPS = 1000  # the sample's whole pretraining is 1,500, in a minute and a half
 
 # %% [markdown]
 # **Records.** Pages lose their markup, links become entities, sentences are packed. The table says
@@ -114,8 +114,8 @@ luke(f"""
 
 # %% [markdown]
 # `entity_accuracy` is of pages that were held out; `entity_majority` is what always saying the most
-# frequent entity would give. So few steps are a beginning: set `STEPS` to 2000 for half of them
-# found.
+# frequent entity would give. So few steps are a beginning: set `STEPS` to 1500 for more than
+# half of them found.
 
 # %%
 from luke_jax import show

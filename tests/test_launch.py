@@ -43,9 +43,10 @@ def test_syntax(recipe):
   ("recipe", "arguments"), [("tpu_vm.sh", ["train"]), ("gke.sh", []), ("gpu.sh", [])]
 )
 def test_every_host_runs_the_plain_command(recipe, arguments, run):
-  done = run(recipe, *arguments, "e.py", "large", **VARIABLES, RUNS="/runs")
+  more = ("--set", "run.accumulation=16")
+  done = run(recipe, *arguments, "e.py", "large", *more, **VARIABLES, RUNS="/runs")
   assert not done.returncode, done.stderr
-  assert "luke-jax train e.py --output /runs/large" in done.stdout
+  assert "luke-jax train e.py --output /runs/large --set run.accumulation=16" in done.stdout
 
 
 @pytest.mark.parametrize("action", ["create", "state", "install", "delete"])

@@ -4,9 +4,11 @@
 #   export PROJECT=my-project CLUSTER=my-cluster LOCATION=us-west4-a
 #   export IMAGE=us-docker.pkg.dev/my-project/my-repository/luke_jax:1
 #   export CLAIM=runs   # a ReadWriteMany volume claim of the cluster, such as a Filestore share
-#   experiments/launch/gke.sh experiments/pretraining/luke_large.py large
+#   experiments/launch/gke.sh experiments/pretraining/luke_large_stage1.py luke-large-stage1
+#   experiments/launch/gke.sh experiments/pretraining/luke_large.py luke-large
 #
-# The same again goes on with the run.
+# The volume holds what the experiment names, such as enwiki, and gets the runs. What comes after the
+# run's name goes to luke-jax train. The same again goes on with the run.
 set -euo pipefail
 
 : "${PROJECT:?}" "${CLUSTER:?}" "${LOCATION:?}" "${IMAGE:?}" "${CLAIM:?}"
@@ -15,13 +17,15 @@ experiment=${1:?experiment file} run=${2:?name of the run}
 docker build --file experiments/launch/Dockerfile --tag "$IMAGE" .
 docker push "$IMAGE"
 
-# v5litepod-16 is v5e:4x4. `exec` makes the run the container's first process, which SIGTERM goes
-# to; it has the grace period to write its checkpoint.
+# v5litepod-256 is v5e:16x16. `exec` makes the run the container's first process, which SIGTERM goes
+# to; it has the grace period to write its checkpoint. Experiments name corpora, models and earlier
+# runs by paths from where they run: they lie on the volume.
+links='ln -sfn /runs runs; for made in /runs/*/; do test -e $(basename $made) || ln -s $made; done'
 gcluster job submit \
   --project "$PROJECT" --cluster "$CLUSTER" --location "$LOCATION" \
   --name "$run-$(date +%m%d%H%M)" \
-  --compute-type "${TYPE:-v5litepod-16}" --num-slices "${SLICES:-1}" \
+  --compute-type "${TYPE:-v5litepod-256}" --num-slices "${SLICES:-1}" \
   --image "$IMAGE" \
   --mount "$CLAIM:/runs:rw" \
   --restarts 100 --grace-period 2m \
-  --command "exec luke-jax train $experiment --output /runs/$run"
+  --command "$links; exec luke-jax train $experiment --output /runs/$run ${*:3}"

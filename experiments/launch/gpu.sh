@@ -2,9 +2,11 @@
 # A run on one machine with NVIDIA GPUs, all of which it uses. Not run here: there was no GPU.
 # It needs a driver for CUDA 13 and Python 3.11 or newer.
 #
-#   experiments/launch/gpu.sh experiments/pretraining/luke_large.py large
+#   experiments/launch/gpu.sh experiments/pretraining/luke_large_stage1.py luke-large-stage1
+#   experiments/launch/gpu.sh experiments/pretraining/luke_large.py luke-large
 #
-# The same again goes on with the run.
+# What the experiment names, such as enwiki, lies in the folder where this runs. What comes after the
+# run's name goes to luke-jax train. The same again goes on with the run.
 set -euo pipefail
 
 experiment=${1:?experiment file} run=${2:?name of the run}
@@ -14,4 +16,4 @@ if [ ! -e .venv-gpu/installed ]; then
   .venv-gpu/bin/python -m pip install --quiet '.[cuda]'
   touch .venv-gpu/installed
 fi
-exec .venv-gpu/bin/luke-jax train "$experiment" --output "${RUNS:-runs}/$run"
+exec .venv-gpu/bin/luke-jax train "$experiment" --output "${RUNS:-runs}/$run" "${@:3}"

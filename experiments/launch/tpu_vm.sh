@@ -5,10 +5,13 @@
 #   export SHARE=10.0.0.2:/runs                           # an NFS share, such as Filestore's
 #   experiments/launch/tpu_vm.sh create                   # then wait until `state` says ACTIVE
 #   experiments/launch/tpu_vm.sh install
-#   experiments/launch/tpu_vm.sh train experiments/pretraining/luke_large.py large
-#   experiments/launch/tpu_vm.sh log large
+#   experiments/launch/tpu_vm.sh train experiments/pretraining/luke_large_stage1.py luke-large-stage1
+#   experiments/launch/tpu_vm.sh log luke-large-stage1
+#   experiments/launch/tpu_vm.sh train experiments/pretraining/luke_large.py luke-large
 #   experiments/launch/tpu_vm.sh delete
 #
+# What comes after the run's name goes to luke-jax train, such as --set run.accumulation=16, which
+# the file's batch wants on a slice of 16 chips (TYPE=v5litepod-16).
 # After a preemption: delete, create, install, train. The run goes on from its last checkpoint.
 set -euo pipefail
 
@@ -21,9 +24,9 @@ on_every_host() {
 }
 
 create() {
-  # v5litepod-16 is v5e:4x4. Without --spot the slice costs more and is not taken away.
+  # v5litepod-256 is v5e:16x16. Without --spot the slice costs more and is not taken away.
   queued_resources create "$NAME" --node-id "$NAME" \
-    --accelerator-type "${TYPE:-v5litepod-16}" \
+    --accelerator-type "${TYPE:-v5litepod-256}" \
     --runtime-version "${RUNTIME:-v2-alpha-tpuv5-lite}" \
     --spot
 }
@@ -50,7 +53,7 @@ install() {
 train() {
   # In the background, so that the run outlives the connection.
   on_every_host "cd luke_jax &&
-    nohup ../venv/bin/luke-jax train $1 --output /runs/$2 >> ../$2.log 2>&1 < /dev/null &"
+    nohup ../venv/bin/luke-jax train $1 --output /runs/$2 ${*:3} >> ../$2.log 2>&1 < /dev/null &"
 }
 
 log() {
@@ -61,10 +64,10 @@ delete() { queued_resources delete "$NAME" --force --quiet; }
 
 case "${1-}" in
   create | state | install | delete) "$1" ;;
-  train) "$1" "${2:?experiment file}" "${3:?name of the run}" ;;
+  train) "$1" "${2:?experiment file}" "${3:?name of the run}" "${@:4}" ;;
   log) "$1" "${2:?name of the run}" ;;
   *)
-    echo "usage: $0 create | state | install | train EXPERIMENT RUN | log RUN | delete" >&2
+    echo "usage: $0 create | state | install | train EXPERIMENT RUN [OPTIONS] | log RUN | delete" >&2
     exit 2
     ;;
 esac

@@ -7,7 +7,7 @@ sequences, 540,326 steps a stage; peak learning rate 5e-5 here and 5e-4 in the f
     languages="ar bn de el en es fi fr hi id it ja ko nl pl pt ru sv sw te th tr vi zh"
     for code in $languages; do
       luke-jax wiki build ${code}wiki-pages-articles.xml.bz2 --tokenizer xlm-roberta-large \\
-        --entities 10000 --output wiki/$code
+        --until counts --output wiki/$code
     done
     luke-jax wiki join wikidata-all.json.bz2 $(printf "wiki/%s " $languages) --output entities.jsonl
     for code in $languages; do

@@ -72,7 +72,7 @@ def run(
         finished(result, folder, experiment)  # last: until then the same command does it again
     if jax.process_index() == 0:
       results += [folder]
-  _tell(results)
+  _tell(results, output)
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -128,8 +128,9 @@ def _data(chosen: Experiment) -> dict[str, str]:
   return {file: hash_of(file) for file in files if file}
 
 
-def _tell(folders: list[Path]) -> None:
+def _tell(folders: list[Path], output: Path) -> None:
   if folders:
     results = read_results(folders)
     print(tables(results))
-    print(summary_line({"status": "done", "seeds": [result.seed for result in results]}))
+    seeds = [result.seed for result in results]
+    print(summary_line({"status": "done", "seeds": seeds, "folder": str(output)}))
