@@ -194,12 +194,17 @@ def test_bad_input(arguments, fault, start, tmp_path, monkeypatch, capsys):
     (["predict", "typing", "MODEL", "Ana lives."], "a text alone; expected an object of JSON"),
     (["predict", "typing", "MODEL", "no.jsonl"], "no.jsonl: no such file"),
     (["predict", "typing", "RUN", "Ana"], "a run without model; expected one that is done"),
+    (["evaluate", "typing", "MODEL", "x", "--mentions", "m"], "only qa links entities"),
+    (["evaluate", "qa", "QA", "qa.jsonl", "--mentions", "m"], "m/mentions: no table of mentions"),
     (["predict", "ner", "MODEL", "Ana"], "expected a LukeForEntitySpanClassification"),
   ],
 )
 def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
   tiny_model("LukeForEntityClassification").save(tmp_path / "MODEL")
+  tiny_model("LukeForQuestionAnswering").save(tmp_path / "QA")
+  asked = {"text": "Ana lives.", "question": "Who?", "answers": [[0, 3]]}
+  (tmp_path / "qa.jsonl").write_text(json.dumps(asked))
   (tmp_path / "RUN" / "checkpoints").mkdir(parents=True)
   (tmp_path / "RUN" / "config.json").write_text("{}")
   assert main(arguments) == 2
