@@ -8,8 +8,8 @@ import jax
 from luke_jax.config import LukeConfig
 from luke_jax.tasks.features import Sizes
 
-# Multiplications that take as long as compiling a layer: half a second on two cores, one or two on
-# an accelerator. It need not be right: a factor of two is lost at most, of the smaller part.
+# Multiplications that take as long as compiling: half a second on two cores, one or two on an
+# accelerator, whatever the number of layers, which is compiled but once. It need not be right: a factor of two is lost at most, of the smaller part.
 COMPILING = {"cpu": 5e10}
 COMPILING_ELSEWHERE = 1e14
 
@@ -51,7 +51,7 @@ def programs(config: LukeConfig) -> Programs:
   """None yet, for a model of this size."""
   compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE)
   # A layer multiplies a token by 12 square matrices, each multiplication with an addition.
-  return Programs(compiling / (24 * config.hidden_size**2))
+  return Programs(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
 
 
 def tokens(size: Sizes) -> int:
