@@ -9,7 +9,8 @@ from luke_jax.config import LukeConfig
 from luke_jax.tasks.features import Sizes
 
 # Multiplications that take as long as compiling: half a second on two cores, one or two on an
-# accelerator, whatever the number of layers, which is compiled but once. It need not be right: a factor of two is lost at most, of the smaller part.
+# accelerator, whatever the number of layers: one is compiled. It need not be right: a factor of two
+# is lost at most, of the smaller part.
 COMPILING = {"cpu": 5e10}
 COMPILING_ELSEWHERE = 1e14
 
