@@ -1,3 +1,4 @@
+import dataclasses
 from collections import Counter
 
 import numpy as np
@@ -5,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from luke_jax.config import SIZES
 from luke_jax.inference.batches import batches
-from luke_jax.inference.programs import Programs, tokens
+from luke_jax.inference.programs import Programs, programs, tokens
 from luke_jax.tasks.features import Features, Sizes
 from luke_jax.tasks.ner.task import NamedEntities
 
 TASK = NamedEntities(words=512, entities=64)
-SIZES = st.builds(Sizes, st.sampled_from([32, 64, 512]), st.sampled_from([1, 16, 64]), st.just(30))
+ASKED = st.builds(Sizes, st.sampled_from([32, 64, 512]), st.sampled_from([1, 16, 64]), st.just(30))
 LENGTHS = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 64)), max_size=60)
 
 
@@ -51,7 +53,7 @@ def test_padding_costs_no_more_than_the_programs_that_would_save_it(chunks, wort
   assert padded(made) <= 2 * (bare + worth * wanted)  # twice, for heights are powers of two
 
 
-@given(st.lists(st.tuples(SIZES, st.integers(1, 100)), max_size=40), st.integers(0, 20_000))
+@given(st.lists(st.tuples(ASKED, st.integers(1, 100)), max_size=40), st.integers(0, 20_000))
 def test_another_size_is_compiled_when_it_saves_more_than_it_costs(asked, worth):
   programs, wasted = Programs(worth), Counter()
   for size, number in asked:
@@ -77,3 +79,10 @@ def test_many_rows_have_their_own(chunks):
   made = [x for chunk in lengths for x in batches(rows(chunk), TASK, 4096, programs)]
   short = sum(len(batch.rows) for batch in made if batch.size.words < 500)
   assert short > 1900
+
+
+def test_a_program_costs_as_much_padding_as_all_layers_run():
+  deep, shallow = (
+    dataclasses.replace(SIZES["luke-base"], num_hidden_layers=layers) for layers in (12, 1)
+  )
+  assert programs(deep).worth == pytest.approx(programs(shallow).worth / 12)
