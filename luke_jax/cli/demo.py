@@ -20,9 +20,8 @@ def run(*, output: Path = Path("demo")) -> int:
 
   Takes under five minutes on two cores, some more where libtpu compiles too, and needs no network.
   It runs in a checkout of the repository, installed by `pip install --editable .`, as `make demo`
-  does.
-  Interrupted, the same command goes on where it was. The last line printed is a summary in JSON;
-  the page is OUTPUT/report.html.
+  does. Interrupted, the same command goes on where it was. The last line printed is a summary in
+  JSON; the page is OUTPUT/report.html.
 
       luke-jax demo
 

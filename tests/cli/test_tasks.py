@@ -9,15 +9,17 @@ from pathlib import Path
 
 import jax
 import pytest
-from sample_models import sample_file, save_start
+from sample_models import ROOT, sample_file, save_start
 from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.cli.fine_tune import consistent
 from luke_jax.errors import InputError
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import loop
 from luke_jax.training.mesh import make_mesh
+from luke_jax.training.overrides import load_experiment, override
 
 # What makes a run of two steps of the paper's recipes.
 SHORT = ["run.epochs=null", "run.steps=2", "run.evaluate_every=null", "data.batch_size=4"]
@@ -125,7 +127,9 @@ def test_faults_of_the_dev_file_show_before_the_first_step(
   bad.write_text(f'{{"text": "Castrel is a city.", "span": [0, 7]{labels}}}\n')
   assert train("typing", start, tmp_path, f"task.dev={bad}") == 2
   told = capsys.readouterr()
-  assert f"bad.jsonl: line 1: {fault}" in told.err and "step 1/" not in told.err + told.out
+  assert f"bad.jsonl: line 1: {fault}" in told.err
+  assert not (tmp_path / "run" / "metrics.jsonl").exists()
+  assert train("typing", start, tmp_path) == 0  # in the same folder
 
 
 def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, capsys):
@@ -210,11 +214,24 @@ def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsy
   assert main(arguments) == 2
   told = capsys.readouterr().err
   assert fault in told and told.count("\n") == 1
-  monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="ascii"))
-  assert main(["predict", "typing", "MODEL"]) == 2
-  assert "standard input: line 1 or soon after: no UTF-8" in capsys.readouterr().err
   with pytest.raises(InputError, match="RUN: the folder of a run; expected a model's, such as RUN"):
     luke_jax.load("RUN")
+
+
+def test_standard_input_that_is_no_text(tmp_path, monkeypatch, capsys):
+  model = str(tmp_path / "model")
+  tiny_model("LukeForEntityClassification").save(model)
+  monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="ascii"))
+  assert main(["predict", "typing", model]) == 2
+  assert "standard input: line 1 or soon after: no UTF-8" in capsys.readouterr().err
+
+
+def test_an_experiment_told_to_have_no_entities_loses_what_only_they_have():
+  read = load_experiment(ROOT / "experiments/qa/luke_large.py")
+  chosen = consistent(override(read, ["model.entity_vocab_size=0"]))
+  assert not chosen.model.use_entity_aware_attention
+  assert not any("entity_embeddings" in path for path in chosen.optimizer.frozen)
+  assert consistent(read) == read
 
 
 def test_a_system_that_predicted_nothing_has_no_score(tmp_path, capsys):
