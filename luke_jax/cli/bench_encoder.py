@@ -1,7 +1,5 @@
 """`luke-jax bench encoder`."""
 
-import dataclasses
-import json
 from pathlib import Path
 
 from rich.console import Console
@@ -10,6 +8,8 @@ from rich.table import Table
 from luke_jax.bench.encoder import Batch, Result
 from luke_jax.bench.encoder import run as measure
 from luke_jax.cli.aside import aside
+from luke_jax.cli.figures import tell
+from luke_jax.files import check_place
 
 BATCH = Batch()
 
@@ -30,18 +30,14 @@ def run(
     rounds: How many times each side runs.
     output: File for the figures, as JSON.
   """
+  if output:
+    check_place(output)
   with aside().status(f"timing {size}"):
     result = measure(size, batch, rounds)
   console = Console()
   console.print(_table(result))
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)
-  figures = dataclasses.asdict(result) | {
-    "ratios": {name: timing.ratio for name, timing in result.passes.items()},
-    "peak_flops": result.peak_flops,
-  }
-  if output:
-    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-  print(json.dumps({"ratios": figures["ratios"]}))
+  tell(result, {"ratios": {name: x.ratio for name, x in result.passes.items()}}, output)
 
 
 def _table(result: Result) -> Table:

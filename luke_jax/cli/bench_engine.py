@@ -1,7 +1,5 @@
 """`luke-jax bench engine`."""
 
-import dataclasses
-import json
 import statistics
 import sys
 from pathlib import Path
@@ -11,6 +9,8 @@ from rich.table import Table
 
 from luke_jax.bench.engine import Result
 from luke_jax.bench.engine import run as measure
+from luke_jax.cli.figures import tell
+from luke_jax.files import check_place
 
 
 def run(*, steps: int = 1000, rounds: int = 3, output: Path | None = None) -> None:
@@ -26,16 +26,15 @@ def run(*, steps: int = 1000, rounds: int = 3, output: Path | None = None) -> No
     rounds: How many times each side runs.
     output: File for the figures, as JSON.
   """
+  if output:
+    check_place(output)
   print(f"timing {rounds} x {steps} steps in the loop and bare", file=sys.stderr)
   result = measure(steps, rounds)
   console = Console()
   console.print(_table(result))
   console.print(f"{result.machine}; {result.device}; {result.versions}", soft_wrap=True)
   summary = {"overhead_ms": result.overhead}
-  if output:
-    figures = dataclasses.asdict(result) | summary
-    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-  print(json.dumps(summary))
+  tell(result, summary, output)
 
 
 def _table(result: Result) -> Table:

@@ -1,7 +1,5 @@
 """`luke-jax bench ner`."""
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +10,8 @@ from tyro.conf import Positional, arg
 from luke_jax.bench.ner import BATCH, Result
 from luke_jax.bench.ner import run as measure
 from luke_jax.cli.aside import aside
+from luke_jax.cli.figures import tell
+from luke_jax.files import check_place
 
 
 def run(
@@ -39,6 +39,8 @@ def run(
     rounds: How many times each side runs.
     output: File for the figures, as JSON.
   """
+  if output:
+    check_place(output)
   with aside().status(f"timing {size}"):
     result = measure(directory, size, documents, rounds)
   console = Console()
@@ -46,10 +48,7 @@ def run(
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)
   rates = result.sentences_per_second
   summary = {"ratio": result.timing.ratio, "sentences_per_second": rates}
-  if output:
-    figures = dataclasses.asdict(result) | summary
-    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-  print(json.dumps(summary))
+  tell(result, summary, output)
 
 
 def _table(result: Result) -> Table:

@@ -1,7 +1,5 @@
 """`luke-jax bench pipeline`."""
 
-import dataclasses
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +10,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.pipeline import Result
 from luke_jax.bench.pipeline import run as measure
+from luke_jax.cli.figures import tell
+from luke_jax.files import check_place
 
 
 def run(
@@ -41,6 +41,8 @@ def run(
     workers: Processes that make batches ahead; 0 for threads.
     output: File for the figures, as JSON.
   """
+  if output:
+    check_place(output)
   print(f"timing {rounds} x {batches} batches of {folder}", file=sys.stderr)
   sizes = {"batch_size": batch_size, "batches": batches, "rounds": rounds}
   result = measure(folder, **sizes, step_ms=step_ms, workers=workers)
@@ -48,10 +50,7 @@ def run(
   console.print(_table(result))
   console.print(result.machine, soft_wrap=True)
   summary = {"tokens_per_second": result.tokens_per_second, "waiting": result.waiting}
-  if output:
-    figures = dataclasses.asdict(result) | summary
-    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-  print(json.dumps(summary))
+  tell(result, summary, output)
 
 
 def _table(result: Result) -> Table:

@@ -1,7 +1,5 @@
 """`luke-jax bench text`."""
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +10,8 @@ from tyro.conf import Positional, arg
 from luke_jax.bench.text import SPANS, Result, read_texts
 from luke_jax.bench.text import run as measure
 from luke_jax.cli.aside import aside
+from luke_jax.cli.figures import tell
+from luke_jax.files import check_place
 
 
 def run(
@@ -35,6 +35,8 @@ def run(
     rounds: How many times each side runs.
     output: File for the figures, as JSON.
   """
+  if output:
+    check_place(output)
   given = read_texts(texts) if texts else None
   with aside().status(f"timing {directory}"):
     result = measure(directory, given, rounds)
@@ -42,10 +44,7 @@ def run(
   console.print(_table(result))
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)
   summary = {"ratio": result.timing.ratio, "texts_per_second": result.texts_per_second}
-  if output:
-    figures = dataclasses.asdict(result) | summary
-    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-  print(json.dumps(summary))
+  tell(result, summary, output)
 
 
 def _table(result: Result) -> Table:

@@ -1,7 +1,5 @@
 """`luke-jax bench wiki`."""
 
-import dataclasses
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +9,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.wiki import Result
 from luke_jax.bench.wiki import run as measure
+from luke_jax.cli.figures import tell
+from luke_jax.files import check_place
 
 
 def run(
@@ -31,6 +31,8 @@ def run(
     entities: Size of the entity vocabulary, on which the time hardly depends.
     output: File for the figures, as JSON.
   """
+  if output:
+    check_place(output)
   result = measure(dump, tokenizer, entities)
   console = Console()
   console.print(_table(result))
@@ -43,10 +45,7 @@ def run(
     "megabytes_per_processor_second": result.megabytes_per_processor_second,
     "peak_megabytes": result.peak_megabytes,
   }
-  if output:
-    figures = dataclasses.asdict(result) | summary
-    output.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-  print(json.dumps(summary))
+  tell(result, summary, output)
 
 
 def _table(result: Result) -> Table:

@@ -9,13 +9,13 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
+from luke_jax.files import check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluations import as_json, page, tables
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName
 from luke_jax.training.metrics import summary_line
-from luke_jax.wiki.files import check_place, whole
 
 
 def run(

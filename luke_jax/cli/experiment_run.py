@@ -11,6 +11,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli import fine_tune
 from luke_jax.cli.start import start_params
+from luke_jax.cli.task_inputs import told
 from luke_jax.convert import Model
 from luke_jax.convert.card import with_record
 from luke_jax.errors import InputError
@@ -116,6 +117,7 @@ def _score(model: Model, task: Any, file: str) -> dict[str, float]:
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(fine_tuning.read_examples(settings, file, faults), faults)
   found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  told(faults)
   return dict(settings.evaluate(examples, found).scores)
 
 
@@ -123,7 +125,7 @@ def _tables(task: Any) -> dict[str, str]:
   return {"mentions": task.mentions} if hasattr(task, "mentions") else {}
 
 
-def _data(chosen: Experiment) -> dict[str, str]:
+def _data(chosen: Experiment) -> dict[str, str | None]:
   files = (getattr(chosen.task, split, "") for split in ("train", "dev", "test"))
   return {file: hash_of(file) for file in files if file}
 

@@ -6,9 +6,9 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 from luke_jax.results.records import read_results
 from luke_jax.results.tables import tables
-from luke_jax.wiki.files import whole
 
 
 def run(

@@ -17,14 +17,15 @@ from luke_jax.errors import InputError
 from luke_jax.inference.settings import processor_of, trained_model
 from luke_jax.models.luke import ARCHITECTURES
 from luke_jax.pipeline.batches import Data
+from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.results.run_notes import run_record
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import read_examples
+from luke_jax.tasks.fine_tuning import processor, read_examples
 from luke_jax.tasks.names import is_fine_tuned, task_class
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import is_run, read_run
 from luke_jax.training.optimizer import Optimizer
-from luke_jax.training.overrides import override
+from luke_jax.training.overrides import load_experiment, override
 
 MODEL = "model"  # in a run's folder: the directory of what it made
 UNTRAINED = ("luke/pooler",)  # no task's head reads it
@@ -81,14 +82,16 @@ def task_experiment(
     task=task,
     data=Data(batch_size=batch, evaluation_batch_size=math.lcm(32, jax.device_count())),
     optimizer=Optimizer(learning_rate=recipe.learning_rate, frozen=recipe.frozen),
-    run=Run(
-      epochs=recipe.epochs,
-      start=str(start),
-      evaluate_every=math.ceil(len(rows) / batch),
-      best_metric=recipe.metric,
-    ),
+    run=Run(epochs=recipe.epochs, start=str(start), best_metric=recipe.metric),
   )
-  return consistent(override(experiment, assignments))
+  batch = override(experiment, assignments).data.batch_size
+  every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"  # once an epoch, unless told
+  return consistent(override(experiment, [every, *assignments]))
+
+
+def read_experiment(file: Path, assignments: Sequence[str]) -> Experiment:
+  """The experiment of a file, changed."""
+  return consistent(override(load_experiment(file), assignments))
 
 
 def consistent(experiment: Experiment) -> Experiment:
@@ -129,7 +132,18 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   model = experiment.model
   entities: Entities = experiment.task.entity_table if model.entity_vocab_size else "none"
   attention = model.use_entity_aware_attention
-  return start_model(start, experiment.task, entities, use_entity_aware_attention=attention).params
+  read = start_model(start, experiment.task, entities, use_entity_aware_attention=attention)
+  _check_text(start, read, experiment.task)
+  return read.params
+
+
+def _check_text(start: Path, model: Model, task: Any) -> None:
+  """Refuses a model to which the ids of the task's rows would mean something else."""
+  rows = processor(task)
+  if model.tokenizer is None or tokenizer_hash(model.tokenizer) != tokenizer_hash(rows.tokenizer):
+    raise InputError(f"run.start: {start}: another tokenizer than task.text, {task.text}, has")
+  if model.processor and model.processor.entity_vocab.ids != rows.entity_vocab.ids:
+    raise InputError(f"run.start: {start}: other entities than task.text, {task.text}, has")
 
 
 def write_model(run: Path) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`luke-jax parity`."""
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from tyro.conf import Positional, arg
 from luke_jax.cli.aside import aside
 from luke_jax.convert.card import write_parity
 from luke_jax.convert.parity import Difference, Parity, compare
+from luke_jax.files import check_place, write_json
 
 
 def run(
@@ -36,12 +36,13 @@ def run(
     output: File for every figure, as JSON.
     card: Write the result in the directory's model card too.
   """
+  check_place(output)
   with aside().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()
   console.print(_keys_table(parity))
   console.print(_numbers_table(parity))
-  output.write_text(json.dumps(parity.as_json(), indent=1) + "\n", encoding="utf-8")
+  write_json(output, parity.as_json())
   verdict = "equal" if parity.passed else "DIFFERENT"
   largest = max(row.largest for rows in parity.batches.values() for row in rows)
   said = (

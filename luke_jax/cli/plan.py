@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import json as json_text
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +9,9 @@ import jax
 from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.cli import fine_tune
 from luke_jax.cli.aside import aside
-from luke_jax.errors import InputError
+from luke_jax.files import check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.compiling import Compiled, compile_in_child
 from luke_jax.plan.fit import largest_fit
@@ -23,7 +23,6 @@ from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.optimizer import is_frozen
-from luke_jax.training.overrides import load_experiment, override
 from luke_jax.training.program import Program
 
 
@@ -51,8 +50,8 @@ def run(
     json: File for every figure, as JSON.
     fit: Look for the largest batch per chip that fits, in a few compiles.
   """
-  if json is not None and not json.parent.is_dir():
-    raise InputError(f"{json}: no folder {json.parent}; expected one that exists")
+  if json is not None:
+    check_place(json)
   step = Step(experiment, set, parse_topology(topology))
   step, compiled = largest(step) if fit else (step, step.compiled())
   if isinstance(compiled, OutOfMemory):
@@ -61,7 +60,7 @@ def run(
   plan = step.plan(compiled)
   Console().print(report(plan))
   if json is not None:
-    json.write_text(json_text.dumps(plan.to_json(), indent=1) + "\n", encoding="utf-8")
+    write_json(json, plan.to_json())
   print(summary_line(_summary(plan)))
   return 0
 
@@ -87,7 +86,7 @@ class Step:
   @functools.cached_property
   def experiment(self) -> Experiment:
     """The experiment with its changes."""
-    return override(load_experiment(self.file), self.assignments)
+    return fine_tune.read_experiment(self.file, self.assignments)
 
   @property
   def together(self) -> int:
@@ -148,7 +147,7 @@ def lowered_step(
   file: Path, assignments: tuple[str, ...], topology: Topology, steps: int
 ) -> tuple[jax.stages.Lowered, Any]:
   """The step traced for a slice, and the shapes it takes. The compiling process calls it."""
-  experiment = override(load_experiment(file), assignments)
+  experiment = fine_tune.read_experiment(file, assignments)
   program = Program(experiment, make_mesh(experiment.mesh, devices(topology)), steps)
   return program.lowered_step, (program.state_shapes, program.batch_shapes)
 

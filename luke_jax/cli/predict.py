@@ -3,7 +3,7 @@
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -14,13 +14,13 @@ from tyro.conf import Positional, arg
 from luke_jax.cli.aside import aside
 from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
+from luke_jax.files import check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults, lines, lines_of, parse_lines
+from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName
-from luke_jax.wiki.files import check_place, whole
 
 # What a task reads beside a text.
 MORE = {
@@ -105,16 +105,15 @@ def _parsed(
 ) -> Iterator[Any]:
   """Examples of lines of JSON; for a task that needs no more than that, also of texts."""
 
-  def as_object(line: str) -> str:
-    if not line.strip() or line.lstrip().startswith("{"):
-      return line
+  def read(line: str, place: str) -> Mapping[str, Any]:
+    if line.lstrip().startswith("{"):
+      return json_object(line, place)
     if settings.name in MORE:
       told = f'{{"text": "…", {MORE[settings.name]}}}'
-      raise InputError(f"{where}: a text alone; expected an object of JSON, such as {told}")
-    return json.dumps({"text": line})
+      raise InputError(f"{place}: a text alone; expected an object of JSON, such as {told}")
+    return {"text": line}
 
-  objects = ((number, as_object(line)) for number, line in numbered)
-  return parse_lines(objects, where, settings.parse, faults)
+  return parse_lines(numbered, where, settings.parse, faults, read)
 
 
 def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> int:

@@ -13,11 +13,11 @@ from tyro.conf import Positional, UseAppendAction, arg
 from luke_jax.cli.wiki_annotate import printable
 from luke_jax.convert import Model, load
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
 from luke_jax.text import EntityVocab, LukeProcessor
 from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.files import whole
 
 COLOURS = {"word": "black on yellow", "entity": "black on cyan"}
 

@@ -59,10 +59,9 @@ def _fitted(
   if vocab.ids == wanted.ids:
     return params
   shared = {wanted.ids[title]: id for title, id in vocab.ids.items() if title in wanted.ids}
-  warnings.warn(
-    f"{start}: has {len(shared)} of the {len(wanted)} entities of {folder}; the others begin fresh",
-    stacklevel=2,
-  )
+  if len(shared) < len(wanted):
+    told = f"{len(shared)} of the {len(wanted)} entities of {folder}"
+    warnings.warn(f"{start}: has {told}; the others begin fresh", stacklevel=2)
   return with_entities(params, shared, len(wanted), experiment.model.initializer_range)
 
 

@@ -18,7 +18,7 @@ from luke_jax.tasks.names import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line
-from luke_jax.training.overrides import describe, load_experiment, override
+from luke_jax.training.overrides import describe
 
 
 def run(
@@ -64,7 +64,7 @@ def run(
     chosen = _task(experiment, train, dev, model, set)
   else:
     _check_file(experiment, train or dev or model)
-    chosen = fine_tune.consistent(override(load_experiment(experiment), set))
+    chosen = fine_tune.read_experiment(experiment, set)
   if jax.process_index() == 0:
     print(describe(chosen))
   start = chosen.run.start

@@ -15,6 +15,7 @@ from rich.text import Text
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.annotate import (
   LINKED_AT_ALL,
@@ -25,7 +26,6 @@ from luke_jax.wiki.annotate import (
   annotate_with,
   names_on_page,
 )
-from luke_jax.wiki.files import whole
 from luke_jax.wiki.mention_pages import BuiltPages
 from luke_jax.wiki.mentions import Mentions
 

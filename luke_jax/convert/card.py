@@ -9,6 +9,7 @@ from typing import Any
 
 from luke_jax.convert.model import Model
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 
 # In a model's config.json, under this project's name: what a run says of itself, and what the card
 # of a model that others made says.
@@ -124,7 +125,8 @@ def write_parity(directory: Path, said: str) -> Path:
   if not title:
     raise InputError(f"{path}: no '{PARITY}'; expected a model card of luke_jax")
   _, next_title, after = rest.partition("\n## ")
-  path.write_text(f"{before}{title}\n{said}\n{next_title}{after}", encoding="utf-8")
+  with whole(path) as part:
+    part.write_text(f"{before}{title}\n{said}\n{next_title}{after}", encoding="utf-8")
   return path
 
 

@@ -60,7 +60,7 @@ def _with_words(model: Model, words: Mapping[str, str]) -> Model:
   if model.tokenizer.vocab_size != model.config.vocab_size:
     sizes = f"{model.tokenizer.vocab_size} words, the model {model.config.vocab_size}"
     raise InputError(f"the tokenizer has {sizes}; expected as many, to add {', '.join(new)}")
-  sources = [tokens.ids[0] for tokens in model.tokenizer.encode([words[word] for word in new])]
+  sources = [model.tokenizer.piece_id(words[word]) for word in new]
   params = changed_arrays(
     model.params, WORD_ARRAYS, lambda _, array: np.concatenate([array, array[sources]])
   )

@@ -67,7 +67,7 @@ def add_markers(model: Model) -> Model:
   markers = tokenizer.special.marker_ids
   if tokenizer.vocab_size > size + len(markers) or min(markers) < size:
     raise InputError(f"tokenizer: {tokenizer.vocab_size} words; expected the model's {size}")
-  sources = [tokens.ids[0] for tokens in tokenizer.encode(MARKER_SOURCES)]
+  sources = [tokenizer.piece_id(piece) for piece in MARKER_SOURCES]
   params = changed_arrays(
     model.params, WORD_ARRAYS, lambda _, array: np.concatenate([array, array[sources]])
   )

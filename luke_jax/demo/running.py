@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from luke_jax.demo.steps import REPOSITORY, Step
 from luke_jax.errors import InputError
-from luke_jax.training.directory import read_json, write_json
+from luke_jax.files import write_json
+from luke_jax.training.directory import read_json
 
 DONE, LOGS = "steps.json", "logs"
 MOST_AT_ONCE = 4

@@ -1,5 +1,6 @@
 """Texts to typed predictions, a chunk at a time."""
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 from luke_jax.convert import Model
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
-from luke_jax.inference.programs import programs
+from luke_jax.inference.programs import Programs, programs
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.tasks.files import Faults
 
@@ -39,12 +40,17 @@ def predictions(
 ) -> Iterator[tuple[Any, Any]]:
   """Each example with its prediction; what they need of memory does not grow with their number."""
   processor = processor_of(model, task)
-  left, shapes = iter(examples), programs(model.config)
+  left, shapes = iter(examples), _compiled(model.module)
   while chunk := list(itertools.islice(left, CHUNK)):
     features = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
     found = outputs(model, task, features, pad, shapes) if features else {}
     yield from zip(chunk, task.decode(chunk, features, found), strict=True)
+
+
+@functools.lru_cache(maxsize=8)  # texts may come one by one
+def _compiled(module: Any) -> Programs:
+  return programs(module.config)
 
 
 def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

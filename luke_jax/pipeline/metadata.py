@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
+from luke_jax.files import write_json
 from luke_jax.text import Tokenizer, load_tokenizer
-from luke_jax.text.json_files import read_json_object, write_json
+from luke_jax.text.json_files import read_json_object
 
 METADATA = "metadata.json"
 CODE = 1  # version of the format
@@ -63,10 +64,8 @@ def read_metadata(folder: str | Path) -> Metadata:
 def write_metadata(metadata: Metadata, folder: str | Path) -> None:
   """Writes the metadata of a folder whole or not at all."""
   path = Path(folder) / METADATA
-  part = path.with_name(f"{METADATA}.part")
   files = [file._asdict() for file in metadata.files]
-  write_json(part, {**dataclasses.asdict(metadata), "files": files})
-  part.replace(path)
+  write_json(path, {**dataclasses.asdict(metadata), "files": files})
 
 
 def tokenizer_hash(source: Tokenizer | str | Path) -> str:

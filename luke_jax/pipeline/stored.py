@@ -10,6 +10,7 @@ import numpy as np
 from array_record.python.array_record_module import ArrayRecordReader
 
 from luke_jax.errors import InputError
+from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.metadata import Metadata, read_metadata
 from luke_jax.pipeline.records import Record, record_from_bytes
 
@@ -61,7 +62,7 @@ class StoredRecords:
       raise InputError(f"{path}: {said}; expected whole records, built anew") from None
 
 
-@functools.lru_cache(maxsize=4096)
+@kept(4096)
 def _reader(path: str, count: int) -> ArrayRecordReader:
   """The reader of a file, which this process keeps open. Threads share it."""
   if not Path(path).is_file():

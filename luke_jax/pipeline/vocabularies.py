@@ -1,7 +1,6 @@
 """What masking and padding have to know of the vocabularies beside the records."""
 
 import dataclasses
-import functools
 import re
 import string
 import unicodedata
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.masking import Ids
 from luke_jax.text import SpecialTokens, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
@@ -26,7 +26,7 @@ class Words:
   ids: Ids
 
 
-@functools.lru_cache(maxsize=8)
+@kept(8)
 def read_words(folder: str) -> Words:
   """The words of a folder's tokenizer. A process reads them once."""
   tokenizer = load_tokenizer(folder)
@@ -53,7 +53,7 @@ def _continues(piece: str) -> bool:
   return not first.isspace() and not punctuation
 
 
-@functools.lru_cache(maxsize=8)
+@kept(8)
 def read_entities(folder: str, size: int) -> Ids:
   """The entities of a folder of so many. A process reads them once."""
   special = _special_entities(Path(folder))

@@ -15,7 +15,8 @@ import jax
 
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.errors import InputError
-from luke_jax.training.directory import write_json
+from luke_jax.files import sha256, write_json
+from luke_jax.tasks.datasets import is_split
 
 RESULT = "result.json"
 REQUIRED = {"experiment", "seed", "scores", "seconds", "steps", "paper"}
@@ -33,7 +34,7 @@ class Result:
   steps: int
   paper: Mapping[str, Any]  # what the paper has in this row
   changes: tuple[str, ...] = ()  # fields that were set otherwise than in the file
-  data: Mapping[str, str] = dataclasses.field(default_factory=dict)  # files and their hashes
+  data: Mapping[str, str | None] = dataclasses.field(default_factory=dict)  # files and their hashes
   hardware: str = ""
   versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
   revision: str = ""  # of the repository; a + after it: with changes of its own
@@ -66,16 +67,17 @@ def read_results(folders: Sequence[Path]) -> list[Result]:
   return results
 
 
-def hash_of(path: str) -> str:
-  """A hash of a file, or of a dataset's files, of which `path` may name a split after a colon."""
-  place = Path(path) if Path(path).exists() else Path(path.rpartition(":")[0])
-  files = [place] if place.is_file() else sorted(x for x in place.rglob("*") if x.is_file())
+def hash_of(source: str) -> str | None:
+  """A hash of a file, or of the files of a dataset, FOLDER:SPLIT. What has gone has none."""
+  if Path(source).is_file():
+    return sha256(Path(source))
+  if not is_split(source):
+    return None
   digest = hashlib.sha256()
-  for file in files:
-    digest.update(file.name.encode())
-    with file.open("rb") as opened:
-      digest.update(hashlib.file_digest(opened, "sha256").digest())
-  return digest.hexdigest()[:16]
+  for file in sorted(Path(source.rpartition(":")[0]).rglob("*")):
+    if file.is_file():
+      digest.update(f"{file.name} {sha256(file)}\n".encode())
+  return digest.hexdigest()
 
 
 def _read(path: Path) -> Result:

@@ -1,8 +1,6 @@
 """What a run says of itself to the model that comes of it: its data, settings, scores, machine."""
 
-import contextlib
 import datetime
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,9 @@ import jax
 import luke_jax
 from luke_jax.convert.card import told_by_card
 from luke_jax.errors import InputError
+from luke_jax.files import write_json
 from luke_jax.inference.settings import LOCAL
+from luke_jax.pipeline.kept import forget
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
 from luke_jax.training import directory, loop
@@ -34,12 +34,13 @@ def train(
   experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
 ) -> dict[str, Any]:
   """Runs an experiment, or goes on with it, and writes down what it learned from and where."""
+  forget()
   data = list(_data(experiment))  # now, so that the faults of both files show before the first step
   before = _newest_step(folder)
   summary = loop.train(experiment, folder, start=start)
   # Who asks again for a run that is done is not where it was done.
   if jax.process_index() == 0 and summary["step"] != before:
-    directory.write_json(folder / NOTES, _notes(data, summary))
+    write_json(folder / NOTES, _notes(data, summary))
   return summary
 
 
@@ -88,21 +89,12 @@ def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
   for folder in map(Path, getattr(task, "corpora", ())):
     metadata = read_metadata(folder)
     named = {"split": "train, dev", "file": folder.name, "examples": metadata.records}
-    yield {**named, "sha256": _sha256(folder / METADATA), "language": metadata.language}
+    yield {**named, "sha256": hash_of(str(folder / METADATA)), "language": metadata.language}
   for split in ("train", "dev"):
     if file := getattr(task, split, ""):
       records: Any = task.records(experiment.model, split)
       named = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
-      yield {**named, "sha256": _sha256(Path(file))}
-
-
-def _sha256(path: Path) -> str | None:
-  with contextlib.suppress(OSError):
-    if path.is_file():
-      with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-    return hash_of(str(path))
-  return None
+      yield {**named, "sha256": hash_of(file)}
 
 
 def _start(start: str | None) -> dict[str, Any] | None:
@@ -136,7 +128,7 @@ def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, Any]:
   """By split: those of the checkpoint, or of `luke-jax experiment run` where it has scored it."""
   if (folder / RESULT).is_file():
     return directory.read_json(folder / RESULT)["scores"]
-  checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
+  checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)
   try:
     scores = checkpoints.scores(step)
   except InputError:

@@ -3,9 +3,9 @@
 import dataclasses
 from pathlib import Path
 
+from luke_jax.files import whole
 from luke_jax.show.style import STYLE
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.files import whole
 
 
 @dataclasses.dataclass(frozen=True)

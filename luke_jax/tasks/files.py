@@ -53,15 +53,19 @@ def parse_lines(
   where: str,
   parse: Callable[[Mapping[str, Any], str, str], Example],
   faults: Faults,
+  read: Callable[[str, str], Mapping[str, Any]] | None = None,
 ) -> Iterator[Example]:
-  """What `parse` makes of lines from anywhere; those that are empty are left out."""
+  """What `parse` makes of lines from anywhere; those that are empty are left out.
+
+  `read` makes an object of a line and its place, if not by JSON.
+  """
   ids: dict[str, int] = {}
   for number, line in numbered:
     place = f"{where}: line {number}"
     if not line.strip():
       continue
     with faults.caught():
-      value = json_object(line, place)
+      value = (read or json_object)(line, place)
       id = value.get("id", str(number))
       if not isinstance(id, str):
         raise InputError(f"{place}: id: {id!r}; expected a string")

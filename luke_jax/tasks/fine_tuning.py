@@ -6,7 +6,6 @@ others; what it adds is in `FineTuned`.
 
 import dataclasses
 import difflib
-import functools
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
 from luke_jax.models import luke
+from luke_jax.pipeline.kept import kept
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
@@ -151,7 +151,7 @@ def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
   )
 
 
-@functools.lru_cache(maxsize=4)
+@kept(4)
 def _processor(directory: str, new_words: tuple[str, ...], table: str) -> LukeProcessor:
   tokenizer = load_tokenizer(directory)
   # A language model that LUKE is compared with has no entities.
@@ -202,7 +202,7 @@ def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
   return task.read(Path(source), faults)
 
 
-@functools.lru_cache(maxsize=4)  # every evaluation asks for them
+@kept(4)  # every evaluation asks for them
 def _records(task: FineTuned, split: str) -> Records:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
   if not path:

@@ -1,7 +1,6 @@
 """Pretraining (paper §3.3): masked words and masked entities of a corpus of records."""
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from luke_jax.models.luke import LukeForMaskedLM, initial_params
 from luke_jax.models.pretraining import LukeForPretraining
 from luke_jax.nn.losses import IGNORED, mean_where
 from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
+from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.masking import Masking
 from luke_jax.pipeline.rows import RowMaker, RowSizes
 from luke_jax.pipeline.stored import StoredRecords
@@ -158,6 +158,6 @@ def _corpora(folders: tuple[str, ...], exponent: float) -> Corpora:
   return Corpora(tuple(map(StoredRecords, folders)), exponent)
 
 
-@functools.lru_cache(maxsize=4)  # they are looked for record by record
+@kept(4)  # they are looked for record by record
 def _held_out(folders: tuple[str, ...], share: float, most: int) -> HeldOutRecords:
   return HeldOutRecords(_corpora(folders, 1.0), share, most)

@@ -1,12 +1,12 @@
 """Whether records, a task's rows and a model go together."""
 
-import functools
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
+from luke_jax.files import sha256
+from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash
 from luke_jax.pipeline.rows import RowSizes
 from luke_jax.pipeline.vocabularies import read_words
@@ -74,16 +74,15 @@ def _check_same(folders: Sequence[str], *, entities: bool) -> None:
       raise InputError(f"{folder}: another entity vocabulary than {first}; expected the same")
 
 
-@functools.lru_cache(maxsize=64)
+@kept(64)
 def _tokenizer(folder: str) -> str:
   return tokenizer_hash(folder)
 
 
-@functools.lru_cache(maxsize=64)
+@kept(64)
 def _titles(folder: str) -> str:
   path = Path(folder) / "entity_vocab.json"
   try:
-    with path.open("rb") as file:
-      return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256(path)
   except FileNotFoundError:
     raise InputError(f"{path}: no such file; expected the titles of the entities") from None

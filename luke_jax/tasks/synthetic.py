@@ -55,6 +55,14 @@ class Pages:
     )
 
 
+def _check(model: LukeConfig) -> None:
+  if model.entity_vocab_size <= FIRST_ENTITY:
+    raise InputError(
+      f"model.entity_vocab_size: {model.entity_vocab_size}; expected more than {FIRST_ENTITY}, for"
+      " these pages have entities"
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class SyntheticPretraining:
   """Masked words and entities of made-up pages."""
@@ -92,6 +100,7 @@ class SyntheticPretraining:
 
   def records(self, model: LukeConfig, split: str) -> Pages:
     """Pages of "train", or an eighth as many others of "dev"."""
+    _check(model)
     count = self.pages if split == "train" else max(1, self.pages // 8)
     first = 0 if split == "train" else 2**40
     vocabularies = (model.vocab_size, model.entity_vocab_size)
@@ -99,6 +108,7 @@ class SyntheticPretraining:
 
   def row_shapes(self, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
     """Shapes of one row of a batch."""
+    _check(model)
     words, entities = self._most_masked()
     shapes = {
       "input_ids": (self.words,),

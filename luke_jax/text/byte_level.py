@@ -64,6 +64,11 @@ class ByteLevelTokenizer:
     """The text of ids, special tokens included."""
     return self.special.decode(ids, self._decode_plain)
 
+  def piece_id(self, piece: str) -> int:
+    """The id of a piece as the vocabulary spells it, or of the unknown one."""
+    id = self._bpe.token_to_id(piece)
+    return self.special.unknown if id is None else id
+
   def with_words(self, words: Iterable[str]) -> "ByteLevelTokenizer":
     """A tokenizer that also knows these words, each of which is one token."""
     special = self.special.with_words(words)

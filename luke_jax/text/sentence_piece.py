@@ -32,6 +32,10 @@ class SentencePieceTokenizer:
     """The text of ids, special tokens included, without the space before the first word."""
     return self.special.decode(ids, self._decode_plain).removeprefix(" ")
 
+  def piece_id(self, piece: str) -> int:
+    """The id of a piece as the vocabulary spells it, or of the unknown one."""
+    return self._numbered([self._model.piece_to_id(piece)])[0]
+
   def with_words(self, words: Iterable[str]) -> "SentencePieceTokenizer":
     """A tokenizer that also knows these words, each of which is one token."""
     return SentencePieceTokenizer(self._model, self.special.with_words(words))

@@ -22,6 +22,10 @@ class Tokenizer(Protocol):
     """The text of ids, special tokens included."""
     ...
 
+  def piece_id(self, piece: str) -> int:
+    """The id of a piece as the vocabulary spells it, or of the unknown one."""
+    ...
+
   def with_words(self, words: Iterable[str]) -> "Tokenizer":
     """A tokenizer that also knows these words, each of which is one token."""
     ...

@@ -14,6 +14,7 @@ from jax.experimental import multihost_utils
 from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
+from luke_jax.files import write_json
 from luke_jax.training.experiment import Run
 from luke_jax.training.program import PARAMS, State
 
@@ -22,9 +23,12 @@ SIZES = "sizes.json"
 
 
 class Checkpoints:
-  """The checkpoints in a folder, by step: the newest n, every k-th and the best."""
+  """The checkpoints in a folder, by step: the newest n, every k-th and the best.
 
-  def __init__(self, folder: Path, run: Run):
+  The run itself removes what it was killed while writing. Readers do not: it may be at work.
+  """
+
+  def __init__(self, folder: Path, run: Run, *, reading: bool = False):
     policies = ocp.training.preservation_policies
     keep: list[Any] = [policies.LatestN(run.keep)]
     if run.keep_every:
@@ -46,7 +50,7 @@ class Checkpoints:
       folder.absolute(),
       save_decision_policy=ocp.training.save_decision_policies.FixedIntervalPolicy(1),
       preservation_policy=policies.AnyPreservationPolicy(keep),
-      cleanup_tmp_directories=True,
+      cleanup_tmp_directories=not reading,
     )
 
   @property
@@ -104,14 +108,22 @@ class Checkpoints:
       ) from None
 
   def restore(self, shapes: State) -> tuple[int, State] | None:
-    """The newest good checkpoint, placed as the shapes say; damaged ones are set aside."""
+    """The newest good checkpoint, placed as the shapes say; damaged ones are set aside.
+
+    Nothing if there were none yet; where all are damaged, a person decides.
+    """
     while (latest := self._orbax.latest) is not None:
       try:
         return latest.step, self._read(latest, shapes)
-      except InputError:
-        raise
+      except (InputError, MemoryError, PermissionError, jax.errors.JaxRuntimeError):
+        raise  # not the files' fault
       except Exception as fault:  # whatever reading broken files may raise
         self._set_aside(latest.step, fault)
+    if any(self.folder.glob(f"*{DAMAGED}")):
+      raise InputError(
+        f"{self.folder}: all checkpoints are damaged; expected a new folder, or the folders"
+        f" *{DAMAGED} taken away to begin again"
+      )
     return None
 
   def scores(self, step: int) -> dict[str, float]:
@@ -167,10 +179,7 @@ class Checkpoints:
     latest = self._orbax.latest
     if latest is not None and jax.process_index() == 0:
       folder = self.folder / str(latest.step)
-      sizes = _sizes(folder)
-      part = folder / f"{SIZES}.part"
-      part.write_text(json.dumps(sizes), encoding="utf-8")
-      part.replace(folder / SIZES)
+      write_json(folder / SIZES, _sizes(folder))
 
   def _set_aside(self, step: int, fault: Exception) -> None:
     reason = str(fault).strip().split("\n")[0][:200]

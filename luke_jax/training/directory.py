@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from luke_jax.errors import InputError
+from luke_jax.files import write_json
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.ledger import Ledger
 from luke_jax.training.overrides import differences, to_dict
@@ -52,13 +53,6 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
   except ValueError as fault:
     raise InputError(f"{path}: {fault}; expected JSON") from None
-
-
-def write_json(path: Path, value: Any) -> None:
-  """Writes a file whole or not at all."""
-  part = path.with_name(f"{path.name}.part")
-  part.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-  part.replace(path)
 
 
 def continue_ledger(folder: Path, ledger: Ledger) -> None:

@@ -27,18 +27,26 @@ def read_experiment(folder: Path) -> Experiment:
   return from_dict(directory.read_json(folder / directory.CONFIG))
 
 
+def _host() -> jax.Device:
+  """The processor, or the first device where JAX_PLATFORMS names other platforms only."""
+  try:
+    return jax.local_devices(backend="cpu")[0]
+  except RuntimeError:
+    return jax.local_devices()[0]
+
+
 def read_run(folder: Path) -> tuple[Experiment, int, Params]:
   """A run's experiment and, without padding, the parameters of its best or else newest checkpoint.
 
   Best where the experiment names a metric. The parameters are on the host.
   """
   experiment = read_experiment(folder)
-  checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
+  checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)
   try:
     if not checkpoints.steps:
       raise InputError(f"{folder}: has no checkpoint yet")
     step = checkpoints.best or checkpoints.steps[-1]
-    mesh = make_mesh(MeshShape(), jax.local_devices(backend="cpu")[:1])
+    mesh = make_mesh(MeshShape(), [_host()])
     parts = checkpoints.read_params(step, Program(experiment, mesh, steps=1).state_shapes)
   finally:
     checkpoints.close()

@@ -4,6 +4,7 @@ Each turn: evaluate, save, look for preemption, take a batch, step, log the step
 waits for the device only to log, to evaluate and to save.
 """
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -42,17 +43,17 @@ def train(
     records = experiment.task.records(experiment.model, "train")
     steps = total_steps(experiment.run, len(records), experiment.data.batch_size)
     program = Program(experiment, mesh, steps)
-    checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
-    restored = checkpoints.restore(program.state_shapes)
-    if restored is None:
-      _check_evaluation(program)
-    step, state = restored or (0, _first_state(program, start))
-    directory.continue_ledger(folder, ledger)
-  loop = _Loop(program, checkpoints, ledger, folder)
-  try:
+  with contextlib.closing(
+    Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
+  ) as checkpoints:
+    with ledger.part("start"):
+      restored = checkpoints.restore(program.state_shapes)
+      if restored is None:
+        _check_evaluation(program)
+      step, state = restored or (0, _first_state(program, start))
+      directory.continue_ledger(folder, ledger)
+    loop = _Loop(program, checkpoints, ledger, folder)
     return loop.run(step, state, program.training_batches(records))
-  finally:
-    checkpoints.close()
 
 
 def _check_evaluation(program: Program) -> None:
@@ -84,37 +85,37 @@ class _Loop:
 
   def run(self, step: int, state: State, batches: TrainingBatches) -> dict[str, Any]:
     """Trains from a step to the end or to a preemption."""
-    begun, self.saved, self.batches = step, step or None, batches
+    self.saved, self.batches = step or None, batches
     self.scores = self.checkpoints.scores(step)
-    workers = self.program.experiment.data.workers
-    preemption = processes.Preemption()
-    with self.ledger.part("compile"):
-      take_step = self.program.lowered_step.compile() if step < self.steps else None
-    with (
-      MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
-      Progress(self.steps, step, enabled=self.first) as self.progress,
-    ):
-      rows = batches.iterate(step, self.steps, workers)
-      self.since = time.perf_counter()
-      try:
-        while True:
-          better = step > begun and self._evaluate(step, state)
-          if step > begun and (better or self._due(step, self.options.save_every)):
-            self._save(step, state)
-          if step == self.steps:
-            return self._finished(step, "done")
-          if preemption.due(step):
-            if self.saved != step:
-              self._save(step, state)
-            return self._finished(step, "preempted")
-          batch = self._batch(rows)
-          with self.ledger.part("step"):
-            assert take_step is not None
-            state, metrics = take_step(state, batch)
-          self._log(step, metrics)
-          step += 1
-      finally:
-        preemption.forget()
+    with processes.Preemption() as self.preemption:
+      with self.ledger.part("compile"):
+        self.take_step = self.program.lowered_step.compile() if step < self.steps else None
+      with (
+        MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
+        Progress(self.steps, step, enabled=self.first) as self.progress,
+      ):
+        return self._turns(step, state)
+
+  def _turns(self, step: int, state: State) -> dict[str, Any]:
+    begun = step
+    rows = self.batches.iterate(step, self.steps, self.program.experiment.data.workers)
+    self.since = time.perf_counter()
+    while True:
+      better = step > begun and self._evaluate(step, state)
+      if step > begun and (better or self._due(step, self.options.save_every)):
+        self._save(step, state)
+      if step == self.steps:
+        return self._finished(step, "done")
+      if self.preemption.due(step):
+        if self.saved != step:
+          self._save(step, state)
+        return self._finished(step, "preempted")
+      batch = self._batch(rows)
+      with self.ledger.part("step"):
+        assert self.take_step is not None
+        state, metrics = self.take_step(state, batch)
+      self._log(step, metrics)
+      step += 1
 
   def _due(self, step: int, every: int | None) -> bool:
     return step == self.steps or (every is not None and step % every == 0)

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
+from typing import Self
 
 import jax
 import numpy as np
@@ -83,10 +84,11 @@ def on_first(action: Callable[[], None]) -> None:
 class Preemption:
   """Notices that the machine is to be taken away (SIGTERM), at the same step on every process."""
 
-  def __init__(self) -> None:
+  def __enter__(self) -> Self:
     self._told = False
     self._together = jax.distributed.is_initialized()
     self._before = None if self._together else signal.signal(signal.SIGTERM, self._tell)
+    return self
 
   def _tell(self, number: int, frame: FrameType | None) -> None:
     self._told = True
@@ -97,7 +99,6 @@ class Preemption:
       return multihost_utils.reached_preemption_sync_point(step)
     return self._told
 
-  def forget(self) -> None:
-    """Gives the signal back."""
+  def __exit__(self, *_: object) -> None:
     if not self._together:
       signal.signal(signal.SIGTERM, self._before)

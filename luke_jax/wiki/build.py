@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from luke_jax.errors import InputError
+from luke_jax.files import read_json, sha256, write_json
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
 from luke_jax.text.checks import whole_number
 from luke_jax.wiki.dump import Piece, Site, pieces, read_site
-from luke_jax.wiki.files import locked, read_json, sha256, write_json
+from luke_jax.wiki.files import locked
 from luke_jax.wiki.packing import SPECIAL_WORDS, Limits
 from luke_jax.wiki.page_stage import MakePages, Shards, shards_of, site_facts
 from luke_jax.wiki.progress import Watched

@@ -1,12 +1,9 @@
-"""Files that are written whole or not at all."""
+"""Files of arrays and records, and a folder that one process has to itself."""
 
 import contextlib
 import errno
 import fcntl
-import hashlib
-import json
 import os
-import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 
-PART = ".part"
 _LOCK = ".lock"
 _PAGES_AT_ONCE = 64
 
@@ -30,46 +27,6 @@ def locked(folder: Path) -> Iterator[None]:
     except BlockingIOError:
       raise InputError(f"{folder}: another build is at work here; expected to be alone") from None
     yield
-
-
-@contextlib.contextmanager
-def whole(path: Path) -> Iterator[Path]:
-  """A name to write to, which becomes `path` when all went well and is removed otherwise."""
-  check_place(path)
-  # The suffix stays the last one: some writers tell the format by it.
-  part = path.with_name(f"{path.stem}.{uuid.uuid4().hex[:8]}{PART}{path.suffix}")
-  try:
-    yield part
-    part.replace(path)
-  finally:
-    part.unlink(missing_ok=True)
-
-
-def check_place(path: Path) -> None:
-  """Refuses what cannot be the name of a new file."""
-  if not path.name or path.is_dir():
-    raise InputError(f"{path}: a folder; expected the name of a file")
-  if not path.parent.is_dir():
-    raise InputError(f"{path}: no folder {path.parent}; expected one that exists")
-
-
-def is_part(path: Path) -> bool:
-  """Whether a file was left behind by a process that was killed while it wrote."""
-  return f"{PART}." in path.name or path.name.endswith(PART)
-
-
-def write_json(path: Path, value: Any) -> None:
-  """Writes a value as JSON."""
-  with whole(path) as part:
-    part.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-
-
-def read_json(path: Path) -> Any:
-  """A value that `write_json` wrote; None where there is none or something else."""
-  try:
-    return json.loads(path.read_text(encoding="utf-8"))
-  except (OSError, ValueError):
-    return None
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
@@ -119,12 +76,6 @@ def open_records(path: Path, expected: int | None = None) -> Any:
     wanted = "one or more" if expected is None else str(expected)
     raise InputError(f"{path}: {found} records, or damaged; expected {wanted}")
   return reader
-
-
-def sha256(path: Path) -> str:
-  """The hash of a file's bytes."""
-  with path.open("rb") as file:
-    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _as_system_error(fault: RuntimeError, path: Path) -> OSError:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.files import read_json, whole
+from luke_jax.files import read_json, whole
 from luke_jax.wiki.mentions import check_made_of, done_before
 from luke_jax.wiki.stage import MANIFEST
 from luke_jax.wiki.string_table import ABSENT

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.files import save_array, whole
+from luke_jax.files import whole
+from luke_jax.wiki.files import save_array
 from luke_jax.wiki.mention_names import Names, write_names
 from luke_jax.wiki.mention_tokens import LINE_END, TOKEN, name_of, token_hashes
 from luke_jax.wiki.page_stage import Shards

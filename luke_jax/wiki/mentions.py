@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.files import read_json
+from luke_jax.files import read_json
 from luke_jax.wiki.mention_names import Names
 from luke_jax.wiki.mention_stages import DOCUMENTS, TOTALS, link_probabilities, read_candidates
 from luke_jax.wiki.stage import MANIFEST, Done

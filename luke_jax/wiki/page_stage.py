@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from luke_jax.files import whole
 from luke_jax.wiki.dump import Piece, Site, read_pages
-from luke_jax.wiki.files import read_records, whole, write_records
+from luke_jax.wiki.files import read_records, write_records
 from luke_jax.wiki.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 from luke_jax.wiki.stage import Done
 

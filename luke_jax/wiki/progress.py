@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from luke_jax.wiki.files import read_json
+from luke_jax.files import read_json
 from luke_jax.wiki.stage import Done, Engine, Stage, finish, finished, noted
 
 _SECONDS = 0.5  # between two looks at the notes of the shards that are done

@@ -9,6 +9,7 @@ import numpy as np
 from rich.text import Text
 
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 from luke_jax.pipeline.metadata import METADATA
 from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords
@@ -16,7 +17,6 @@ from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokeni
 from luke_jax.text.special_tokens import START
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.build import RESULT
-from luke_jax.wiki.files import whole
 
 
 class Stretch(NamedTuple):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.files import is_part, read_json, write_json
+from luke_jax.files import is_part, read_json, write_json
 
 MANIFEST, BEGUN, NOTES = "manifest.json", "begun.json", "notes"
 _FAULT = "fault"
@@ -81,7 +81,7 @@ class Shard:
   def __call__(self, shard: int) -> None:
     """Makes the shard unless that is done. What a user can mend is noted before it is raised."""
     notes = self.stage.folder / NOTES
-    note = notes / f"{shard}.json"
+    note, noted_fault = notes / f"{shard}.json", notes / f"{shard}.{_FAULT}"
     if note.exists():
       return
     try:
@@ -89,8 +89,9 @@ class Shard:
       write_json(note, counts)
     except (InputError, OSError) as fault:
       with contextlib.suppress(OSError):  # a full disk has no room for this either
-        write_json(notes / f"{shard}.{_FAULT}", str(fault))
+        write_json(noted_fault, str(fault))
       raise
+    noted_fault.unlink(missing_ok=True)  # of an earlier try: engines may try again
 
 
 def finish(stage: Stage, engine: Engine) -> Done:

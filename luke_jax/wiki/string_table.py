@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.files import save_array, whole
+from luke_jax.files import whole
+from luke_jax.wiki.files import save_array
 
 BLOB, OFFSETS, SLOTS = "strings.bin", "offsets.npy", "slots.npy"
 ABSENT = -1

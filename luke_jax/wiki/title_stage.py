@@ -69,7 +69,7 @@ class MakeTitles:
     save_array(self.folder / _IDS, ids)
     save_array(self.folder / _DISAMBIGUATIONS, disambiguations)
     faults["redirects_in_loops"] += to_itself
-    faults["redirects_to_no_page"] -= to_itself
+    faults["redirects_to_no_page"] -= to_itself + twice  # these have no place in the table
     return {"titles": len(table), "titles_twice": twice, **faults}
 
   def _titles(self) -> Iterator[Title]:

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 from luke_jax.text import EntityVocab, load_entity_vocab, save_entity_vocab
 from luke_jax.text.entity_vocab import MASK, PAD, UNKNOWN
 from luke_jax.text.json_files import read_text
-from luke_jax.wiki.files import save_array, whole
+from luke_jax.wiki.files import save_array
 from luke_jax.wiki.page_stage import Shards
 from luke_jax.wiki.title_stage import NOWHERE, Titles
 

@@ -1,14 +1,17 @@
 import json
+from pathlib import Path
 
 import pytest
 from plan.texts import COLLECTIVES
 
 from luke_jax.cli import main
-from luke_jax.plan.chips import GIB
+from luke_jax.cli.plan import Step
+from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.hlo import parse
 from luke_jax.plan.memory import Memory, OutOfMemory
 
+QA = Path(__file__).parents[2] / "experiments/qa/luke_large.py"
 EXPERIMENT = """
 import dataclasses
 
@@ -116,6 +119,12 @@ def test_faults_are_one_line(file, tries, arguments, line, capsys):
   assert line in said
   assert said.count("\n") == 1
   assert not tries
+
+
+def test_it_plans_what_train_would_run():
+  """Without entities an experiment loses what only they have, whoever reads it."""
+  step = Step(QA, ("model.entity_vocab_size=0",), parse_topology("v5e:2x4"))
+  assert not step.experiment.model.use_entity_aware_attention
 
 
 @pytest.mark.tpu_aot

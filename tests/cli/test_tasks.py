@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.cli.fine_tune import consistent
+from luke_jax.cli.fine_tune import consistent, task_experiment
 from luke_jax.errors import InputError
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import loop
@@ -132,6 +133,46 @@ def test_faults_of_the_dev_file_show_before_the_first_step(
   assert train("typing", start, tmp_path) == 0  # in the same folder
 
 
+def test_a_start_that_means_something_else_by_its_ids(start, tmp_path, one_device, capsys):
+  tiny_model().save(tmp_path / "other")
+  assert train("typing", start, tmp_path, f"run.start={tmp_path / 'other'}") == 2
+  assert f"other: another tokenizer than task.text, {start}, has" in capsys.readouterr().err
+  other = luke_jax.load(start)
+  ids = dict(other.processor.entity_vocab.ids)
+  ids["Ostmere"] = ids.pop("Castrel")
+  vocab = dataclasses.replace(other.processor.entity_vocab, ids=ids)
+  processor = dataclasses.replace(other.processor, entity_vocab=vocab)
+  dataclasses.replace(other, processor=processor).save(tmp_path / "renamed")
+  changed = f"run.start={tmp_path / 'renamed'}"
+  assert train("qa", start, tmp_path, changed) == 2  # which reads entities by their titles
+  assert "renamed: other entities than task.text" in capsys.readouterr().err
+
+
+def test_scoring_is_once_an_epoch_whatever_the_batch(start, tmp_path):
+  train, dev = sample_file("typing", "train"), Path(few("typing", "dev", tmp_path))
+  rows = len(train.read_text("utf-8").splitlines())
+  for batch in (4, 32):
+    chosen = task_experiment("typing", train, dev, Path(start), [f"data.batch_size={batch}"])
+    assert chosen.run.evaluate_every == math.ceil(rows / batch)
+  chosen = task_experiment("typing", train, dev, Path(start), ["run.evaluate_every=7"])
+  assert chosen.run.evaluate_every == 7
+
+
+def test_a_file_that_changed_between_two_commands_is_read_again(
+  start, tmp_path, one_device, capsys
+):
+  dev = Path(few("typing", "dev", tmp_path))
+  files = ["--train", str(sample_file("typing", "train")), "--dev", str(dev)]
+  changes = [word for text in SHORT for word in ("--set", text)]
+  for run in ("first", "second"):
+    output = ["--model", start, "--output", str(tmp_path / run)]
+    assert main(["train", "typing", *files, *output, *changes]) == 0
+    notes = json.loads((tmp_path / run / "notes.json").read_text())
+    (of_dev,) = [x for x in notes["data"] if x["split"] == "dev"]
+    assert of_dev["examples"] == len(dev.read_text("utf-8").splitlines())
+    dev.write_text("".join(dev.read_text("utf-8").splitlines(keepends=True)[:5]), "utf-8")
+
+
 def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, capsys):
   assert train("typing", start, tmp_path, "data.batch_size=99999999999") == 2
   assert "expected less of it" in capsys.readouterr().err.splitlines()[-1]
@@ -224,6 +265,19 @@ def test_standard_input_that_is_no_text(tmp_path, monkeypatch, capsys):
   monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="ascii"))
   assert main(["predict", "typing", model]) == 2
   assert "standard input: line 1 or soon after: no UTF-8" in capsys.readouterr().err
+
+
+def test_texts_among_objects_are_faults_of_their_lines(tmp_path, monkeypatch, capsys):
+  model = str(tmp_path / "model")
+  tiny_model("LukeForEntityClassification").save(model)
+  lines = 'Ana lives here.\n\n{"text": "Ana", "span": [0, 3]}\n'
+  monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+  assert main(["predict", "typing", model]) == 2
+  assert "standard input: line 1: a text alone; expected an object" in capsys.readouterr().err
+  monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+  assert main(["predict", "typing", model, "--skip-bad"]) == 0
+  told = capsys.readouterr()
+  assert "left out: standard input: line 1" in told.err and len(told.out.splitlines()) == 1
 
 
 def test_an_experiment_told_to_have_no_entities_loses_what_only_they_have():

@@ -8,7 +8,7 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.errors import InputError
-from luke_jax.inference import predicting
+from luke_jax.inference import batches, predicting
 from luke_jax.inference.settings import settings_of, task_of
 from luke_jax.tasks.typing.task import EntityTyping
 
@@ -35,6 +35,15 @@ def test_a_list_gives_what_its_texts_give_one_by_one(model):
 def test_texts_and_their_fields_come_in_anything_that_has_an_order(model):
   arrays = model.predict(np.array(TEXTS), span=(span for span in SPANS))
   assert arrays == model.predict(TEXTS, span=SPANS) == model.predict(TEXTS, span=np.array(SPANS))
+
+
+def test_texts_that_come_one_by_one_share_programs():
+  model = tiny_model("LukeForEntityClassification", hidden_size=8)
+  texts = [f"{'Ana and ' * number}Ana lives in Tokyo." for number in range(30, 0, -1)]
+  before = batches._logits._cache_size()
+  for text in texts:
+    model.predict(text, span=(0, 3))
+  assert batches._logits._cache_size() == before + 1
 
 
 def test_predictions_are_those_of_the_model_itself(model):

@@ -60,6 +60,14 @@ def test_the_hash_is_of_what_the_files_hold(tmp_path):
   file = tmp_path / "a.jsonl"
   file.write_text("one")
   one = hash_of(str(file))
-  assert hash_of(f"{tmp_path}:train") == one
+  (tmp_path / "dataset_info.json").write_text("{}")
+  all_ = hash_of(f"{tmp_path}:train")
+  assert one and all_ and all_ == hash_of(f"{tmp_path}:dev")
   file.write_text("two")
-  assert hash_of(str(file)) != one
+  assert hash_of(str(file)) != one and hash_of(f"{tmp_path}:train") != all_
+
+
+def test_what_has_gone_has_no_hash(tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  (tmp_path / "other.txt").write_text("of no matter")
+  assert hash_of("gone.jsonl") is None

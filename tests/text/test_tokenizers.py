@@ -24,6 +24,14 @@ def test_special_ids_of_byte_level(byte_level):
   assert byte_level.vocab_size == 602
 
 
+def test_pieces_by_their_own_spelling(byte_level, sentence_piece):
+  """Not as words, which SentencePiece reads as if after a space."""
+  assert byte_level.decode([byte_level.piece_id("@")]) == "@"
+  assert sentence_piece.piece_id("e") != sentence_piece.encode(["e"])[0].ids[0]
+  for tokenizer in (byte_level, sentence_piece):
+    assert tokenizer.piece_id("no such piece") == tokenizer.special.unknown
+
+
 def test_special_ids_of_sentence_piece_follow_fairseq(sentence_piece):
   special = sentence_piece.special
   assert (special.start, special.pad, special.end, special.unknown) == (0, 1, 2, 3)

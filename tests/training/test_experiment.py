@@ -1,5 +1,6 @@
 """Experiments from files, how long their runs take, and every fault of the two."""
 
+import dataclasses
 import json
 import math
 from typing import Any
@@ -141,6 +142,14 @@ def test_epochs_cover_the_records_and_no_sliver_more(records, tenths, batch_size
 @given(st.integers(1, 2**31 - 1), st.integers(1, 10**9))
 def test_steps_are_steps(steps, records):
   assert total_steps(Run(steps=steps, accumulation=4), records, 8) == steps
+
+
+def test_made_up_pages_have_entities():
+  model = dataclasses.replace(SIZES["tiny"], entity_vocab_size=0, use_entity_aware_attention=False)
+  with pytest.raises(InputError, match=r"^model.entity_vocab_size: 0; expected more than"):
+    SyntheticPretraining().records(model, "train")
+  with pytest.raises(InputError, match=r"^model.entity_vocab_size: 0"):
+    SyntheticPretraining().row_shapes(model)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import shutil
+import signal
 
 import jax
 import jax.numpy as jnp
@@ -138,6 +140,52 @@ def test_a_damaged_checkpoint_is_told_of_and_the_one_before_is_used(tmp_path, ha
   checkpoints.wait()
   assert checkpoints.steps == [1, 2]
   checkpoints.close()
+
+
+def test_where_all_checkpoints_are_damaged_nothing_begins_anew(tmp_path):
+  chosen = program(experiment())
+  checkpoints = Checkpoints(tmp_path, Run())
+  checkpoints.save(1, chosen.fresh_state())
+  checkpoints.wait()
+  (tmp_path / "1" / "sizes.json").write_text('{"gone": 1}')
+  refused = pytest.raises(InputError, match="all checkpoints are damaged")
+  with pytest.warns(UserWarning, match="gone has no bytes"), refused:
+    checkpoints.restore(chosen.state_shapes)
+  with refused:  # the second time too
+    checkpoints.restore(chosen.state_shapes)
+  checkpoints.close()
+
+
+def test_what_is_no_fault_of_the_files_sets_none_aside(tmp_path, monkeypatch):
+  chosen = program(experiment())
+  checkpoints = Checkpoints(tmp_path, Run())
+  checkpoints.save(1, chosen.fresh_state())
+  checkpoints.wait()
+
+  def full(*_):
+    raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
+
+  monkeypatch.setattr(Checkpoints, "_read", full)
+  with pytest.raises(jax.errors.JaxRuntimeError):
+    checkpoints.restore(chosen.state_shapes)
+  assert checkpoints.steps == [1]
+  checkpoints.close()
+
+
+def test_who_reads_a_run_leaves_alone_what_it_is_writing(finished, tmp_path):
+  _, folder, _ = finished
+  shutil.copytree(folder, tmp_path / "run")
+  (begun := tmp_path / "run" / "checkpoints" / "99.orbax-checkpoint-tmp").mkdir()
+  read_run(tmp_path / "run")
+  assert begun.is_dir()
+
+
+def test_a_run_that_fails_early_gives_back_what_it_took(tmp_path, monkeypatch):
+  before = signal.getsignal(signal.SIGTERM)
+  monkeypatch.setattr(loops, "MetricsWriter", None)
+  with pytest.raises(TypeError):
+    train(experiment(), tmp_path)
+  assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_a_checkpoint_of_another_model_is_refused_and_stays(tmp_path):

@@ -11,7 +11,7 @@ from toy_stages import Write
 
 from luke_jax.errors import InputError
 from luke_jax.wiki.engines import beam, local
-from luke_jax.wiki.stage import Stage, finish, finished
+from luke_jax.wiki.stage import Shard, Stage, finish, finished
 
 
 def stage(folder, log, made_of="a", shards=5, **options):
@@ -54,6 +54,15 @@ def test_a_fault_leaves_the_finished_shards(how, tmp_path, log, here):
   assert runs(log) == list("0123") + list("34")
   finish(stage(tmp_path / "whole", tmp_path / "other log"), here)
   assert contents(tmp_path / "toy") == contents(tmp_path / "whole/toy")
+
+
+def test_an_engine_may_try_again(tmp_path, log, here):
+  def engine(make, shards):
+    with pytest.raises(InputError, match="shard 3: wrong"):
+      here(make, shards)
+    here(Shard(stage(tmp_path, log)), shards)
+
+  assert finish(stage(tmp_path, log, wrong=3), engine).counts == {"made": 5, "number": 10}
 
 
 def test_a_change_empties_the_folder(tmp_path, log, here):

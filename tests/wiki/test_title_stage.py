@@ -63,3 +63,10 @@ def test_a_redirect_to_itself_is_no_page(tmp_path):
   made = Titles(tmp_path)
   assert [made.page(title) for title in ("A", "B", "C", "D")] == [0, -1, -1, -1]
   assert faults["redirects_in_loops"] == 1 and faults["redirects_to_no_page"] == 1
+
+
+def test_a_title_that_stands_twice_is_no_redirect(tmp_path):
+  titles = [Title("A", 1, None, False), Title("A", 2, None, False), Title("B", 3, "A", False)]
+  faults = MakeTitles(tmp_path, OneShard(titles))(0)
+  assert faults["titles_twice"] == 1 and faults["redirects_to_no_page"] == 0
+  assert Titles(tmp_path).page("B") == 0

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from luke_jax.pipeline.kept import kept
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.wiki.annotate import annotate, annotate_with, names_on_page
 from luke_jax.wiki.mention_pages import BuiltPages
@@ -59,4 +60,4 @@ class _Linker:
     return None if page is None else names_on_page(page, self._mentions)
 
 
-_linker = functools.lru_cache(maxsize=2)(_Linker)  # opened once
+_linker = kept(2)(_Linker)  # opened once

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.marked import marked_rows
@@ -24,4 +25,4 @@ def features(
 
 
 def _target(label: str | None, numbers: dict[str, int]) -> np.ndarray | None:
-  return None if label is None else np.array(numbers[label], np.int32)
+  return None if label is None else np.array(numbers.get(label, IGNORED), np.int32)

@@ -8,6 +8,7 @@ import pytest
 from marked_tasks import TEXT, experiment, learned, loss_and_gradients, with_labels, written
 
 from luke_jax.errors import InputError
+from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import padded
@@ -34,6 +35,11 @@ def marked(row):
   decode = fine_tuning.processor(TASK).tokenizer.decode
   entities = zip(row.entity_ids, row.entity_tokens, strict=True)
   return decode(row.input_ids), [(id, decode(row.input_ids[s:e])) for id, (s, e) in entities]
+
+
+def test_who_predicts_may_have_labels_that_the_model_does_not_know():
+  (row,) = rows(example(label="unseen"))
+  assert row.labels == IGNORED
 
 
 def test_head_and_tail_stand_between_their_markers():
