@@ -74,6 +74,12 @@ class LukeConfig:
     """Width of one attention head."""
     return self.hidden_size // self.num_attention_heads
 
+  @property
+  def room_for_words(self) -> int:
+    """How many words a text can have: RoBERTa's first positions belong to padding."""
+    before = self.pad_token_id + 1 if self.word_positions == "roberta" else 0
+    return self.max_position_embeddings - before
+
 
 RUN_FIELDS = ("dtype", "attention", "remat", "vocabulary_axis", "entity_padding_rows")
 _SPECIAL = ("pad_token_id", "bos_token_id", "eos_token_id")

@@ -12,9 +12,9 @@ from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.config import SIZES, LukeConfig
 from luke_jax.convert import keys
-from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError, not_installed
 from luke_jax.models.luke import LukeModel, abstract_params
+from luke_jax.plan.flops import encoder_flops
 
 PEAK_SIZE = 2048
 STATES = ("last_hidden_state", "entity_last_hidden_state")
@@ -71,7 +71,9 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
   inputs = _inputs(config, batch)
   forward, backward = _ours(config, theirs, inputs)
   their_forward, their_backward = _theirs(theirs, inputs)
-  flops = encoder_flops(config, batch)
+  flops = encoder_flops(
+    config, sequences=batch.sequences, words=batch.words, entities=batch.entities
+  )
   return Result(
     machine=f"{jax.devices()[0].device_kind}, {cores_and_processor()}",
     versions={"jax": jax.__version__, "torch": torch.__version__}
@@ -94,17 +96,8 @@ def _check(config: LukeConfig, batch: Batch, rounds: int) -> None:
   for name, number in numbers.items():
     if number < 1:
       raise InputError(f"{name}: {number}; expected 1 or more")
-  if batch.words > room_for_words(config):
-    raise InputError(f"words: {batch.words}; expected at most {room_for_words(config)}")
-
-
-def encoder_flops(config: LukeConfig, batch: Batch) -> float:
-  """Multiplications and additions of the stack's matrix products in one forward pass."""
-  tokens, width = batch.words + batch.entities, config.hidden_size
-  queries = 2 if config.use_entity_aware_attention and batch.entities else 1
-  linear = tokens * width * ((queries + 3) * width + 2 * config.intermediate_size)
-  attention = 2 * tokens * tokens * width
-  return 2.0 * batch.sequences * config.num_hidden_layers * (linear + attention)
+  if batch.words > config.room_for_words:
+    raise InputError(f"words: {batch.words}; expected at most {config.room_for_words}")
 
 
 def _reference(config: LukeConfig) -> Any:

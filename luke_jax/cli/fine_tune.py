@@ -12,7 +12,6 @@ from luke_jax.config import SIZES
 from luke_jax.convert import Model
 from luke_jax.convert.card import with_record
 from luke_jax.convert.fine_tuning import Entities, fine_tuning_start
-from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import processor_of, trained_model
 from luke_jax.models.luke import ARCHITECTURES
@@ -22,6 +21,7 @@ from luke_jax.results.run_notes import run_record
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import processor, read_examples
 from luke_jax.tasks.names import is_fine_tuned, task_class
+from luke_jax.tasks.qa.task import FROZEN
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import is_run, read_run
 from luke_jax.training.optimizer import Optimizer
@@ -48,7 +48,7 @@ RECIPES = {
   "ner": Recipe(1e-5, 8, 5, "f1"),
   "cloze": Recipe(1e-5, 32, 2, "exact_match"),
   # The head of questions has no pooler; the entities' table stays as it was pretrained.
-  "qa": Recipe(1.5e-5, 48, 2, "f1", ("luke/entity_embeddings/entity",)),
+  "qa": Recipe(1.5e-5, 48, 2, "f1", FROZEN),
 }
 
 
@@ -65,7 +65,7 @@ def task_experiment(
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
   model = start_model(start, task, task.entity_table)
-  room = min(task.words, room_for_words(model.config))
+  room = min(task.words, model.config.room_for_words)
   task = dataclasses.replace(task, words=room)
   rows = task.features(processor_of(model, task), task.check(examples, faults), faults)
   if not rows:

@@ -21,6 +21,7 @@ from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.names import TaskName
+from luke_jax.tasks.ner.files import to_columns
 
 # What a task reads beside a text.
 MORE = {
@@ -29,7 +30,7 @@ MORE = {
   "cloze": '"query": "… @placeholder …", "entities": [[0, 3], [13, 17]]',
   "qa": '"question": "…"',
 }
-LINES, STANDARD_INPUT = (".jsonl", ".txt"), "-"
+LINES, COLUMNS, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", "-"
 
 
 def run(
@@ -50,17 +51,17 @@ def run(
 
       luke-jax predict ner runs/ner "Ana lives in Paris."
       luke-jax predict qa runs/qa questions.jsonl --output answers.jsonl
+      luke-jax predict ner runs/ner test.conll --output predicted.conll
 
   Args:
     task: typing, relations, ner, cloze or qa.
     directory: Directory of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
-    output: File for the predictions.
+    output: File for the predictions; of ner in columns if its name ends in .conll.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     skip_bad: Leave out examples that are faulty, and count them.
   """
-  if output:
-    check_place(output)
+  in_columns = _in_columns(output, task)
   model, settings = load_for(task, directory, mentions)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
@@ -73,7 +74,8 @@ def run(
     _write(settings, found, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as file:
-      number = _write(settings, _counted(found, total), file)
+      found = _counted(found, total)
+      number = _write_columns(found, file) if in_columns else _write(settings, found, file)
     print(f"{output}: {number} predictions")
   told(faults)
 
@@ -123,6 +125,24 @@ def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> int
     file.write(json.dumps(settings.to_prediction(example, prediction), ensure_ascii=False) + "\n")
     number += 1
   return number
+
+
+def _in_columns(output: Path | None, task: str) -> bool:
+  """Whether the file for the predictions is one of columns."""
+  if output is None:
+    return False
+  check_place(output)
+  if output.suffix == COLUMNS and task != "ner":
+    raise InputError(f"--output: {output}; expected .jsonl, for only ner is written in columns")
+  return output.suffix == COLUMNS
+
+
+def _write_columns(found: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+  """Writes words, their gold tags where they are known, and the predicted tags last."""
+  pairs = list(found)
+  lines = to_columns([example for example, _ in pairs], [spans for _, spans in pairs])
+  file.writelines(f"{line}\n" for line in lines)
+  return len(pairs)
 
 
 def _counted(found: Iterable[Any], total: int | None) -> Iterator[Any]:

@@ -11,12 +11,11 @@ from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.wiki_annotate import printable
-from luke_jax.convert import Model, load
+from luke_jax.convert import load
 from luke_jax.errors import InputError
 from luke_jax.files import whole
+from luke_jax.inference.settings import any_processor
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
-from luke_jax.text import EntityVocab, LukeProcessor
-from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.web_page import FOOT, head
 
 COLOURS = {"word": "black on yellow", "entity": "black on cyan"}
@@ -47,7 +46,7 @@ def run(
   model = load(directory)
   if model.architecture != "LukeForMaskedLM" or model.report.missing:
     raise InputError(f"{directory}: a {model.architecture}; expected a whole LukeForMaskedLM")
-  found = predict_masks(model, _processor(model, directory, span), text, spans=span, top=top)
+  found = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
   if html_file:
     with whole(html_file) as part:
       part.write_text(page(text, found), encoding="utf-8")
@@ -63,16 +62,6 @@ def page(text: str, found: Sequence[MaskPrediction]) -> str:
   """A page that shows the text and the guesses, with nothing that lies elsewhere."""
   tables = "\n".join(_html_table(text, prediction) for prediction in found)
   return f"{head(text[:60])}<p>{_html_text(text, found)}</p>\n{tables}\n{FOOT}"
-
-
-def _processor(model: Model, directory: Path, spans: Sequence) -> LukeProcessor:
-  if model.processor is not None:
-    return model.processor
-  if model.tokenizer is None:
-    raise InputError(f"{directory}: no tokenizer; expected one")
-  if spans:
-    raise InputError(f"--span: {len(spans)} of them; expected none, for the model has no entities")
-  return LukeProcessor(model.tokenizer, EntityVocab({name: id for id, name in enumerate(SPECIAL)}))
 
 
 def _marked(text: str, found: Sequence[MaskPrediction]) -> Text:

@@ -17,8 +17,8 @@ from luke_jax.convert.vocabularies import (
   changed_arrays,
 )
 from luke_jax.errors import InputError
-from luke_jax.text import EntityVocab, LukeProcessor
-from luke_jax.text.entity_vocab import MASK, PAD, SPECIAL, UNKNOWN
+from luke_jax.text import LukeProcessor
+from luke_jax.text.entity_vocab import MASK, PAD, SPECIAL_ENTITIES, UNKNOWN
 
 Entities = Literal["none", "special", "whole"]
 
@@ -76,13 +76,12 @@ def _with_words(model: Model, words: Mapping[str, str]) -> Model:
 def _special_only(model: Model) -> Model:
   """The model with the special entities, numbered from `[PAD]`'s 0."""
   processor: Any = model.processor
-  vocab = processor.entity_vocab
-  rows = [vocab.ids[title] for title in (PAD, UNKNOWN, MASK, MASK)]
+  ids, vocab = processor.entity_vocab.ids, SPECIAL_ENTITIES
+  rows = [ids[title] for title in (PAD, UNKNOWN, MASK, MASK)]
   params = changed_arrays(model.params, ENTITY_ARRAYS, lambda _, array: array[rows])
-  special = EntityVocab({title: id for id, title in enumerate(SPECIAL)})
   config = dataclasses.replace(
-    model.config, entity_vocab_size=len(special), entity_padding_id=special.pad_id
+    model.config, entity_vocab_size=len(vocab), entity_padding_id=vocab.pad_id
   )
-  changed: LukeProcessor = dataclasses.replace(processor, entity_vocab=special, language=None)
+  changed: LukeProcessor = dataclasses.replace(processor, entity_vocab=vocab, language=None)
   module = model.module.clone(config=config)
   return dataclasses.replace(model, module=module, params=params, processor=changed)

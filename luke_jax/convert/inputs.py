@@ -9,7 +9,6 @@ import flax.linen as nn
 import numpy as np
 
 from luke_jax.config import LukeConfig
-from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 from luke_jax.models.luke import ENTITIES_NEEDED, LukeForMultipleChoice
 
@@ -32,7 +31,7 @@ def check_inputs(module: nn.Module, inputs: Mapping[str, np.ndarray]) -> None:
     found = "missing" if words is None else f"shape {words.shape}"
     raise InputError(f"input_ids: {found}; expected ({', '.join(axes)})")
   _check_shapes(inputs, words.shape, WORDS)
-  room = room_for_words(config)
+  room = config.room_for_words
   if words.shape[-1] > room:
     raise InputError(f"input_ids: {words.shape[-1]} words; expected at most {room}")
   _check_range("input_ids", words, config.vocab_size)

@@ -13,7 +13,6 @@ import numpy as np
 from luke_jax.convert.loading import load
 from luke_jax.convert.model import Model
 from luke_jax.convert.saving import torch_tensors
-from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError, not_installed
 from luke_jax.models.luke import ENTITIES_NEEDED
 from luke_jax.text import Example
@@ -150,7 +149,7 @@ def _unbracketed(sentence: str) -> tuple[str, list[tuple[int, int]]]:
 def _random_inputs(model: Model, spans: list[tuple[int, int]]) -> dict[str, np.ndarray]:
   """For a directory without a tokenizer: words, entities and mentions by lot."""
   config, rng = model.config, np.random.default_rng(0)
-  width, entities = min(24, room_for_words(config)), max(len(spans), 1)
+  width, entities = min(24, config.room_for_words), max(len(spans), 1)
   starts = rng.integers(1, width - 3, (1, entities, 1))
   return {
     "input_ids": rng.integers(config.pad_token_id + 1, config.vocab_size, (1, width)),

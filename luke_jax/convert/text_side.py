@@ -33,13 +33,7 @@ def read_text_side(
   return found, _fitted(LukeProcessor(found, vocab), config) if vocab else None
 
 
-def room_for_words(config: LukeConfig) -> int:
-  """How many words a text can have: RoBERTa's first positions belong to padding."""
-  before = config.pad_token_id + 1 if config.word_positions == "roberta" else 0
-  return config.max_position_embeddings - before
-
-
 def _fitted(processor: LukeProcessor, config: LukeConfig) -> LukeProcessor:
   """A processor that makes no row longer than the model has positions for."""
-  length = min(processor.max_length, room_for_words(config))
+  length = min(processor.max_length, config.room_for_words)
   return dataclasses.replace(processor, max_length=length)

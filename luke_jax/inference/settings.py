@@ -1,16 +1,17 @@
 """Which task a model is for, and with which settings: what its config.json says of it."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from luke_jax.config import LukeConfig
 from luke_jax.convert import Model
-from luke_jax.convert.text_side import room_for_words
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
-from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
+from luke_jax.tasks.fine_tuning import fitted
 from luke_jax.tasks.names import CLASSES, task_class
 from luke_jax.text import LukeProcessor
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
 
 KEY = "luke_jax"  # of config.json
@@ -31,7 +32,7 @@ def task_of(model: Model, name: str | None = None, **changes: Any) -> Any:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
   settings = saved.get("settings", {}) if saved.get("task") == name else {}
   task = typed_values.group_from_json(settings, found, f"config.json: {KEY}.settings")
-  fixed = {"labels": _labels(found, model.labels), "words": room_for_words(model.config)}
+  fixed = {"labels": _labels(found, model.labels), "words": model.config.room_for_words}
   return dataclasses.replace(task, **fixed, **changes)
 
 
@@ -44,10 +45,16 @@ def settings_of(task: Any) -> dict[str, Any]:
 
 def processor_of(model: Model, task: Any) -> LukeProcessor:
   """What makes rows of texts for a model and its task."""
+  return fitted(any_processor(model), task)
+
+
+def any_processor(model: Model, spans: Sequence[Any] = ()) -> LukeProcessor:
+  """What makes rows of texts for a model, and of spans of entities where it has any."""
   if model.tokenizer is None:
     raise InputError("no tokenizer; expected a model with one")
-  found = model.processor or LukeProcessor(model.tokenizer, SPECIAL_ENTITIES)
-  return fitted(found, task)
+  if spans and not model.processor:
+    raise InputError(f"spans: {len(spans)} of them; expected none, for the model has no entities")
+  return model.processor or LukeProcessor(model.tokenizer, SPECIAL_ENTITIES)
 
 
 def trained_model(task: Any, config: LukeConfig, module: Any, params: dict) -> Model:

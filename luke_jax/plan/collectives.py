@@ -32,7 +32,6 @@ class Traffic:
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Collective:
   kind: str
-  instruction: Instruction
   operands: tuple[Array, ...]
   group: int  # chips that take part
   chain: str | None  # the same for all parts of one that is spread over fusions
@@ -129,7 +128,6 @@ def _collective(
   chain = re.search(r'chain_id="(\d+)"', instruction.attributes)
   return _Collective(
     kind=kind,
-    instruction=instruction,
     operands=tuple(a for operand in operands if operand is not None for a in operand.arrays),
     group=_group(program, instruction.attributes),
     chain=chain.group(1) if chain else None,

@@ -14,7 +14,6 @@ from luke_jax.show.picture import Picture
 from luke_jax.show.tables import bar
 from luke_jax.tasks.evaluation import Evaluation, Mistake
 
-SHARES = ("precision", "recall", "f1")
 MOST_CONFUSED = 15  # pairs that the terminal shows
 MOST_LABELS = 40  # of the square that the page shows
 NOTHING = "(none)"

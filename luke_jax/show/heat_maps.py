@@ -9,8 +9,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.show.drawn_text import text_width
 from luke_jax.show.picture import Picture
-from luke_jax.text import EntityVocab, Example, LukeProcessor, Row
-from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text import Example, LukeProcessor, Row
 
 if TYPE_CHECKING:
   from luke_jax.convert import Model
@@ -67,11 +66,13 @@ def attention_of(
   model: "Model", text: str, spans: Sequence[Any] = (), *, layer: int = -1, head: int | None = None
 ) -> Attention:
   """The numbers that `attention` draws."""
+  from luke_jax.inference.settings import any_processor  # other pictures need no jax
+
   config = model.config
   _check_number("layer", layer, config.num_hidden_layers)
   if head is not None:
     _check_number("head", head, config.num_attention_heads)
-  processor = _processor(model, spans)
+  processor = any_processor(model, spans)
   titles = [span[2] for span in spans if len(span) == 3]
   if titles and len(titles) < len(spans):
     raise InputError(f"spans: {len(titles)} of {len(spans)} with a title; expected all or none")
@@ -84,16 +85,6 @@ def attention_of(
   weights = heads.mean(0) if head is None else heads[head]
   names = titles or [text[slice(*entity.characters)] for entity in row.entities or ()]
   return Attention(_words(row, text, processor), list(names), weights)
-
-
-def _processor(model: "Model", spans: Sequence[Any]) -> LukeProcessor:
-  if model.processor is not None:
-    return model.processor
-  if model.tokenizer is None:
-    raise InputError("model: no tokenizer; expected a model with one")
-  if spans:
-    raise InputError(f"spans: {len(spans)}; expected none, for the model has no entities")
-  return LukeProcessor(model.tokenizer, EntityVocab({name: id for id, name in enumerate(SPECIAL)}))
 
 
 def _check_number(name: str, number: int, count: int) -> None:

@@ -23,13 +23,12 @@ from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
 from luke_jax.tasks.files import Faults
-from luke_jax.text import EntityVocab, LukeProcessor, Task, load_entity_vocab, load_tokenizer
-from luke_jax.text.entity_vocab import MASK2, SPECIAL
+from luke_jax.text import LukeProcessor, Task, load_entity_vocab, load_tokenizer
+from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 
 ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
 PLACES = ("entity_start_positions", "entity_end_positions")
-SPECIAL_ENTITIES = EntityVocab({title: id for id, title in enumerate(SPECIAL)})
 
 
 class FineTuned(Protocol):
@@ -185,7 +184,7 @@ def loss(
 
 def records(task: FineTuned, model: LukeConfig, split: str) -> Records:
   """The rows of the file of "train" or "dev"."""
-  room = _room(model)
+  room = model.room_for_words
   if task.words > room:
     raise InputError(f"task.words: {task.words}; expected at most {room}, the model's positions")
   if task.labels and model.num_labels != len(task.labels):
@@ -213,14 +212,10 @@ def _records(task: FineTuned, split: str) -> Records:
   records = Records(examples, task.features(processor(task), examples, faults))
   if faults.found:
     warnings.warn(
-      f"{path}: {len(faults.found)} examples left out, the first: {faults.found[0]}", stacklevel=2
+      f"{path}: {len(faults.found)} faults, what has them is left out: {faults.found[0]}",
+      stacklevel=2,
     )
   return records
-
-
-def _room(model: LukeConfig) -> int:
-  before = model.pad_token_id + 1 if model.word_positions == "roberta" else 0
-  return model.max_position_embeddings - before
 
 
 def input_names(task: FineTuned, model: LukeConfig) -> tuple[str, ...]:

@@ -32,8 +32,7 @@ def check_corpora(folders: Sequence[str], model: LukeConfig, sizes: RowSizes) ->
 
 
 def _check_room(model: LukeConfig, sizes: RowSizes) -> None:
-  before = model.pad_token_id + 1 if model.word_positions == "roberta" else 0
-  room = model.max_position_embeddings - before
+  room = model.room_for_words
   if sizes.words > room:
     raise InputError(f"task.words: {sizes.words}; expected at most {room}, the model's positions")
   if model.cls_entity_prediction and not model.entity_vocab_size:

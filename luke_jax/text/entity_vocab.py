@@ -143,3 +143,7 @@ class EntityVocab:
       return key, None
     language, _, title = key.partition(":")
     return title, language
+
+
+SPECIAL_ENTITIES = EntityVocab({title: id for id, title in enumerate(SPECIAL)})
+"""The vocabulary of models that read no titles."""

@@ -5,8 +5,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from luke_jax.errors import InputError
 from luke_jax.files import write_json
 from luke_jax.training.experiment import Experiment
@@ -34,8 +32,7 @@ def prepare(folder: Path, experiment: Experiment) -> None:
   folder.mkdir(parents=True, exist_ok=True)
   if not os.access(folder, os.W_OK):
     raise InputError(f"{folder}: no permission to write")
-  if jax.process_index() == 0:
-    write_json(path, current)
+  write_json(path, current)
 
 
 def _has_files(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from luke_jax.wiki.string_table import StringTable, write_string_table
 
 NOWHERE = -1
 HOPS = 10  # redirects that are followed, one after the other
-_TARGETS, _IDS, _DISAMBIGUATIONS = "targets.npy", "page_ids.npy", "disambiguations.npy"
+_TARGETS = "targets.npy"
 
 
 class Titles:
@@ -23,10 +23,6 @@ class Titles:
     self.table = StringTable(folder)
     self.targets = np.load(folder / _TARGETS, mmap_mode="r")
     """The number of the page that a title leads to: its own, a redirect's end, or -1."""
-    self.page_ids = np.load(folder / _IDS, mmap_mode="r")
-    """The dump's number of each page."""
-    self.disambiguations = np.load(folder / _DISAMBIGUATIONS, mmap_mode="r")
-    """Which pages only tell apart what shares a name."""
 
   def __reduce__(self):
     return Titles, (self.folder,)
@@ -52,22 +48,18 @@ class MakeTitles:
     write_string_table(self.folder, (title.title for title in self._titles()))
     table = StringTable(self.folder)
     direct = np.full(len(table), NOWHERE, np.int32)
-    ids, disambiguations = np.zeros(len(table), np.int64), np.zeros(len(table), bool)
     twice = to_itself = 0
     for place, title in enumerate(self._titles()):
       index = table.index(title.title)
       if index != place:  # a title that stands twice: the first page counts
         twice += 1
         continue
-      ids[index], disambiguations[index] = title.id, title.disambiguation
       direct[index] = index if title.redirect is None else table.index(title.redirect)
       if title.redirect is not None and direct[index] == index:  # no page, though it looks like one
         to_itself += 1
         direct[index] = NOWHERE
     targets, faults = resolved(direct)
     save_array(self.folder / _TARGETS, targets)
-    save_array(self.folder / _IDS, ids)
-    save_array(self.folder / _DISAMBIGUATIONS, disambiguations)
     faults["redirects_in_loops"] += to_itself
     faults["redirects_to_no_page"] -= to_itself + twice  # these have no place in the table
     return {"titles": len(table), "titles_twice": twice, **faults}

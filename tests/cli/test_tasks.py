@@ -259,6 +259,24 @@ def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsy
     luke_jax.load("RUN")
 
 
+def test_named_entities_in_columns(tmp_path, capsys):
+  model, gold = str(tmp_path / "model"), str(sample_file("ner", "test", "conll"))
+  tiny_model("LukeForEntitySpanClassification").save(model)
+  predicted = str(tmp_path / "predicted.conll")
+  assert main(["predict", "ner", model, gold, "--output", predicted]) == 0
+  told = Path(gold).read_text("utf-8").split("\n"), Path(predicted).read_text("utf-8").split("\n")
+  words = [[line.split()[0] for line in lines if line.strip()] for lines in told]
+  assert words[0] == words[1]
+  assert main(["score", "ner", "--gold", gold, "--predictions", predicted]) == 0
+  score = last_line(capsys)
+  assert main(["predict", "ner", model, gold, "--output", str(tmp_path / "p.jsonl")]) == 0
+  assert main(["score", "ner", "--gold", gold, "--predictions", str(tmp_path / "p.jsonl")]) == 0
+  again = last_line(capsys)
+  assert all(again[name] == score[name] for name in ("precision", "recall", "f1"))
+  assert main(["predict", "typing", model, gold, "--output", str(tmp_path / "p.conll")]) == 2
+  assert "p.conll; expected .jsonl, for only ner" in capsys.readouterr().err
+
+
 def test_standard_input_that_is_no_text(tmp_path, monkeypatch, capsys):
   model = str(tmp_path / "model")
   tiny_model("LukeForEntityClassification").save(model)

@@ -5,8 +5,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from luke_jax.bench.encoder import Batch
-from luke_jax.bench.encoder import encoder_flops as flops_of_the_benchmark
 from luke_jax.config import SIZES
 from luke_jax.nn.encoder import Encoder
 from luke_jax.plan.flops import batch_sizes, encoder_flops, kernel_flops, step_flops
@@ -83,13 +81,6 @@ def test_frozen_weights_need_no_gradient():
   assert saved("luke/encoder") == encoder_flops(TINY, **sizes) - between_tokens
   assert saved("masked_words", "luke/embeddings") == 2 * 5 * (d * d + d * TINY.vocab_size)
   assert saved("luke/pooler") == 0
-
-
-def test_the_benchmark_counts_alike():
-  batch = Batch(sequences=B, words=W, entities=E)
-  assert flops_of_the_benchmark(TINY, batch) == encoder_flops(
-    TINY, sequences=B, words=W, entities=E
-  )
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,7 @@ def test_ten_million_names_take_less_than_a_gigabyte(tmp_path):
 
 def write_titles(folder, number):
   write_string_table(folder / "titles", [f"Title {i}" for i in range(number)])
-  for name in ("targets", "page_ids", "disambiguations"):
-    np.save(folder / f"titles/{name}.npy", np.arange(number, dtype=np.int32))
+  np.save(folder / "titles/targets.npy", np.arange(number, dtype=np.int32))
   for name in ("titles", "mentions"):
     manifest = {"key": "key", "shards": [], "made_of": {"titles": "key"}}
     (folder / name / "manifest.json").write_text(json.dumps(manifest))
