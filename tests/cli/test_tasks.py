@@ -260,13 +260,12 @@ def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsy
 
 
 def test_named_entities_in_columns(tmp_path, capsys):
-  model, gold = str(tmp_path / "model"), str(sample_file("ner", "test", "conll"))
+  model, gold, predicted = (str(tmp_path / name) for name in ("model", "g.conll", "p.conll"))
   tiny_model("LukeForEntitySpanClassification").save(model)
-  predicted = str(tmp_path / "predicted.conll")
+  Path(gold).write_text("Ana O\nsaw O\nTokyo B-place\n\nIt O\nrained O\n", "utf-8")
   assert main(["predict", "ner", model, gold, "--output", predicted]) == 0
-  told = Path(gold).read_text("utf-8").split("\n"), Path(predicted).read_text("utf-8").split("\n")
-  words = [[line.split()[0] for line in lines if line.strip()] for lines in told]
-  assert words[0] == words[1]
+  given, found = (Path(file).read_text("utf-8").splitlines() for file in (gold, predicted))
+  assert [line.split()[:2] for line in found] == [*(line.split() for line in given), []]
   assert main(["score", "ner", "--gold", gold, "--predictions", predicted]) == 0
   score = last_line(capsys)
   assert main(["predict", "ner", model, gold, "--output", str(tmp_path / "p.jsonl")]) == 0
