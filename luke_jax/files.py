@@ -17,6 +17,10 @@ PART = ".part"
 def whole(path: Path) -> Iterator[Path]:
   """A name to write to, which becomes `path` when all went well and is removed otherwise."""
   check_place(path)
+  if path.exists() and not path.is_file():  # a pipe, or /dev/null
+    yield path
+    return
+  path = path.resolve()  # a link stays one
   # The suffix stays the last one: some writers tell the format by it.
   part = path.with_name(f"{path.stem}.{uuid.uuid4().hex[:8]}{PART}{path.suffix}")
   try:
@@ -42,7 +46,8 @@ def is_part(path: Path) -> bool:
 def write_json(path: Path, value: Any) -> None:
   """Writes a value as JSON."""
   with whole(path) as part:
-    part.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files may be odd
 
 
 def read_json(path: Path) -> Any:

@@ -39,8 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
     print(f"luke-jax: {told}", file=sys.stderr)
     return 2
-  except MemoryError as fault:
-    told = str(fault) or "out of memory"
+  except Exception as fault:
+    if not isinstance(fault, MemoryError) and "RESOURCE_EXHAUSTED" not in str(fault):
+      raise
+    told = str(fault).partition("\n")[0] or "out of memory"
     print(f"luke-jax: {told}; expected less of it, as a smaller batch needs", file=sys.stderr)
     return 2
   except KeyboardInterrupt:

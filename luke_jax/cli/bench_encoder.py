@@ -37,7 +37,8 @@ def run(
   console = Console()
   console.print(_table(result))
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)
-  tell(result, {"ratios": {name: x.ratio for name, x in result.passes.items()}}, output)
+  ratios = {name: timing.ratio for name, timing in result.passes.items()}
+  tell(result, {"ratios": ratios, "peak_flops": result.peak_flops}, output)
 
 
 def _table(result: Result) -> Table:

@@ -1,5 +1,6 @@
 """`luke-jax predict`."""
 
+import dataclasses
 import io
 import json
 import sys
@@ -133,14 +134,15 @@ def _in_columns(output: Path | None, task: str) -> bool:
     return False
   check_place(output)
   if output.suffix == COLUMNS and task != "ner":
-    raise InputError(f"--output: {output}; expected .jsonl, for only ner is written in columns")
+    raise InputError(f"--output: {output}; expected another name: only ner is written in columns")
   return output.suffix == COLUMNS
 
 
 def _write_columns(found: Iterable[tuple[Any, Any]], file: TextIO) -> int:
-  """Writes words, their gold tags where they are known, and the predicted tags last."""
+  """Writes words, their gold tags if they came in columns, and the predicted tags last."""
   pairs = list(found)
-  lines = to_columns([example for example, _ in pairs], [spans for _, spans in pairs])
+  examples = [x if x.lines else dataclasses.replace(x, spans=None) for x, _ in pairs]
+  lines = to_columns(examples, [spans for _, spans in pairs])
   file.writelines(f"{line}\n" for line in lines)
   return len(pairs)
 

@@ -16,7 +16,10 @@ COMPILING_ELSEWHERE = 1e14
 
 
 class Programs:
-  """The shapes of one model that are compiled so far, and what is worth one more."""
+  """The shapes of one model that are compiled so far, and what is worth one more.
+
+  Threads may share it.
+  """
 
   def __init__(self, worth: float) -> None:
     """Of so many padded tokens."""
@@ -27,7 +30,7 @@ class Programs:
 
   def size(self, least: Sizes, rows: int) -> Sizes:
     """What rows are padded to: the least that they fit in, or larger, if that is there."""
-    fits = [x for x in self.sizes if x.words >= least.words and x.entities >= least.entities]
+    fits = [x for x in tuple(self.sizes) if _fits(least, x)]
     larger = min(fits, key=tokens, default=None)
     if larger is None or self._too_much(least, rows * (tokens(larger) - tokens(least))):
       self.sizes.add(least)
@@ -37,7 +40,7 @@ class Programs:
   def height(self, size: Sizes, rows: int, most: int) -> int:
     """How many rows a batch of some is padded to."""
     least = min(most, _power(rows))
-    taller = min((x for x in self.heights[size] if x >= rows), default=None)
+    taller = min((x for x in tuple(self.heights[size]) if x >= rows), default=None)
     if taller is None or self._too_much((size, least), (taller - least) * tokens(size)):
       self.heights[size].add(least)
       return least
@@ -46,6 +49,11 @@ class Programs:
   def _too_much(self, shape: Hashable, tokens: int) -> bool:
     self.wasted[shape] += tokens
     return self.wasted[shape] > self.worth
+
+
+def _fits(row: Sizes, size: Sizes) -> bool:
+  # Room for mentions belongs to what the model computes: more of one it reads otherwise.
+  return row.words <= size.words and row.entities <= size.entities and row.mention == size.mention
 
 
 def programs(config: LukeConfig) -> Programs:

@@ -112,6 +112,7 @@ class Checkpoints:
 
     Nothing if there were none yet; where all are damaged, a person decides.
     """
+    aside = False
     while (latest := self._orbax.latest) is not None:
       try:
         return latest.step, self._read(latest, shapes)
@@ -119,7 +120,8 @@ class Checkpoints:
         raise  # not the files' fault
       except Exception as fault:  # whatever reading broken files may raise
         self._set_aside(latest.step, fault)
-    if any(self.folder.glob(f"*{DAMAGED}")):
+        aside = True
+    if aside or any(self.folder.glob(f"*{DAMAGED}")):
       raise InputError(
         f"{self.folder}: all checkpoints are damaged; expected a new folder, or the folders"
         f" *{DAMAGED} taken away to begin again"
@@ -183,9 +185,7 @@ class Checkpoints:
 
   def _set_aside(self, step: int, fault: Exception) -> None:
     reason = str(fault).strip().split("\n")[0][:200]
-    warnings.warn(
-      f"{self.folder / str(step)}: damaged ({reason}); using the checkpoint before it", stacklevel=2
-    )
+    warnings.warn(f"{self.folder / str(step)}: damaged ({reason}); set aside", stacklevel=2)
     if jax.process_index() == 0:
       aside = self.folder / f"{step}{DAMAGED}"
       shutil.rmtree(aside, ignore_errors=True)

@@ -36,17 +36,16 @@ def train(
   `start` reads the parameters that a new run begins with, if they are not to be fresh.
   """
   ledger = Ledger()
-  with ledger.part("start"):
-    processes.agree("the experiment", to_json(experiment))
-    processes.on_first(lambda: directory.prepare(folder, experiment))
-    mesh = make_mesh(experiment.mesh)
-    records = experiment.task.records(experiment.model, "train")
-    steps = total_steps(experiment.run, len(records), experiment.data.batch_size)
-    program = Program(experiment, mesh, steps)
-  with contextlib.closing(
-    Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
-  ) as checkpoints:
+  with contextlib.ExitStack() as stack:
     with ledger.part("start"):
+      processes.agree("the experiment", to_json(experiment))
+      processes.on_first(lambda: directory.prepare(folder, experiment))
+      mesh = make_mesh(experiment.mesh)
+      records = experiment.task.records(experiment.model, "train")
+      steps = total_steps(experiment.run, len(records), experiment.data.batch_size)
+      program = Program(experiment, mesh, steps)
+      checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
+      stack.callback(checkpoints.close)
       restored = checkpoints.restore(program.state_shapes)
       if restored is None:
         _check_evaluation(program)

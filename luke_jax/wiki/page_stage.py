@@ -21,9 +21,7 @@ class Title(NamedTuple):
   """What the titles' table needs to know of a page."""
 
   title: str
-  id: int
   redirect: str | None
-  disambiguation: bool
 
 
 class Names(NamedTuple):
@@ -70,7 +68,7 @@ class MakePages:
 
     def records() -> Iterator[bytes]:
       for page in self._pages(shard, counts):
-        titles.append(Title(page.title, page.id, page.redirect, page.disambiguation))
+        titles.append(Title(page.title, page.redirect))
         if page.redirect is not None:
           counts["redirects"] += 1
           continue

@@ -61,7 +61,7 @@ class MakeTitles:
     targets, faults = resolved(direct)
     save_array(self.folder / _TARGETS, targets)
     faults["redirects_in_loops"] += to_itself
-    faults["redirects_to_no_page"] -= to_itself + twice  # these have no place in the table
+    faults["redirects_to_no_page"] -= to_itself + twice  # these lead nowhere on purpose
     return {"titles": len(table), "titles_twice": twice, **faults}
 
   def _titles(self) -> Iterator[Title]:

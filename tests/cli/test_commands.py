@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from tiny import tiny_model
@@ -210,6 +211,24 @@ def test_vectors_are_never_unpickled(saved, tmp_path, capsys):
   arguments = ["entities", "add", saved, tmp_path / "titles.txt", tmp_path / "grown"]
   assert main([*map(str, arguments), "--vectors", str(tmp_path / "evil.npy")]) == 2
   assert "expected an array in a .npy file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+  "fault",
+  [
+    MemoryError("Out of memory, 9 GiB asked for"),
+    jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory, 9 GiB asked for\nlong story"),
+  ],
+)
+def test_memory_that_does_not_suffice_is_one_line(fault, monkeypatch, capsys):
+  def full(*_, **__):
+    raise fault
+
+  monkeypatch.setattr("luke_jax.cli._run", full)
+  assert main(["doctor"]) == 2
+  told = capsys.readouterr().err
+  assert "9 GiB asked for; expected less of it, as a smaller batch needs" in told
+  assert told.count("\n") == 1
 
 
 def test_importing_is_quick_and_brings_no_framework():

@@ -259,6 +259,7 @@ def test_what_cannot_be_predicted(arguments, fault, tmp_path, monkeypatch, capsy
     luke_jax.load("RUN")
 
 
+@pytest.mark.filterwarnings("always:1 of 1 entities cannot be found")
 def test_named_entities_in_columns(tmp_path, capsys):
   model, gold, predicted = (str(tmp_path / name) for name in ("model", "g.conll", "p.conll"))
   tiny_model("LukeForEntitySpanClassification").save(model)
@@ -273,7 +274,13 @@ def test_named_entities_in_columns(tmp_path, capsys):
   again = last_line(capsys)
   assert all(again[name] == score[name] for name in ("precision", "recall", "f1"))
   assert main(["predict", "typing", model, gold, "--output", str(tmp_path / "p.conll")]) == 2
-  assert "p.conll; expected .jsonl, for only ner" in capsys.readouterr().err
+  assert "p.conll; expected another name: only ner" in capsys.readouterr().err
+  objects = '{"text": "Anabel", "spans": [[0, 3, "place"]]}\n{"text": "It rained ."}\n'
+  (tmp_path / "o.jsonl").write_text(objects)  # known tags that columns cannot say
+  assert main(["predict", "ner", model, str(tmp_path / "o.jsonl"), "--output", predicted]) == 0
+  lines = Path(predicted).read_text("utf-8").splitlines()
+  assert [line.split()[0] for line in lines if line] == ["Anabel", "It", "rained", "."]
+  assert all(len(line.split()) == 2 for line in lines if line)
 
 
 def test_standard_input_that_is_no_text(tmp_path, monkeypatch, capsys):

@@ -58,7 +58,7 @@ class OneShard:
 
 
 def test_a_redirect_to_itself_is_no_page(tmp_path):
-  titles = [Title("A", 1, None, False), Title("B", 2, "B", False), Title("C", 3, "B", False)]
+  titles = [Title("A", None), Title("B", "B"), Title("C", "B")]
   faults = MakeTitles(tmp_path, OneShard(titles))(0)
   made = Titles(tmp_path)
   assert [made.page(title) for title in ("A", "B", "C", "D")] == [0, -1, -1, -1]
@@ -66,7 +66,7 @@ def test_a_redirect_to_itself_is_no_page(tmp_path):
 
 
 def test_a_title_that_stands_twice_is_no_redirect(tmp_path):
-  titles = [Title("A", 1, None, False), Title("A", 2, None, False), Title("B", 3, "A", False)]
+  titles = [Title("A", None), Title("A", None), Title("B", "A")]
   faults = MakeTitles(tmp_path, OneShard(titles))(0)
   assert faults["titles_twice"] == 1 and faults["redirects_to_no_page"] == 0
   assert Titles(tmp_path).page("B") == 0
