@@ -158,19 +158,13 @@ def test_scoring_is_once_an_epoch_whatever_the_batch(start, tmp_path):
   assert chosen.run.evaluate_every == 7
 
 
-def test_a_file_that_changed_between_two_commands_is_read_again(
-  start, tmp_path, one_device, capsys
-):
+def test_a_file_that_changed_between_two_commands_is_read_again(start, tmp_path):
   dev = Path(few("typing", "dev", tmp_path))
-  files = ["--train", str(sample_file("typing", "train")), "--dev", str(dev)]
-  changes = [word for text in SHORT for word in ("--set", text)]
-  for run in ("first", "second"):
-    output = ["--model", start, "--output", str(tmp_path / run)]
-    assert main(["train", "typing", *files, *output, *changes]) == 0
-    notes = json.loads((tmp_path / run / "notes.json").read_text())
-    (of_dev,) = [x for x in notes["data"] if x["split"] == "dev"]
-    assert of_dev["examples"] == len(dev.read_text("utf-8").splitlines())
-    dev.write_text("".join(dev.read_text("utf-8").splitlines(keepends=True)[:5]), "utf-8")
+  chosen = task_experiment("typing", sample_file("typing", "train"), dev, Path(start), [])
+  assert len(chosen.task.records(chosen.model, "dev").examples) == FEW
+  dev.write_text("".join(dev.read_text("utf-8").splitlines(keepends=True)[:5]), "utf-8")
+  assert main(["data", "check", str(dev), "--task", "typing"]) == 0
+  assert len(chosen.task.records(chosen.model, "dev").examples) == 5
 
 
 def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, capsys):
