@@ -141,9 +141,11 @@ def _check_text(start: Path, model: Model, task: Any) -> None:
   """Refuses a model to which the ids of the task's rows would mean something else."""
   rows = processor(task)
   if model.tokenizer is None or tokenizer_hash(model.tokenizer) != tokenizer_hash(rows.tokenizer):
-    raise InputError(f"run.start: {start}: another tokenizer than task.text, {task.text}, has")
+    raise InputError(
+      f"run.start: {start}: another tokenizer than {task.text}; expected task.text's"
+    )
   if model.processor and model.processor.entity_vocab.ids != rows.entity_vocab.ids:
-    raise InputError(f"run.start: {start}: other entities than task.text, {task.text}, has")
+    raise InputError(f"run.start: {start}: other entities than {task.text}; expected task.text's")
 
 
 def write_model(run: Path) -> dict[str, Any]:
