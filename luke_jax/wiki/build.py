@@ -107,7 +107,8 @@ class _Plan:
       "sections": self.settings.sections,
       "site": site_facts(self.site),
     }
-    return Stage(work.folder, len(parts), work, made_of)
+    # Version 1 kept more of every title.
+    return Stage(work.folder, len(parts), work, made_of, version=2)
 
   def titles(self, done: Mapping[str, Done]) -> Stage:
     work = MakeTitles(self.folder / "titles", self._shards(done))

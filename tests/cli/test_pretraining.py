@@ -14,8 +14,10 @@ from toy_corpus import FIRST, toy_model, toy_records, write_corpus
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.cli.start import start_params
 from luke_jax.models.luke import LukeForMaskedLM, initial_params
 from luke_jax.text import load_entity_vocab, load_processor, save_entity_vocab
+from luke_jax.training.overrides import load_experiment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXPERIMENT = """
@@ -23,6 +25,7 @@ from luke_jax.config import LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.overrides import load_experiment
 from luke_jax.training.optimizer import Optimizer
 
 def config():
@@ -68,6 +71,9 @@ def test_a_pretrained_model_has_the_words_and_titles_of_its_records(folder, tmp_
   assert loaded.architecture == "LukeForMaskedLM" and not loaded.report.missing
   assert loaded.processor is not None
   assert loaded.processor.entity_vocab.id("Entity 7") == FIRST + 7
+  # Its own records have the same entities, though a model always has [MASK2] too: no warning.
+  rows = start_params(Path(model), load_experiment(Path(file)))["luke"]["entity_embeddings"]
+  assert len(rows["entity"]["embedding"]) == len(loaded.processor.entity_vocab) - 1
   options = ["--span", "0", "3", "--top", "1"]
   assert main(["predict-masks", model, "one [MASK]", *options]) == 0
   assert "word at 4 10" in capsys.readouterr().out

@@ -52,8 +52,7 @@ def test_fits_and_moves_no_table(name, topology, changes):
 def test_what_moves_does_not_grow_with_the_table():
   sent = {}
   for entities in (500_000, 20_000):
-    changes = (*BASE, AWARE, f"model.entity_vocab_size={entities}")
-    program = compiled("luke_base", "v5e:2x4", *changes)
+    program = compiled("luke_base", "v5e:2x4", *BASE, f"model.entity_vocab_size={entities}")
     assert largest_collective(program) < TABLE
     sent[entities] = sum(row.bytes for row in traffic(program, execution(program)))
   assert 0 < sent[20_000] <= sent[500_000] < sent[20_000] + TABLE / 20

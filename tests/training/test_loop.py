@@ -180,6 +180,19 @@ def test_who_reads_a_run_leaves_alone_what_it_is_writing(finished, tmp_path):
   assert begun.is_dir()
 
 
+def test_a_run_is_read_where_only_an_accelerator_is_named(finished, monkeypatch):
+  """As JAX_PLATFORMS=tpu does, after which there is no backend of the CPU."""
+  devices, step = jax.local_devices(), read_run(finished[1])[1]
+
+  def named(backend=None):
+    if backend:
+      raise RuntimeError(f"Unknown backend {backend}")
+    return devices
+
+  monkeypatch.setattr(jax, "local_devices", named)
+  assert read_run(finished[1])[1] == step
+
+
 def test_a_run_that_fails_early_gives_back_what_it_took(tmp_path, monkeypatch):
   before = signal.getsignal(signal.SIGTERM)
   monkeypatch.setattr(loops, "MetricsWriter", None)
