@@ -25,7 +25,6 @@ from luke_jax.config import LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.overrides import load_experiment
 from luke_jax.training.optimizer import Optimizer
 
 def config():
