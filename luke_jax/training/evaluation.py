@@ -12,8 +12,8 @@ from luke_jax.training.program import Program, State
 
 def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
   """The task's metrics on a split; the same on every process."""
-  task, model = program.experiment.task, program.model
-  records = task.records(model, split)
+  task, backbone = program.experiment.task, program.backbone
+  records = task.records(backbone, split)
   size = program.experiment.data.evaluation_batch_size
   rows = own_rows(program.mesh, size)
   outputs = []
@@ -32,7 +32,7 @@ def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
 def metrics_of(program: Program, split: str) -> list[str]:
   """The names of a split's metrics. Scores zeros, so that what cannot be scored shows."""
   task = program.experiment.task
-  records = task.records(program.model, split)
+  records = task.records(program.backbone, split)
   zeros = jax.tree.map(
     lambda x: np.zeros((len(records), *x.shape[1:]), x.dtype), program.prediction_shapes()
   )

@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.convert.loading import load
-from luke_jax.convert.model import Model
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.errors import InputError, not_installed
-from luke_jax.models.luke import ENTITIES_NEEDED
+from luke_jax.model import Model, load
 from luke_jax.text import Example
 from luke_jax.text.entity_vocab import MASK2
 
@@ -68,8 +66,6 @@ def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
   except ImportError as missing:
     raise not_installed(missing.name, "for parity", "parity") from None
   model = load(directory)
-  if not model.config.entity_vocab_size:
-    raise InputError(f"{directory}: no entities; expected a LUKE to compare with transformers'")
   if MASK2 in model.report.added:
     raise InputError(
       f"{directory}: no {MASK2} among its entities, which transformers' tokenizer needs; expected"
@@ -117,7 +113,8 @@ def _batches(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:
   """Named inputs: as many entities as the class takes."""
   for sentence in SENTENCES:
     text, spans = _unbracketed(sentence)
-    if len(spans) < ENTITIES_NEEDED.get(model.architecture, 0):
+    spans = spans if model.backbone.entities else []
+    if len(spans) < (model.network.head.entities if model.network.head else 0):
       continue
     if model.processor:
       plain = dataclasses.replace(model.processor, task=None)
@@ -127,11 +124,11 @@ def _batches(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:
       inputs = _random_inputs(model, spans)
     if not spans:
       inputs = {name: x for name, x in inputs.items() if not name.startswith("entity")}
-    if model.architecture == "LukeForEntitySpanClassification":
+    if model.kind == "span":
       positions = inputs["entity_position_ids"]
       inputs["entity_start_positions"] = positions[..., 0]
       inputs["entity_end_positions"] = positions.max(-1)
-    if model.architecture == "LukeForMultipleChoice":
+    if model.network.choices:
       inputs = {name: np.stack([x, x[:, ::-1]], axis=1) for name, x in inputs.items()}
     yield f"{len(spans)} entit{'y' if len(spans) == 1 else 'ies'}", inputs
 
@@ -154,7 +151,7 @@ def _random_inputs(model: Model, spans: list[tuple[int, int]]) -> dict[str, np.n
   return {
     "input_ids": rng.integers(config.pad_token_id + 1, config.vocab_size, (1, width)),
     "attention_mask": np.ones((1, width), int),
-    "entity_ids": rng.integers(0, config.entity_vocab_size, (1, entities)),
+    "entity_ids": rng.integers(0, model.backbone.entities, (1, entities)),
     "entity_attention_mask": np.ones((1, entities), int),
     "entity_position_ids": np.concatenate([starts, starts + 1, np.full_like(starts, -1)], axis=2),
   }

@@ -27,7 +27,8 @@ NOTES = "notes.json"  # in a run's folder
 UNTOLD = {"task.class", "task.corpora", "run.start", "run.seed", *directory.FREE}
 UNTOLD |= {f"task.{name}" for name in LOCAL if name != "words"}
 PARTS = ("task", "data", "optimizer", "schedule", "run")
-OF_THE_MODEL = ("dtype", "hidden_dropout_prob", "attention_probs_dropout_prob")
+OF_THE_MODEL = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+OF_RUNNING = ("dtype",)
 
 
 def train(
@@ -92,7 +93,7 @@ def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
     yield {**named, "sha256": hash_of(str(folder / METADATA)), "language": metadata.language}
   for split in ("train", "dev"):
     if file := getattr(task, split, ""):
-      records: Any = task.records(experiment.model, split)
+      records: Any = task.records(experiment.backbone, split)
       named = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
       yield {**named, "sha256": hash_of(file)}
 
@@ -113,7 +114,10 @@ def _settings(experiment: Experiment) -> Iterator[tuple[str, Any]]:
       if name not in UNTOLD and value not in (None, []):
         yield name, value
   for name in OF_THE_MODEL:
-    yield f"model.{name}", values["model"][name]
+    if name in values["model"]:
+      yield f"model.{name}", values["model"][name]
+  for name in OF_RUNNING:
+    yield f"running.{name}", values["running"][name]
 
 
 def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
