@@ -13,8 +13,7 @@ from luke_jax.text import (
   load_tokenizer,
 )
 from luke_jax.text.processor_files import has_entity_vocab
-from luke_jax.text.sentence_piece import MODEL_FILE
-from luke_jax.text.tokenizer_files import VOCAB, WHOLE
+from luke_jax.text.tokenizer_files import has_tokenizer
 
 
 def read_text_side(
@@ -22,7 +21,7 @@ def read_text_side(
 ) -> tuple[Tokenizer | None, LukeProcessor | None]:
   """What turns text into inputs; None for what the files lack. `tokenizer` and `vocab` go first."""
   words = tokenizer or directory
-  if not any((words / name).exists() for name in (VOCAB, WHOLE, MODEL_FILE)):
+  if not has_tokenizer(words):
     return (load_tokenizer(words) if tokenizer else None), None
   if vocab is None and config.entity_vocab_size and has_entity_vocab(directory):
     if words == directory:
