@@ -14,8 +14,7 @@ from luke_jax.text import (
 )
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
-from luke_jax.text.sentence_piece import MODEL_FILE
-from luke_jax.text.tokenizer_files import VOCAB, WHOLE
+from luke_jax.text.tokenizer_files import has_tokenizer
 
 
 def read_text_side(
@@ -27,7 +26,7 @@ def read_text_side(
   special entities, so that tasks can mark spans.
   """
   words = tokenizer or directory
-  if not any((words / name).exists() for name in (VOCAB, WHOLE, MODEL_FILE)):
+  if not has_tokenizer(words):
     return (load_tokenizer(words) if tokenizer else None), None
   if vocab is None and backbone.entities and has_entity_vocab(directory):
     if words == directory:

@@ -14,7 +14,6 @@ from luke_jax.pipeline.metadata import METADATA
 from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
-from luke_jax.text.special_tokens import START
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.build import RESULT
 
@@ -83,7 +82,8 @@ def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab)
 
 def _decoded(tokenizer: Tokenizer, ids: np.ndarray) -> str:
   """The text of some of a record's words, with the space before the first one."""
-  return tokenizer.decode([tokenizer.special.start, *ids]).removeprefix(START)
+  special = tokenizer.special
+  return tokenizer.decode([special.start, *ids]).removeprefix(special.roles.start)
 
 
 def _needs_title(stretch: Stretch) -> bool:

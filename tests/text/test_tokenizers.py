@@ -137,3 +137,12 @@ def test_words_of_a_vocabulary_without_a_space(byte_level):
   model = tokenizers.models.BPE(ids, [], unk_token="<unk>")
   tokenizer = ByteLevelTokenizer(model, byte_level.special)
   assert tokenizer.encode_words(["a", "aa"]) == [[3, 5], [3, 5, 5]]
+
+
+def test_which_pieces_start_a_word(byte_level, sentence_piece):
+  starts = byte_level.word_starts()
+  assert len(starts) == byte_level.vocab_size
+  for text, expected in ((" the", True), ("s", False), (".", True), ("<s>", True), ("é", False)):
+    (tokens,) = byte_level.encode([text])
+    assert starts[tokens.ids[0]] == expected, text
+  assert sentence_piece.word_starts() is None
