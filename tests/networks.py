@@ -16,12 +16,12 @@ def network(
   *,
   labels: int = 2,
   bias: bool = False,
-  spread: Spread = Spread(),
+  spread: Spread | None = None,
   **running,
 ) -> Network:
   """A network of a class of any system; `running` are the fields of `Running`."""
-  (kind,) = (kind for kind in map(lambda f: f.kind_of(architecture), FAMILIES) if kind)
-  backbone = Backbone(config, Running(**running), spread)
+  (kind,) = (kind for kind in (f.kind_of(architecture) for f in FAMILIES) if kind)
+  backbone = Backbone(config, Running(**running), spread or Spread())
   return Network(backbone, make_head(kind, backbone, labels=labels, bias=bias))
 
 

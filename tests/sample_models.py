@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 
 import jax
-
 from networks import network
 
 from luke_jax.model import Model

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import jax
 import numpy as np
-
 from networks import network
 from networks import tiny as tiny_sizes
 

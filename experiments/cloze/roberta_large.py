@@ -30,8 +30,9 @@ def config() -> Experiment:
   large = load_experiment(Path(__file__).with_name("luke_large.py"))
   model = dataclasses.replace(
     SIZES["roberta-large"],
-    vocab_size=large.model.vocab_size,  # with the markers of entities
+    vocab_size=50268,  # with the task's three words
   )
   task = dataclasses.replace(large.task, text="roberta-large")
   run = dataclasses.replace(large.run, start="roberta-large")
-  return dataclasses.replace(large, model=model, task=task, run=run)
+  optimizer = dataclasses.replace(large.optimizer, frozen=())
+  return dataclasses.replace(large, model=model, task=task, run=run, optimizer=optimizer)

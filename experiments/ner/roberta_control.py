@@ -33,4 +33,5 @@ def config() -> Experiment:
   )
   task = dataclasses.replace(large.task, text="roberta-large-control")
   run = dataclasses.replace(large.run, start="roberta-large-control")
-  return dataclasses.replace(large, model=model, task=task, run=run)
+  optimizer = dataclasses.replace(large.optimizer, frozen=())
+  return dataclasses.replace(large, model=model, task=task, run=run, optimizer=optimizer)

@@ -28,4 +28,5 @@ def config() -> Experiment:
     vocab_size=luke.model.vocab_size,  # with the rows of LUKE's markers, as it is loaded
   )
   run = dataclasses.replace(luke.run, steps=2 * 98_168, start="roberta-large")
-  return dataclasses.replace(luke, model=model, run=run)
+  optimizer = dataclasses.replace(luke.optimizer, frozen=())
+  return dataclasses.replace(luke, model=model, run=run, optimizer=optimizer)

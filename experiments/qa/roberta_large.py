@@ -28,11 +28,9 @@ PAPER = {
 def config() -> Experiment:
   """The experiment."""
   large = load_experiment(Path(__file__).with_name("luke_large.py"))
-  model = dataclasses.replace(
-    SIZES["roberta-large"],
-    vocab_size=large.model.vocab_size,  # with the markers of entities
-  )
   task = dataclasses.replace(large.task, text="roberta-large")
   run = dataclasses.replace(large.run, start="roberta-large")
   optimizer = dataclasses.replace(large.optimizer, frozen=())
-  return dataclasses.replace(large, model=model, task=task, run=run, optimizer=optimizer)
+  return dataclasses.replace(
+    large, model=SIZES["roberta-large"], task=task, run=run, optimizer=optimizer
+  )

@@ -25,7 +25,7 @@ def read_text_side(
   `tokenizer` and `vocab` take precedence over the directory's. A model of words only has the
   special entities, so that tasks can mark spans.
   """
-  words = tokenizer or directory
+  words, markers = tokenizer or directory, backbone.family.markers
   if not has_tokenizer(words):
     return (load_tokenizer(words) if tokenizer else None), None
   if vocab is None and backbone.entities and has_entity_vocab(directory):
@@ -35,7 +35,7 @@ def read_text_side(
     vocab = load_entity_vocab(directory)
   if vocab is None and not backbone.entities:
     vocab = SPECIAL_ENTITIES
-  loaded = load_tokenizer(words)
+  loaded = load_tokenizer(words, markers=markers)
   return loaded, _fitted(LukeProcessor(loaded, vocab), backbone) if vocab else None
 
 

@@ -61,7 +61,7 @@ def add_markers(model: ModelParts) -> ModelParts:
   They start as copies of the rows of `@` and `#`, as the authors' do.
   """
   tokenizer, size = model.tokenizer, model.config.vocab_size
-  if tokenizer is None or tokenizer.vocab_size <= size:
+  if tokenizer is None or not tokenizer.special.markers or tokenizer.vocab_size <= size:
     return model
   markers = tokenizer.special.marker_ids
   if tokenizer.vocab_size > size + len(markers) or min(markers) < size:

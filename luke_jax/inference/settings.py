@@ -60,7 +60,7 @@ def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> LukeProcessor
 
 def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
   """A model with the labels and the text side of its task."""
-  processor = fine_tuning.processor(task)
+  processor = fine_tuning.processor(task, network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
   return ModelParts(network, params, labels, processor.tokenizer, processor, rest=rest)
 

@@ -130,6 +130,7 @@ class Family:
   own_heads: tuple[str, ...] = ()  # kinds of heads that transformers has no classes for
   layout: Layout = Layout()
   decoders: Callable[[Any], Decoders] = lambda config: Decoders()
+  markers: bool = False  # its vocabularies have LUKE's markers of entities
   # Model types whose weights a new model of this system may start from.
   starts_from: tuple[str, ...] = ()
   # The config with another entity vocabulary: its size, and the id whose row learns nothing.

@@ -1,5 +1,6 @@
 """The parameters that a run starts from, fitted to the data it reads."""
 
+import dataclasses
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,19 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 from luke_jax.convert.fine_tuning import Entities, fine_tuning_start
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.vocabularies import add_markers
 from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import processor
 from luke_jax.tasks.names import is_fine_tuned
-from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
+from luke_jax.text import (
+  EntityVocab,
+  LukeProcessor,
+  Tokenizer,
+  load_entity_vocab,
+  load_tokenizer,
+)
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment
 
@@ -39,9 +47,12 @@ def start_params(start: Path, experiment: Experiment) -> dict:
     return read_model(start).params
   family = experiment.model.family
   model = read_model(start, family=family, trained=experiment.model)
+  own = model.tokenizer
+  if own is not None:  # the records' tokenizer has markers, which the start's may lack
+    model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named)))
   has_entities = model.processor is not None and model.backbone.entities > 0
   vocab = model.processor.entity_vocab if model.processor and has_entities else None
-  return _fitted(model.params, model.tokenizer, vocab, experiment, start)
+  return _fitted(model.params, own, vocab, experiment, start)
 
 
 def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> ModelParts:
@@ -61,13 +72,12 @@ def _fine_tuned(start: Path, experiment: Experiment) -> dict:
   entities: Entities = task.entity_table if backbone.entities else "none"
   changes = {"family": backbone.family, "trained": backbone.config}
   model = start_model(start, task, entities, **changes)
-  _check_text(start, model, task)
+  _check_text(start, model, task, processor(task, backbone))
   return model.params
 
 
-def _check_text(start: Path, model: ModelParts, task: Any) -> None:
+def _check_text(start: Path, model: ModelParts, task: Any, rows: LukeProcessor) -> None:
   """Raises InputError for a model to which the ids of the task's rows mean something else."""
-  rows = processor(task)
   if model.tokenizer is None or tokenizer_hash(model.tokenizer) != tokenizer_hash(rows.tokenizer):
     raise InputError(
       f"run.start: {start}: another tokenizer than {task.text}; expected task.text's"

@@ -144,11 +144,12 @@ def sizes(task: FineTuned) -> Sizes:
   return Sizes(task.words, task.entities, task.mention)
 
 
-def processor(task: FineTuned) -> LukeProcessor:
-  """What makes rows of texts: the tokenizer and the entities of the task's directory."""
+def processor(task: FineTuned, backbone: Backbone) -> LukeProcessor:
+  """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
   if not task.text:
     raise InputError("task.text: empty; expected the directory of a tokenizer")
-  return fitted(_processor(task.text, tuple(task.new_words), task.entity_table), task)
+  read = _processor(task.text, tuple(task.new_words), task.entity_table, backbone.family.markers)
+  return fitted(read, task)
 
 
 def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
@@ -163,8 +164,10 @@ def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
 
 
 @kept(4)
-def _processor(directory: str, new_words: tuple[str, ...], table: str) -> LukeProcessor:
-  tokenizer = load_tokenizer(directory)
+def _processor(
+  directory: str, new_words: tuple[str, ...], table: str, markers: bool
+) -> LukeProcessor:
+  tokenizer = load_tokenizer(directory, markers=markers)
   # A language model that LUKE is compared with has no entities.
   whole = table == "whole" and has_entity_vocab(Path(directory))
   vocab = load_entity_vocab(directory) if whole else SPECIAL_ENTITIES
@@ -211,7 +214,7 @@ def records(task: FineTuned, backbone: Backbone, split: str) -> Records:
   room = backbone.config.room_for_words
   if task.words > room:
     raise InputError(f"task.words: {task.words}; expected at most {room}, the model's positions")
-  return _records(task, split)
+  return _records(task, backbone, split)
 
 
 def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
@@ -222,14 +225,14 @@ def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
 
 
 @kept(4)  # every evaluation asks for them
-def _records(task: FineTuned, split: str) -> Records:
+def _records(task: FineTuned, backbone: Backbone, split: str) -> Records:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
   if not path:
     raise InputError(f"task.{split}: empty; expected a file of examples")
   examples = task.check(read_examples(task, path, faults), faults)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
-  records = Records(examples, task.features(processor(task), examples, faults))
+  records = Records(examples, task.features(processor(task, backbone), examples, faults))
   if faults.found:
     warnings.warn(
       f"{path}: {len(faults.found)} faults, what has them is left out: {faults.found[0]}",
@@ -278,7 +281,9 @@ def rows(
   rngs: Sequence[np.random.Generator],
 ) -> dict[str, np.ndarray]:
   """Pads rows and their labels."""
-  arrays = inputs(task, backbone, records, sizes(task), processor(task).entity_vocab.pad_id)
+  arrays = inputs(
+    task, backbone, records, sizes(task), processor(task, backbone).entity_vocab.pad_id
+  )
   return arrays | {"labels": padded_labels(records, task.label_shape())}
 
 

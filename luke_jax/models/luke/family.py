@@ -119,6 +119,7 @@ LUKE = Family(
     decayed=("masked_words/norm/scale",),
   ),
   decoders=_decoders,
+  markers=True,
   starts_from=files.STARTS_FROM,
   with_entities=_with_entities,
   for_fine_tuning=_for_fine_tuning,
