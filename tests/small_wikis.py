@@ -4,9 +4,9 @@ import html
 import json
 from pathlib import Path
 
-from luke_jax.wiki.build import Settings, build
-from luke_jax.wiki.engines import local
-from luke_jax.wiki.vocabulary_stage import Selection
+from luke_jax.wiki.stages.build import Settings, build
+from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 TOKENIZER = Path(__file__).parent / "goldens/text/byte_level"
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="{language}">

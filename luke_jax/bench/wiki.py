@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from luke_jax.bench.machine import cores_and_processor, one_core
-from luke_jax.wiki.build import RESULT, Settings, build
-from luke_jax.wiki.engines import local
-from luke_jax.wiki.stage import Shard
-from luke_jax.wiki.vocabulary_stage import Selection
+from luke_jax.wiki.stages.build import RESULT, Settings, build
+from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.stage import Shard
+from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 _CHUNK = 2**20
 

@@ -17,7 +17,7 @@ from tyro.conf import Positional, arg
 from luke_jax.errors import InputError
 from luke_jax.files import whole
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.annotate import (
+from luke_jax.wiki.mentions.annotate import (
   LINKED_AT_ALL,
   LINKED_OFTEN,
   Annotation,
@@ -26,8 +26,8 @@ from luke_jax.wiki.annotate import (
   annotate_with,
   names_on_page,
 )
-from luke_jax.wiki.mention_pages import BuiltPages
-from luke_jax.wiki.mentions import Mentions
+from luke_jax.wiki.mentions.pages import BuiltPages
+from luke_jax.wiki.mentions.table import Mentions
 
 Found = Sequence[Annotation | PageAnnotation]
 

@@ -10,10 +10,10 @@ from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.cli.wiki_engine import EngineOptions
 from luke_jax.errors import InputError
-from luke_jax.wiki.build import RESULT, Settings, StageName, build
-from luke_jax.wiki.packing import Limits
-from luke_jax.wiki.summary import figures, table
-from luke_jax.wiki.vocabulary_stage import Selection, read_lists
+from luke_jax.wiki.stages.build import RESULT, Settings, StageName, build
+from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.summary import figures, table
+from luke_jax.wiki.stages.vocabulary_stage import Selection, read_lists
 
 
 @dataclasses.dataclass(frozen=True)

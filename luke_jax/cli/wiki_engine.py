@@ -6,8 +6,8 @@ import shlex
 from typing import Literal
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.engines import beam, local
-from luke_jax.wiki.stage import Engine
+from luke_jax.wiki.stages.engines import beam, local
+from luke_jax.wiki.stages.stage import Engine
 
 
 @dataclasses.dataclass(frozen=True)

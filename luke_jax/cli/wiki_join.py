@@ -9,9 +9,14 @@ from rich.console import Console
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.joined import join, most_linked, read_languages, write_joined
-from luke_jax.wiki.vocabulary_stage import SPECIAL
-from luke_jax.wiki.wikidata import check_name, read_items
+from luke_jax.wiki.read.wikidata import check_name, read_items
+from luke_jax.wiki.stages.multilingual_vocabulary import (
+  join,
+  most_linked,
+  read_languages,
+  write_joined,
+)
+from luke_jax.wiki.stages.vocabulary_stage import SPECIAL
 
 
 def run(

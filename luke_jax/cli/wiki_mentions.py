@@ -7,9 +7,9 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.wiki_engine import EngineOptions
-from luke_jax.wiki.mention_build import MAX_TOKENS, make_mentions
-from luke_jax.wiki.mention_stages import Filter
-from luke_jax.wiki.mentions import TABLE
+from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
+from luke_jax.wiki.mentions.stages import Filter
+from luke_jax.wiki.mentions.table import TABLE
 
 
 def run(

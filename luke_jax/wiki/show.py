@@ -16,7 +16,7 @@ from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.text.special_tokens import START
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.build import RESULT
+from luke_jax.wiki.stages.build import RESULT
 
 
 class Stretch(NamedTuple):

@@ -1,0 +1,1 @@
+"""Dumps of MediaWiki and of Wikidata as pages, titles and items."""

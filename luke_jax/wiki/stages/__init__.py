@@ -1,0 +1,1 @@
+"""From pages to entity vocabulary and pretraining records, built shard by shard."""
