@@ -4,6 +4,7 @@ Neither kind of tokenizer lets a token cross a space, so the ids of a piece are 
 one after the other, and most words were met before.
 """
 
+import copy
 import itertools
 import re
 import struct
@@ -30,6 +31,7 @@ class SegmentEncoder:
 
   def __init__(self, tokenizer: Tokenizer):
     if isinstance(tokenizer, ByteLevelTokenizer):
+      tokenizer = copy.copy(tokenizer)  # the caller's stays as it is
       tokenizer.add_prefix_space = False
       self._before, self._skipped = "", 0
       self._plain_ids = tokenizer.encode_words

@@ -1,5 +1,6 @@
 """Looked-up words give the ids that the tokenizer gives."""
 
+import copy
 import json
 import shutil
 import time
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.text import load_tokenizer
+from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.wiki.stages import segment_encoder
 from luke_jax.wiki.stages.segment_encoder import SegmentEncoder
 
@@ -67,6 +69,24 @@ def test_it_forgets_when_it_is_full_and_says_the_same(tokenizer, monkeypatch):
   forgetful = SegmentEncoder(tokenizer)
   assert [encoded(forgetful, [text])[0] for text in texts * 2] == whole * 2
   assert forgetful._taken < 2000
+
+
+@pytest.mark.parametrize("prefixed", [False, True])
+def test_a_tokenizer_it_is_given_stays_as_it_was(prefixed, tokenizer):
+  tokenizer = copy.copy(tokenizer)
+  if isinstance(tokenizer, ByteLevelTokenizer):
+    tokenizer.add_prefix_space = prefixed
+  texts = ["bridge over <mask>", " the", "", "é \u3000b"]
+  state, rows = state_of(tokenizer), tokenizer.encode(texts, offsets=True)
+  SegmentEncoder(tokenizer).encode(["bridge", " over <mask>", " the"])
+  assert state_of(tokenizer) == state
+  assert tokenizer.encode(texts, offsets=True) == rows
+
+
+def state_of(tokenizer):
+  """Everything that a tokenizer holds, with the settings of the library below it."""
+  library = tokenizer._bpe.to_str() if isinstance(tokenizer, ByteLevelTokenizer) else None
+  return dict(vars(tokenizer)), library
 
 
 @pytest.mark.real_data
