@@ -1,4 +1,4 @@
-"""Texts as sentences.
+"""Splits texts into sentences.
 
 The rules are sentencex's for a language. For a language without its own, sentencex takes those of a
 related language or else of English.

@@ -1,4 +1,4 @@
-"""Names in a text, with the pages that they may mean.
+"""Annotations of a text: its names, with the pages that they may mean.
 
 Of names that overlap the first one counts, and of names that start together the longest.
 """
@@ -9,18 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.wiki.mentions.table import Candidate, Mentions
-from luke_jax.wiki.mentions.tokens import TOKEN, compared, name_of, token_hashes
+from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_of, token_hashes
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.stages.string_table import ABSENT
 from luke_jax.wiki.stages.title_stage import NOWHERE
 
-# A name is hardly ever a link below the first, as the paper has it for SQuAD; in a text of which
-# nothing is known, more is asked for.
+# Below the first, which is the paper's for SQuAD, a name is hardly ever a link. A text from an
+# unknown page needs a higher one.
 LINKED_AT_ALL, LINKED_OFTEN = 0.01, 0.1
 
 
 class Annotation(NamedTuple):
-  """A name in a text, `text[start:end]`, and what it may mean, the likeliest page first."""
+  """A name in a text, `text[start:end]`, and the pages that it may mean, the likeliest first."""
 
   start: int
   end: int
@@ -43,19 +43,19 @@ def annotate(
   min_link_probability: float = LINKED_OFTEN,
   min_prior: float = 0.0,
 ) -> list[Annotation]:
-  """The names in a text that the table has, from left to right, the longest first.
+  """Returns the names in a text that are in the table, from left to right, the longest first.
 
-  Names below the link probability, or without a candidate of the prior, are as if not there.
+  Names below the link probability, or without a candidate of the prior, are ignored.
   """
   spans = [match.span() for match in TOKEN.finditer(text)]
   tokens = [text[start:end] for start, end in spans]
   matches = mentions.names.matches(token_hashes(tokens))
   likely = mentions.link_probabilities(matches.names)
-  kept = likely >= min_link_probability
-  starts, lengths, names = (column[kept] for column in matches)
+  linked = likely >= min_link_probability
+  starts, lengths, names = (column[linked] for column in matches)
   order = np.lexsort((-lengths, starts))
-  rows = zip(*(x[order].tolist() for x in (starts, lengths, names, likely[kept])), strict=True)
-  found, free = [], 0
+  rows = zip(*(x[order].tolist() for x in (starts, lengths, names, likely[linked])), strict=True)
+  annotations, free = [], 0
   for start, length, name, probability in rows:
     if start < free or not _is_name(mentions, name, tokens[start : start + length]):
       continue
@@ -63,17 +63,17 @@ def annotate(
     if candidates:
       free = start + length
       span = spans[start][0], spans[free - 1][1]
-      found.append(Annotation(*span, probability, tuple(candidates)))
-  return found
+      annotations.append(Annotation(*span, probability, tuple(candidates)))
+  return annotations
 
 
 def names_on_page(
   page: Page, mentions: Mentions, *, min_link_probability: float = LINKED_AT_ALL
 ) -> dict[str, str]:
-  """The names of a page's links with the page that each means; none that means several.
+  """Returns the names of a page's links with the page that each means.
 
-  Left out are names that the table lacks, as most that are hardly ever links, and links to pages
-  that do not exist.
+  A name that means several pages there is left out, as is one that the table lacks or that is
+  linked too rarely, and a link to a page that does not exist.
   """
   meant: dict[str, set[str]] = {}
   for paragraph in page.paragraphs:
@@ -87,14 +87,14 @@ def names_on_page(
 
 
 def annotate_with(text: str, names: Mapping[str, str]) -> list[PageAnnotation]:
-  """The names of one page in a text, from left to right, the longest first."""
+  """Returns the places of one page's names in a text, from left to right, the longest first."""
   lengths: dict[str, set[int]] = {}
   for name in names:
     first, *rest = name.split(" ")
     lengths.setdefault(first, set()).add(1 + len(rest))
-  longest = {first: sorted(found, reverse=True) for first, found in lengths.items()}
+  longest = {first: sorted(own, reverse=True) for first, own in lengths.items()}
   spans = [match.span() for match in TOKEN.finditer(text)]
-  tokens = [compared(text[start:end]) for start, end in spans]
+  tokens = [folded_token(text[start:end]) for start, end in spans]
   return [
     PageAnnotation(spans[start][0], spans[stop - 1][1], names[" ".join(tokens[start:stop])])
     for start, stop in _longest(tokens, names, longest)
@@ -119,5 +119,5 @@ def _longest(
 
 
 def _is_name(mentions: Mentions, name: int, tokens: Sequence[str]) -> bool:
-  """Whether the tokens are the name, and not only their hash."""
-  return mentions.names.strings[name] == " ".join(map(compared, tokens))
+  """Returns whether the tokens are the name, and do not only share its hash."""
+  return mentions.names.strings[name] == " ".join(map(folded_token, tokens))

@@ -1,8 +1,8 @@
 """A fixed table of names on disk that finds all names in a long text at once.
 
-Beside the names lie the hashes of all their beginnings, token by token, in order. The tokens of a
-text start one n-gram each; those that begin no name are left behind, the others grow by a token,
-until none is left. NumPy does so for all of them together.
+Beside the names it has the hashes of all their beginnings, token by token, in order. Every token of
+a text starts an n-gram. In each round those that begin no name are dropped and the others grow by a
+token, until none is left. NumPy does a round for all of them together.
 """
 
 from array import array
@@ -18,11 +18,11 @@ from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.string_table import ABSENT, StringTable, write_string_table
 
 _KEYS, _NAMES, _BUCKETS = "beginnings.npy", "beginning_names.npy", "beginning_buckets.npy"
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so a longer n-gram forgets nothing
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so a longer n-gram's hash loses no bit
 
 
 class Matches(NamedTuple):
-  """Names found in a text's tokens: where each starts, of how many tokens, and its number."""
+  """Names in a text's tokens: where each starts, its number of tokens, its number in the table."""
 
   starts: np.ndarray
   lengths: np.ndarray
@@ -30,7 +30,7 @@ class Matches(NamedTuple):
 
 
 class Names:
-  """Names by number, and the names in a text; opening reads nothing."""
+  """A table of names by number, which also finds them in a text; opening it reads nothing."""
 
   def __init__(self, folder: Path):
     self.strings = StringTable(folder)
@@ -46,11 +46,11 @@ class Names:
     return len(self.strings)
 
   def matches(self, tokens: np.ndarray) -> Matches:
-    """Every name that starts at any of the tokens, of any length; `tokens` are their hashes.
+    """Returns every name that starts at any of the tokens, of any length; `tokens` are hashes.
 
     Two names or n-grams with the same 64-bit hash would be taken for one another.
     """
-    found = []
+    rounds = []
     starts, hashes, length = np.arange(len(tokens)), np.zeros(len(tokens), np.uint64), 0
     while len(starts):
       length += 1
@@ -60,40 +60,40 @@ class Names:
       starts, hashes = starts[begun], hashes[begun]
       names = self._names[places[begun]]
       whole = names != ABSENT
-      found.append((starts[whole], np.full(np.count_nonzero(whole), length), names[whole]))
+      rounds.append((starts[whole], np.full(np.count_nonzero(whole), length), names[whole]))
       inside = starts < len(tokens) - length
       starts, hashes = starts[inside], hashes[inside]
-    if not found:
+    if not rounds:
       return Matches(*np.zeros((3, 0), np.int64))
-    return Matches(*map(np.concatenate, zip(*found, strict=True)))
+    return Matches(*map(np.concatenate, zip(*rounds, strict=True)))
 
   def _places(self, hashes: np.ndarray) -> np.ndarray:
-    """Where each hash stands among the keys, -1 for those that do not."""
+    """Returns the position of each hash among the keys, -1 for hashes that are none of them."""
     buckets = hashes >> self._shift
     places, stops = self._buckets[buckets].astype(np.int64), self._buckets[buckets + np.uint64(1)]
-    found = np.full(len(hashes), ABSENT, np.int64)
+    positions = np.full(len(hashes), ABSENT, np.int64)
     left = np.flatnonzero(places < stops)
     while len(left):
       here = places[left]
       equal = self._keys[here] == hashes[left]
-      found[left[equal]] = here[equal]
+      positions[left[equal]] = here[equal]
       left = left[~equal]
       places[left] += 1
       left = left[places[left] < stops[left]]
-    return found
+    return positions
 
 
 def write_names(folder: Path, names: Iterable[str]) -> None:
   """Writes a table of different names in their order."""
   tokens, ends = array("Q"), array("q", [0])
 
-  def noted() -> Iterator[str]:
+  def hashed() -> Iterator[str]:
     for name in names:
       tokens.extend(name_hashes(name))
       ends.append(len(tokens))
       yield name
 
-  write_string_table(folder, noted())
+  write_string_table(folder, hashed())
   keys, values = _beginnings(np.frombuffer(tokens, np.uint64), np.frombuffer(ends, np.int64))
   buckets = max(len(keys), 2).bit_length() - 1  # one or two keys in each
   edges = np.arange(2**buckets, dtype=np.uint64) << _shift(2**buckets)
@@ -108,7 +108,7 @@ def _shift(buckets: int) -> np.uint64:
 
 
 def _beginnings(tokens: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-  """The hashes of all beginnings of names in order, and which name each is, -1 for none."""
+  """Returns the hashes of all beginnings of names in order, and the name each is, -1 for none."""
   keys, values = [np.zeros(0, np.uint64)], [np.zeros(0, np.int32)]
   lengths, numbers = np.diff(ends), np.arange(len(ends) - 1, dtype=np.int32)
   hashes, length = np.zeros(len(numbers), np.uint64), 0

@@ -1,4 +1,4 @@
-"""The pages of a build by title."""
+"""Pages of a build by title."""
 
 import functools
 from pathlib import Path
@@ -14,7 +14,7 @@ from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 
 
 class BuiltPages:
-  """Reads single pages of a build. The titles of a few shards stay in memory."""
+  """A reader of single pages of a build. The titles of a few shards stay in memory."""
 
   def __init__(self, folder: Path):
     check_made_of(folder / "titles", "pages")
@@ -27,7 +27,7 @@ class BuiltPages:
     self._records = functools.lru_cache(maxsize=8)(self._records_of)
 
   def page(self, title: str) -> Page | None:
-    """The page that a title leads to, or None; a title as in an address does as well."""
+    """Returns the page that a title leads to, or None; the title may be as in a web address."""
     number = self._titles.page(unquote(title).replace("_", " "))
     if number == NOWHERE:
       return None
@@ -40,6 +40,6 @@ class BuiltPages:
     return page_from_bytes(data)
 
   def _records_of(self, shard: int) -> np.ndarray:
-    """The record of each title of a shard; redirects have none."""
+    """Returns the number of the record of each title in a shard; redirects have none."""
     pages = [title.redirect is None for title in self._shards.read_names(shard).titles]
     return np.cumsum(pages) - 1

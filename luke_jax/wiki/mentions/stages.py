@@ -1,7 +1,7 @@
-"""The stages of the table of mentions: texts of links, names, their pages, the table.
+"""The stages of the table of mentions: links, names, the pages that have a name, the table.
 
 pages --links--> (name, page, links) per shard --names--> all names, the pages each leads to
-      --counts--> on how many pages a name stands --mentions--> the table
+      --counts--> the number of pages that have a name --mentions--> the table
 """
 
 import dataclasses
@@ -27,14 +27,15 @@ from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 STARTS, PAGES, LINKS = "candidate_starts.npy", "candidate_pages.npy", "candidate_links.npy"
 TOTALS, DOCUMENTS = "links.npy", "documents.npy"
 _BUFFER = 2**18  # bytes of each shard that are in memory while names are merged
-_TOKENS = 2**18  # of the pages that are searched for names together
+_TOKENS = 2**18  # tokens of the pages that are searched for names together, approximately
 
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
-  """Which names and candidates the table keeps.
+  """Thresholds for the names and candidates in the table.
 
-  A name needs a link probability, a candidate a number of links; of too many the most linked stay.
+  A name needs a link probability, a candidate a number of links. Of too many candidates the most
+  linked are kept.
   """
 
   min_link_probability: float = 0.01
@@ -44,7 +45,7 @@ class Filter:
 
 @dataclasses.dataclass(frozen=True)
 class CountNames:
-  """Counts the links of one shard by name and page."""
+  """The function of a shard of links: counts its links by name and page."""
 
   folder: Path
   shards: Shards
@@ -52,37 +53,40 @@ class CountNames:
   max_tokens: int
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes lines of name, page and number of links in order of the names."""
+    """Writes lines of name, page and number of links, in the order of the names."""
     titles, pages = Titles(self.titles), 0
     links: Counter[tuple[str, str]] = Counter()
     for page in self.shards.read_pages(shard):
       pages += 1
       for paragraph in page.paragraphs:
         links.update([(link.text, link.target) for link in paragraph.links])
-    found: Counter[tuple[str, int]] = Counter()
+    counts: Counter[tuple[str, int]] = Counter()
     dropped = Counter(links_to_no_page=0, links_without_name=0)
     for (text, target), count in links.items():
       name, to = name_of(text, self.max_tokens), titles.page(target)
       if name is not None and to != NOWHERE:
-        found[name, to] += count
+        counts[name, to] += count
       else:
         dropped["links_to_no_page" if to == NOWHERE else "links_without_name"] += count
-    lines = sorted(_line(name, to, count) for (name, to), count in found.items())
+    lines = sorted(_line(name, to, count) for (name, to), count in counts.items())
     with whole(_links_path(self.folder, shard)) as part:
       part.write_bytes(b"".join(lines))
-    return {"pages": pages, "links": found.total(), **dropped}
+    return {"pages": pages, "links": counts.total(), **dropped}
 
 
 @dataclasses.dataclass(frozen=True)
 class MergeNames:
-  """Merges the names of all shards; in memory are the numbers, and a little of each shard."""
+  """The function of the stage of names: merges the names of all shards.
+
+  Its numbers are in memory, and a little of each shard.
+  """
 
   folder: Path
   links: Path
   shards: int
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes all names, and for each the pages it leads to with the number of links."""
+    """Writes all names, and for each the pages it leads to with their numbers of links."""
     starts, pages, links = array("Q", [0]), array("i"), array("Q")
 
     def names() -> Iterator[str]:
@@ -101,7 +105,7 @@ class MergeNames:
 
   def _names(self) -> Iterator[tuple[str, Counter[int]]]:
     files = (_lines(_links_path(self.links, shard)) for shard in range(self.shards))
-    # A tab comes before the space between tokens, so the lines of a name stand together.
+    # A tab sorts before the space between tokens, so the lines of a name are together.
     rows = (line.split(b"\t") for line in heapq.merge(*files))
     for name, group in itertools.groupby(rows, key=lambda row: row[0]):
       candidates: Counter[int] = Counter()
@@ -112,22 +116,22 @@ class MergeNames:
 
 @dataclasses.dataclass(frozen=True)
 class CountDocuments:
-  """Counts on how many pages of one shard each name stands, in whatever longer name as well."""
+  """The function of a shard of counts: counts the pages that have a name, in longer names too."""
 
   folder: Path
   shards: Shards
   names: Path
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes an array (2, names): name, number of pages."""
+    """Writes an array (2, names) of names and their numbers of pages."""
     names = Names(self.names)
     counts, pages, characters = np.zeros(len(names), np.int32), 0, 0
     for texts in self._batches(shard):
       pages += len(texts)
       characters += sum(map(len, texts))
       _count_pages(names, texts, counts)
-    found = np.flatnonzero(counts).astype(np.int32)
-    save_array(_counts_path(self.folder, shard), np.stack([found, counts[found]]))
+    present = np.flatnonzero(counts).astype(np.int32)
+    save_array(_counts_path(self.folder, shard), np.stack([present, counts[present]]))
     return {"pages": pages, "characters": characters}
 
   def _batches(self, shard: int) -> Iterator[list[str]]:
@@ -144,7 +148,7 @@ class CountDocuments:
 
 @dataclasses.dataclass(frozen=True)
 class MakeMentions:
-  """Puts together what is known of each name, and leaves out what the filter does."""
+  """The function of the last stage: joins the counts of each name, and applies the filter."""
 
   folder: Path
   names: Path
@@ -153,13 +157,13 @@ class MakeMentions:
   filter: Filter
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes the table."""
+    """Writes the table, and returns its counts of names and candidates."""
     starts, pages, links = read_candidates(self.names)
     starts = starts.astype(np.int64)
     documents = self._documents(len(starts) - 1)
     totals = np.add.reduceat(links.astype(np.int64), starts[:-1])
     likely = link_probabilities(totals, documents) >= self.filter.min_link_probability
-    owners, kept = self._candidates(starts, pages, links, likely)
+    owners, places = self._candidates(starts, pages, links, likely)
     sizes = np.bincount(owners, minlength=len(likely))
     names = np.flatnonzero(sizes)
     if not len(names):
@@ -170,44 +174,44 @@ class MakeMentions:
     strings = StringTable(self.names)
     write_names(self.folder, (strings[name] for name in names.tolist()))
     edges = np.append(0, np.cumsum(sizes[names]))
-    _save_candidates(self.folder, edges, pages[kept], links[kept])
+    _save_candidates(self.folder, edges, pages[places], links[places])
     save_array(self.folder / TOTALS, _small(totals[names]))
     save_array(self.folder / DOCUMENTS, documents[names])
     return {
       "names": len(names),
-      "candidates": len(kept),
+      "candidates": len(places),
       "names_left_out": len(likely) - len(names),
     }
 
   def _documents(self, names: int) -> np.ndarray:
     documents = np.zeros(names, np.uint32)
     for shard in range(self.shards):
-      found, counts = np.load(_counts_path(self.counts, shard))
-      documents[found] += counts.astype(np.uint32)
+      present, counts = np.load(_counts_path(self.counts, shard))
+      documents[present] += counts.astype(np.uint32)
     return documents
 
   def _candidates(
     self, starts: np.ndarray, pages: np.ndarray, links: np.ndarray, likely: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray]:
-    """The name of each candidate that stays and its place, by name, then the most linked first."""
+    """Returns the name and the place of each candidate to keep, by name, the most linked first."""
     owners = np.repeat(np.arange(len(likely)), np.diff(starts))
     order = np.lexsort((pages, -links.astype(np.int64), owners))
     ranks = np.arange(len(owners)) - starts[:-1][owners]
-    stay = likely[owners] & (ranks < self.filter.max_candidates)
-    stay &= links[order] >= self.filter.min_count
-    return owners[stay], order[stay]
+    keep = likely[owners] & (ranks < self.filter.max_candidates)
+    keep &= links[order] >= self.filter.min_count
+    return owners[keep], order[keep]
 
 
 def link_probabilities(links: np.ndarray, documents: np.ndarray) -> np.ndarray:
-  """The share of the pages with a name where it is a link; of a name on no page as if on one.
+  """Returns the share of the pages with a name where it is a link, at most 1.
 
-  A link's text may be a part of a word, and then it counts as a link alone.
+  A link's text may be a part of a word. Then it is counted as a link but on no page.
   """
   return np.minimum(1.0, links / np.maximum(documents, 1))
 
 
 def read_candidates(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Where the candidates of each name start, their pages and links; nothing is read yet."""
+  """Returns the starts of each name's candidates, their pages and links, mapped into memory."""
   starts, pages, links = (
     np.asarray(np.load(folder / name, mmap_mode="r")) for name in (STARTS, PAGES, LINKS)
   )
@@ -223,22 +227,22 @@ def _save_candidates(
 
 
 def _small(numbers: np.ndarray) -> np.ndarray:
-  """The numbers in four bytes each if they fit."""
+  """Returns the numbers in four bytes each if they fit, else in eight."""
   return numbers.astype(np.uint32 if int(numbers.max(initial=0)) < 2**32 else np.uint64)
 
 
 def _count_pages(names: Names, texts: list[str], counts: np.ndarray) -> None:
-  """Adds 1 to the count of each name for each of the texts that it stands in."""
+  """Adds 1 to the count of each name for each of the texts that have it."""
   tokens, ends = [], []
   for text in texts:
     tokens += TOKEN.findall(text)
-    tokens.append(LINE_END)  # no name goes over to the next page
+    tokens.append(LINE_END)  # no name continues on the next page
     ends.append(len(tokens))
   matches = names.matches(token_hashes(tokens))
   pages = np.searchsorted(np.array(ends), matches.starts, side="right")
   once = np.unique(pages * len(names) + matches.names)
-  found, number = np.unique(once % len(names), return_counts=True)
-  counts[found] += number.astype(counts.dtype)
+  present, number = np.unique(once % len(names), return_counts=True)
+  counts[present] += number.astype(counts.dtype)
 
 
 def _line(name: str, page: int, count: int) -> bytes:
@@ -246,7 +250,7 @@ def _line(name: str, page: int, count: int) -> bytes:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-  """The lines of a file that is open only while some are read: there may be very many shards."""
+  """Yields the lines of a file, open only while some are read: there may be very many shards."""
   position = 0
   while True:
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The table name -> pages that the name is a link to, in a folder that `wiki build` made."""
+"""The table name -> pages that the name links to, in a folder that `wiki build` made."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -15,14 +15,14 @@ TABLE = "mentions"
 
 
 class Candidate(NamedTuple):
-  """A page that a name leads to, and its share of the links with that name."""
+  """A page that a name links to, and its share of the links with that name."""
 
   title: str
   prior: float
 
 
 class Mentions:
-  """The finished table; opening it reads next to nothing, and it is small when pickled."""
+  """The finished table; opening it reads almost nothing, and it is small when pickled."""
 
   def __init__(self, folder: Path):
     self.folder = folder
@@ -42,15 +42,15 @@ class Mentions:
     return len(self.names)
 
   def number(self, name: str) -> int:
-    """The number of a name as `name_of` writes it, -1 if the table lacks it."""
+    """Returns the number of a name as `name_of` returns it, -1 if the table lacks it."""
     return self.names.strings.index(name)
 
   def link_probabilities(self, names: np.ndarray) -> np.ndarray:
-    """Of the pages that a name stands on, the share where it is a link."""
+    """Returns for each name the share of the pages with it where it is a link."""
     return link_probabilities(self._totals[names], self._documents[names])
 
   def candidates(self, name: int, min_prior: float = 0.0) -> list[Candidate]:
-    """The pages of a name, the most linked first."""
+    """Returns the pages of a name with at least that prior, the most linked first."""
     start, stop, total = self._starts[name], self._starts[name + 1], self._totals[name]
     priors = (self._links[start:stop] / total).tolist()
     pages = self._pages[start:stop].tolist()

@@ -1,9 +1,9 @@
-"""Names of entities as tokens, and when two names are the same.
+"""Names of entities as tokens, and the form of tokens for comparison.
 
-A token is a word; of scripts without spaces between words, a character with its marks; or any other
-character. The end of a line is one too, so no name goes on in the next line. Tokens are compared in
-lower case and without the accents of Latin, Greek and Cyrillic letters; marks of other scripts
-stay, for they are letters there.
+A token is a word; in scripts without spaces between words, a character with its marks; or any other
+character. The end of a line is a token too, so no name continues in the next line. Tokens are
+compared in lower case and without the accents of Latin, Greek and Cyrillic letters; marks of other
+scripts stay, because they are letters there.
 """
 
 import functools
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 
 LINE_END = "\n"
-_KNOWN = 2**19  # tokens whose hashes a process remembers
+_KNOWN = 2**19  # tokens whose hashes a process has in memory
 
 # Thai, Lao, Burmese, Khmer, Tai, kana, and the characters of Chinese.
 _SPACELESS = (
@@ -31,7 +31,7 @@ def _token() -> re.Pattern:
   codes = (code for block in _MARK_BLOCKS for code in block)
   marks = "".join(char for char in map(chr, codes) if unicodedata.category(char)[0] == "M")
   mark, letter = f"[{marks}{_JOINERS}]", f"[^\\W_{_SPACELESS}]"
-  # Only for speed: most words are of ASCII alone, and the engine is slow at classes of much else.
+  # Only for speed: most words are ASCII, and `re` is slow with large classes of other characters.
   ascii_word = "[A-Za-z0-9]++(?![^\x00-\x7f])"
   word = f"(?:[A-Za-z0-9]++|{letter})(?:{letter}++|{mark}++)*+"
   return re.compile(f"{ascii_word}|{word}|[{_SPACELESS}]{mark}*+|\\S|\n")
@@ -40,20 +40,20 @@ def _token() -> re.Pattern:
 TOKEN = _token()
 
 
-def name_of(text: str, most: int) -> str | None:
-  """The name that a text writes: its tokens as they are compared, with spaces between.
+def name_of(text: str, max_tokens: int) -> str | None:
+  """Returns the name that a text spells: its tokens in their form for comparison, joined by spaces.
 
-  None if it has none, more than `most`, or goes over the end of a line.
+  None for a text without tokens, with more than `max_tokens`, or with the end of a line.
   """
   tokens = TOKEN.findall(text)
-  if not 0 < len(tokens) <= most or LINE_END in tokens:
+  if not 0 < len(tokens) <= max_tokens or LINE_END in tokens:
     return None
-  return " ".join(map(compared, tokens))
+  return " ".join(map(folded_token, tokens))
 
 
 @functools.lru_cache(_KNOWN)
-def compared(token: str) -> str:
-  """A token as it is compared with others."""
+def folded_token(token: str) -> str:
+  """Returns a token in its form for comparison, in lower case and without accents."""
   lower = token.lower()
   if lower.isascii():
     return lower
@@ -62,12 +62,12 @@ def compared(token: str) -> str:
 
 
 def token_hashes(tokens: Iterable[str]) -> np.ndarray:
-  """Hashes of tokens of a text, uint64: equal where the tokens are compared as equal."""
+  """Returns hashes of a text's tokens, uint64, the same for tokens with the same folded form."""
   return np.fromiter(map(_of_text.__getitem__, tokens), np.uint64)
 
 
 def name_hashes(name: str) -> list[int]:
-  """The hashes of a name's tokens, the same as those of a text that writes it."""
+  """Returns the hashes of a name's tokens, the same as those of a text that spells it."""
   return [_hash(token) for token in name.split(" ")]
 
 
@@ -78,12 +78,12 @@ def _hash(token: str) -> int:
 
 
 class _Hashes(dict):
-  """Token of a text -> hash, with nothing but a dictionary's own work for tokens that it knows."""
+  """Token of a text -> hash, as fast as a dictionary for tokens that it has."""
 
   def __missing__(self, token: str) -> int:
     if len(self) >= _KNOWN:
       self.clear()
-    self[token] = value = _hash(compared(token))
+    self[token] = value = _hash(folded_token(token))
     return value
 
 

@@ -1,1 +1,1 @@
-"""Dumps of MediaWiki and of Wikidata as pages, titles and items."""
+"""Reads dumps of MediaWiki and of Wikidata as pages, titles and items."""

@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.wiki.read.dump_files import chunks, is_bz2, stream_starts
 from luke_jax.wiki.read.languages import CANONICAL_NAMESPACES, LANGUAGES, Language
 
-_HEAD = 1 << 22  # where a dump's <siteinfo> must have ended
+_HEAD = 1 << 22  # bytes in which a dump's <siteinfo> must end
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _REDIRECT = re.compile(rb'<redirect(?:\s+title="([^"]*)")?\s*/>')
 _REDIRECT_TEXT = re.compile(r"\s*#\s*redirect\s*:?\s*\[\[([^\[\]|]+)", re.IGNORECASE)
@@ -22,12 +22,12 @@ _FIRST_LINK = re.compile(r"\[\[([^\[\]|]+)")
 
 @dataclass(frozen=True)
 class Site:
-  """What a dump says of its wiki."""
+  """A wiki as its dump describes it."""
 
   language: str
   database: str
   capitalised: bool  # titles start with an upper-case letter
-  namespaces: Mapping[str, int]  # every prefix, as `folded` writes it
+  namespaces: Mapping[str, int]  # every prefix, as `folded` returns it
   names: Mapping[int, str]  # the local name of each namespace
 
   def __hash__(self) -> int:
@@ -36,7 +36,7 @@ class Site:
 
 @dataclass(frozen=True)
 class RawPage:
-  """A page as the dump has it, with its newest text; `redirect` is the title it leads to."""
+  """A page as it is in the dump, with its newest text; `redirect` is the title it leads to."""
 
   id: int
   title: str
@@ -46,10 +46,10 @@ class RawPage:
 
 
 @dataclass(frozen=True)
-class Piece:
-  """A part of a dump's file: its pages are those whose first byte lies in it.
+class DumpPart:
+  """A range of bytes of a dump file, whose pages are those with their first byte in it.
 
-  `start` and `stop` are bytes of the file; in a compressed file, both are starts of streams.
+  `start` and `stop` are positions in the file; in a compressed file both are starts of streams.
   """
 
   path: Path
@@ -58,12 +58,12 @@ class Piece:
 
 
 def folded(prefix: str) -> str:
-  """A namespace's name for comparison: case, underscores and runs of spaces make no difference."""
+  """Returns a namespace's name for comparison, without its case, underscores and extra spaces."""
   return " ".join(prefix.replace("_", " ").split()).casefold()
 
 
 def read_site(path: Path) -> Site:
-  """What a dump says of its wiki, from its first lines."""
+  """Returns the description of the wiki in the first lines of its dump."""
   path = Path(path)
   head = bytearray()
   for data, _ in chunks(path, 0, 1):
@@ -82,32 +82,32 @@ def read_site(path: Path) -> Site:
   return _site(root)
 
 
-def pieces(paths: Sequence[Path], size: int) -> list[Piece]:
-  """The files in parts of about `size` bytes each; the same files give the same parts."""
-  found = []
+def split_dumps(paths: Sequence[Path], size: int) -> list[DumpPart]:
+  """Returns the files in parts of about `size` bytes; the same files give the same parts."""
+  parts = []
   for path in map(Path, paths):
     starts = _compressed_starts(path, size) if is_bz2(path) else _plain_starts(path, size)
     stops = [*starts[1:], path.stat().st_size]
-    found += [Piece(path, start, stop) for start, stop in zip(starts, stops, strict=True)]
-  return found
+    parts += [DumpPart(path, start, stop) for start, stop in zip(starts, stops, strict=True)]
+  return parts
 
 
-def read_pages(piece: Piece, *, faults: Counter | None = None) -> Iterator[RawPage]:
-  """The pages of a piece, in memory one at a time.
+def read_pages(part: DumpPart, *, faults: Counter | None = None) -> Iterator[RawPage]:
+  """Yields the pages of a part; one at a time is in memory.
 
   `faults` counts those with bytes that are not UTF-8, which read as U+FFFD.
   """
   faults = Counter() if faults is None else faults
-  for data in _elements(piece):
-    yield _page(data, piece.path, faults)
+  for data in _elements(part):
+    yield _page(data, part.path, faults)
 
 
 def _compressed_starts(path: Path, size: int) -> list[int]:
-  chosen = [0]
+  starts = [0]
   for start in stream_starts(path):
-    if start - chosen[-1] >= size:
-      chosen.append(start)
-  return chosen
+    if start - starts[-1] >= size:
+      starts.append(start)
+  return starts
 
 
 def _plain_starts(path: Path, size: int) -> list[int]:
@@ -139,11 +139,14 @@ def _site(root: ElementTree.Element) -> Site:
   return Site(language, database, capitalised, namespaces, names)
 
 
-def _elements(piece: Piece) -> Iterator[bytes]:
-  """The inside of every `<page>` that begins in the piece; these bytes are escaped in texts."""
+def _elements(part: DumpPart) -> Iterator[bytes]:
+  """Yields the content of every `<page>` that begins in the part.
+
+  No text of a page has the bytes `<page>` or `</page>`, because texts are escaped.
+  """
   buffer, owned, at = bytearray(), 0, 0
   start = -1  # of the page that is open
-  for data, inside in chunks(piece.path, piece.start, piece.stop):
+  for data, inside in chunks(part.path, part.start, part.stop):
     if not inside and start < 0 and not _may_begin(buffer):
       return
     buffer += data
@@ -163,23 +166,23 @@ def _elements(piece: Piece) -> Iterator[bytes]:
         break
       content = bytes(buffer[start + 6 : stop])
       if b"<page>" in content:
-        raise InputError(_endless(piece, content))
+        raise InputError(_no_end(part, content))
       yield content
       start, at = -1, stop + 7
     keep = at if start < 0 else start
     del buffer[:keep]
     owned, at, start = max(0, owned - keep), at - keep, min(start, 0)
   if start >= 0:
-    raise InputError(_endless(piece, bytes(buffer)))
+    raise InputError(_no_end(part, bytes(buffer)))
 
 
 def _may_begin(buffer: bytearray) -> bool:
   return any(buffer.endswith(b"<page>"[:length]) for length in range(1, 6))
 
 
-def _endless(piece: Piece, content: bytes) -> str:
+def _no_end(part: DumpPart, content: bytes) -> str:
   title = _between(content[:4096], b"<title>", b"</title>") or b"?"
-  return f"{piece.path}: page {_text(title)[:80]!r} has no end; expected </page>"
+  return f"{part.path}: page {_text(title)[:80]!r} has no end; expected </page>"
 
 
 def _page(data: bytes, path: Path, faults: Counter) -> RawPage:
@@ -204,7 +207,7 @@ def _page(data: bytes, path: Path, faults: Counter) -> RawPage:
 
 
 def _revision_text(data: bytes, revision: int, first: int) -> bytes | None:
-  """The last revision's text, empty if it has none; None if it does not end."""
+  """Returns the last revision's text, empty if it has none; None if it does not end."""
   start = data.find(b"<text", revision) if first >= 0 else -1
   if start < 0:
     return b""
@@ -217,12 +220,12 @@ def _revision_text(data: bytes, revision: int, first: int) -> bytes | None:
 def _redirect(head: bytes, text: str) -> str | None:
   element = _REDIRECT.search(head)
   if element is None:
-    found = _REDIRECT_TEXT.match(text)
+    target = _REDIRECT_TEXT.match(text)
   elif element[1] is not None:
     return _text(element[1])
   else:
-    found = _FIRST_LINK.search(text)
-  return found[1] if found else None
+    target = _FIRST_LINK.search(text)
+  return target[1] if target else None
 
 
 def _between(data: bytes, opening: bytes, closing: bytes) -> bytes | None:
@@ -244,7 +247,7 @@ _unescaped = lru_cache(maxsize=1024)(unescape)
 
 
 def _text(data: bytes) -> str:
-  """An element's text, as XML escapes it."""
+  """Returns an element's text with its escaped characters as characters."""
   text = data.decode(errors="replace").replace("\r\n", "\n")
   parts = _ENTITIES.split(text)
   parts[1::2] = map(_unescaped, parts[1::2])

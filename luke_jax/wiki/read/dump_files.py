@@ -7,16 +7,18 @@ from pathlib import Path
 
 from luke_jax.errors import InputError
 
-# Of a file at once, and of a stream's content at once.
-_CHUNK = 1 << 20
-_PAST = 1 << 14  # of content past the part that is read, for only the end of a page is wanted there
+_CHUNK = 1 << 20  # bytes of a file, or of a stream's content, that are read at once
+_PAST = 1 << 14  # bytes of content past the part that is read: only the end of a page is needed
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
 _STREAM_LENGTH = 10
 _OFFSET = re.compile(rb"^([0-9]+):", re.MULTILINE)
 
 
 def is_bz2(path: Path) -> bool:
-  """Whether a file is compressed, by its first bytes; a dump that cannot be opened is refused."""
+  """Returns whether a file is compressed, by its first bytes.
+
+  Raises InputError for a file that cannot be opened, is empty or is not what its name says.
+  """
   try:
     with path.open("rb") as file:
       head = file.read(3)
@@ -30,16 +32,16 @@ def is_bz2(path: Path) -> bool:
 
 
 def stream_starts(path: Path) -> list[int]:
-  """Where the streams of a bzip2 file start, by the dump's index if it lies beside it."""
+  """Returns the starts of the streams in a bzip2 file, from the dump's index if it is there."""
   index = _index_of(path)
   return _scanned_starts(path) if index is None else _indexed_starts(path, index)
 
 
 def chunks(path: Path, start: int, stop: int) -> Iterator[tuple[bytes, bool]]:
-  """The content from a place in the file to the file's end, and whether it begins before `stop`.
+  """Yields the content from `start` to the file's end, and whether it begins before `stop`.
 
-  For bzip2 both places are starts of streams, and a stream's whole content counts as its start. One
-  that lies past `stop` says so by an empty part first, for who reads no further saves its decoding.
+  For bzip2 both are starts of streams, and a stream's whole content counts as its start. Before a
+  stream past `stop` comes an empty chunk, so that a caller who stops there saves its decoding.
   """
   read = _bz2_chunks if is_bz2(path) else _plain_chunks
   return read(path, start, stop)
@@ -85,11 +87,11 @@ def _scanned_starts(path: Path) -> list[int]:
       starts += [before - len(tail) + match.start() for match in _STREAM.finditer(block)]
       before += len(data)
       tail = block[1 - _STREAM_LENGTH :]
-  return starts if 0 in starts[:1] else [0, *starts]  # a stream of nothing starts otherwise
+  return starts if 0 in starts[:1] else [0, *starts]  # an empty stream has another header
 
 
 def _index_of(path: Path) -> Path | None:
-  """A multistream dump's index, which is named as the dump, if it is there."""
+  """Returns a multistream dump's index, which is named after the dump, or None without one."""
   if "-multistream" not in path.name:
     return None
   name = path.name.replace("-multistream", "-multistream-index", 1).replace(".xml", ".txt", 1)

@@ -1,8 +1,8 @@
-"""What differs from language to language: names of namespaces, of templates and of other wikis."""
+"""Names that differ between languages: those of namespaces, of templates and of other wikis."""
 
 from typing import NamedTuple
 
-# MediaWiki's own names, which every wiki understands beside its local ones.
+# MediaWiki's own names, which every wiki accepts beside its local ones.
 CANONICAL_NAMESPACES = {
   "media": -2,
   "special": -1,
@@ -27,7 +27,7 @@ CANONICAL_NAMESPACES = {
 
 
 class Language(NamedTuple):
-  """Names in one language, besides those that its dumps state; the letters' case is any."""
+  """Names in one language, besides those in its dumps; upper and lower case are equal."""
 
   files: tuple[str, ...] = ()
   categories: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Language(NamedTuple):
   disambiguation: tuple[str, ...] = ()
 
 
-# Names that templates have in many languages, being translated from English.
+# Names that templates have in many languages, because they were taken over from English.
 DISAMBIGUATION = ("Disambig", "Disambiguation")
 
 _ENGLISH_DISAMBIGUATION = (

@@ -1,4 +1,4 @@
-"""Wikitext to paragraphs with links.
+"""Turns wikitext into paragraphs with links.
 
 Paragraphs are lines and links are what wikipedia2vec 1.0 makes of them, which LUKE's corpus was
 built with: no templates, tables, references, comments or headings; a link's text is its label, and
@@ -6,13 +6,14 @@ letters that follow it (`[[car]]s`) are text outside of it. Differences, each to
 of the page sees:
 
 - wikipedia2vec keeps the content of the tags b, i and u alone. Here all tags of inline or running
-  text keep theirs (small, sub, sup, span, blockquote, div …), and br reads as a space. Formulas,
-  code, galleries, timelines, scores and the like go, as there.
-- Character references (`&nbsp;`, `&ndash;`) are read; there they vanish.
-- Links to files go with their captions, category and interlanguage links go; there they stay as
-  text. Links to other projects, to sections of the page and to impossible titles are plain text.
-- A table or template without an end, a link without brackets enough: the signs go, a line that
-  starts with | or {| goes, the words stay, and `faults` counts it.
+  text keep theirs (small, sub, sup, span, blockquote, div …), and br is a space. Both remove
+  formulas, code, galleries, timelines, scores and the like.
+- Character references (`&nbsp;`, `&ndash;`) become characters; wikipedia2vec removes them.
+- Links to files are removed with their captions, and so are category and interlanguage links;
+  wikipedia2vec keeps them as text. Links to other projects, to sections of the page and to
+  impossible titles are plain text.
+- Of a table or template without an end, or a link with too few brackets, the signs are removed and
+  the words stay, but for lines that start with | or {|; `faults` counts each.
 """
 
 import re
@@ -24,7 +25,7 @@ from typing import NamedTuple
 from luke_jax.wiki.read import markup_removal as removal
 from luke_jax.wiki.read.dump import Site
 from luke_jax.wiki.read.languages import DISAMBIGUATION, LANGUAGES, WITH_VARIANTS, Language
-from luke_jax.wiki.read.titles import decoded, named
+from luke_jax.wiki.read.titles import decoded, parse_target
 
 _LABEL = r"[^\[\]]*+(?:(?:\[(?!\[)|\](?!\]))[^\[\]]*+)*+"
 _LINK = re.compile(rf"\[\[([^\[\]|\n{{}}<>]++)(?:\|({_LABEL}))?\]\]")
@@ -57,15 +58,18 @@ _Line = tuple[str, list[Link]]
 
 
 class Paragraph(NamedTuple):
-  """A line of a page, or one of its sections, without markup; links in order, apart, not empty."""
+  """A line of a page, or one of its sections, without markup.
+
+  Its links are in order, do not overlap and are not empty.
+  """
 
   text: str
   links: tuple[Link, ...]
   abstract: bool
 
 
-class Reading(NamedTuple):
-  """A page's text, and whether it only lists what its title may mean."""
+class PageText(NamedTuple):
+  """A page's text; a disambiguation only lists the pages that its title may mean."""
 
   paragraphs: list[Paragraph]
   disambiguation: bool
@@ -74,34 +78,35 @@ class Reading(NamedTuple):
 def paragraphs(
   wikitext: str, site: Site, *, sections: bool = False, faults: Counter | None = None
 ) -> list[Paragraph]:
-  """The visible text of a page, line by line or section by section.
+  """Returns the visible text of a page, line by line or section by section.
 
-  `faults` counts by kind what could not be read, such as unclosed templates.
+  `faults` counts by kind the markup that cannot be read, such as unclosed templates.
   """
-  return reading(wikitext, site, sections=sections, faults=faults).paragraphs
+  return read_wikitext(wikitext, site, sections=sections, faults=faults).paragraphs
 
 
-def reading(
+def read_wikitext(
   wikitext: str, site: Site, *, sections: bool = False, faults: Counter | None = None
-) -> Reading:
-  """A page's wikitext, read once."""
+) -> PageText:
+  """Returns the visible text of a page, and whether it is a disambiguation."""
   faults = Counter() if faults is None else faults
   reader = _reader(site)
-  found: list[list[_Line]] = [[]]
+  sections_of_lines: list[list[_Line]] = [[]]
   disambiguation = False
   for text in _parts(wikitext.replace(removal.GAP, ""), faults):
     text = removal.without_comments(text, faults) if "<" in text else text
-    # Before the templates: two signs each side of one would meet as four.
+    # Before the templates: without one, the apostrophes on both sides of it would become one run.
     text = text.replace("'''''", "").replace("'''", "").replace("''", "")
     disambiguation |= "__DISAMBIG__" in text or reader.disambiguation.search(text) is not None
     first, *more = _sections(_bare(text, reader, faults), reader.targets, faults)
-    found[-1] += first
-    found += more
-  return Reading(_joined(found) if sections else _separate(found), disambiguation)
+    sections_of_lines[-1] += first
+    sections_of_lines += more
+  as_paragraphs = _sections_as_paragraphs if sections else _lines_as_paragraphs
+  return PageText(as_paragraphs(sections_of_lines), disambiguation)
 
 
 def _parts(text: str, faults: Counter) -> Iterator[str]:
-  """The text, which is one part unless it is longer than any page that MediaWiki would store."""
+  """Yields the text, in parts if it is longer than any page that MediaWiki would store."""
   if len(text) > _LONGEST_PART:
     faults["page read in parts"] += 1
   start = 0
@@ -113,7 +118,7 @@ def _parts(text: str, faults: Counter) -> Iterator[str]:
 
 
 def _bare(text: str, reader: "_Reader", faults: Counter) -> str:
-  """Wikitext whose only markup is links, headings and the signs that lines start with."""
+  """Returns wikitext whose only markup is links, headings and the signs that lines start with."""
   text = removal.without_tables("\n" + removal.without_templates(text, faults), faults)
   text = removal.without_files(removal.without_tags(text), reader.brackets)
   text = _BROKEN_LABEL.sub(lambda match: match[0].replace("\n", " "), text)
@@ -122,7 +127,7 @@ def _bare(text: str, reader: "_Reader", faults: Counter) -> str:
 
 
 class _Targets(dict[str, str | None]):
-  """Links' targets as titles: None where there is only text, empty where nothing is seen."""
+  """Titles by the targets of links: None where a link is only text, empty where it is hidden."""
 
   def __init__(self, site: Site):
     self.site = site
@@ -130,15 +135,15 @@ class _Targets(dict[str, str | None]):
   def __missing__(self, target: str) -> str | None:
     if len(self) >= _CACHED:
       self.clear()
-    name = named(target, self.site)
-    hidden = not name.colon and (name.elsewhere or name.namespace in (6, 14))
-    title = "" if hidden else None if name.namespace < 0 else name.title
+    page = parse_target(target, self.site)
+    hidden = not page.colon and (page.elsewhere or page.namespace in (6, 14))
+    title = "" if hidden else None if page.namespace < 0 else page.title
     self[target] = title
     return title
 
 
 class _Reader(NamedTuple):
-  """What reading needs of a site."""
+  """Everything about a site that reading its pages needs."""
 
   targets: _Targets
   brackets: removal.Brackets
@@ -160,15 +165,15 @@ def _reader(site: Site) -> _Reader:
 
 
 def _sections(text: str, targets: _Targets, faults: Counter) -> list[list[_Line]]:
-  """The lines that have text, between headings."""
+  """Returns the lines that have text, section by section."""
   lines: list[_Line] = []
-  found = [lines]
+  sections = [lines]
   for line in text.split("\n"):
     line = line.strip()
     if line and line[0] in _MARKS:
       if line[0] == line[-1] == "=" and len(line) > 2:
         lines = []
-        found.append(lines)
+        sections.append(lines)
         continue
       line = _unmarked(line, faults)
     if "[[" in line or "]]" in line:
@@ -177,11 +182,11 @@ def _sections(text: str, targets: _Targets, faults: Counter) -> list[list[_Line]
       text, links = _plain(line, faults).strip(), []
     if text:
       lines.append((text, links))
-  return found
+  return sections
 
 
 def _unmarked(line: str, faults: Counter) -> str:
-  """A line without the signs of lists and rules; nothing of what is left of a table."""
+  """Returns a line without the signs of lists and rules, empty for the remains of a table."""
   line = line.lstrip("-") if line.startswith("----") else line
   line = line.lstrip("*#:; \t")
   if not line.startswith(("|", "{|")):
@@ -190,20 +195,20 @@ def _unmarked(line: str, faults: Counter) -> str:
   return ""
 
 
-def _plain(piece: str, faults: Counter) -> str:
-  """Text between links, or of a label."""
-  if "[[" in piece or "]]" in piece:
+def _plain(text: str, faults: Counter) -> str:
+  """Returns the text between links, or of a label, without any markup."""
+  if "[[" in text or "]]" in text:
     for sign, kind in (("[[", "unclosed link"), ("]]", "unopened link")):
-      if sign in piece:
-        faults[kind] += piece.count(sign)
-    piece = _STRAY.sub("", piece)
-  if removal.GAP in piece:
-    piece = piece.replace(removal.GAP, "")
-  if "__" in piece:
-    piece = _SWITCH.sub(_without_switch, piece)
-  if "&" in piece:
-    piece = decoded(piece).replace("\n", " ")
-  return piece
+      if sign in text:
+        faults[kind] += text.count(sign)
+    text = _STRAY.sub("", text)
+  if removal.GAP in text:
+    text = text.replace(removal.GAP, "")
+  if "__" in text:
+    text = _SWITCH.sub(_without_switch, text)
+  if "&" in text:
+    text = decoded(text).replace("\n", " ")
+  return text
 
 
 def _linked(line: str, targets: _Targets, faults: Counter) -> _Line:
@@ -237,7 +242,7 @@ def _trimmed(text: str, links: list[Link]) -> _Line:
 
 
 def _shown(target: str, label: str | None, faults: Counter) -> str:
-  """What a reader sees of a link."""
+  """Returns the text that a reader sees of a link."""
   if label is None:
     target = target.strip()
     return decoded(target.removeprefix(":")).replace("\n", " ")
@@ -248,12 +253,12 @@ def _shown(target: str, label: str | None, faults: Counter) -> str:
 
 
 def _without_switch(match: re.Match) -> str:
-  """Magic words like __NOTOC__ vanish; names like __init__ stay."""
+  """Removes magic words like __NOTOC__ and keeps names like __init__."""
   return "" if match[0] == match[0].upper() else match[0]
 
 
 def _first_variant(match: re.Match) -> str:
-  """The first of the scripts that -{zh-hans:…; zh-hant:…}- offers."""
+  """Returns the text in the first of the scripts that -{zh-hans:…; zh-hant:…}- offers."""
   flags, bar, rules = match[1].rpartition("|")
   if bar and not {"A", "R", "D", "N"} & set(flags.upper()):
     return ""
@@ -261,20 +266,21 @@ def _first_variant(match: re.Match) -> str:
   return variant[1].strip() if variant else rules
 
 
-def _separate(found: list[list[_Line]]) -> list[Paragraph]:
+def _lines_as_paragraphs(sections: list[list[_Line]]) -> list[Paragraph]:
   return [
     Paragraph(text, tuple(links), number == 0)
-    for number, lines in enumerate(found)
+    for number, lines in enumerate(sections)
     for text, links in lines
   ]
 
 
-def _joined(found: list[list[_Line]]) -> list[Paragraph]:
-  whole: list[Paragraph] = []
-  for lines in filter(None, found):
+def _sections_as_paragraphs(sections: list[list[_Line]]) -> list[Paragraph]:
+  paragraphs: list[Paragraph] = []
+  for lines in filter(None, sections):
     links, start = [], 0
     for text, own in lines:
       links += [Link(link.text, link.target, link.start + start, link.end + start) for link in own]
       start += len(text) + 1
-    whole.append(Paragraph("\n".join(text for text, _ in lines), tuple(links), not whole))
-  return whole
+    text = "\n".join(text for text, _ in lines)
+    paragraphs.append(Paragraph(text, tuple(links), not paragraphs))
+  return paragraphs

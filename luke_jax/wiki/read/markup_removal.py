@@ -1,17 +1,17 @@
-"""Parts of wikitext that are no text of the page: comments, templates, tables, files, tags.
+"""Removes the parts of wikitext that are no text: comments, templates, tables, files, tags.
 
-Each function is one pass from left to right, with a stack where things nest, so time is linear
-whatever is opened and not closed.
+Each function is one pass from left to right, with a stack where things nest, so its time is linear
+even where things are opened and never closed.
 """
 
 import re
 from collections import Counter
 from typing import NamedTuple
 
-# In place of a template that was a link's whole text, or its start. XML has no such character.
+# Stands for a template that was a link's whole text, or its start. XML has no such character.
 GAP = "\0"
 
-# Tags whose content is no wikitext, and not read: MediaWiki looks for the end tag alone.
+# Tags whose content is no wikitext: in it MediaWiki looks for the end tag alone.
 _OPAQUE = (
   *("ce", "chem", "code", "categorytree", "gallery", "graph", "hiero", "imagemap", "includeonly"),
   *("indicator", "inputbox", "mapframe", "maplink", "math", "nowiki", "pre", "ref", "references"),
@@ -38,12 +38,12 @@ _LITERAL = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]{}'<>=*#:;|_-&"
 
 
 def without_comments(text: str, faults: Counter) -> str:
-  """Wikitext without comments and references, formulas, code and the like.
+  """Returns wikitext without comments and references, formulas, code and the like.
 
-  What stands in nowiki stays, as character references. A comment without an end takes the rest,
-  as it does in MediaWiki; of another tag without an end, only the tag goes.
+  The content of nowiki stays, as character references. A comment without an end goes on to the end
+  of the text, as in MediaWiki; of any other tag without an end, only the tag itself is removed.
   """
-  out, at, endless = [], 0, set()
+  out, at, unclosed = [], 0, set()
   while match := _OPENING.search(text, at):
     out.append(text[at : match.start()])
     at = match.end()
@@ -57,9 +57,9 @@ def without_comments(text: str, faults: Counter) -> str:
     name = match[1].lower()
     if match[2].endswith("/"):
       continue
-    closing = None if name in endless else _CLOSING[name].search(text, at)
+    closing = None if name in unclosed else _CLOSING[name].search(text, at)
     if closing is None:
-      endless.add(name)
+      unclosed.add(name)
       faults["unclosed tag"] += 1
       continue
     if name == "nowiki":
@@ -70,13 +70,13 @@ def without_comments(text: str, faults: Counter) -> str:
 
 
 def without_templates(text: str, faults: Counter) -> str:
-  """Wikitext without {{templates}} and {{{parameters}}}; braces without a partner go alone."""
+  """Returns wikitext without {{templates}}, {{{parameters}}} and braces that have no partner."""
   first, *rest = _BRACES.split(text)
   out, open_runs = [first], []  # of each run of braces: its place in `out`, and its length
-  for token, piece in zip(rest[::2], rest[1::2], strict=True):
+  for token, after in zip(rest[::2], rest[1::2], strict=True):
     if token[0] == "{":
       open_runs.append((len(out), len(token)))
-      out += ("", piece)
+      out += ("", after)
       continue
     left = len(token)
     while left > 1 and open_runs:
@@ -90,14 +90,17 @@ def without_templates(text: str, faults: Counter) -> str:
         out[place] = "{" if length > used else GAP if out[place - 1].endswith("|") else ""
     if left > 1:
       faults["unopened template"] += 1
-    out += ("}", piece) if left == 1 else (piece,)
+    out += ("}", after) if left == 1 else (after,)
   if open_runs:
     faults["unclosed template"] += len(open_runs)
   return "".join(out)
 
 
 def without_tables(text: str, faults: Counter) -> str:
-  """Wikitext, which starts with a newline, without tables; one without an end stays as lines."""
+  """Returns wikitext without tables; a table without an end stays as lines.
+
+  The text must start with a newline.
+  """
   if "{|" in text or "|}" in text:
     text = _without_nested(_TABLE, text, faults)
   return _without_nested(_HTML_TABLE, text, faults) if "<" in text else text
@@ -106,38 +109,38 @@ def without_tables(text: str, faults: Counter) -> str:
 def _without_nested(pattern: re.Pattern, text: str, faults: Counter) -> str:
   first, *rest = pattern.split(text)
   out, opened = [first], []
-  for token, piece in zip(rest[::2], rest[1::2], strict=True):
+  for token, after in zip(rest[::2], rest[1::2], strict=True):
     if not token.endswith("|}") and not token.startswith("</"):
       opened.append(len(out))
-      out += (token, piece)
+      out += (token, after)
     elif opened:
       del out[opened.pop() :]
-      out += ("\n", piece)
+      out += ("\n", after)
     else:
       faults["unopened table"] += 1
-      out += (token, piece)
+      out += (token, after)
   if opened:
     faults["unclosed table"] += len(opened)
   return "".join(out)
 
 
 def without_tags(text: str) -> str:
-  """Wikitext without tags, whose content stays; a tag that breaks the line becomes a space."""
+  """Returns wikitext without tags but with their content; a tag that breaks the line is a space."""
   return _BLOCK.sub(" ", _INLINE.sub("", text)) if "<" in text else text
 
 
 class Brackets(NamedTuple):
-  """What `without_files` looks for."""
+  """The patterns that `without_files` needs."""
 
-  hidden: re.Pattern  # an opening of a file or category, with the openings right before it
-  any: re.Pattern
+  hidden: re.Pattern  # the opening of a file or category, with the openings right before it
+  any: re.Pattern  # every opening and closing
 
 
 def brackets(prefixes: list[str]) -> Brackets:
-  """What `without_files` looks for, given the prefixes of files and categories."""
+  """Returns the patterns of a wiki with these prefixes of files and categories."""
   names = "|".join(re.escape(prefix).replace(r"\ ", r"[\ _]+") for prefix in prefixes)
   name = rf"[ _]*(?:{names})[ _]*:"
-  # Of an odd run of brackets the last is left over: openings pair from the run's start on.
+  # Brackets pair from the start of their run on, so an odd run leaves its last bracket over.
   return Brackets(
     re.compile(rf"\[\[(?<!\[\[\[)(?:\[\[)*+{name}", re.IGNORECASE),
     re.compile(rf"\[\[(?:{name})?|\]\]", re.IGNORECASE),
@@ -145,12 +148,12 @@ def brackets(prefixes: list[str]) -> Brackets:
 
 
 def without_files(text: str, patterns: Brackets) -> str:
-  """Wikitext without links to files and categories, and without what is linked in captions.
+  """Returns wikitext without links to files and categories, and without their captions' links.
 
-  A link that seems to go on over a heading is taken as not closed.
+  A link that seems to go on over a heading counts as not closed.
   """
   cuts: list[tuple[int, int]] = []
-  opened: list[int] = []  # the places of what is open since a file, which is the first; -1: no file
+  opened: list[int] = []  # the places of open links from a file's on; -1 for a link to no file
   at = 0
   while True:
     if not opened:

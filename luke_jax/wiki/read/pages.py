@@ -1,18 +1,18 @@
-"""Pages without markup, and as bytes."""
+"""Pages without markup, and their form as bytes."""
 
 import json
 from collections import Counter
 from typing import NamedTuple
 
 from luke_jax.wiki.read.dump import RawPage, Site
-from luke_jax.wiki.read.markup import Link, Paragraph, reading
+from luke_jax.wiki.read.markup import Link, Paragraph, read_wikitext
 from luke_jax.wiki.read.titles import normalized
 
 
 class Page(NamedTuple):
-  """A page of a dump as text with links; a redirect has no paragraphs.
+  """A page of a dump as text with links.
 
-  A redirect that leads out of the wiki has no target either.
+  A redirect has no paragraphs, and one that leads out of the wiki is None as `redirect` too.
   """
 
   id: int
@@ -25,7 +25,7 @@ class Page(NamedTuple):
 def page_from_raw(
   raw: RawPage, site: Site, *, sections: bool = False, faults: Counter | None = None
 ) -> Page:
-  """A page of a dump without its markup; `faults` counts by kind what could not be read."""
+  """Returns a page of a dump without its markup; `faults` counts by kind what cannot be read."""
   faults = Counter() if faults is None else faults
   title = normalized(raw.title, site)
   if title is None:
@@ -36,17 +36,17 @@ def page_from_raw(
     if target is None:
       faults["redirect out of the wiki"] += 1
     return Page(raw.id, title, target, False, ())
-  read = reading(raw.text, site, sections=sections, faults=faults)
-  return Page(raw.id, title, None, read.disambiguation, tuple(read.paragraphs))
+  text = read_wikitext(raw.text, site, sections=sections, faults=faults)
+  return Page(raw.id, title, None, text.disambiguation, tuple(text.paragraphs))
 
 
 def page_to_bytes(page: Page) -> bytes:
-  """A page as bytes: JSON, in UTF-8."""
+  """Returns a page as JSON in UTF-8."""
   return json.dumps(page, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
 
 
 def page_from_bytes(data: bytes) -> Page:
-  """The inverse of `page_to_bytes`."""
+  """Returns the page that `page_to_bytes` wrote."""
   id, title, redirect, disambiguation, rows = json.loads(data)
   paragraphs = tuple(
     Paragraph(text, tuple(map(Link._make, links)), abstract) for text, links, abstract in rows

@@ -1,6 +1,6 @@
 """Titles of pages as MediaWiki writes them.
 
-The first letter becomes a capital where the wiki has it so, if its capital is one letter: ß, ŉ and
+The first letter becomes a capital in a wiki that does so, if its capital is one letter: ß, ŉ and
 the like stay, as do Georgian letters and the digraphs in title case (ǅ). In Turkish and
 Azerbaijani the capital of i is İ.
 """
@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from luke_jax.wiki.read.dump import Site, folded
 from luke_jax.wiki.read.languages import DOTTED_I, LANGUAGE_PREFIXES, PROJECT_PREFIXES
 
-# Titles of these alone are as they should be, but for the first letter: letters that no mark
-# combines with, single spaces, and a little punctuation.
+# A title of these alone only needs its capital: letters that no mark combines with, single spaces
+# and a little punctuation.
 _LETTERS = (
   "A-Za-z0-9(),'!\\-\u00c0-\u024f\u0388-\u03ff\u0400-\u0481\u048a-\u052f\u05d0-\u05ea\u0620-\u064a"
   "\u2013\u3041-\u3096\u30a1-\u30fc\u4e00-\u9fff\uac00-\ud7a3"
@@ -34,28 +34,28 @@ _LONGEST = 255  # bytes of UTF-8
 _LONGEST_TARGET = 4096  # characters, with a section and escapes
 
 
-class Name(NamedTuple):
-  """What a link's target names: a page of this wiki, or nothing here."""
+class Target(NamedTuple):
+  """A page of this wiki that a link leads to; its title is None if the link leads elsewhere."""
 
   title: str | None
   namespace: int = 0
   elsewhere: bool = False  # in a Wikipedia of another language
-  colon: bool = False  # it was written with a leading colon, as a link to look at
+  colon: bool = False  # written with a leading colon, which makes the link visible
 
 
 def normalized(title: str, site: Site) -> str | None:
-  """The canonical title that a link's target or a page's title names; None if it names no page."""
-  return named(title, site).title
+  """Returns the canonical form of a page's title or a link's target; None if it is no page's."""
+  return parse_target(title, site).title
 
 
-def named(target: str, site: Site) -> Name:
-  """A link's target taken apart."""
+def parse_target(target: str, site: Site) -> Target:
+  """Returns the page, namespace and wiki that a link's target names."""
   if _SIMPLE.fullmatch(target):
-    return Name(
+    return Target(
       _capitalised(target, site) if len(target) <= _LONGEST // 3 else _legal(target, site)
     )
   if len(target) > _LONGEST_TARGET:
-    return Name(None)
+    return Target(None)
   text = unquote(target) if "%" in target else target
   text = unicodedata.normalize("NFC", _DIRECTIONS.sub("", decoded(text)))
   text = _SPACES.sub(" ", text).strip(" ")
@@ -69,16 +69,16 @@ def named(target: str, site: Site) -> Name:
     if key == site.language:
       text = rest.strip(" ")
     elif key in LANGUAGE_PREFIXES:
-      return Name(None, elsewhere=True, colon=colon)
+      return Target(None, elsewhere=True, colon=colon)
     elif key in PROJECT_PREFIXES:
-      return Name(None, colon=colon)
+      return Target(None, colon=colon)
     else:
       break
-  return Name(_legal(text, site), colon=colon)
+  return Target(_legal(text, site), colon=colon)
 
 
 def decoded(text: str) -> str:
-  """Text with its character references, such as &nbsp; and &#8211;, as characters."""
+  """Returns text with its character references, such as &nbsp; and &#8211;, as characters."""
   return _ENTITY.sub(_character, text) if "&" in text else text
 
 
@@ -91,16 +91,16 @@ def _character(match: re.Match) -> str:
   return chr(code) if allowed else match[0]
 
 
-def _in_namespace(namespace: int, rest: str, site: Site) -> Name:
+def _in_namespace(namespace: int, rest: str, site: Site) -> Target:
   title = _legal(rest.strip(" "), site)
   name = site.names.get(namespace, "")
   if title is None or not name:
-    return Name(title, namespace)
-  return Name(f"{name}:{title}", namespace)
+    return Target(title, namespace)
+  return Target(f"{name}:{title}", namespace)
 
 
 def _legal(text: str, site: Site) -> str | None:
-  """A title without its section, if MediaWiki allows it."""
+  """Returns a title without its section, or None if MediaWiki does not allow it."""
   text = text.partition("#")[0].rstrip(" ")
   if not text or text.startswith(":") or _ILLEGAL.search(text) or _RELATIVE.fullmatch(text):
     return None

@@ -1,4 +1,4 @@
-"""Wikidata's JSON dump, read one entity a line."""
+"""Wikidata's JSON dump, which has one entity a line."""
 
 import bz2
 import gzip
@@ -16,14 +16,14 @@ _ENTITY = 'expected an entity {"type": …, "id": …}, as in a JSON dump of Wik
 
 
 class Item(NamedTuple):
-  """What pages are about: the title of the page in each wiki (`enwiki`) that has one."""
+  """A subject of pages, with the title of its page in each wiki (`enwiki`) that has one."""
 
   id: str
   sitelinks: Mapping[str, str]
 
 
 def check_name(path: Path) -> None:
-  """Refuses a file that does not look like a dump by its name."""
+  """Raises InputError if the path is not named as a dump is, or there is no such file."""
   if not path.name.endswith(KINDS):
     raise InputError(f"{path}: not named as a dump is; expected a name in {', '.join(KINDS)}")
   if not path.is_file():
@@ -31,7 +31,7 @@ def check_name(path: Path) -> None:
 
 
 def read_items(file: IO[bytes], path: Path) -> Iterator[Item]:
-  """The items of a dump; `file` is the file at `path`, opened."""
+  """Yields the items of a dump; `file` is the file at `path`, opened."""
   ended = False
   number = 0
   for number, line in enumerate(_lines(file, path), start=1):
@@ -76,7 +76,7 @@ def _plain(file: IO[bytes], path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2Fi
 
 
 def _item(text: bytes, where: str) -> Item | None:
-  """The item in a line, None for entities of other types."""
+  """Returns the item in a line, None for an entity of another type."""
   try:
     entity = json.loads(text.removesuffix(b","))
   except (ValueError, RecursionError):  # a UnicodeDecodeError is a ValueError
@@ -89,15 +89,15 @@ def _item(text: bytes, where: str) -> Item | None:
 
 
 def _sitelinks(links: Any, where: str) -> dict[str, str]:
-  if links == []:  # PHP writes an empty object so
+  if links == []:  # PHP writes an empty object like this
     return {}
   try:
-    found = {site: link["title"] for site, link in links.items()}
+    titles = {site: link["title"] for site, link in links.items()}
   except (AttributeError, TypeError, KeyError):
-    found = None
-  if found is None or not all(isinstance(title, str) for title in found.values()):
+    titles = None
+  if titles is None or not all(isinstance(title, str) for title in titles.values()):
     raise InputError(f'{where}: sitelinks; expected {{"enwiki": {{"title": "Tokyo"}}}}')
-  return found
+  return titles
 
 
 def _short(text: bytes) -> str:

@@ -1,1 +1,1 @@
-"""From pages to entity vocabulary and pretraining records, built shard by shard."""
+"""Builds the entity vocabulary and the pretraining records from pages, shard by shard."""

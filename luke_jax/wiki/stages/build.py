@@ -1,4 +1,4 @@
-"""From a dump to pretraining records: which stages there are, and what each is made of."""
+"""The stages from a dump to pretraining records, and the inputs of each."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,11 @@ from luke_jax.files import read_json, sha256, write_json
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
 from luke_jax.text.checks import whole_number
-from luke_jax.wiki.read.dump import Piece, Site, pieces, read_site
+from luke_jax.wiki.read.dump import DumpPart, Site, read_site, split_dumps
 from luke_jax.wiki.stages.files import locked
 from luke_jax.wiki.stages.packing import SPECIAL_WORDS, Limits
 from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, site_facts
-from luke_jax.wiki.stages.progress import Watched
+from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.record_stage import MakeRecords
 from luke_jax.wiki.stages.shuffle_stage import RECORDS_PER_FILE, Shuffle
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage
@@ -31,16 +31,16 @@ StageName = Literal["pages", "titles", "counts", "vocabulary", "records", "pretr
 STAGES: tuple[StageName, ...] = get_args(StageName)
 RESULT: StageName = "pretraining"
 _HASHES = "dumps.json"
-# Large pieces hold more pages than a worker needs to be busy, small ones keep all workers busy.
-_LEAST_PIECE, _MOST_PIECE, _PIECES = 2**17, 2**25, 16
+# A large part has enough pages to outweigh the start of a shard, small parts occupy all workers.
+_LEAST_PART, _MOST_PART, _PARTS = 2**17, 2**25, 16
 
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-  """What is built of which dump.
+  """Inputs and options of a build.
 
-  `vocabulary` is a file with entities that exist already, such as those of several languages;
-  without it the most linked pages are chosen. `piece` is the size in bytes of what a shard reads.
+  `vocabulary` is a file of existing entities, such as those of several languages; without it the
+  most linked pages become entities. `part_size` is the number of bytes that a shard reads.
   """
 
   dumps: tuple[Path, ...]
@@ -51,7 +51,7 @@ class Settings:
   vocabulary: Path | None = None
   limits: Limits = dataclasses.field(default_factory=Limits)
   seed: int = 0
-  piece: int | None = None
+  part_size: int | None = None
   records_per_file: int = RECORDS_PER_FILE
 
 
@@ -64,12 +64,12 @@ class Result:
 
 
 def build(settings: Settings, folder: Path, engine: Engine, *, until: StageName = RESULT) -> Result:
-  """Makes what is missing in the folder, and only that, as far as the stage `until`."""
+  """Builds the stages up to `until` that are missing in the folder or out of date."""
   site, tokenizer = _checked(settings)
   folder = folder.resolve()
   _check_wiki(folder, site)
-  with locked(folder), Watched() as watched:
-    hashes = [_hash_of(dump, folder, watched) for dump in settings.dumps]
+  with locked(folder), StageProgress() as progress:
+    hashes = [_hash_of(dump, folder, progress) for dump in settings.dumps]
     _check_different(settings.dumps, hashes)
     plan = _Plan(settings, folder, site, tokenizer, hashes)
     stages: dict[str, Done] = {}
@@ -82,7 +82,7 @@ def build(settings: Settings, folder: Path, engine: Engine, *, until: StageName 
       plan.pretraining,
     ):
       stage = stage_of(stages)
-      stages[stage.name] = watched.finish(stage, engine)
+      stages[stage.name] = progress.finish(stage, engine)
       if stage.name == until:
         break
   return Result(folder, stages)
@@ -90,7 +90,7 @@ def build(settings: Settings, folder: Path, engine: Engine, *, until: StageName 
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-  """The stages, each made of the ones before it, which are done."""
+  """The stages of a build, each of which needs those before it finished."""
 
   settings: Settings
   folder: Path
@@ -99,7 +99,7 @@ class _Plan:
   hashes: Sequence[str]  # of the dumps
 
   def pages(self, done: Mapping[str, Done]) -> Stage:
-    parts = tuple(_pieces(self.settings))
+    parts = tuple(_parts(self.settings))
     work = MakePages(self.folder / "pages", parts, self.site, self.settings.sections)
     made_of = {
       "dumps": list(self.hashes),
@@ -107,7 +107,7 @@ class _Plan:
       "sections": self.settings.sections,
       "site": site_facts(self.site),
     }
-    # Version 1 kept more of every title.
+    # Titles were longer in version 1.
     return Stage(work.folder, len(parts), work, made_of, version=2)
 
   def titles(self, done: Mapping[str, Done]) -> Stage:
@@ -120,18 +120,21 @@ class _Plan:
     return Stage(work.folder, len(shards), work, _keys(done, "pages", "titles"))
 
   def vocabulary(self, done: Mapping[str, Done]) -> Stage:
-    selection, given = self.settings.selection, self.settings.vocabulary
+    selection, existing = self.settings.selection, self.settings.vocabulary
     work = MakeVocabulary(
       folder=self.folder / "vocabulary",
       counts=self.folder / "counts",
       shards=len(done["counts"].shards),
       titles=self.folder / "titles",
       selection=selection,
-      given=given,
+      existing=existing,
       language=self.site.language,
     )
-    chosen = {"given": sha256(given)} if given else {"selection": dataclasses.asdict(selection)}
-    return Stage(work.folder, 1, work, _keys(done, "counts") | chosen)
+    if existing:
+      made_of = {"given": sha256(existing)}
+    else:
+      made_of = {"selection": dataclasses.asdict(selection)}
+    return Stage(work.folder, 1, work, _keys(done, "counts") | made_of)
 
   def records(self, done: Mapping[str, Done]) -> Stage:
     shards = self._shards(done)
@@ -181,7 +184,7 @@ def _keys(done: Mapping[str, Done], *names: str) -> dict[str, Any]:
 
 
 def _checked(settings: Settings) -> tuple[Site, str]:
-  """The dump's site and the tokenizer's hash, if all that is given fits together."""
+  """Returns the dump's site and the tokenizer's hash; raises InputError for impossible settings."""
   limits, selection = settings.limits, settings.selection
   for name, value, least in (
     ("--entities", selection.size, len(SPECIAL) + 1),
@@ -218,7 +221,7 @@ def _site(dumps: Sequence[Path], language: str | None) -> Site:
       raise InputError(
         f"{dump}: a dump of {other.database}; expected {first.database} as in {dumps[0]}"
       )
-  # Old dumps do not say. A wiktionary would be read by mistake, a wiki of one's own on purpose.
+  # Old dumps have no name. A wiktionary would be read by mistake, a wiki of one's own on purpose.
   if first.database and not first.database.endswith("wiki") and language is None:
     raise InputError(
       f"{dumps[0]}: a dump of {first.database}; expected one of a Wikipedia, or --language for any"
@@ -233,10 +236,10 @@ def _site(dumps: Sequence[Path], language: str | None) -> Site:
 
 
 def _check_wiki(folder: Path, site: Site) -> None:
-  """Refuses a folder with the pages of another wiki, which would go."""
+  """Raises InputError for a folder with the pages of another wiki, which would be deleted."""
   try:
     other = read_json(folder / "pages" / MANIFEST)["made_of"]["site"]["database"]
-  except (KeyError, TypeError):  # no build is there
+  except (KeyError, TypeError):  # there is no build
     return
   if other and site.database and other != site.database:
     raise InputError(f"{folder}: a build of {other}; expected a folder of {site.database}'s own")
@@ -249,20 +252,20 @@ def _check_different(dumps: Sequence[Path], hashes: Sequence[str]) -> None:
       raise InputError(f"{dump}: the same as {dumps[first]}; expected every file once")
 
 
-def _pieces(settings: Settings) -> list[Piece]:
+def _parts(settings: Settings) -> list[DumpPart]:
   total = sum(dump.stat().st_size for dump in settings.dumps)
-  size = settings.piece or min(max(total // _PIECES, _LEAST_PIECE), _MOST_PIECE)
-  return pieces(settings.dumps, size)
+  size = settings.part_size or min(max(total // _PARTS, _LEAST_PART), _MOST_PART)
+  return split_dumps(settings.dumps, size)
 
 
-def _hash_of(dump: Path, folder: Path, watched: Watched) -> str:
-  """The hash of a dump's content, remembered as long as its size and its time stay the same."""
+def _hash_of(dump: Path, folder: Path, progress: StageProgress) -> str:
+  """Returns the hash of a dump's content, stored for as long as its size and time are the same."""
   stat = dump.stat()
   state = [stat.st_size, stat.st_mtime_ns]
   known = read_json(folder / _HASHES) or {}
   place = str(dump.resolve())
   if place not in known or known[place][:2] != state:
-    with watched.doing(f"hashing {dump.name}"):
+    with progress.step(f"hashing {dump.name}"):
       known[place] = [*state, sha256(dump)]
     write_json(folder / _HASHES, known)
   return known[place][2]

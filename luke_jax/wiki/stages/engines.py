@@ -1,4 +1,4 @@
-"""Who makes the shards: processes of this machine, or Apache Beam wherever it runs."""
+"""Engines, which make shards in processes of this machine or with Apache Beam wherever it runs."""
 
 import contextlib
 import multiprocessing
@@ -16,20 +16,20 @@ from luke_jax.wiki.stages.stage import Engine
 
 @contextlib.contextmanager
 def local(workers: int) -> Iterator[Engine]:
-  """An engine of so many processes, which live as long as the context; 1 is this process."""
+  """Yields an engine of `workers` processes, which end with the context; 1 is this process."""
   if type(workers) is not int or workers < 1:
     raise InputError(f"--workers: {workers!r}; expected a whole number from 1")
   if workers == 1:
-    yield _here
+    yield _run_here
     return
   spawn = multiprocessing.get_context("spawn")
   with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start_worker) as pool:
 
     def engine(run: Callable[[int], None], shards: Sequence[int]) -> None:
       try:
-        with _deaf_to_interrupts():
+        with _interrupts_blocked():
           futures = [pool.submit(run, shard) for shard in shards]
-        _all(futures)
+        _wait_for_all(futures)
       except BrokenProcessPool:
         raise InputError(
           "a worker process died, perhaps for want of memory; expected it to live: finished shards"
@@ -41,9 +41,9 @@ def local(workers: int) -> Iterator[Engine]:
 
 @contextlib.contextmanager
 def beam(options: Sequence[str]) -> Iterator[Engine]:
-  """An engine that runs a Beam pipeline for each stage, with the flags of any Beam runner.
+  """Yields an engine that runs a Beam pipeline for each stage, with the flags of any Beam runner.
 
-  Only the numbers of shards travel, so every worker must see the same folders.
+  Only the numbers of shards are sent to workers, so every worker must see the same folders.
   """
   try:
     import apache_beam
@@ -61,13 +61,13 @@ def beam(options: Sequence[str]) -> Iterator[Engine]:
   yield engine
 
 
-def _here(run: Callable[[int], None], shards: Sequence[int]) -> None:
+def _run_here(run: Callable[[int], None], shards: Sequence[int]) -> None:
   for shard in shards:
     run(shard)
 
 
-def _all(futures: list[Future]) -> None:
-  """Waits for all, or until one fails; then those that have not started never will."""
+def _wait_for_all(futures: list[Future]) -> None:
+  """Waits for all, or until one fails; then those that have not started are cancelled."""
   try:
     for future in as_completed(futures):
       future.result()
@@ -82,8 +82,8 @@ def _all(futures: list[Future]) -> None:
 
 
 @contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-  """What is started now never hears Ctrl-C, which a terminal sends to all of its processes."""
+def _interrupts_blocked() -> Iterator[None]:
+  """Makes processes started within ignore Ctrl-C, which a terminal sends to all its processes."""
   before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
   try:
     yield
@@ -92,7 +92,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-  """Readies a worker: one thread, dead with its parent.
+  """Sets a worker up: it tokenizes with one thread and ends when its parent does.
 
   A worker that outlived its parent could write into a folder that another build has taken over.
   """

@@ -1,4 +1,4 @@
-"""Files of arrays and records, and a folder that one process has to itself."""
+"""Files of arrays and records, and the lock of a folder."""
 
 import contextlib
 import errno
@@ -14,12 +14,12 @@ from luke_jax.errors import InputError
 from luke_jax.files import whole
 
 _LOCK = ".lock"
-_PAGES_AT_ONCE = 64
+_RECORDS_AT_ONCE = 64
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-  """Keeps the folder to this process; however the process ends, the system frees the folder."""
+  """Locks the folder for this process; the system frees it however the process ends."""
   folder.mkdir(parents=True, exist_ok=True)
   with (folder / _LOCK).open("w") as lock:
     try:
@@ -36,12 +36,12 @@ def save_array(path: Path, array: np.ndarray) -> None:
 
 
 def write_records(path: Path, records: Iterable[bytes], options: str) -> int:
-  """Writes an ArrayRecord file and returns how many records it has."""
+  """Writes an ArrayRecord file and returns its number of records."""
   from array_record.python import array_record_module
 
   written = 0
   with whole(path) as part:
-    part.touch()  # the writer says nothing of a folder that it cannot write to
+    part.touch()  # the writer does not report a folder that it cannot write to
     writer = array_record_module.ArrayRecordWriter(str(part), options)
     try:
       for record in records:
@@ -54,15 +54,18 @@ def write_records(path: Path, records: Iterable[bytes], options: str) -> int:
 
 
 def read_records(path: Path, expected: int) -> Iterator[bytes]:
-  """The records of an ArrayRecord file in their order."""
+  """Yields the records of an ArrayRecord file in their order."""
   reader = open_records(path, expected)
-  for start in range(0, expected, _PAGES_AT_ONCE):
-    yield from reader.read(start, min(start + _PAGES_AT_ONCE, expected))
+  for start in range(0, expected, _RECORDS_AT_ONCE):
+    yield from reader.read(start, min(start + _RECORDS_AT_ONCE, expected))
   reader.close()
 
 
 def open_records(path: Path, expected: int | None = None) -> Any:
-  """A reader of an ArrayRecord file with so many records, for any order."""
+  """Returns a reader of an ArrayRecord file, for any order; raises InputError for a damaged file.
+
+  `expected` is its number of records, or None for any but zero.
+  """
   from array_record.python import array_record_module
 
   if not path.is_file():
@@ -70,11 +73,11 @@ def open_records(path: Path, expected: int | None = None) -> Any:
   reader = array_record_module.ArrayRecordReader(
     str(path), "readahead_buffer_size:0,max_parallelism:0"
   )
-  found = reader.num_records()  # of a damaged file the reader says that it is empty
-  if not found if expected is None else found != expected:
+  number = reader.num_records()  # the reader reports a damaged file as empty
+  if not number if expected is None else number != expected:
     reader.close()
     wanted = "one or more" if expected is None else str(expected)
-    raise InputError(f"{path}: {found} records, or damaged; expected {wanted}")
+    raise InputError(f"{path}: {number} records, or damaged; expected {wanted}")
   return reader
 
 

@@ -1,4 +1,4 @@
-"""Paragraphs as sentences, whose links lie on the very same text.
+"""Splits paragraphs into sentences, whose links keep their text.
 
 White space is collapsed to single spaces first, and the text begins with one, because a space
 belongs to the word after it.
@@ -38,7 +38,7 @@ _Place = tuple[int, int, str]  # of a link: start, end, target
 
 
 def split_paragraph(paragraph: Paragraph, language: str) -> Split:
-  """Returns the sentences of a paragraph with the links that lie within one of them."""
+  """Returns the sentences of a paragraph, each with the links that are whole in it."""
   text, links = _collapsed(paragraph)
   sentences, next_link, across, stop, edge = [], 0, 0, 0, 0
   for sentence in split_sentences(text, language):
@@ -48,7 +48,7 @@ def split_paragraph(paragraph: Paragraph, language: str) -> Split:
       first, last, target = links[next_link]
       next_link += 1
       if start <= first and last <= stop:
-        before = first - (text[first - 1] == " ")  # a space goes with the word after it
+        before = first - (text[first - 1] == " ")  # a space belongs to the word after it
         segments += text[edge:before], text[before:last]
         targets.append(target)
         edge = last

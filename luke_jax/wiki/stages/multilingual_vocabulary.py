@@ -1,4 +1,4 @@
-"""One entity vocabulary of several languages, whose titles share an id by Wikidata (mLUKE)."""
+"""One entity vocabulary for several languages, whose titles share an id by Wikidata (mLUKE)."""
 
 import json
 from array import array
@@ -18,7 +18,7 @@ from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, link_counts
 
 
 class Language(NamedTuple):
-  """The pages of a build, and how often each is linked."""
+  """The pages of one language's build, with the number of links to each."""
 
   code: str
   database: str  # the wiki's name in sitelinks
@@ -27,56 +27,56 @@ class Language(NamedTuple):
 
 
 class Joined(NamedTuple):
-  """Items with the languages and pages of each, item i's at `starts[i]:starts[i + 1]`."""
+  """Items with their languages and pages, those of item i at `starts[i]:starts[i + 1]`."""
 
   starts: np.ndarray
   languages: np.ndarray
   pages: np.ndarray
-  counts: np.ndarray  # of an item's links, all languages together
+  counts: np.ndarray  # an item's links, all languages together
 
   def __len__(self) -> int:
     return len(self.counts)
 
 
 def read_languages(folders: Sequence[Path]) -> list[Language]:
-  """What the builds of several languages counted, in the order of the languages' codes."""
-  found: dict[str, tuple[Path, Language]] = {}
+  """Returns the pages and links that several builds counted, in the order of the codes."""
+  by_code: dict[str, tuple[Path, Language]] = {}
   for folder in folders:
     language = _language(folder)
-    if language.code in found:
-      other, _ = found[language.code]
+    if language.code in by_code:
+      other, _ = by_code[language.code]
       raise InputError(f"{folder}: in {language.code!r} as {other} is; expected another language")
-    found[language.code] = folder, language
-  return [found[code][1] for code in sorted(found)]
+    by_code[language.code] = folder, language
+  return [by_code[code][1] for code in sorted(by_code)]
 
 
 def join(items: Iterable[Item], languages: Sequence[Language], min_languages: int) -> Joined:
-  """The items that are linked in so many of the languages.
+  """Returns the items that are linked in at least `min_languages` of the languages.
 
-  Only pages count: a sitelink to a redirect is about something else than the page it leads to.
+  Only pages count: a sitelink to a redirect is about another subject than the redirect's page.
   """
-  starts, spoken, pages, counts = array("q", [0]), array("h"), array("i"), array("q")
+  starts, numbers, pages, counts = array("q", [0]), array("h"), array("i"), array("q")
   taken = [np.zeros(len(language.titles), bool) for language in languages]
   for item in items:
-    found = []
+    linked = []
     for number, language in enumerate(languages):
       title = item.sitelinks.get(language.database)
       page = ABSENT if title is None else language.titles.table.index(title)
       if page != ABSENT and language.counts[page] and not taken[number][page]:
-        found.append((number, page))
-    if len(found) < min_languages:
+        linked.append((number, page))
+    if len(linked) < min_languages:
       continue
-    for number, page in found:
-      taken[number][page] = True  # an item that stands twice in the dump
-      spoken.append(number)
+    for number, page in linked:
+      taken[number][page] = True  # an item may occur twice in the dump
+      numbers.append(number)
       pages.append(page)
-    counts.append(sum(int(languages[number].counts[page]) for number, page in found))
+    counts.append(sum(int(languages[number].counts[page]) for number, page in linked))
     starts.append(len(pages))
-  return Joined(*(np.frombuffer(x, x.typecode) for x in (starts, spoken, pages, counts)))
+  return Joined(*(np.frombuffer(x, x.typecode) for x in (starts, numbers, pages, counts)))
 
 
 def most_linked(joined: Joined, languages: Sequence[Language], size: int) -> np.ndarray:
-  """The items that become entities, the most linked first, those linked equally often by title."""
+  """Returns the items that become entities, the most linked first, then by title."""
   room, missing = size - len(SPECIAL), size - len(SPECIAL) - len(joined)
   if missing > 0:
     wikis = ", ".join(language.database for language in languages)
@@ -92,9 +92,9 @@ def most_linked(joined: Joined, languages: Sequence[Language], size: int) -> np.
 
 
 def titles_of(item: int, joined: Joined, languages: Sequence[Language]) -> list[tuple[str, str]]:
-  """Each title of an item with its language."""
-  found = slice(joined.starts[item], joined.starts[item + 1])
-  pairs = zip(joined.languages[found].tolist(), joined.pages[found].tolist(), strict=True)
+  """Returns each title of an item with its language."""
+  own = slice(joined.starts[item], joined.starts[item + 1])
+  pairs = zip(joined.languages[own].tolist(), joined.pages[own].tolist(), strict=True)
   return [(languages[number].titles.table[page], languages[number].code) for number, page in pairs]
 
 

@@ -1,4 +1,4 @@
-"""A page's sentences as pretraining records: packed in their order, never beyond the page."""
+"""Packs the sentences of a page into pretraining records, in order and never across pages."""
 
 import dataclasses
 import itertools
@@ -18,21 +18,21 @@ SPECIAL_WORDS = 2  # <s> and </s>
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-  """What fits into a record, and which sentences and links are kept."""
+  """Limits on the size of a record, and options for the text and links in it."""
 
   max_words: int = 512  # special tokens included
   max_entities: int = 128
   max_mention: int = 30
   min_sentence: int = 5
   unknown_entities: bool = True
-  """Links to pages outside of the vocabulary are `[UNK]` entities; otherwise plain text."""
+  """Makes links to pages outside of the vocabulary `[UNK]` entities, and not plain text."""
   records_without_entities: bool = False
   abstract_only: bool = False
   vocabulary_pages_only: bool = False
 
   @property
   def room(self) -> int:
-    """How many words a record holds besides the special ones."""
+    """The number of words in a record besides the special ones."""
     return self.max_words - SPECIAL_WORDS
 
 
@@ -49,7 +49,7 @@ class Encoded(NamedTuple):
 
 @dataclasses.dataclass
 class Packer:
-  """Turns pages into records. What it keeps and what it drops, and why, is in `counts`."""
+  """A maker of records from pages; `counts` has what is in them and what was dropped, and why."""
 
   encoder: SegmentEncoder
   entity_ids: Callable[[str], int | None]  # of a link's target; None outside of the vocabulary
@@ -59,14 +59,14 @@ class Packer:
   counts: Counter = dataclasses.field(default_factory=Counter)
 
   def records(self, title: str, paragraphs: Sequence[Paragraph]) -> Iterator[Record]:
-    """The records of a page."""
+    """Yields the records of a page."""
     page = self.entity_ids(title)
     if page is None and self.limits.vocabulary_pages_only:
       self.counts["dropped: pages not in the vocabulary"] += 1
       return
-    kept = [x for x in paragraphs if x.abstract or not self.limits.abstract_only]
-    self.counts["dropped: paragraphs after the abstract"] += len(paragraphs) - len(kept)
-    for group in self._packed(self._fitting(self._encoded(self._sentences(kept)))):
+    allowed = [x for x in paragraphs if x.abstract or not self.limits.abstract_only]
+    self.counts["dropped: paragraphs after the abstract"] += len(paragraphs) - len(allowed)
+    for group in self._packed(self._fitting(self._encoded(self._sentences(allowed)))):
       record = self._record(-1 if page is None else page, group)
       if record is not None:
         yield record
@@ -81,7 +81,7 @@ class Packer:
     return sentences
 
   def _encoded(self, sentences: Sequence[Sentence]) -> Iterator[Encoded]:
-    """The sentences as ids; all segments of a page go to the tokenizer at once."""
+    """Yields the sentences as ids; all segments of a page go to the tokenizer at once."""
     rows = iter(self.encoder.encode([segment for x in sentences for segment in x.segments]))
     for segments, targets in sentences:
       own = list(itertools.islice(rows, len(segments)))
@@ -105,7 +105,7 @@ class Packer:
       self.counts["dropped: links to unknown entities"] += 1
 
   def _fitting(self, sentences: Iterator[Encoded]) -> Iterator[Encoded]:
-    """The sentences that are neither too short nor too long."""
+    """Yields the sentences that are neither too short nor too long."""
     for sentence in sentences:
       if self.limits.min_sentence <= sentence.words <= self.limits.room:
         yield sentence
@@ -136,18 +136,18 @@ class Packer:
       self.counts["dropped: records without entities"] += 1
       self.counts["dropped: words of records without entities"] += place
       return None
-    kept = np.array(mentions[: self.limits.max_entities], np.int32).reshape(-1, 3)
-    ids, starts, ends = kept.T
+    rows = np.array(mentions[: self.limits.max_entities], np.int32).reshape(-1, 3)
+    ids, starts, ends = rows.T
     cut = np.minimum(ends, starts + self.limits.max_mention)
     self.counts.update(
       {
         "records": 1,
         "sentences": len(sentences),
         "words": place,
-        "entities": len(kept),
+        "entities": len(rows),
         "unknown_entities": int((ids == self.unknown_id).sum()),
         "mentions_cut": int((cut < ends).sum()),
-        "dropped: entities beyond the most a record holds": len(mentions) - len(kept),
+        "dropped: entities beyond the most a record holds": len(mentions) - len(rows),
       }
     )
     words = np.frombuffer(b"".join([sentence.ids for sentence in sentences]), "<i4")

@@ -1,4 +1,4 @@
-"""Stage `pages`: a dump without its markup, in shards; beside each shard its titles and links."""
+"""Stage `pages`: the pages of a dump without markup; beside each shard its titles and links."""
 
 import dataclasses
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luke_jax.files import whole
-from luke_jax.wiki.read.dump import Piece, Site, read_pages
+from luke_jax.wiki.read.dump import DumpPart, Site, read_pages
 from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 from luke_jax.wiki.stages.files import read_records, write_records
 from luke_jax.wiki.stages.stage import Done
@@ -18,14 +18,14 @@ _OPTIONS = "group_size:8,zstd:1"
 
 
 class Title(NamedTuple):
-  """What the titles' table needs to know of a page."""
+  """A page as the table of titles needs it."""
 
   title: str
   redirect: str | None
 
 
 class Names(NamedTuple):
-  """The titles of a shard's pages, and how often each target is linked on them."""
+  """The titles of a shard's pages, and the number of their links by target."""
 
   titles: list[Title]
   links: dict[str, int]
@@ -42,12 +42,12 @@ class Shards:
     return len(self.pages)
 
   def read_pages(self, shard: int) -> Iterator[Page]:
-    """The pages of a shard that are no redirects, in the order of the dump."""
+    """Yields the pages of a shard that are no redirects, in the order of the dump."""
     path = shard_path(self.folder, "pages", shard, len(self))
     return map(page_from_bytes, read_records(path, self.pages[shard]))
 
   def read_names(self, shard: int) -> Names:
-    """The titles of a shard, redirects included, and the targets of its links."""
+    """Returns the titles of a shard, redirects included, and the targets of its links."""
     path = _names_path(self.folder, shard, len(self))
     titles, links = json.loads(path.read_text(encoding="utf-8"))
     return Names([Title(*title) for title in titles], links)
@@ -55,15 +55,15 @@ class Shards:
 
 @dataclasses.dataclass(frozen=True)
 class MakePages:
-  """Reads one piece of the dump."""
+  """The function of a shard: reads one part of the dump."""
 
   folder: Path
-  pieces: tuple[Piece, ...]
+  parts: tuple[DumpPart, ...]
   site: Site
   sections: bool
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes the pages of a piece, with their titles and links, and counts what is in them."""
+    """Writes the pages of a part with their titles and links, and returns the counts of each."""
     counts, links, titles = Counter(pages=0, redirects=0), Counter(), []
 
     def records() -> Iterator[bytes]:
@@ -79,7 +79,7 @@ class MakePages:
         links.update([link.target for paragraph in page.paragraphs for link in paragraph.links])
         yield page_to_bytes(page)
 
-    shards = len(self.pieces)
+    shards = len(self.parts)
     write_records(shard_path(self.folder, "pages", shard, shards), records(), _OPTIONS)
     with whole(_names_path(self.folder, shard, shards)) as part:
       part.write_text(json.dumps([titles, links], ensure_ascii=False), encoding="utf-8")
@@ -87,19 +87,19 @@ class MakePages:
 
   def _pages(self, shard: int, counts: Counter) -> Iterator[Page]:
     faults: Counter = Counter()
-    for raw in read_pages(self.pieces[shard], faults=faults):
+    for raw in read_pages(self.parts[shard], faults=faults):
       if raw.namespace == ARTICLES:
         yield page_from_raw(raw, self.site, sections=self.sections, faults=faults)
     counts.update({f"fault: {kind}": number for kind, number in faults.items()})
 
 
 def shard_path(folder: Path, name: str, shard: int, shards: int) -> Path:
-  """The ArrayRecord file of a shard."""
+  """Returns the path of a shard's ArrayRecord file."""
   return folder / f"{name}-{shard:05}-of-{shards:05}.array_record"
 
 
 def shards_of(folder: Path, done: Done) -> Shards:
-  """The shards of a finished stage of pages."""
+  """Returns the shards of a finished stage of pages."""
   return Shards(folder, tuple(counts["pages"] for counts in done.shards))
 
 
@@ -108,7 +108,7 @@ def _names_path(folder: Path, shard: int, shards: int) -> Path:
 
 
 def site_facts(site: Site) -> dict[str, Any]:
-  """What a site is, for the key of a stage."""
+  """Returns a site as the key of a stage needs it."""
   facts = dataclasses.asdict(site)
   return facts | {
     "names": sorted(site.names.items()),

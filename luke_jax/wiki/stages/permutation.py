@@ -1,4 +1,4 @@
-"""A permutation of any size that is never held in memory."""
+"""A permutation of any size that is never whole in memory."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ _MASK = 2**64 - 1
 
 
 def permuted(positions: np.ndarray, size: int, seed: int) -> np.ndarray:
-  """Where a permutation of range(size) sends the positions.
+  """Returns the values of a permutation of range(size) at the positions.
 
-  A Feistel network over the next power of four, walked on while it leads outside of the range. Its
-  results depend on no library's random numbers.
+  The permutation is a Feistel network over the next power of four, repeated for values outside of
+  the range. It depends on no library's random numbers.
   """
   half = max((max(size - 1, 1).bit_length() + 1) // 2, 1)
   keys = [_mixed(np.array([seed * 2**8 + i & _MASK], np.uint64))[0] for i in range(_ROUNDS)]
@@ -30,7 +30,7 @@ def _network(numbers: np.ndarray, half: int, keys: list[np.uint64]) -> np.ndarra
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-  """The finaliser of splitmix64: every bit of a number sways every bit of the result."""
+  """Applies the finaliser of splitmix64: each bit of a result depends on all of its number."""
   numbers = numbers + np.uint64(_GOLDEN)
   numbers = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
   numbers = (numbers ^ numbers >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)

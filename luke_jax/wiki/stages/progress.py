@@ -1,4 +1,4 @@
-"""What a person sees while stages run, on stderr."""
+"""The progress of stages, shown on stderr."""
 
 import contextlib
 import threading
@@ -10,16 +10,16 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from luke_jax.files import read_json
-from luke_jax.wiki.stages.stage import Done, Engine, Stage, finish, finished, noted
+from luke_jax.wiki.stages.stage import Done, Engine, Stage, finish, finished, shard_notes
 
 _SECONDS = 0.5  # between two looks at the notes of the shards that are done
 _UNITS = ("pages", "records")
 
 
-class Watched:
-  """Shows a bar for every stage that runs: shards, pages or records a second, time left.
+class StageProgress:
+  """A display with a bar for every running stage: shards, pages or records a second, time left.
 
-  It looks at the notes that shards leave, so it sees the same whatever engine makes them.
+  It reads the notes that finished shards write, so it works with every engine.
   """
 
   def __init__(self, console: Console | None = None):
@@ -44,20 +44,20 @@ class Watched:
       self._progress.stop()
 
   @contextlib.contextmanager
-  def doing(self, what: str) -> Iterator[None]:
-    """Shows what is going on, for work that has no shards."""
-    task = self._progress.add_task(what, total=1)
-    self._say(what)
+  def step(self, name: str) -> Iterator[None]:
+    """Shows work that has no shards by its name, while the context lasts."""
+    task = self._progress.add_task(name, total=1)
+    self._print(name)
     yield
     self._progress.update(task, completed=1)
 
   def finish(self, stage: Stage, engine: Engine) -> Done:
-    """The finished stage, watched if there is anything to do."""
-    found = finished(stage)
-    if found:
-      self._say(f"{stage.name}: done before")
-      return found
-    self._say(f"{stage.name}: {stage.shards} shard{'s' if stage.shards > 1 else ''}")
+    """Returns the finished stage, and shows its progress if there is anything to make."""
+    done = finished(stage)
+    if done:
+      self._print(f"{stage.name}: done before")
+      return done
+    self._print(f"{stage.name}: {stage.shards} shard{'s' if stage.shards > 1 else ''}")
     task = self._progress.add_task(stage.name, total=stage.shards, amount=0, unit="")
     over = threading.Event()
     watcher = threading.Thread(target=self._watch, args=(stage, task, over), daemon=True)
@@ -72,7 +72,7 @@ class Watched:
     amounts: dict[int, dict] = {}
     while True:
       last = over.wait(_SECONDS)
-      for shard, path in noted(stage.folder).items():
+      for shard, path in shard_notes(stage.folder).items():
         if shard not in amounts:
           amounts[shard] = read_json(path) or {}
       self._update(task, list(amounts.values()), stage.shards if last else len(amounts))
@@ -84,7 +84,7 @@ class Watched:
     amount = sum(x.get(unit, 0) for x in counts)
     self._progress.update(task, completed=done, amount=amount, unit=unit)
 
-  def _say(self, line: str) -> None:
+  def _print(self, line: str) -> None:
     if not self._console.is_terminal:
       self._console.print(Text(line), soft_wrap=True)
 

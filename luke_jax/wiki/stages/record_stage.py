@@ -16,12 +16,12 @@ from luke_jax.wiki.stages.segment_encoder import SegmentEncoder
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 from luke_jax.wiki.stages.vocabulary_stage import IDS, UNKNOWN_ID
 
-_OPTIONS = "group_size:1,snappy"  # read once again, to be shuffled
-_TARGETS_KNOWN = 2**18
+_OPTIONS = "group_size:1,snappy"  # the records are read only once, for shuffling
+_CACHED_TARGETS = 2**18
 
 
 class Tools(NamedTuple):
-  """What turns text and links into ids."""
+  """The tools that turn text and links into ids."""
 
   encoder: SegmentEncoder
   entity_ids: Callable[[str], int | None]
@@ -30,7 +30,10 @@ class Tools(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class MakeRecords:
-  """Makes the records of one shard of pages; `key` changes with the content of the folders."""
+  """The function of a shard: makes the records of its pages.
+
+  `key` changes with the content of the folders.
+  """
 
   folder: Path
   shards: Shards
@@ -42,7 +45,7 @@ class MakeRecords:
   limits: Limits
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes the records and counts what went into them and what did not."""
+    """Writes the records, and returns the counts of what is in them and what was dropped."""
     tools = _tools(self.tokenizer, self.titles, self.vocabulary, self.key)
     packer = Packer(*tools, self.language, self.limits)
     path = shard_path(self.folder, "records", shard, len(self.shards))
@@ -57,7 +60,7 @@ class MakeRecords:
 
 @functools.lru_cache(maxsize=1)
 def _tools(tokenizer: Path, titles: Path, vocabulary: Path, key: str) -> Tools:
-  """The tools of a stage; a process that makes several shards keeps the words it looked up."""
+  """Returns the tools of a stage; a process that makes several shards keeps its cached words."""
   ids = np.load(vocabulary / IDS, mmap_mode="r")
   return Tools(
     SegmentEncoder(load_tokenizer(tokenizer)),
@@ -67,7 +70,7 @@ def _tools(tokenizer: Path, titles: Path, vocabulary: Path, key: str) -> Tools:
 
 
 def entity_lookup(titles: Titles, ids: np.ndarray) -> Callable[[str], int | None]:
-  """A function from a link's target to the entity id of the page it leads to, None for none."""
+  """Returns a function from a link's target to the entity id of its page, None without one."""
   return _EntityIds(titles, ids).__getitem__
 
 
@@ -76,7 +79,7 @@ class _EntityIds(dict[str, int | None]):
     self._titles, self._ids = titles, ids
 
   def __missing__(self, target: str) -> int | None:
-    if len(self) > _TARGETS_KNOWN:
+    if len(self) > _CACHED_TARGETS:
       self.clear()
     page = self._titles.page(target)
     id = int(self._ids[page]) if page != NOWHERE else NOWHERE

@@ -1,7 +1,7 @@
-"""Pieces of text to word ids, fast: what stands between two spaces is looked up, not computed.
+"""Turns segments of text into word ids, fast: it looks words up that occurred before.
 
-Neither kind of tokenizer lets a token cross a space, so the ids of a piece are those of its words
-one after the other, and most words were met before.
+No token of either kind of tokenizer crosses a space, so the ids of a segment are those of its words
+one after the other.
 """
 
 import copy
@@ -17,16 +17,16 @@ from luke_jax.text import Tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
 
 WIDTH = 4  # bytes of an id
-_ROOM = 64 * 2**20  # bytes that the words looked up may take, about
-_LONGEST = 4096  # characters of a word that a tokenizer gets; what it takes may grow faster
-_EDGE = "\n"  # before a piece, which has only spaces
+_ROOM = 64 * 2**20  # bytes of memory for known words, approximately
+_LONGEST = 4096  # characters at once for the tokenizer, whose time may grow faster than the text
+_EDGE = "\n"  # marks the start of a segment, in which the only white space is spaces
 
 
 class SegmentEncoder:
-  """Pieces of text -> their ids.
+  """A map from segments of text to their ids.
 
-  A piece that starts with a space starts a word; any other goes on with the one before it, and
-  gets the ids it has inside of a word. Text that spells a special token stays text.
+  A segment that starts with a space starts a word. Any other continues the word before it, and gets
+  the ids that it has inside of a word. Text that spells a special token stays text.
   """
 
   def __init__(self, tokenizer: Tokenizer):
@@ -40,24 +40,27 @@ class SegmentEncoder:
       self._plain_ids = self._ids
     self._tokenizer = tokenizer
     self._special = re.compile("|".join(map(re.escape, tokenizer.special.ids)))
-    self._known: dict[str, bytes] = {}  # words after a space; those after an edge go on with one
-    self._taken = 0
+    self._known: dict[str, bytes] = {}  # words after a space, or with an edge after no space
+    self._size = 0
 
-  def encode(self, pieces: Sequence[str]) -> list[bytes]:
-    """The ids of each piece as little-endian int32. Spaces are single ones, each before a word."""
-    if self._taken > _ROOM:
+  def encode(self, segments: Sequence[str]) -> list[bytes]:
+    """Returns the ids of each segment as little-endian int32.
+
+    The only white space in a segment is a single space before a word.
+    """
+    if self._size > _ROOM:
       self._known.clear()
-      self._taken = 0
+      self._size = 0
     try:
-      return self._looked_up(pieces)
+      return self._looked_up(segments)
     except KeyError:
-      words = f" {_EDGE}".join(["", *pieces]).split(" ")[1:]
+      words = f" {_EDGE}".join(["", *segments]).split(" ")[1:]
       self._learn(set(words).difference(self._known))
-      return self._looked_up(pieces)
+      return self._looked_up(segments)
 
-  def _looked_up(self, pieces: Sequence[str]) -> list[bytes]:
+  def _looked_up(self, segments: Sequence[str]) -> list[bytes]:
     known = self._known
-    return [b"".join([known[word] for word in f"{_EDGE}{x}".split(" ")]) for x in pieces]
+    return [b"".join([known[word] for word in f"{_EDGE}{x}".split(" ")]) for x in segments]
 
   def _learn(self, words: set[str]) -> None:
     new = sorted(words)  # the tokenizer's own cache must not depend on Python's hashes
@@ -67,15 +70,15 @@ class SegmentEncoder:
     for word, ids in zip(plain + rest, rows, strict=True):
       data = struct.pack(f"<{len(ids)}i", *ids)
       self._known[word] = data
-      self._taken += 200 + len(word) + len(data)
+      self._size += 200 + len(word) + len(data)
 
   def _is_plain(self, word: str) -> bool:
-    """Whether a word follows a space, spells no special token and is not very long."""
+    """Returns whether a word follows a space, spells no special token and is not very long."""
     short = len(word) <= _LONGEST and word[:1] not in ("", _EDGE)
     return short and not self._special.search(word)
 
   def _ids(self, words: Sequence[str]) -> Iterator[list[int]]:
-    """The ids of words, all of which go to the tokenizer at once."""
+    """Yields the ids of words, all of which go to the tokenizer at once."""
     parts = [self._plain(word.removeprefix(_EDGE)) for word in words]
     texts, skips = [], []
     for word, row in zip(words, parts, strict=True):
@@ -89,16 +92,20 @@ class SegmentEncoder:
       yield [id for _ in row for id in next(rows)]
 
   def _plain(self, word: str) -> list[str]:
-    """The word in parts that spell no special token and are not very long; nothing in no parts."""
+    """Returns the word in parts that spell no special token and are not very long.
+
+    An empty word has no parts.
+    """
     cuts = {match.start() + 1 for match in self._special.finditer(word)}
     cuts |= {0, len(word), *range(0, len(word), _LONGEST)}
     return [word[i:j] for i, j in itertools.pairwise(sorted(cuts))]
 
 
 def _known_alone(tokenizer: Tokenizer) -> str:
-  """A character that is a piece of its own and in no other: put before a text it leaves its ids be.
+  """Returns a character that is one word piece and in no other.
 
-  SentencePiece starts a word with every text that it is given; so two pieces stand before the rest.
+  SentencePiece starts a word with every text that it gets. With this character before a text, the
+  text is inside of a word, and its ids follow the two of the start of a word and the character.
   """
   special = tokenizer.special
   ids = (id for id in range(special.mask) if id not in special.names)
@@ -112,6 +119,6 @@ def _known_alone(tokenizer: Tokenizer) -> str:
 
 
 def _composes_with_nothing(character: str) -> bool:
-  """Whether no accent or sound mark after the character makes another one of the two."""
+  """Returns whether no accent or sound mark combines with the character."""
   category = unicodedata.category(character)
   return category[0] in "PN" or unicodedata.name(character, "").startswith("CJK UNIFIED")

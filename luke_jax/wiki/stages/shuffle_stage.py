@@ -1,4 +1,4 @@
-"""Stage `pretraining`: the records in an order of their own, with all that reading them needs."""
+"""Stage `pretraining`: the records in random order, with everything that reading them needs."""
 
 import dataclasses
 import itertools
@@ -15,15 +15,14 @@ from luke_jax.wiki.stages.page_stage import shard_path
 from luke_jax.wiki.stages.permutation import permuted
 
 _OPTIONS = "group_size:1"  # for random access
-RECORDS_PER_FILE = 2**14  # about 40 MB, which is what a worker holds
+RECORDS_PER_FILE = 2**14  # about 40 MB, which a worker has in memory
 
 
 @dataclasses.dataclass(frozen=True)
 class Shuffle:
-  """Writes one file of the result: its records are read from wherever they lie.
+  """The function of a shard: writes one file of records, from wherever they are in the source.
 
-  The shard after the last file is what stands beside the records: the tokenizer, the entity
-  vocabulary and metadata.json.
+  The shard after the last file has the tokenizer, the entity vocabulary and metadata.json.
   """
 
   folder: Path
@@ -38,15 +37,15 @@ class Shuffle:
 
   @property
   def files(self) -> int:
-    """How many files the result has."""
+    """The number of files of the result."""
     return max(-(-sum(self.sizes) // self.per_file), 1)
 
   def size(self, file: int) -> int:
-    """How many records a file of the result has."""
+    """Returns the number of records of a file of the result."""
     return min(self.per_file, sum(self.sizes) - file * self.per_file)
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes a file of the result, or what stands beside the files."""
+    """Writes a file of records, or the files beside them."""
     if shard == self.files:
       self._write_companions()
       return {}
@@ -60,13 +59,13 @@ class Shuffle:
     records: list[bytes] = [b""] * len(places)
     ends = list(itertools.accumulate(self.sizes))
     for source, (end, size) in enumerate(zip(ends, self.sizes, strict=True)):
-      wanted = np.flatnonzero((end - size <= origins) & (origins < end))
-      if len(wanted):
-        wanted = wanted[np.argsort(origins[wanted])]
+      here = np.flatnonzero((end - size <= origins) & (origins < end))
+      if len(here):
+        here = here[np.argsort(origins[here])]
         reader = open_records(shard_path(self.source, "records", source, len(self.sizes)), size)
-        found = reader.read((origins[wanted] - (end - size)).tolist())
+        data = reader.read((origins[here] - (end - size)).tolist())
         reader.close()
-        for place, record in zip(wanted.tolist(), found, strict=True):
+        for place, record in zip(here.tolist(), data, strict=True):
           records[place] = record
     yield from records
 

@@ -1,8 +1,8 @@
-"""A stage of the build: a folder that a function of one shard fills, done once and only once.
+"""A stage of the build: a folder that a function fills shard by shard, once and only once.
 
-A shard writes its files whole and then a note of its counts. When every shard has its note, the
-stage gets a manifest, and the notes go. What the stage is made of (inputs, options, version of the
-code) has a key: a folder with another key is emptied before it is filled.
+A shard writes each of its files whole, then a note with its counts. When every shard has its note,
+the stage gets a manifest, and the notes are deleted. The key of a stage is a hash of everything it
+is made of (inputs, options, version of the code): a folder with another key is emptied first.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ Work = Callable[[int], Mapping[str, int]]  # makes the files of a shard; can be 
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-  """What is to be made: in which folder, of what, in how many shards, by which function.
+  """A folder to make: its number of shards, the function for one, and its inputs.
 
-  `made_of` holds all that the bytes depend on, and `version` counts changes of the code.
+  `made_of` holds everything that the bytes depend on, and `version` counts changes of the code.
   """
 
   folder: Path
@@ -51,11 +51,11 @@ class Stage:
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-  """A stage that is finished: its key and the counts of every shard."""
+  """A finished stage: its key and the counts of every shard."""
 
   key: str
   shards: Sequence[Counts]
-  fresh: bool  # made now, not found
+  fresh: bool  # made now and not by an earlier command
 
   @property
   def counts(self) -> Counts:
@@ -65,23 +65,23 @@ class Done:
 
 
 class Engine(Protocol):
-  """Runs a function for every shard that is given, in any order and anywhere."""
+  """A way to run a function for every one of some shards, in any order and anywhere."""
 
   def __call__(self, run: Callable[[int], None], shards: Sequence[int]) -> None:
-    """Returns when every shard is made, or raises what went wrong with one."""
+    """Runs the function for the shards and returns when all are made, or raises one's error."""
     ...
 
 
 @dataclasses.dataclass(frozen=True)
-class Shard:
-  """Makes one shard of a stage and notes its counts; what travels to the workers."""
+class MakeShard:
+  """The function that workers run: makes one shard of a stage and writes its note."""
 
   stage: Stage
 
   def __call__(self, shard: int) -> None:
-    """Makes the shard unless that is done. What a user can mend is noted before it is raised."""
+    """Makes the shard unless it is made. An error that a user can correct is also written down."""
     notes = self.stage.folder / NOTES
-    note, noted_fault = notes / f"{shard}.json", notes / f"{shard}.{_FAULT}"
+    note, fault_note = notes / f"{shard}.json", notes / f"{shard}.{_FAULT}"
     if note.exists():
       return
     try:
@@ -89,27 +89,27 @@ class Shard:
       write_json(note, counts)
     except (InputError, OSError) as fault:
       with contextlib.suppress(OSError):  # a full disk has no room for this either
-        write_json(noted_fault, str(fault))
+        write_json(fault_note, str(fault))
       raise
-    noted_fault.unlink(missing_ok=True)  # of an earlier try: engines may try again
+    fault_note.unlink(missing_ok=True)  # of an earlier try: engines may try again
 
 
 def finish(stage: Stage, engine: Engine) -> Done:
-  """The finished stage: as it was found, or after its missing shards are made."""
-  found = finished(stage)
-  if found:
-    return found
+  """Returns the finished stage, after its missing shards are made."""
+  done = finished(stage)
+  if done:
+    return done
   _begin(stage)
-  missing = [shard for shard in range(stage.shards) if shard not in noted(stage.folder)]
+  missing = [shard for shard in range(stage.shards) if shard not in shard_notes(stage.folder)]
   try:
-    engine(Shard(stage), missing)
+    engine(MakeShard(stage), missing)
   finally:
-    _tell_faults(stage.folder)
+    _raise_written_fault(stage.folder)
   return _end(stage)
 
 
 def finished(stage: Stage) -> Done | None:
-  """The stage if its folder has its manifest and every file in its size, else None."""
+  """Returns the stage if its folder has its manifest and every file in its size, else None."""
   manifest = read_json(stage.folder / MANIFEST)
   if not isinstance(manifest, dict) or manifest.get("key") != stage.key:
     return None
@@ -136,13 +136,13 @@ def check_made_of(folder: Path, part: str) -> None:
     )
 
 
-def noted(folder: Path) -> dict[int, Path]:
-  """The notes of the shards that are done, in a stage that is not."""
+def shard_notes(folder: Path) -> dict[int, Path]:
+  """Returns the notes of the finished shards of a stage that is not finished."""
   return {int(path.stem): path for path in (folder / NOTES).glob("*.json") if not is_part(path)}
 
 
 def _begin(stage: Stage) -> None:
-  """Leaves in the folder what earlier processes made of the very same stage, and nothing else."""
+  """Prepares the folder: only the finished shards of the very same stage stay in it."""
   folder = stage.folder
   begun = read_json(folder / BEGUN)
   if begun != stage.key:
@@ -158,7 +158,8 @@ def _begin(stage: Stage) -> None:
 
 
 def _remove(folder: Path) -> None:
-  # The manifest goes last but one and the mark last: a kill in between leaves a folder of ours.
+  # The manifest is deleted last but one and BEGUN last, so that what a kill in between leaves is
+  # still known as a folder of this command.
   for path in folder.iterdir():
     if path.name not in (MANIFEST, BEGUN):
       shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -166,7 +167,7 @@ def _remove(folder: Path) -> None:
 
 
 def _end(stage: Stage) -> Done:
-  notes = noted(stage.folder)
+  notes = shard_notes(stage.folder)
   shards = [read_json(notes[shard]) for shard in range(stage.shards)]
   done = Done(stage.key, shards, fresh=True)
   files = _sizes(stage.folder)
@@ -187,7 +188,7 @@ def _sizes(folder: Path) -> dict[str, int]:
   }
 
 
-def _tell_faults(folder: Path) -> None:
-  """What a shard met that the user can mend, as one line, wherever the shard was made."""
+def _raise_written_fault(folder: Path) -> None:
+  """Raises the error that a shard wrote down, in whichever process it was made."""
   for path in sorted((folder / NOTES).glob(f"*.{_FAULT}")):
     raise InputError(str(read_json(path)))

@@ -1,7 +1,7 @@
 """A fixed table string -> number on disk, shared among processes by the page cache.
 
-The strings lie end to end in one file. A second one, a hash table with linear probing, says which
-string a hash belongs to. Nothing is read when a table is opened.
+One file has the strings end to end. A second one is a hash table with linear probing, from the hash
+of a string to its number. Opening a table reads nothing.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from luke_jax.wiki.stages.files import save_array
 
 BLOB, OFFSETS, SLOTS = "strings.bin", "offsets.npy", "slots.npy"
 ABSENT = -1
-_LOAD = 0.6  # share of the slots that are taken; a string is found within two or three
+_LOAD = 0.6  # share of the slots in use, at which a search reads two or three
 _MOST = 2**31 - 2
 
 
@@ -33,7 +33,7 @@ class StringTable:
     except (OSError, ValueError) as fault:
       raise InputError(f"{folder}: {fault}; expected a table of strings") from None
     self._homes = _homes_of(len(self))
-    # Items of a view are Python's own numbers, several times as fast as those of an array.
+    # Items of a view are Python's own numbers, several times faster than those of an array.
     self._slot_view, self._offset_view = memoryview(self._slots), memoryview(self._offsets)
 
   def __reduce__(self):
@@ -49,7 +49,7 @@ class StringTable:
     return map(self.__getitem__, range(len(self)))
 
   def index(self, string: str) -> int:
-    """The number of a string, -1 if the table lacks it; of equal strings the first one's."""
+    """Returns the number of a string, of equal strings the first one's; -1 for a missing one."""
     data = string.encode(errors="surrogatepass")
     slot = _hash(data) * self._homes >> 64
     while (index := self._slot_view[slot]) != ABSENT:
@@ -59,7 +59,7 @@ class StringTable:
     return ABSENT
 
   def indices(self, strings: Iterable[str]) -> np.ndarray:
-    """The numbers of many strings, int32."""
+    """Returns the numbers of many strings, int32."""
     return np.fromiter(map(self.index, strings), np.int32)
 
   def _bytes(self, index: int) -> bytes:
@@ -67,7 +67,7 @@ class StringTable:
 
 
 def write_string_table(folder: Path, strings: Iterable[str]) -> None:
-  """Writes a table of the strings in their order. It holds 16 bytes a string, never all of them."""
+  """Writes a table of the strings in their order, with 16 bytes of memory for each string."""
   ends, hashes = _Numbers(np.int64), _Numbers(np.uint64)
   ends.append(0)
   position = 0
@@ -85,7 +85,7 @@ def write_string_table(folder: Path, strings: Iterable[str]) -> None:
 
 
 class _Numbers:
-  """A list of numbers that takes eight bytes each."""
+  """A list of numbers with eight bytes for each."""
 
   def __init__(self, dtype: type):
     self._array, self._size = np.empty(1024, dtype), 0
@@ -101,7 +101,7 @@ class _Numbers:
 
 
 def _mapped(path: Path) -> mmap.mmap | bytes:
-  if not path.stat().st_size:  # nothing cannot be mapped
+  if not path.stat().st_size:  # an empty file cannot be mapped
     return b""
   with path.open("rb") as file:
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -116,10 +116,11 @@ def _homes_of(strings: int) -> int:
 
 
 def _slots(hashes: np.ndarray) -> np.ndarray:
-  """Strings in the order of their hashes, each in the first free slot from its home on.
+  """Returns the number of the string in each slot, or -1 for an empty one.
 
-  There is no wrapping around: slots past the last home take what overflows, and the last slot of
-  all stays empty, where every search ends.
+  In the order of their hashes the strings take the first free slot from their home on. The search
+  does not wrap around: there are slots past the last home for strings that overflow, and the last
+  slot is always empty, which ends every search.
   """
   order = np.argsort(hashes, kind="stable").astype(np.int32)
   rank = np.arange(len(order))
@@ -132,7 +133,7 @@ def _slots(hashes: np.ndarray) -> np.ndarray:
 
 
 def _scaled(hashes: np.ndarray, homes: int) -> np.ndarray:
-  """hash * homes >> 64, in two halves since the product does not fit."""
+  """Returns hash * homes >> 64, in two halves because the product does not fit into 64 bits."""
   low, high = hashes & np.uint64(0xFFFFFFFF), hashes >> np.uint64(32)
   carried = low * np.uint64(homes) >> np.uint64(32)
   return (high * np.uint64(homes) + carried >> np.uint64(32)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What a build made, as a table for people and as numbers."""
+"""The counts of a build, as numbers and as a table to print."""
 
 from rich.table import Table
 
@@ -11,7 +11,7 @@ _REDIRECTS = ("redirects_in_loops", "redirects_too_long", "redirects_to_no_page"
 
 
 def figures(result: Result, limits: Limits) -> dict[str, float]:
-  """The counts of all stages by name, with the shares that people ask for."""
+  """Returns the counts of all stages by name, with the usual shares."""
   counts = {name: done.counts for name, done in result.stages.items()}
   pages, titles, vocabulary = counts["pages"], counts["titles"], counts["vocabulary"]
   records = counts["records"]
@@ -36,7 +36,7 @@ def figures(result: Result, limits: Limits) -> dict[str, float]:
 
 
 def table(figures: dict[str, float]) -> Table:
-  """The figures with the reasons for drops and the faults of pages at the end."""
+  """Returns a table of the figures, with the reasons for drops and the faults of pages last."""
   table = Table("what", "", title="the build")
   table.columns[1].justify = "right"
   for name, value in figures.items():

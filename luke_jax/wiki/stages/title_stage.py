@@ -11,18 +11,18 @@ from luke_jax.wiki.stages.page_stage import Shards, Title
 from luke_jax.wiki.stages.string_table import StringTable, write_string_table
 
 NOWHERE = -1
-HOPS = 10  # redirects that are followed, one after the other
+HOPS = 10  # the longest chain of redirects that is followed
 _TARGETS = "targets.npy"
 
 
 class Titles:
-  """All titles of a wiki by number, and where each leads; small when pickled."""
+  """All titles of a wiki by number, each with the page it leads to; small when pickled."""
 
   def __init__(self, folder: Path):
     self.folder = folder
     self.table = StringTable(folder)
     self.targets = np.load(folder / _TARGETS, mmap_mode="r")
-    """The number of the page that a title leads to: its own, a redirect's end, or -1."""
+    """The number of the page for each title: its own, that at the end of its redirects, or -1."""
 
   def __reduce__(self):
     return Titles, (self.folder,)
@@ -31,31 +31,31 @@ class Titles:
     return len(self.table)
 
   def page(self, title: str) -> int:
-    """The number of the page that a title leads to, -1 if there is none."""
+    """Returns the number of the page that a title leads to, -1 if there is none."""
     index = self.table.index(title)
     return index if index == NOWHERE else int(self.targets[index])
 
 
 @dataclasses.dataclass(frozen=True)
 class MakeTitles:
-  """Makes the whole table at once: any title may lead to any other."""
+  """The function of the only shard: makes the whole table, because any title may lead to any."""
 
   folder: Path
   shards: Shards
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes the table and counts the redirects that lead nowhere."""
+    """Writes the table, and returns the counts of titles and of redirects that lead nowhere."""
     write_string_table(self.folder, (title.title for title in self._titles()))
     table = StringTable(self.folder)
     direct = np.full(len(table), NOWHERE, np.int32)
     twice = to_itself = 0
     for place, title in enumerate(self._titles()):
       index = table.index(title.title)
-      if index != place:  # a title that stands twice: the first page counts
+      if index != place:  # a title that occurs twice: the first page counts
         twice += 1
         continue
       direct[index] = index if title.redirect is None else table.index(title.redirect)
-      if title.redirect is not None and direct[index] == index:  # no page, though it looks like one
+      if title.redirect is not None and direct[index] == index:  # or it would look like a page
         to_itself += 1
         direct[index] = NOWHERE
     targets, faults = resolved(direct)
@@ -70,9 +70,9 @@ class MakeTitles:
 
 
 def resolved(direct: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
-  """Where a chain of redirects ends, -1 for nowhere, and how many end nowhere for which reason.
+  """Returns the page at the end of each title's redirects, and how many have none, by reason.
 
-  `direct` is the next title; a page is its own.
+  `direct` has the title that each leads to, which for a page is its own; -1 stands for none.
   """
   targets = direct
   for _ in range(HOPS - 1):

@@ -1,4 +1,4 @@
-"""Stages `counts` and `vocabulary`: how often pages are linked, and which become entities."""
+"""Stages `counts` and `vocabulary`: the links of each page, and the pages that become entities."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ VOCABULARY, IDS, UNKNOWN_ID = "entity_vocab.jsonl", "ids.npy", "unknown_id.npy"
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-  """Which pages become entities.
+  """A rule for the pages that become entities.
 
   The titles of allow-lists that are linked at all come first, in their order. Then come the most
   linked pages, and of pages linked equally often the first by title.
@@ -35,7 +35,7 @@ class Selection:
 
 @dataclasses.dataclass(frozen=True)
 class CountLinks:
-  """Counts the links of one shard by the page that they lead to."""
+  """The function of a shard: counts its links by the page that they lead to."""
 
   folder: Path
   shards: Shards
@@ -49,32 +49,32 @@ class CountLinks:
     pages = np.fromiter(map(titles.page, links), np.int64, len(links))
     linked, places = np.unique(pages, return_inverse=True)
     sums = np.bincount(places, counts, len(linked)).astype(np.int64)
-    found = linked != NOWHERE
-    save_array(_counts_path(self.folder, shard), np.stack([linked[found], sums[found]]))
-    return {"links": int(sums.sum()), "links_to_no_page": int(sums[~found].sum())}
+    exists = linked != NOWHERE
+    save_array(_counts_path(self.folder, shard), np.stack([linked[exists], sums[exists]]))
+    return {"links": int(sums.sum()), "links_to_no_page": int(sums[~exists].sum())}
 
 
 @dataclasses.dataclass(frozen=True)
 class MakeVocabulary:
-  """Chooses the entities, at once for all shards, or takes those of a vocabulary that is given."""
+  """The function of the only shard: selects the entities, or takes those of `existing`."""
 
   folder: Path
   counts: Path
   shards: int
   titles: Path
   selection: Selection
-  given: Path | None = None
-  language: str | None = None  # of the dump, for a vocabulary given in several
+  existing: Path | None = None
+  language: str | None = None  # of the dump, for an existing vocabulary of several
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes the vocabulary, and the entity id of each title's number, -1 for none."""
+    """Writes the vocabulary, and for each title its entity's id or -1."""
     titles = Titles(self.titles)
     counts = link_counts(self.counts, self.shards, len(titles))
-    if self.given:
-      vocab = load_entity_vocab(self.given)
-      ids = _ids_given(vocab, titles, self.language, self.given)
+    if self.existing:
+      vocab = load_entity_vocab(self.existing)
+      ids = _ids_in(vocab, titles, self.language, self.existing)
     else:
-      pages = chosen(titles, counts, self.selection)
+      pages = selected_pages(titles, counts, self.selection)
       ids = np.full(len(titles), NOWHERE, np.int32)
       ids[pages] = np.arange(len(SPECIAL), len(SPECIAL) + len(pages))
       vocab = _vocabulary(titles, counts, pages)
@@ -87,16 +87,16 @@ class MakeVocabulary:
 
 
 def link_counts(folder: Path, shards: int, titles: int) -> np.ndarray:
-  """How often each page is linked, by its number among the titles."""
+  """Returns the number of links to each page, by its number among the titles."""
   counts = np.zeros(titles, np.int64)
   for shard in range(shards):
     pages, links = np.load(_counts_path(folder, shard))
-    counts[pages] += links  # a page stands once in each file
+    counts[pages] += links  # a page occurs once in each file
   return counts
 
 
-def chosen(titles: Titles, counts: np.ndarray, selection: Selection) -> np.ndarray:
-  """The pages that become entities, in the order of their ids."""
+def selected_pages(titles: Titles, counts: np.ndarray, selection: Selection) -> np.ndarray:
+  """Returns the pages that become entities, in the order of their ids."""
   room = selection.size - len(SPECIAL)
   first = [page for page in _pages_of(selection.allowed, titles) if counts[page]]
   if len(first) > room:
@@ -121,7 +121,7 @@ def chosen(titles: Titles, counts: np.ndarray, selection: Selection) -> np.ndarr
 
 
 def read_lists(paths: Sequence[Path]) -> tuple[str, ...]:
-  """The titles of allow-lists, one a line."""
+  """Returns the titles in allow-lists, which have one a line."""
   lines = [line.strip() for path in paths for line in read_text(path).split("\n")]
   return tuple(dict.fromkeys(line for line in lines if line))
 
@@ -136,7 +136,7 @@ def _pages_of(names: Iterable[str], titles: Titles) -> Iterator[int]:
 
 
 def _most_linked(pages: np.ndarray, counts: np.ndarray, titles: Titles, most: int) -> np.ndarray:
-  """The most linked pages; titles are compared only where links do not decide."""
+  """Returns the most linked pages, and of pages linked equally often the first by title."""
   if not most:
     return pages[:0]
   least = np.partition(counts[pages], len(pages) - most)[len(pages) - most]
@@ -151,8 +151,8 @@ def _vocabulary(titles: Titles, counts: np.ndarray, pages: np.ndarray) -> Entity
   return EntityVocab({name: id for id, name in enumerate(names)}, counts=numbers)
 
 
-def _ids_given(vocab: EntityVocab, titles: Titles, language: str | None, path: Path) -> np.ndarray:
-  """The ids of a vocabulary that is given; a page's own title goes before its redirects."""
+def _ids_in(vocab: EntityVocab, titles: Titles, language: str | None, path: Path) -> np.ndarray:
+  """Returns each page's id in an existing vocabulary, by its own title before its redirects."""
   ids = np.full(len(titles), NOWHERE, np.int32)
   by_redirect = []
   for id in range(len(vocab)):

@@ -18,7 +18,7 @@ from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import Mentions
-from luke_jax.wiki.mentions.tokens import TOKEN, compared, name_of
+from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_of
 from luke_jax.wiki.stages.engines import local
 
 PAGES = {
@@ -62,7 +62,7 @@ def by_hand(text, known):
   found, at = [], 0
   while at < len(spans):
     for stop in range(len(spans), at, -1):
-      name = " ".join(compared(text[start:end]) for start, end in spans[at:stop])
+      name = " ".join(folded_token(text[start:end]) for start, end in spans[at:stop])
       if name in known:
         found.append((spans[at][0], spans[stop - 1][1], known[name]))
         at = stop - 1
@@ -124,7 +124,7 @@ def test_names_that_mean_two_pages_are_dropped(wiki, mentions):
 def test_a_hash_that_two_names_share_is_no_name(mentions, monkeypatch):
   text = "Beyoncé"
   assert annotate(text, mentions, min_link_probability=0.0)
-  monkeypatch.setattr("luke_jax.wiki.mentions.annotate.compared", lambda token: "another")
+  monkeypatch.setattr("luke_jax.wiki.mentions.annotate.folded_token", lambda token: "another")
   assert not annotate(text, mentions, min_link_probability=0.0)
 
 

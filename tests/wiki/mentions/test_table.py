@@ -20,7 +20,7 @@ from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import Mentions
-from luke_jax.wiki.mentions.tokens import TOKEN, compared, name_of
+from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_of
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.stage import read_finished
@@ -55,7 +55,7 @@ def made_up_pages(number=60, seed=0):
 @pytest.fixture(scope="module")
 def wiki(tmp_path_factory):
   """A build with a whole table, in several shards."""
-  folder = build_wiki(tmp_path_factory.mktemp("wiki") / "en", made_up_pages(), piece=4096)
+  folder = build_wiki(tmp_path_factory.mktemp("wiki") / "en", made_up_pages(), part_size=4096)
   made(folder)
   return folder
 
@@ -99,7 +99,7 @@ def counted(pages, titles):
     grams = set()
     for paragraph in page.paragraphs:
       for line in paragraph.text.split("\n"):
-        tokens = [compared(token) for token in TOKEN.findall(line)]
+        tokens = [folded_token(token) for token in TOKEN.findall(line)]
         for i in range(len(tokens)):
           grams |= {" ".join(tokens[i:j]) for j in range(i + 1, min(i + 20, len(tokens)) + 1)}
     documents.update(grams & links.keys())

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.wiki.mentions.names import Names, write_names
-from luke_jax.wiki.mentions.tokens import TOKEN, compared, name_hashes, name_of, token_hashes
+from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_hashes, name_of, token_hashes
 
 SCRIPTS = st.sampled_from("aZ9é́ß'-_ \t\n\u2028.İıſΣς東ターไทเ่ी्हि\u200dاّ€𝒜𠀀가")
 TEXTS = st.one_of(st.text(), st.text(SCRIPTS))
@@ -66,7 +66,7 @@ def test_matches_are_those_of_a_search_by_hand(text, texts, tmp_path_factory):
   folder = tmp_path_factory.mktemp("names")
   write_names(folder, names)
   table = Names(folder)
-  tokens = [compared(token) for token in TOKEN.findall(text)]
+  tokens = [folded_token(token) for token in TOKEN.findall(text)]
   expected = {
     (start, stop - start, names.index(" ".join(tokens[start:stop])))
     for start in range(len(tokens))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.wiki.read import dump_files
-from luke_jax.wiki.read.dump import Piece, RawPage, pieces, read_pages, read_site
+from luke_jax.wiki.read.dump import DumpPart, RawPage, read_pages, read_site, split_dumps
 from luke_jax.wiki.read.dump_files import stream_starts
 
 TEXTS = [
@@ -57,7 +57,7 @@ def written(path, data):
 
 
 def read_all(paths, size):
-  return [page for piece in pieces(paths, size) for page in read_pages(piece)]
+  return [page for part in split_dumps(paths, size) for page in read_pages(part)]
 
 
 def test_the_site(tmp_path):
@@ -81,7 +81,7 @@ def test_plain_xml_in_pieces(tmp_path, size):
 
 def test_one_stream_is_one_piece(tmp_path):
   path = written(tmp_path / "a.xml.bz2", bz2.compress(DUMP))
-  assert pieces([path], 1) == [Piece(path, 0, path.stat().st_size)]
+  assert split_dumps([path], 1) == [DumpPart(path, 0, path.stat().st_size)]
   assert read_all([path], 1) == EXPECTED
 
 
@@ -89,12 +89,12 @@ def test_one_stream_is_one_piece(tmp_path):
 @pytest.mark.parametrize("index", [".txt", ".txt.bz2"])
 def test_multistream(tmp_path, size, index):
   path = multistream(tmp_path, index)
-  indexed = pieces([path], size)
-  assert [page for piece in indexed for page in read_pages(piece)] == EXPECTED
+  indexed = split_dumps([path], size)
+  assert [page for part in indexed for page in read_pages(part)] == EXPECTED
   for file in tmp_path.glob("*index*"):
     file.unlink()
-  scanned = pieces([path], size)
-  assert [page for piece in scanned for page in read_pages(piece)] == EXPECTED
+  scanned = split_dumps([path], size)
+  assert [page for part in scanned for page in read_pages(part)] == EXPECTED
   assert len(indexed) > 5 or size > 500
 
 
@@ -126,14 +126,14 @@ def test_streams_of_a_byte_each(tmp_path):
 
 def test_several_files_and_every_process_see_the_same(tmp_path):
   paths = [written(tmp_path / "a.xml", DUMP), multistream(tmp_path)]
-  parts = pieces(paths, 3000)
+  parts = split_dumps(paths, 3000)
   with ProcessPoolExecutor(2, get_context("spawn")) as pool:
     read = pool.map(pages_of, parts)
     assert [page for part in read for page in part] == EXPECTED * 2
 
 
-def pages_of(piece):
-  return list(read_pages(piece))
+def pages_of(part):
+  return list(read_pages(part))
 
 
 def read_one(tmp_path, element):
@@ -160,7 +160,7 @@ def test_layouts_of_a_page(tmp_path):
 def test_bytes_that_are_not_utf8_are_counted(tmp_path):
   data = DUMP.replace("القاهرة".encode(), b"\xff\xfe", 1)
   path, faults = written(tmp_path / "a.xml", data), Counter()
-  read = [page for piece in pieces([path], 1 << 20) for page in read_pages(piece, faults=faults)]
+  read = [page for part in split_dumps([path], 1 << 20) for page in read_pages(part, faults=faults)]
   assert [page.id for page in read] == [page.id for page in EXPECTED]
   assert faults == {"invalid UTF-8": 1}
 
@@ -201,10 +201,10 @@ BAD = {
 def test_bad_input_is_one_line(tmp_path, suffix, data, message):
   path = written(tmp_path / f"a{suffix}", data)
   with pytest.raises(InputError) as error:
-    parts = pieces([path], 1 << 20)
+    parts = split_dumps([path], 1 << 20)
     read_site(path)
-    for piece in parts:
-      list(read_pages(piece))
+    for part in parts:
+      list(read_pages(part))
   assert str(error.value).startswith(f"{path}: ")
   assert message in str(error.value)
   assert "\n" not in str(error.value)
@@ -213,7 +213,7 @@ def test_bad_input_is_one_line(tmp_path, suffix, data, message):
 def test_missing_and_unreadable(tmp_path):
   for path in (tmp_path / "none.xml", tmp_path):
     with pytest.raises(InputError, match="expected a dump"):
-      pieces([path], 1)
+      split_dumps([path], 1)
 
 
 def test_the_index_of_another_dump(tmp_path):
@@ -221,19 +221,19 @@ def test_the_index_of_another_dump(tmp_path):
   (index,) = tmp_path.glob("*index*")
   index.write_text("17:1:A\n")
   with pytest.raises(InputError, match="no stream at byte 17 of the dump; expected its own index"):
-    pieces([path], 1)
+    split_dumps([path], 1)
   index.write_text("hello\n")
   with pytest.raises(InputError, match="expected lines like 600:10:Title"):
-    pieces([path], 1)
+    split_dumps([path], 1)
 
 
 def test_a_stream_past_the_piece_is_left_alone_where_its_pages_end(tmp_path):
   path = multistream(tmp_path)
-  first, second, *_ = pieces([path], 1)[1:]
+  first, second, *_ = split_dumps([path], 1)[1:]
   data = path.read_bytes()
   damaged = data[: second.start + 10] + b"damage" + data[second.start + 16 :]
   path = written(tmp_path / "damaged.xml.bz2", damaged)
-  pages = list(read_pages(Piece(path, first.start, first.stop)))
+  pages = list(read_pages(DumpPart(path, first.start, first.stop)))
   assert [page.id for page in pages] == list(range(1, 11))
   with pytest.raises(InputError, match="damaged"):
-    list(read_pages(Piece(path, second.start, second.stop)))
+    list(read_pages(DumpPart(path, second.start, second.stop)))

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 import wiki_site
 
-from luke_jax.wiki.read.markup import Paragraph, paragraphs, reading
+from luke_jax.wiki.read.markup import Paragraph, paragraphs, read_wikitext
 
 EN = wiki_site.site("en")
 
@@ -184,7 +184,7 @@ def test_other_languages(language, wikitext, lines, links):
   ],
 )
 def test_disambiguation(language, wikitext, expected):
-  assert reading(wikitext, wiki_site.site(language)).disambiguation is expected
+  assert read_wikitext(wikitext, wiki_site.site(language)).disambiguation is expected
 
 
 def test_a_page_longer_than_any_is_read_in_parts():

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from luke_jax.wiki.read.dump import pieces, read_pages, read_site
+from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
 from luke_jax.wiki.read.markup import paragraphs
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.read.titles import normalized
@@ -19,7 +19,7 @@ DUTCH = "wikipedia/nlwiki-sample.xml.bz2"
 
 
 def read(path, size=1 << 30):
-  return [page for piece in pieces([path], size) for page in read_pages(piece)]
+  return [page for part in split_dumps([path], size) for page in read_pages(part)]
 
 
 @pytest.mark.parametrize(

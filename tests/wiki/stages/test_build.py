@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer
-from luke_jax.wiki.read.dump import pieces, read_pages, read_site
+from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.summary import figures
@@ -23,7 +23,7 @@ from luke_jax.wiki.stages.vocabulary_stage import Selection
 @pytest.fixture(scope="module")
 def pages(small_dump):
   site = read_site(small_dump)
-  raws = [raw for piece in pieces([small_dump], 10**9) for raw in read_pages(piece)]
+  raws = [raw for part in split_dumps([small_dump], 10**9) for raw in read_pages(part)]
   return [page_from_raw(raw, site) for raw in raws if raw.namespace == 0]
 
 

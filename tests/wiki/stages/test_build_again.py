@@ -84,7 +84,7 @@ if __name__ == "__main__":
   signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
   dump, tokenizer, output, workers, pause = sys.argv[1:]
   settings = Settings(
-    (Path(dump),), Path(tokenizer), selection=Selection(60), piece=8192, records_per_file=100
+    (Path(dump),), Path(tokenizer), selection=Selection(60), part_size=8192, records_per_file=100
   )
   with local(int(workers)) as engine:
     slow = functools.partial(after, float(pause))

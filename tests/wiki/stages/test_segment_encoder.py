@@ -19,9 +19,9 @@ WORDS = st.text(min_size=1, max_size=12).map(lambda text: "".join(text.split()) 
 TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
 
 
-def encoded(encoder, pieces):
-  """The ids of each piece."""
-  return [np.frombuffer(ids, "<i4").tolist() for ids in encoder.encode(pieces)]
+def encoded(encoder, segments):
+  """The ids of each segment."""
+  return [np.frombuffer(ids, "<i4").tolist() for ids in encoder.encode(segments)]
 
 
 def plain(tokenizer, text):
@@ -29,7 +29,7 @@ def plain(tokenizer, text):
 
 
 @given(texts=st.lists(TEXTS, max_size=5))
-def test_a_piece_after_a_space_is_what_the_tokenizer_makes_of_it(texts, tokenizer):
+def test_a_segment_after_a_space_is_what_the_tokenizer_makes_of_it(texts, tokenizer):
   found = encoded(SegmentEncoder(tokenizer), [f" {text}" for text in texts])
   for text, ids in zip(texts, found, strict=True):
     if not any(special in text for special in tokenizer.special.ids):
@@ -37,13 +37,13 @@ def test_a_piece_after_a_space_is_what_the_tokenizer_makes_of_it(texts, tokenize
 
 
 @given(text=TEXTS)
-def test_a_piece_inside_a_word_starts_none(text, tokenizers):
+def test_a_segment_inside_a_word_starts_none(text, tokenizers):
   byte_level = load_tokenizer(tokenizers / "byte_level")
   special = any(special in text for special in byte_level.special.ids)
   assert special or encoded(SegmentEncoder(byte_level), [text]) == [plain(byte_level, text)]
 
 
-def test_a_piece_inside_a_word_of_sentence_pieces(tokenizers):
+def test_a_segment_inside_a_word_of_sentence_pieces(tokenizers):
   tokenizer = load_tokenizer(tokenizers / "sentence_piece")
   inside, outside = encoded(SegmentEncoder(tokenizer), ["bridge", " bridge"])
   decoded = [tokenizer.decode([id]) for id in inside]
@@ -68,7 +68,7 @@ def test_it_forgets_when_it_is_full_and_says_the_same(tokenizer, monkeypatch):
   monkeypatch.setattr(segment_encoder, "_ROOM", 100)
   forgetful = SegmentEncoder(tokenizer)
   assert [encoded(forgetful, [text])[0] for text in texts * 2] == whole * 2
-  assert forgetful._taken < 2000
+  assert forgetful._size < 2000
 
 
 @pytest.mark.parametrize("prefixed", [False, True])
@@ -111,7 +111,7 @@ def test_real_vocabularies_over_squad(real_data, tmp_path):
     assert sum(ours != theirs for ours, theirs in pairs) < 0.005 * len(pairs)
 
 
-def test_no_pieces_and_empty_ones(tokenizer):
+def test_no_segments_and_empty_ones(tokenizer):
   assert encoded(SegmentEncoder(tokenizer), []) == []
   assert encoded(SegmentEncoder(tokenizer), ["", " ", ""]) == [[], [], []]
 

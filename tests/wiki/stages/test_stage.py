@@ -11,7 +11,7 @@ from toy_stages import Write
 
 from luke_jax.errors import InputError
 from luke_jax.wiki.stages.engines import beam, local
-from luke_jax.wiki.stages.stage import Shard, Stage, finish, finished
+from luke_jax.wiki.stages.stage import MakeShard, Stage, finish, finished
 
 
 def stage(folder, log, made_of="a", shards=5, **options):
@@ -60,7 +60,7 @@ def test_an_engine_may_try_again(tmp_path, log, here):
   def engine(make, shards):
     with pytest.raises(InputError, match="shard 3: wrong"):
       here(make, shards)
-    here(Shard(stage(tmp_path, log)), shards)
+    here(MakeShard(stage(tmp_path, log)), shards)
 
   assert finish(stage(tmp_path, log, wrong=3), engine).counts == {"made": 5, "number": 10}
 
