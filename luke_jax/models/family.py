@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import flax.linen as nn
 import jax
 
+from luke_jax.models.checks import check_fields
 from luke_jax.models.keys import Keys
 from luke_jax.nn.attention import AttentionForm
 from luke_jax.nn.encoder import Remat
@@ -38,6 +39,9 @@ class Running:
   dtype: Dtype = "float32"  # of products
   attention: AttentionForm = "blocks"
   remat: Remat = "none"
+
+  def __post_init__(self) -> None:
+    check_fields(self)
 
 
 @dataclasses.dataclass(frozen=True)
