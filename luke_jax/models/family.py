@@ -134,6 +134,7 @@ class Family:
   own_heads: tuple[str, ...] = ()  # kinds of heads that transformers has no classes for
   layout: Layout = Layout()
   decoders: Callable[[Any], Decoders] = lambda config: Decoders()
+  token_types: bool = False  # its words have the type of the text of a pair that they are in
   markers: bool = False  # its vocabularies have LUKE's markers of entities
   # Model types whose weights a new model of this system may start from.
   starts_from: tuple[str, ...] = ()

@@ -80,6 +80,15 @@ class SpecialTokens:
     """Returns the id of the mask."""
     return self.ids[self.roles.mask]
 
+  def around(self, texts: int) -> int:
+    """Returns how many special tokens a row of one or two texts has."""
+    return 1 + texts + (texts - 1) * self.doubled
+
+  @property
+  def doubled(self) -> bool:
+    """Returns true if two ends stand between two texts, as in RoBERTa; BERT has one."""
+    return self.roles != BERT
+
   @property
   def mask_name(self) -> str:
     """Returns the mask as a text spells it."""
