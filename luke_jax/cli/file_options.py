@@ -8,15 +8,15 @@ from luke_jax.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class FileOptions:
-  """How a file of named entities is read."""
+  """Options that say how a file of named entities is read."""
 
   columns: str = ""
   """For ner: what each column of the file holds, `word`, `tag` or `_` for one that is not read, as
-  in `_,word,_,tag`. Left out, columns that count the lines are not read, the next holds the words
-  and the last the tags."""
+  in `_,word,_,tag`. By default the last holds the tags and the first the words, after those that
+  number the lines."""
   repair_tags: bool = False
-  """For ner: read tags that are not legal where they stand, such as an I- with nothing to go on
-  with, as conlleval does: they begin an entity. They are counted."""
+  """For ner: read tags that are not legal where they stand as conlleval does, and count them: an
+  I- tag after O or after another label begins an entity."""
   tag_names: str = ""
   """For ner: the names of tags that are numbers, in their order, such as `O,B-PER,I-PER`."""
 

@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 
 class Layout(NamedTuple):
-  """How wide the lines are, and which columns are read, from 0; `tag` is None for words alone."""
+  """Width of the lines and the columns that are read, from 0; `tag` is None for words alone."""
 
   width: int
   word: int
@@ -77,7 +77,7 @@ def layout_of(path: Path, blocks: Sequence[Block], names: Sequence[str]) -> Layo
 
 
 def is_comment(row: Row, layout: Layout) -> bool:
-  """Whether a line at the start of a sentence is a comment, as CoNLL-U has them, and no word."""
+  """Returns whether a line before a sentence is a comment, as CoNLL-U has them, and no word."""
   if row.columns[0] != COMMENT:
     return False
   if layout.indexed or len(row.columns) != layout.width:

@@ -61,7 +61,8 @@ def marks(row: Features, labels: Sequence[str]) -> Iterator[Labelled]:
   """The entities of a row, as places in its word pieces."""
   if row.labels is not None:
     for number in np.flatnonzero(row.labels > 0).tolist():
-      yield Labelled(*row.entity_tokens[number].tolist(), labels[row.labels[number]])
+      start, end = row.entity_tokens[number].tolist()
+      yield Labelled(start, end, labels[row.labels[number]])
 
 
 def check_learnable(path: str, examples: Sequence[Example], rows: Sequence[Features]) -> None:

@@ -67,8 +67,9 @@ class NamedEntities:
   score = fine_tuning.score
 
   def records(self, model: LukeConfig, split: str) -> fine_tuning.Records:
-    """The rows of the file of "train" or "dev"; a model can learn from those of "train"."""
-    found = fine_tuning.records(self, model, split)
+    """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
+    task: Any = self
+    found = fine_tuning.records(task, model, split)
     if split == "train":
       check_learnable(self.train, found.examples, found.features)
     return found

@@ -15,7 +15,7 @@ LONGEST = 64  # characters of a word in a text; as word pieces they fit any wind
 
 
 class Reading(NamedTuple):
-  """How files are read: texts split, words joined, columns and tags understood."""
+  """Choices in reading files: how texts are split, words joined, columns and tags understood."""
 
   language: str = "en"  # whose rules end sentences
   # Whether a space stands before every word of a list, or as in the paper's code before all but
