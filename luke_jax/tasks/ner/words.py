@@ -15,12 +15,15 @@ LONGEST = 64  # characters of a word in a text; as word pieces they fit any wind
 
 
 class Reading(NamedTuple):
-  """How texts are split, and words joined."""
+  """Choices in reading files: how texts are split, words joined, columns and tags understood."""
 
   language: str = "en"  # whose rules end sentences
   # Whether a space stands before every word of a list, or as in the paper's code before all but
   # single punctuation characters and those that begin with an apostrophe.
   every_word_spaced: bool = False
+  columns: tuple[str, ...] = ()  # what each column holds: word, tag or _ (not read)
+  repair_tags: bool = False  # read tags that no scheme has where they stand as conlleval does
+  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
 
 PAPER = Reading()
