@@ -9,8 +9,9 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.data_look import look
 from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.fine_tune import model_directory
+from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
+from luke_jax.runs.models import model_directory
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import processor, read_examples
@@ -39,9 +40,10 @@ def run(
   """
   if not is_split(file) and not Path(file).is_file():
     raise InputError(f"{file}: no such file; expected a file of examples")
-  settings = form.of(task_class(task)(text=str(model_directory(model)) if model else ""))
-  if model:
-    processor(settings)  # a fault of the model's is none of the file's
+  directory = model_directory(model) if model else None
+  settings = form.of(task_class(task)(text=str(directory or "")))
+  # Before the file is read: a fault of the model's is none of the file's.
+  reading = processor(settings, read_backbone(directory)) if directory else None
   faults = Faults(skip=True)
   examples: list[Any] = []
   looked: list[str] = []
@@ -49,7 +51,7 @@ def run(
     warnings.simplefilter("always")
     try:
       examples = read_examples(settings, file, faults)
-      looked = look(settings, file, examples, faults)
+      looked = look(settings, file, examples, faults, reading)
     except InputError as fault:
       faults.found.append(fault)
   if not examples and not faults.found:

@@ -10,27 +10,31 @@ from luke_jax.errors import InputError
 from luke_jax.show.marked_tokens import marked, pieces_of
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import processor
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.learnable import marks, missed
 from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.text import Tokenizer
+from luke_jax.text import LukeProcessor, Tokenizer
 
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
 LONGEST = 40  # characters of such an entity
 T = TypeVar("T")
 
 
-def look(settings: Any, file: str, examples: Sequence[Any], faults: Faults) -> list[str]:
-  """Returns lines about a file's examples as the model in `settings.text`, if any, reads them.
+def look(
+  settings: Any,
+  file: str,
+  examples: Sequence[Any],
+  faults: Faults,
+  reading: LukeProcessor | None = None,
+) -> list[str]:
+  """Returns lines about a file's examples as a model's processor, if there is one, reads them.
 
   What cannot be read or learnt is added to the faults.
   """
   is_ner = settings.name == "ner"
-  if not settings.text:
+  if reading is None:
     return [*_found(settings, file, examples, faults), *_words(examples)] if is_ner else []
   settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
-  reading = processor(settings)
   with warnings.catch_warnings():
     if is_ner:
       warnings.simplefilter("ignore")  # says how many are missed, as the lines below do

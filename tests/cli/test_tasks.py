@@ -10,12 +10,12 @@ from pathlib import Path
 
 import jax
 import pytest
+from luke_jax.cli.fine_tune import consistent, task_experiment
 from sample_models import ROOT, sample_file, save_start
 from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.cli.fine_tune import consistent, task_experiment
 from luke_jax.errors import InputError
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import loop

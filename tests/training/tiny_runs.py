@@ -6,8 +6,8 @@ from pathlib import Path
 
 import jax
 import numpy as np
-
 from luke_jax.config import SIZES
+
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run

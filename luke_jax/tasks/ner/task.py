@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features
@@ -69,10 +69,10 @@ class NamedEntities:
   predict = fine_tuning.predict
   score = fine_tuning.score
 
-  def records(self, model: LukeConfig, split: str) -> fine_tuning.Records:
+  def records(self, backbone: Backbone, split: str) -> fine_tuning.Records:
     """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
     task: Any = self
-    found = fine_tuning.records(task, model, split)
+    found = fine_tuning.records(task, backbone, split)
     if split == "train":
       check_learnable(self.train, found.examples, found.features)
     return found
