@@ -53,7 +53,7 @@ class Report:
     """Returns the verdict in one sentence."""
     findings = self.findings
     if not self.works:
-      return f"broken: {findings[0].said}"
+      return f"broken: {findings[0].message}"
     kinds = ", ".join(f"{number} x {kind}" for kind, number in self.devices["kinds"].items())
     warnings = f"; good to know: {len(findings)}, above" if findings else ""
     return f"works: luke_jax {self.version} with JAX on {kinds}{warnings}"

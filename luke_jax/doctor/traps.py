@@ -22,7 +22,7 @@ class Finding(NamedTuple):
   """Fault or warning; `broken` where luke_jax cannot work with it."""
 
   broken: bool
-  said: str
+  message: str
 
 
 def package_findings(packages: Sequence[Package], faults: Mapping[str, str]) -> Iterator[Finding]:

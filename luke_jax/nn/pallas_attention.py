@@ -225,7 +225,7 @@ def _forward_kernel(seeds, queries, key, value, bias, out, log_sums, *, static: 
 def _backward_kernel(
   seeds, queries, key, value, bias, out, log_sums, d_out, d_queries, d_key, d_value, *, static
 ):
-  # Blocks as in the forward kernel; d_out (1, T, 128), and gradients shaped as what they are of.
+  # Blocks as in the forward kernel; d_out (1, T, 128). Gradients have the shapes of their arrays.
   parts, chunks = _parts(queries), _chunks(queries)
   scale, keep_rate = static.head_size**-0.5, 1 - static.dropout_rate
   # By head: (T, 128), keys scaled. By kind of key: (128, S), not scaled.

@@ -198,7 +198,7 @@ def _scores_backward(size, sharding, residuals, d_scores):
       d_states = jnp.dot(narrow, table, preferred_element_type=jnp.float32)
       return (d_table, sums[1] + d_logits.sum(0)), d_states
 
-    # d_states (R, K) is a sum over the shards of the table; each device gets those of its own.
+    # d_states (R, K) is summed over the shards of the table; each device gets its own states'.
     zeros = jnp.zeros(table.shape, jnp.float32), jnp.zeros(bias.shape, jnp.float32)
     tokens = jax.tree.map(sharding.gathered, tokens)
     sums, d_states = _scan(chunk, zeros, tokens, table.shape)

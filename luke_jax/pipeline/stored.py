@@ -68,7 +68,7 @@ def _reader(path: str, count: int) -> ArrayRecordReader:
   if not Path(path).is_file():
     raise FileNotFoundError(2, "No such file", path)
   options = {"options": "readahead_buffer_size:0", "file_reader_buffer_size": 2**15}
-  reader = ArrayRecordReader(path, **options)  # a damaged file has 0 records for it
+  reader = ArrayRecordReader(path, **options)  # it reports 0 records for a damaged file
   if reader.num_records() != count:
     raise InputError(
       f"{path}: {reader.num_records()} records; expected {count}, as metadata.json has them"

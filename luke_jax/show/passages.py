@@ -37,7 +37,7 @@ def answers(text: str, question: str, answers: Sequence[Answer], *, count: int =
   marks = [Mark(answer.start, answer.end, str(rank)) for rank, answer in ranked]
   shares = [f"; --share: {max(LEAST, answer.score / best):.2f}" for _, answer in ranked]
   marked = html_text(text, marks, {mark.name: HUE for mark in marks}, shares)
-  gap = '<span class="gap" title="what is asked for">&nbsp;</span>'
+  gap = '<span class="gap" title="the gap to fill">&nbsp;</span>'
   shown_question = html.escape(question).replace(PLACEHOLDER, gap)
   rows = [(f"{rank}  {x.text or NO_ANSWER}", x.score) for rank, x in enumerate(shown, start=1)]
   body = f'<h3>{shown_question}</h3><p class="marked" dir="auto">{marked}</p>{bars(rows)}'

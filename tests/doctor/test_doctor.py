@@ -166,8 +166,8 @@ def test_a_part_lacks_what_its_packages_extras_lack(monkeypatch):
   assert tpu.command.startswith("'py thon' -m pip install ") and "[tpu]" in tpu.command
 
 
-def said(findings):
-  return [finding.said for finding in findings]
+def messages(findings):
+  return [finding.message for finding in findings]
 
 
 def test_packages_that_do_not_fit():
@@ -177,7 +177,7 @@ def test_packages_that_do_not_fit():
     Package("flax", None, "0.11"),
     Package("optax", "0.1", "0.2"),
   )
-  lines = said(traps.package_findings(found, {"grain": "ImportError: x"}))
+  lines = messages(traps.package_findings(found, {"grain": "ImportError: x"}))
   assert lines == [
     "flax: not installed; expected luke_jax reinstalled with pip",
     "optax: 0.1; expected 0.2 or newer",
@@ -205,18 +205,18 @@ def test_devices_that_are_not_those_of_the_machine(devices, settings, files, exp
   else:
     (finding,) = found
     assert finding.broken is ("fault" in devices)
-    assert re.search(expected, finding.said)
+    assert re.search(expected, finding.message)
 
 
 def test_settings_that_change_things():
-  assert said(traps.setting_findings({"XLA_FLAGS": "--x", "JAX_ENABLE_X64": "0"})) == [
+  assert messages(traps.setting_findings({"XLA_FLAGS": "--x", "JAX_ENABLE_X64": "0"})) == [
     "XLA_FLAGS: --x; the compiler's defaults are overridden"
   ]
 
 
 def test_too_little_room():
   little = Room(64 * 2**20, 64 * 2**20)
-  lines = said(
+  lines = messages(
     traps.machine_findings(machine(shared_memory=little, disks={"/tmp": little}, memory=None))
   )
   assert lines == [
