@@ -33,7 +33,7 @@ class Child(NamedTuple):
   cores: Cores = Cores()
 
 
-class State(NamedTuple):
+class Status(NamedTuple):
   """Progress of the steps: the seconds of finished ones and the processes of running ones."""
 
   steps: Sequence[Step]
@@ -41,7 +41,7 @@ class State(NamedTuple):
   running: Mapping[str, Child]
 
 
-def run(steps: Sequence[Step], folder: Path, show: Callable[[State], None]) -> dict[str, float]:
+def run(steps: Sequence[Step], folder: Path, show: Callable[[Status], None]) -> dict[str, float]:
   """Runs the steps that are not done yet, and returns the seconds of every step."""
   (folder / LOGS).mkdir(parents=True, exist_ok=True)
   done, free = _done(steps, folder), shares()
@@ -59,7 +59,7 @@ def run(steps: Sequence[Step], folder: Path, show: Callable[[State], None]) -> d
         free.append(child.cores)
         done[step.name] = time.monotonic() - running.pop(step.name).since
         _write_done(steps, done, folder)
-      show(State(steps, done, running))
+      show(Status(steps, done, running))
   return done
 
 

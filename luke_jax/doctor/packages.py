@@ -46,7 +46,7 @@ class Package(NamedTuple):
     return self.least is None or numbers(self.version) >= numbers(self.least)
 
 
-class Part(NamedTuple):
+class Extra(NamedTuple):
   """Optional extra of luke_jax, the packages it lacks, and the command that installs them."""
 
   name: str
@@ -62,14 +62,14 @@ def base_packages() -> list[Package]:
   return [*installed[:1], Package("jaxlib", version("jaxlib"), None), *installed[1:]]
 
 
-def optional_parts(python: str) -> list[Part]:
+def optional_parts(python: str) -> list[Extra]:
   """Returns the extras of luke_jax with what is missing of each."""
   ours = requirements(OURS)
   parts = []
   for extra in dict.fromkeys(r.extra for r in ours if r.extra):
     missing = _missing(r for r in ours if r.extra == extra)
     command = shlex.join([python, "-m", "pip", "install", *_target(extra)])
-    parts.append(Part(extra, PURPOSES.get(extra, ""), missing, command))
+    parts.append(Extra(extra, PURPOSES.get(extra, ""), missing, command))
   return parts
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from luke_jax.doctor import packages, traps
 from luke_jax.doctor.child_process import run_probe
 from luke_jax.doctor.machine import Machine, this_machine
-from luke_jax.doctor.packages import Package, Part
+from luke_jax.doctor.packages import Extra, Package
 from luke_jax.doctor.traps import Finding
 
 SETTINGS = ("JAX_", "XLA_", "TPU_", "LIBTPU_", "CUDA_", "MEGASCALE_", "TF_GPU_", "LD_PRELOAD")
@@ -29,7 +29,7 @@ class Report:
   libtpu: Mapping[str, Any]  # its version, and the probe's result or a "fault"
   machine: Machine
   settings: Mapping[str, str]  # environment variables that configure JAX
-  parts: tuple[Part, ...]
+  parts: tuple[Extra, ...]
 
   @property
   def findings(self) -> list[Finding]:

@@ -23,7 +23,7 @@ LONGEST = 18  # letters of a name beside its cells; their tooltips have it whole
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-class Attention(NamedTuple):
+class AttentionWeights(NamedTuple):
   """Attention weights of one text, over its words and then its entities."""
 
   words: list[str]
@@ -64,7 +64,7 @@ def attention(
 
 def attention_of(
   model: "Model", text: str, spans: Sequence[Any] = (), *, layer: int = -1, head: int | None = None
-) -> Attention:
+) -> AttentionWeights:
   """Returns the weights that `attention` draws."""
   from luke_jax.inference.settings import any_processor  # other pictures need no jax
 
@@ -84,7 +84,7 @@ def attention_of(
   heads = np.asarray(outputs["attentions"][layer, 0], np.float32)
   weights = heads.mean(0) if head is None else heads[head]
   names = titles or [text[slice(*entity.characters)] for entity in row.entities or ()]
-  return Attention(_words(row, text, processor), list(names), weights)
+  return AttentionWeights(_words(row, text, processor), list(names), weights)
 
 
 def _check_number(name: str, number: int, count: int) -> None:
@@ -101,7 +101,7 @@ def _words(row: Row, text: str, processor: LukeProcessor) -> list[str]:
   ]
 
 
-def _map(result: Attention, query: str, key: str, most: float) -> str:
+def _map(result: AttentionWeights, query: str, key: str, most: float) -> str:
   """Returns the map of one kind of query; "" for a map of entities where there are none."""
   words = len(result.words)
   parts = {"word": slice(words), "entity": slice(words, None)}
@@ -115,7 +115,7 @@ def _map(result: Attention, query: str, key: str, most: float) -> str:
   return _figure(f"{query} → {key}", note, grid, HUES[query, key])
 
 
-def _whole_map(result: Attention, most: float) -> str:
+def _whole_map(result: AttentionWeights, most: float) -> str:
   names = [*result.words, *result.entities]
   note = "words, then entities" if result.entities else "words"
   grid = _grid(result, result.weights, (names, names), most)
@@ -129,7 +129,10 @@ def _figure(title: str, note: str, grid: str, hue: int) -> str:
 
 
 def _grid(
-  result: Attention, weights: np.ndarray, names: tuple[Sequence[str], Sequence[str]], most: float
+  result: AttentionWeights,
+  weights: np.ndarray,
+  names: tuple[Sequence[str], Sequence[str]],
+  most: float,
 ) -> str:
   """Returns the weights as cells, with the names of their tokens beside and above them."""
   rows, columns = names

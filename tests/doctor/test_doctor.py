@@ -11,7 +11,7 @@ from luke_jax.cli import doctor, main
 from luke_jax.doctor import packages, probe, traps
 from luke_jax.doctor.child_process import run_probe
 from luke_jax.doctor.machine import Machine, Room, accelerators, memory
-from luke_jax.doctor.packages import Package, Part, Requirement
+from luke_jax.doctor.packages import Extra, Package, Requirement
 from luke_jax.doctor.report import Report, examine
 
 GB = 10**9
@@ -35,7 +35,7 @@ def report(**changes):
     "libtpu": {"version": None},
     "machine": machine(),
     "settings": {},
-    "parts": (Part("beam", "dump builds", ("apache-beam",), "pip install 'luke_jax[beam]'"),),
+    "parts": (Extra("beam", "dump builds", ("apache-beam",), "pip install 'luke_jax[beam]'"),),
   }
   return Report(**(found | changes))
 
