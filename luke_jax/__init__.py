@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
   from luke_jax import show
-  from luke_jax.convert import Model, load
+  from luke_jax.model import Model, load
 
 __all__ = ["Model", "load", "show"]
 __version__ = "0.1.0"
@@ -23,4 +23,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'luke_jax' has no attribute {name!r}")
   if name == "show":
     return importlib.import_module("luke_jax.show")
-  return getattr(importlib.import_module("luke_jax.convert"), name)
+  return getattr(importlib.import_module("luke_jax.model"), name)

@@ -4,10 +4,11 @@ import dataclasses
 from pathlib import Path
 
 import jax
+from networks import network
 
-from luke_jax.config import SIZES
-from luke_jax.convert import Model
-from luke_jax.models.luke import LukeForMaskedLM, initial_params
+from luke_jax.model import Model
+from luke_jax.models.families import SIZES
+from luke_jax.models.network import initial_params
 from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL
 
@@ -26,9 +27,9 @@ def save_start(folder: Path) -> Path:
   tokenizer = load_tokenizer(ROOT / "data/sample_wiki/tokenizer")
   vocab = EntityVocab({title: id for id, title in enumerate((*SPECIAL, "Castrel"))})
   sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": len(vocab)}
-  module = LukeForMaskedLM(dataclasses.replace(SIZES["luke-base"], **sizes, **WIDTHS))
-  params = jax.device_get(initial_params(module, jax.random.key(0)))
-  Model(module, params, (), tokenizer, LukeProcessor(tokenizer, vocab)).save(folder)
+  made = network("LukeForMaskedLM", dataclasses.replace(SIZES["luke-base"], **sizes, **WIDTHS))
+  params = jax.device_get(initial_params(made, jax.random.key(0)))
+  Model(made, params, (), tokenizer, LukeProcessor(tokenizer, vocab)).save(folder)
   return folder
 
 

@@ -1,14 +1,14 @@
 """Small models with a text side, for the tests of what people do with models."""
 
-import dataclasses
 from pathlib import Path
 
 import jax
 import numpy as np
+from networks import network
+from networks import tiny as tiny_sizes
 
-from luke_jax.config import SIZES
-from luke_jax.convert import Model
-from luke_jax.models.luke import ARCHITECTURES, abstract_params
+from luke_jax.model import Model
+from luke_jax.models.network import abstract_params
 from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
 
 LABELS = ("person", "place", "work")
@@ -22,22 +22,22 @@ def tiny_processor(kind: str = "byte_level") -> LukeProcessor:
   return LukeProcessor(load_tokenizer(TEXTS / kind), vocab, max_length=64)
 
 
-def tiny_model(architecture: str = "LukeForMaskedLM", *, text: bool = True, **fields) -> Model:
+def tiny_model(
+  architecture: str = "LukeForMaskedLM", *, text: bool = True, bias: bool = False, **fields
+) -> Model:
   """Random everywhere, biases and norms too, so that no array can stand in for another."""
   processor = tiny_processor() if text else None
   if processor:
     sizes = (processor.tokenizer.vocab_size, len(processor.entity_vocab))
     fields = dict(zip(("vocab_size", "entity_vocab_size"), sizes, strict=True)) | fields
-  if architecture != "LukeForQuestionAnswering":
-    fields["num_labels"] = len(LABELS)
-  module = ARCHITECTURES[architecture](dataclasses.replace(SIZES["tiny"], **fields))
+  made = network(architecture, tiny_sizes(**fields), labels=len(LABELS), bias=bias)
   rng = np.random.default_rng(0)
   params = jax.tree.map(
-    lambda x: 0.1 * rng.normal(size=x.shape).astype(np.float32), abstract_params(module)
+    lambda x: 0.1 * rng.normal(size=x.shape).astype(np.float32), abstract_params(made)
   )
-  labels = LABELS if architecture != "LukeForQuestionAnswering" else ()
+  labels = LABELS if hasattr(made.head, "labels") else ()
   tokenizer = processor.tokenizer if processor else None
-  return Model(module, params, labels, tokenizer, processor)
+  return Model(made, params, labels, tokenizer, processor)
 
 
 def same_params(one: dict, other: dict) -> bool:

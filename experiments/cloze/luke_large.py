@@ -11,7 +11,8 @@ several runs; batches of 32, 2 epochs, learning rate 1e-5, best epoch on the dev
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.training.experiment import Experiment, Run
@@ -34,8 +35,8 @@ def config() -> Experiment:
       SIZES["luke-large"],
       vocab_size=50270,  # with the markers of the task
       entity_vocab_size=4,
-      dtype="bfloat16",
     ),
+    running=Running(dtype="bfloat16"),
     task=ClozeAnswering(
       train=f"{DATA}:train",
       dev=f"{DATA}:dev",

@@ -12,7 +12,7 @@ All else is as in luke_large.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import load_experiment
 
@@ -30,10 +30,9 @@ def config() -> Experiment:
   large = load_experiment(Path(__file__).with_name("luke_large.py"))
   model = dataclasses.replace(
     SIZES["roberta-large"],
-    vocab_size=large.model.vocab_size,  # with the markers of entities
-    num_labels=large.model.num_labels,
-    dtype="bfloat16",
+    vocab_size=50268,  # with the task's three words
   )
   task = dataclasses.replace(large.task, text="roberta-large")
   run = dataclasses.replace(large.run, start="roberta-large")
-  return dataclasses.replace(large, model=model, task=task, run=run)
+  optimizer = dataclasses.replace(large.optimizer, frozen=())
+  return dataclasses.replace(large, model=model, task=task, run=run, optimizer=optimizer)

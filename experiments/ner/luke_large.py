@@ -13,7 +13,8 @@ Each sentence is read in the middle of its document, with up to 128 of its spans
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.training.experiment import Experiment, Run
@@ -42,9 +43,8 @@ def config() -> Experiment:
     model=dataclasses.replace(
       SIZES["luke-large"],
       entity_vocab_size=4,
-      num_labels=5,
-      dtype="bfloat16",
     ),
+    running=Running(dtype="bfloat16"),
     task=NamedEntities(
       train=f"{DATA}:train",
       dev=f"{DATA}:dev",

@@ -12,7 +12,7 @@ All else is as in luke_large.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import load_experiment
 
@@ -30,9 +30,8 @@ def config() -> Experiment:
   model = dataclasses.replace(
     SIZES["roberta-large"],
     vocab_size=large.model.vocab_size,  # with the markers of entities
-    num_labels=large.model.num_labels,
-    dtype="bfloat16",
   )
   task = dataclasses.replace(large.task, text="roberta-large-control")
   run = dataclasses.replace(large.run, start="roberta-large-control")
-  return dataclasses.replace(large, model=model, task=task, run=run)
+  optimizer = dataclasses.replace(large.optimizer, frozen=())
+  return dataclasses.replace(large, model=model, task=task, run=run, optimizer=optimizer)

@@ -16,7 +16,8 @@ a chip, 100 ms of computation a step and 0.6 hours:
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -30,10 +31,8 @@ def config() -> Experiment:
       SIZES["luke-base"],
       entity_vocab_size=20_000,
       use_entity_aware_attention=False,
-      dtype="bfloat16",
-      attention="pallas",
-      remat="dots",
     ),
+    running=Running(dtype="bfloat16", attention="pallas", remat="dots"),
     task=Pretraining(corpora=("domain/pretraining",)),
     data=Data(batch_size=256, evaluation_batch_size=256, workers=4),
     optimizer=Optimizer(learning_rate=5e-5, beta2=0.999, frozen=("luke/pooler",)),

@@ -17,7 +17,7 @@ computation a step and 23.0 to 24.0 hours a stage:
 import dataclasses
 from pathlib import Path
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import load_experiment
 
@@ -28,9 +28,6 @@ def config() -> Experiment:
   model = dataclasses.replace(
     SIZES["luke-base"],
     use_entity_aware_attention=False,
-    dtype="bfloat16",
-    attention="pallas",
-    remat="dots",
   )
   run = dataclasses.replace(large.run, accumulation=8, start="runs/luke-base-stage1")
   return dataclasses.replace(large, model=model, run=run)

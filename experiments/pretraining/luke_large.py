@@ -17,7 +17,8 @@ to plan it, which says 3.1 GiB a chip, 79 ms of computation a step and 2.2 to 2.
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -30,10 +31,8 @@ def config() -> Experiment:
     model=dataclasses.replace(
       SIZES["luke-large"],
       use_entity_aware_attention=False,  # it comes with fine-tuning; true pretrains with it
-      dtype="bfloat16",
-      attention="pallas",
-      remat="dots",
     ),
+    running=Running(dtype="bfloat16", attention="pallas", remat="dots"),
     task=Pretraining(corpora=("enwiki/pretraining",)),
     data=Data(batch_size=2048, evaluation_batch_size=512, workers=8),
     optimizer=Optimizer(learning_rate=1e-5, beta2=0.999, frozen=("luke/pooler",)),

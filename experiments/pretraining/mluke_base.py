@@ -16,7 +16,7 @@ of which each chip sums the whole gradient; so utilization is 43 %.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import load_experiment
 
@@ -27,9 +27,6 @@ def config() -> Experiment:
   model = dataclasses.replace(
     SIZES["mluke-base"],
     entity_vocab_size=large.model.entity_vocab_size,
-    dtype="bfloat16",
-    attention="pallas",
-    remat="dots",
   )
   optimizer = dataclasses.replace(large.optimizer, learning_rate=1e-4)
   run = dataclasses.replace(large.run, start="runs/mluke-base-stage1")

@@ -27,7 +27,8 @@ LUKE's, and each chip scores and sums the gradient of all of it: utilization is 
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.masking import Masking
 from luke_jax.tasks.pretraining import Pretraining
@@ -43,10 +44,8 @@ def config() -> Experiment:
     model=dataclasses.replace(
       SIZES["mluke-large"],
       entity_vocab_size=1_200_000,  # the released model's second mask came later
-      dtype="bfloat16",
-      attention="pallas",
-      remat="dots",
     ),
+    running=Running(dtype="bfloat16", attention="pallas", remat="dots"),
     task=Pretraining(
       corpora=tuple(f"wiki/{code}/pretraining" for code in LANGUAGES.split()),
       exponent=0.7,

@@ -15,7 +15,7 @@ to plan it, which says 2.4 GiB a chip, 58 ms of computation a step and 3.2 to 4.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import load_experiment
 
@@ -26,9 +26,7 @@ def config() -> Experiment:
   model = dataclasses.replace(
     SIZES["roberta-large"],
     vocab_size=luke.model.vocab_size,  # with the rows of LUKE's markers, as it is loaded
-    dtype="bfloat16",
-    attention="pallas",
-    remat="dots",
   )
   run = dataclasses.replace(luke.run, steps=2 * 98_168, start="roberta-large")
-  return dataclasses.replace(luke, model=model, run=run)
+  optimizer = dataclasses.replace(luke.optimizer, frozen=())
+  return dataclasses.replace(luke, model=model, run=run, optimizer=optimizer)

@@ -14,7 +14,8 @@ task.mentions to a folder of luke-jax wiki mentions (the paper: of the dump of M
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment, Run
@@ -35,8 +36,8 @@ def config() -> Experiment:
   return Experiment(
     model=dataclasses.replace(
       SIZES["luke-large"],
-      dtype="bfloat16",
     ),
+    running=Running(dtype="bfloat16"),
     task=QuestionAnswering(
       train=f"{DATA}:train",
       dev=f"{DATA}:dev",

@@ -10,7 +10,7 @@ All else is as in luke_large.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import load_experiment
 
@@ -28,8 +28,6 @@ def config() -> Experiment:
     SIZES["luke-base"],
     vocab_size=large.model.vocab_size,
     entity_vocab_size=large.model.entity_vocab_size,
-    num_labels=large.model.num_labels,
-    dtype="bfloat16",
   )
   task = dataclasses.replace(large.task, text="luke-base")
   run = dataclasses.replace(large.run, start="luke-base")

@@ -11,7 +11,8 @@ several runs; batches of 32, 5 epochs, learning rate 1e-5, best epoch on the dev
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.training.experiment import Experiment, Run
@@ -79,9 +80,8 @@ def config() -> Experiment:
     model=dataclasses.replace(
       SIZES["luke-large"],
       entity_vocab_size=4,
-      num_labels=42,
-      dtype="bfloat16",
     ),
+    running=Running(dtype="bfloat16"),
     task=RelationClassification(
       train=f"{DATA}:train",
       dev=f"{DATA}:dev",

@@ -44,7 +44,6 @@ def config() -> Experiment:
   model = dataclasses.replace(
     pretraining.model,
     entity_vocab_size=4,
-    num_labels=len(LABELS),
   )
   return Experiment(
     model=model,

@@ -11,7 +11,8 @@ several runs; batches of 4, 3 epochs, learning rate 1e-5, best epoch on the deve
 
 import dataclasses
 
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
@@ -46,9 +47,8 @@ def config() -> Experiment:
     model=dataclasses.replace(
       SIZES["luke-large"],
       entity_vocab_size=4,
-      num_labels=9,
-      dtype="bfloat16",
     ),
+    running=Running(dtype="bfloat16"),
     task=EntityTyping(
       train=f"{DATA}:train",
       dev=f"{DATA}:dev",

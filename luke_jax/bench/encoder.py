@@ -13,10 +13,11 @@ import numpy as np
 
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor
-from luke_jax.config import SIZES, LukeConfig
-from luke_jax.convert import keys
 from luke_jax.errors import InputError, not_installed
-from luke_jax.models.luke import LukeModel, abstract_params
+from luke_jax.models import keys
+from luke_jax.models.family import Backbone
+from luke_jax.models.luke import LUKE, SIZES, LukeConfig
+from luke_jax.models.network import Network, abstract_params
 from luke_jax.plan.flops import encoder_flops
 
 PEAK_SIZE = 2048
@@ -75,7 +76,7 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
   forward, backward = _ours(config, theirs, inputs)
   their_forward, their_backward = _theirs(theirs, inputs)
   flops = encoder_flops(
-    config, sequences=batch.sequences, words=batch.words, entities=batch.entities
+    Backbone(config), sequences=batch.sequences, words=batch.words, entities=batch.entities
   )
   return Result(
     machine=f"{jax.devices()[0].device_kind}, {cores_and_processor()}",
@@ -131,19 +132,19 @@ def _inputs(config: LukeConfig, batch: Batch) -> dict[str, np.ndarray]:
 
 
 def _ours(config: LukeConfig, reference: Any, inputs: dict) -> tuple[Callable, Callable]:
-  module: Any = LukeModel(config)
-  state = {keys.canonical(name): x.detach().numpy() for name, x in reference.named_parameters()}
-  abstract = {"luke": abstract_params(module)}
-  params = jax.device_put(keys.from_torch(state.__getitem__, state, abstract)[0]["luke"])
+  module, table = Network(Backbone(config)), LUKE.keys("none")
+  state = {table.canonical(name): x.detach().numpy() for name, x in reference.named_parameters()}
+  params, _ = keys.from_torch(state.__getitem__, state, abstract_params(module), table)
+  params = jax.device_put(params)
   arrays = jax.device_put(inputs)
 
   def loss(params, arrays):
-    outputs = module.apply({"params": params}, **arrays)
+    outputs: Any = module.apply({"params": params}, **arrays)
     return sum(jnp.square(outputs[name]).mean() for name in STATES)
 
   @jax.jit
   def states(params, arrays):
-    outputs = module.apply({"params": params}, **arrays)
+    outputs: Any = module.apply({"params": params}, **arrays)
     return [outputs[name] for name in STATES]
 
   gradient = jax.jit(jax.grad(loss))

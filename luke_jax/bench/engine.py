@@ -13,8 +13,8 @@ from pathlib import Path
 import jax
 
 from luke_jax.bench.machine import cores_and_processor
-from luke_jax.config import SIZES
 from luke_jax.errors import InputError
+from luke_jax.models.families import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -92,7 +92,7 @@ def _bare_steps(chosen: Experiment) -> Callable[[], float]:
   """Returns a function that takes a run's steps on one batch and returns their seconds."""
   steps = chosen.run.steps or 0
   program = Program(chosen, make_mesh(chosen.mesh), steps)
-  records = chosen.task.records(chosen.model, "train")
+  records = chosen.task.records(chosen.backbone, "train")
   batch = program.placed(program.training_batches(records)(0))
   step = program.lowered_step.compile()
 

@@ -17,12 +17,14 @@ import numpy as np
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.bench.text import made_up
-from luke_jax.config import SIZES
-from luke_jax.convert import Model
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.programs import programs
-from luke_jax.models.luke import ARCHITECTURES, initial_params
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import initial_params
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.documents import Example
@@ -115,19 +117,18 @@ def _document(rng: random.Random, words: Iterator[str], id: str) -> Example:
   return TASK.parse({"text": text, "sentences": edges}, id, f"document {id}")
 
 
-def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -> Model:
+def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -> ModelParts:
   """Returns a model with random parameters that predicts a small share of spans as entities."""
   config = dataclasses.replace(
     SIZES[size],
     vocab_size=tokenizer.vocab_size,
     entity_vocab_size=len(SPECIAL_ENTITIES),
     entity_padding_id=SPECIAL_ENTITIES.pad_id,
-    num_labels=len(LABELS),
   )
-  module = ARCHITECTURES[TASK.architecture](config)
-  params = jax.device_get(initial_params(module, jax.random.key(0)))
+  network = TASK.network(Backbone(config))
+  params = jax.device_get(initial_params(network, jax.random.key(0)))
   processor = fitted(LukeProcessor(tokenizer, SPECIAL_ENTITIES), TASK)
-  model = Model(module, params, LABELS, tokenizer, processor)
+  model = ModelParts(network, params, LABELS, tokenizer, processor)
   logits = np.concatenate(_logits(model, examples)[1])
   margin = logits[:, 1:].max(axis=-1) - logits[:, 0]
   bias = np.zeros(len(LABELS), np.float32)
@@ -136,7 +137,7 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -
   return dataclasses.replace(model, params={**params, "classifier": classifier})
 
 
-def entities_of(model: Model, examples: Sequence[Example]) -> Predicted:
+def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
   """Returns the entities that our side predicts."""
   features, logits = _logits(model, examples)
   predictions = TASK.decode(examples, features, {"logits": logits})
@@ -147,7 +148,9 @@ def entities_of(model: Model, examples: Sequence[Example]) -> Predicted:
   }
 
 
-def _logits(model: Model, examples: Sequence[Example]) -> tuple[list[Features], list[np.ndarray]]:
+def _logits(
+  model: ModelParts, examples: Sequence[Example]
+) -> tuple[list[Features], list[np.ndarray]]:
   processor: Any = model.processor
   features = TASK.features(processor, examples)
   shapes = programs(model.config)
@@ -158,13 +161,13 @@ def _logits(model: Model, examples: Sequence[Example]) -> tuple[list[Features], 
 class UsualLoop:
   """Usual loop with transformers: all spans of 8 sentences at a time, in the order given."""
 
-  def __init__(self, model: Model, examples: Sequence[Example]):
+  def __init__(self, model: ModelParts, examples: Sequence[Example]):
     import transformers
 
     self.sentences = [(i, words) for i, x in enumerate(examples) for words in x.sentences]
     self._texts = [example.text for example in examples]
     with tempfile.TemporaryDirectory() as folder:
-      model.save(folder)
+      save(model, folder)
       reference: Any = transformers.LukeForEntitySpanClassification
       self._model = reference.from_pretrained(folder).eval()
       self._tokenizer = transformers.LukeTokenizer.from_pretrained(folder, task=TASK.text_task)

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from luke_jax.bench.machine import cores_and_processor, one_core
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone
+from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.vocabularies import read_words
@@ -70,7 +71,7 @@ def training_batches(folder: Path, batch_size: int) -> TrainingBatches:
   """Returns the batches of a folder's records, with the sizes of its metadata."""
   metadata = read_metadata(folder)
   special = read_words(str(folder)).special
-  model = LukeConfig(
+  config = LukeConfig(
     vocab_size=metadata.vocab_size,
     entity_vocab_size=metadata.entity_vocab_size,
     max_position_embeddings=metadata.max_words + special.pad + 1,
@@ -80,8 +81,9 @@ def training_batches(folder: Path, batch_size: int) -> TrainingBatches:
   )
   sizes = (metadata.max_words, metadata.max_entities, metadata.max_mention)
   task = Pretraining((str(folder),), *sizes)
-  records = task.records(model, "train")
-  make_rows = functools.partial(task.rows, model)
+  backbone = Backbone(config)
+  records = task.records(backbone, "train")
+  make_rows = functools.partial(task.rows, backbone)
   return TrainingBatches(records, make_rows, 0, batch_size, 1, np.arange(batch_size))
 
 

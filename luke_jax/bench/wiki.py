@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from luke_jax.bench.machine import cores_and_processor, one_core
-from luke_jax.wiki.build import RESULT, Settings, build
-from luke_jax.wiki.engines import local
-from luke_jax.wiki.stage import Shard
-from luke_jax.wiki.vocabulary_stage import Selection
+from luke_jax.wiki.stages.build import RESULT, Settings, build
+from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.stage import MakeShard
+from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 _CHUNK = 2**20
 
@@ -50,7 +50,7 @@ def run(dump: Path, tokenizer: Path, entities: int) -> Result:
     def timed(run: Callable[[int], None], shards: Sequence[int]) -> None:
       start = time.perf_counter()
       engine(run, shards)
-      name = run.stage.name if isinstance(run, Shard) else "other"
+      name = run.stage.name if isinstance(run, MakeShard) else "other"
       stages[name] = time.perf_counter() - start
 
     start, processor_start = time.perf_counter(), time.process_time()

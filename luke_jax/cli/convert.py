@@ -8,8 +8,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.aside import aside
-from luke_jax.convert import Model, load, vocabularies
+from luke_jax.convert import vocabularies
 from luke_jax.convert.card import ORIGIN, OURS, told_by_card, with_record
+from luke_jax.convert.loading import read_model
+from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
@@ -47,13 +49,13 @@ def run(
     raise InputError(f"{target}: the source; expected another directory")
   vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
   with console.status(f"reading {source}"):
-    model = load(source, tokenizer=tokenizer, entity_vocab=vocab)
+    model = read_model(source, tokenizer=tokenizer, entity_vocab=vocab)
   if OURS not in model.rest:
     model = with_record(model, {"name": source.name, **told_by_card(source)}, ORIGIN)
   _write(vocabularies.lite(model) if lite else model, target, dtype, console)
 
 
-def _write(model: Model, target: Path, dtype: Dtype, console: Console) -> None:
+def _write(model: ModelParts, target: Path, dtype: Dtype, console: Console) -> None:
   columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
   with Progress(*columns, console=console, transient=True) as progress:
     task = progress.add_task("", total=number_of_tensors(model))

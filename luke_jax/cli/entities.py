@@ -6,7 +6,9 @@ from typing import Annotated
 import numpy as np
 from tyro.conf import Positional, arg
 
-from luke_jax.convert import add_entities, load
+from luke_jax.convert.loading import read_model
+from luke_jax.convert.saving import save
+from luke_jax.convert.vocabularies import add_entities
 from luke_jax.errors import InputError
 
 
@@ -21,8 +23,8 @@ def run(
 ) -> None:
   """Add entities to a trained model's vocabulary.
 
-  Scores of the entities it had stay the same to the bit. The new ones start as copies of `[MASK]`,
-  or from vectors.
+  The vectors of the entities it had stay the same to the bit. The new ones start as copies of
+  `[MASK]`, or from vectors.
 
       luke-jax entities add luke-base titles.txt luke-base-mine
 
@@ -37,9 +39,9 @@ def run(
     raise InputError(f"{target}: the source; expected another directory")
   names = _titles(titles)
   rows = _vectors(vectors) if vectors else None
-  model = add_entities(load(source), names, vectors=rows, language=language)
-  model.save(target)
-  total = model.config.entity_vocab_size
+  model = add_entities(read_model(source), names, vectors=rows, language=language)
+  save(model, target)
+  total = model.backbone.entities
   print(f"{target}: {len(names)} entities added, ids {total - len(names)} to {total - 1}")
 
 

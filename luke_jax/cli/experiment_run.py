@@ -9,17 +9,19 @@ from typing import Annotated, Any
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli import fine_tune
-from luke_jax.cli.start import start_params
 from luke_jax.cli.task_inputs import told
-from luke_jax.convert import Model
 from luke_jax.convert.card import with_record
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import task_of
 from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results
-from luke_jax.results.run_notes import train
 from luke_jax.results.tables import tables
+from luke_jax.runs.models import MODEL, run_model
+from luke_jax.runs.notes import train
+from luke_jax.runs.recipes import consistent
+from luke_jax.runs.starts import start_params
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.names import is_fine_tuned
@@ -58,7 +60,7 @@ def run(
   results = []
   for seed in parse_seeds(seeds):
     folder = output / f"seed-{seed}"
-    chosen = fine_tune.consistent(override(read, [*set, f"run.seed={seed}"]))
+    chosen = consistent(override(read, [*set, f"run.seed={seed}"]))
     if not (folder / RESULT).exists():
       summary = _train(chosen, folder)
       if summary["status"] != "done":
@@ -103,16 +105,16 @@ def _scored(
   # Among several processes one alone cannot read a checkpoint.
   if not is_fine_tuned(chosen.task) or jax.process_count() > 1:
     return scores
-  model, record = fine_tune.run_model(folder)
+  model, record = run_model(folder)
   for split in ("dev", "test"):
     file = getattr(chosen.task, split, "")
     if file:
       scores[split] = _score(model, chosen.task, file)
-  with_record(model, {**record, "scores": scores}).save(folder / fine_tune.MODEL)
+  save(with_record(model, {**record, "scores": scores}), folder / MODEL)
   return scores
 
 
-def _score(model: Model, task: Any, file: str) -> dict[str, float]:
+def _score(model: ModelParts, task: Any, file: str) -> dict[str, float]:
   settings = dataclasses.replace(task_of(model), words=task.words, **_tables(task))
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(fine_tuning.read_examples(settings, file, faults), faults)

@@ -10,8 +10,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.aside import aside
 from luke_jax.convert.card import write_parity
-from luke_jax.convert.parity import Difference, Parity, compare
 from luke_jax.files import check_place, write_json
+from luke_jax.results.parity import Difference, Parity, compare
 
 
 def run(

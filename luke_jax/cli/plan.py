@@ -9,16 +9,16 @@ import jax
 from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli import fine_tune
 from luke_jax.cli.aside import aside
 from luke_jax.files import check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.compiling import Compiled, compile_in_child
 from luke_jax.plan.fit import largest_fit
-from luke_jax.plan.flops import batch_sizes, kernel_flops, step_flops
+from luke_jax.plan.flops import kernel_flops, step_flops, token_counts
 from luke_jax.plan.memory import OutOfMemory, advice
 from luke_jax.plan.plan import Plan, make_plan
 from luke_jax.plan.report import report
+from luke_jax.runs.recipes import read_experiment
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import summary_line
@@ -86,7 +86,7 @@ class Step:
   @functools.cached_property
   def experiment(self) -> Experiment:
     """The experiment with its changes."""
-    return fine_tune.read_experiment(self.file, self.assignments)
+    return read_experiment(self.file, self.assignments)
 
   @property
   def together(self) -> int:
@@ -104,7 +104,7 @@ class Step:
     chosen = self.experiment
     if chosen.run.steps is not None:
       return chosen.run.steps
-    records = chosen.task.records(chosen.model, "train")
+    records = chosen.task.records(chosen.backbone, "train")
     return total_steps(chosen.run, len(records), chosen.data.batch_size)
 
   def with_sequences(self, number: int) -> "Step":
@@ -120,16 +120,16 @@ class Step:
 
   def plan(self, compiled: Compiled) -> Plan:
     """What the compiled step says."""
-    task, model = self.experiment.task, self.experiment.model
-    sizes = batch_sizes(task.row_shapes(model), self.experiment.data.batch_size)
+    task, backbone = self.experiment.task, self.experiment.backbone
+    counts = token_counts(task.row_shapes(backbone), self.experiment.data.batch_size)
     patterns = self.experiment.optimizer.frozen
     return make_plan(
       compiled,
       self.topology,
       experiment=str(self.file),
       steps=self.steps,
-      flops=step_flops(model, **sizes, frozen=lambda path: is_frozen(path, patterns)),
-      kernel_flops=kernel_flops(model, **sizes),
+      flops=step_flops(backbone, counts, lambda path: is_frozen(path, patterns)),
+      kernel_flops=kernel_flops(backbone, counts),
     )
 
   def advice(self, fault: OutOfMemory) -> str:
@@ -138,7 +138,7 @@ class Step:
       fault,
       self.topology,
       sequences=self.sequences,
-      remat=self.experiment.model.remat,
+      remat=self.experiment.running.remat,
       sharded=self.experiment.mesh.fsdp == "all",
     )
 
@@ -147,7 +147,7 @@ def lowered_step(
   file: Path, assignments: tuple[str, ...], topology: Topology, steps: int
 ) -> tuple[jax.stages.Lowered, Any]:
   """The step traced for a slice, and the shapes it takes. The compiling process calls it."""
-  experiment = fine_tune.read_experiment(file, assignments)
+  experiment = read_experiment(file, assignments)
   program = Program(experiment, make_mesh(experiment.mesh, devices(topology)), steps)
   return program.lowered_step, (program.state_shapes, program.batch_shapes)
 

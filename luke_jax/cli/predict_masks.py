@@ -11,10 +11,10 @@ from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.wiki_annotate import printable
-from luke_jax.convert import load
 from luke_jax.errors import InputError
 from luke_jax.files import whole
 from luke_jax.inference.settings import any_processor
+from luke_jax.model import load
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
 from luke_jax.web_page import FOOT, head
 
@@ -44,8 +44,9 @@ def run(
     html_file: File for the same as a page.
   """
   model = load(directory)
-  if model.architecture != "LukeForMaskedLM" or model.report.missing:
-    raise InputError(f"{directory}: a {model.architecture}; expected a whole LukeForMaskedLM")
+  if model.kind != "masked" or model.report.missing:
+    expected = model.family.architectures["masked"]
+    raise InputError(f"{directory}: a {model.architecture}; expected a whole {expected}")
   found = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
   if html_file:
     with whole(html_file) as part:

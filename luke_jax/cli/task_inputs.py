@@ -4,25 +4,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from luke_jax.cli.fine_tune import MODEL
-from luke_jax.convert import Model, load
+from luke_jax.convert.loading import read_model
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import task_of
+from luke_jax.runs.models import model_directory
 from luke_jax.tasks.files import Faults
-from luke_jax.training.export import is_run
 
 MOST_TOLD = 10
 
 
-def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[Model, Any]:
+def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[ModelParts, Any]:
   """The model of a directory, or of the run in it, and its task, which may link by mentions."""
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
-  if is_run(directory):
-    if not (directory / MODEL).is_dir():
-      raise InputError(f"{directory}: a run without {MODEL}; expected one that is done")
-    directory = directory / MODEL
-  model = load(directory)
+  directory = model_directory(directory)
+  model = read_model(directory)
   try:
     return model, task_of(model, task, **({"mentions": str(mentions)} if mentions else {}))
   except InputError as fault:

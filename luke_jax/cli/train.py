@@ -9,11 +9,11 @@ from typing import Annotated
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli import fine_tune
-from luke_jax.cli.fine_tune import task_experiment
-from luke_jax.cli.start import start_params
 from luke_jax.errors import InputError
-from luke_jax.results.run_notes import train as run_experiment
+from luke_jax.runs.models import write_model
+from luke_jax.runs.notes import train as run_experiment
+from luke_jax.runs.recipes import read_experiment, task_experiment
+from luke_jax.runs.starts import start_params
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
@@ -64,7 +64,7 @@ def run(
     chosen = _task(experiment, train, dev, model, set)
   else:
     _check_file(experiment, train or dev or model)
-    chosen = fine_tune.read_experiment(experiment, set)
+    chosen = read_experiment(experiment, set)
   if jax.process_index() == 0:
     print(describe(chosen))
   start = chosen.run.start
@@ -75,7 +75,7 @@ def run(
   if jax.process_index() == 0:
     # Among several processes one alone cannot read a checkpoint: luke-jax export does it later.
     if task and summary["status"] == "done" and jax.process_count() == 1:
-      summary |= fine_tune.write_model(output)
+      summary |= write_model(output)
     print(summary_line(summary))
 
 

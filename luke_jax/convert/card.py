@@ -7,22 +7,26 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from luke_jax.convert.model import Model
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import whole
+from luke_jax.models.family import NONE
 
 # In a model's config.json, under this project's name: what a run says of itself, and what the card
 # of a model that others made says.
 OURS, RUN, ORIGIN = "luke_jax", "run", "origin"
 CARD = "README.md"
-# What the hub calls the tasks of these classes.
+# What the hub calls the tasks of these kinds of heads.
 HUB_TASKS = {
-  "LukeForMaskedLM": "fill-mask",
-  "LukeForEntityClassification": "text-classification",
-  "LukeForEntityPairClassification": "text-classification",
-  "LukeForEntitySpanClassification": "token-classification",
-  "LukeForQuestionAnswering": "question-answering",
-  "LukeForCloze": "question-answering",
+  "masked": "fill-mask",
+  "pretraining": "fill-mask",
+  "entity": "text-classification",
+  "pair": "text-classification",
+  "text": "text-classification",
+  "span": "token-classification",
+  "token": "token-classification",
+  "answer": "question-answering",
+  "cloze": "question-answering",
 }
 MOST_LABELS = 50
 NOT_RECORDED = "not recorded"
@@ -39,8 +43,7 @@ _TEMPLATE = """\
 
 # {architecture}
 
-A LUKE: a transformer over words and entities with {attention} self-attention
-([Yamada et al., EMNLP 2020](https://aclanthology.org/2020.emnlp-main.523/)), written by luke_jax.
+{about}, written by luke_jax.
 
 {sizes}
 
@@ -78,13 +81,13 @@ model = luke_jax.load("DIRECTORY")
 """
 
 
-def model_card(model: Model) -> str:
+def model_card(model: ModelParts) -> str:
   """A README.md that says what the model is, what is recorded of it, and how to load it."""
   record = _part(model, RUN)
   return _TEMPLATE.format(
     head=_head(model, record),
     architecture=model.architecture,
-    attention="entity-aware" if model.config.use_entity_aware_attention else "the original",
+    about=model.family.about(model.config),
     sizes=_sizes(model, record),
     in_pytorch=_in_pytorch(model),
     training=_training(record) if record else f"How it was trained is {NOT_RECORDED}.",
@@ -96,7 +99,7 @@ def model_card(model: Model) -> str:
   )
 
 
-def with_record(model: Model, record: Mapping[str, Any], part: str = RUN) -> Model:
+def with_record(model: ModelParts, record: Mapping[str, Any], part: str = RUN) -> ModelParts:
   """The model with a record of where it comes from, which goes with it wherever it is saved."""
   ours = model.rest.get(OURS)
   ours = {**(ours if isinstance(ours, dict) else {}), part: dict(record)}
@@ -130,25 +133,25 @@ def write_parity(directory: Path, said: str) -> Path:
   return path
 
 
-def _part(model: Model, name: str) -> dict[str, Any]:
+def _part(model: ModelParts, name: str) -> dict[str, Any]:
   ours = model.rest.get(OURS)
   found = ours.get(name) if isinstance(ours, dict) else None
   # In the order that config.json keeps it in, so that a copy has the same card.
   return json.loads(json.dumps(found, sort_keys=True)) if isinstance(found, dict) else {}
 
 
-def _base(model: Model, record: Mapping[str, Any]) -> dict[str, Any]:
+def _base(model: ModelParts, record: Mapping[str, Any]) -> dict[str, Any]:
   """What the model started from or is a copy of, as far as that is recorded."""
   return record.get("start") or _part(model, ORIGIN)
 
 
-def _head(model: Model, record: Mapping[str, Any]) -> str:
+def _head(model: ModelParts, record: Mapping[str, Any]) -> str:
   """What Hugging Face's hub reads."""
   base = _base(model, record)
   languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
   known = sorted(language for language in languages if language)
-  task = HUB_TASKS.get(model.architecture)
-  tags = ["luke", "luke_jax", *([task] if task else [])]
+  task = HUB_TASKS.get(model.kind)
+  tags = [model.family.name, "luke_jax", *([task] if task else [])]
   lines = ["library_name: transformers", "tags:", *(f"- {tag}" for tag in tags)]
   lines += ["language:", *(f"- {_yaml(x)}" for x in known)] if known else []
   lines += [f"license: {_yaml(base.get('license', 'unknown'))}"]
@@ -181,29 +184,34 @@ def _yaml(value: Any) -> str:
   return re.sub(_NOT_IN_YAML, lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
-def _in_pytorch(model: Model) -> str:
+def _in_pytorch(model: ModelParts) -> str:
   """How transformers loads the same files, as far as it can."""
-  if model.config.word_positions == "bert":
-    return "In PyTorch: transformers has no LUKE with BERT's positions."
-  found, told = model.architecture, "In PyTorch, from the same files:"
-  if found == "LukeForCloze":
-    found = "LukeModel"
-    told = "In PyTorch, from the same files, without the head (`scorer`), which transformers lacks:"
-  code = f'from transformers import {found}\n\nmodel = {found}.from_pretrained("DIRECTORY")'
-  return f"{told}\n\n```python\n{code}\n```"
+  family = model.family
+  if missing := family.not_in_transformers(model.config):
+    return f"In PyTorch: {missing}."
+  name, title = model.architecture, "In PyTorch, from the same files:"
+  if model.kind in family.own_heads:
+    name, head = family.architectures[NONE], f"the head (`{_head_name(model)}`)"
+    title = f"In PyTorch, from the same files, without {head}, which transformers lacks:"
+  code = f'from transformers import {name}\n\nmodel = {name}.from_pretrained("DIRECTORY")'
+  return f"{title}\n\n```python\n{code}\n```"
 
 
-def _sizes(model: Model, record: Mapping[str, Any]) -> str:
+def _head_name(model: ModelParts) -> str:
+  return ", ".join(name for name in model.params if name != model.family.name)
+
+
+def _sizes(model: ModelParts, record: Mapping[str, Any]) -> str:
   import jax
 
   config = model.config
   shown = ", ".join(model.labels[:MOST_LABELS])
   sizes = (config.num_hidden_layers, config.hidden_size, config.num_attention_heads)
-  start = _base(model, record).get("name") or config.bert_model_name
+  start = _base(model, record).get("name") or getattr(config, "bert_model_name", None)
   nothing = "nothing: random parameters" if record.get("start", "") is None else NOT_RECORDED
   rows = [
     ("layers, width, heads", ", ".join(map(str, sizes))),
-    ("words, entities", f"{config.vocab_size:,}, {config.entity_vocab_size:,}"),
+    ("words, entities", f"{config.vocab_size:,}, {model.backbone.entities:,}"),
     ("parameters", f"{sum(x.size for x in jax.tree.leaves(model.params)):,}"),
     ("started from", start or nothing),
   ]
@@ -258,7 +266,7 @@ def _number(value: Any) -> str:
   return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _limits(model: Model, record: Mapping[str, Any]) -> str:
+def _limits(model: ModelParts, record: Mapping[str, Any]) -> str:
   scores = record.get("scores") or {}
   scored = [split for split in scores if scores[split]]
   said = []
@@ -281,7 +289,7 @@ def _limits(model: Model, record: Mapping[str, Any]) -> str:
   return "\n".join(f"- {sentence}" for sentence in said)
 
 
-def _licence(model: Model, record: Mapping[str, Any]) -> str:
+def _licence(model: ModelParts, record: Mapping[str, Any]) -> str:
   base = _base(model, record)
   name, known = base.get("name"), base.get("license")
   of_base = f"That of {name}, by its card: {known}." if known else ""

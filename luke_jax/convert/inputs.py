@@ -1,16 +1,14 @@
-"""Whether inputs are such that a model's numbers mean something: JAX itself would not say.
+"""Checks of a network's inputs, since JAX itself would not report what is wrong with them.
 
 It reads past the end of a table as NaN, clamps other indices, and broadcasts masks.
 """
 
 from collections.abc import Mapping
 
-import flax.linen as nn
 import numpy as np
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
-from luke_jax.models.luke import ENTITIES_NEEDED, LukeForMultipleChoice
+from luke_jax.models.network import Network
 
 WORDS = ("attention_mask", "token_type_ids", "position_ids")
 ENTITIES = (
@@ -21,15 +19,14 @@ ENTITIES = (
 )
 
 
-def check_inputs(module: nn.Module, inputs: Mapping[str, np.ndarray]) -> None:
-  """Refuses ids without a row, shapes that do not go together, and too few entities."""
-  config: LukeConfig = getattr(module, "config")  # noqa: B009
+def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
+  """Raises InputError for ids without a row, shapes that do not match, and too few entities."""
+  config = network.backbone.config
   words = inputs.get("input_ids")
-  choices = isinstance(module, LukeForMultipleChoice)
-  axes = ("batch", "choices", "words") if choices else ("batch", "words")
+  axes = ("batch", "choices", "words") if network.choices else ("batch", "words")
   if words is None or words.ndim != len(axes) or not words.shape[-1]:
-    found = "missing" if words is None else f"shape {words.shape}"
-    raise InputError(f"input_ids: {found}; expected ({', '.join(axes)})")
+    given = "missing" if words is None else f"shape {words.shape}"
+    raise InputError(f"input_ids: {given}; expected ({', '.join(axes)})")
   _check_shapes(inputs, words.shape, WORDS)
   room = config.room_for_words
   if words.shape[-1] > room:
@@ -42,21 +39,20 @@ def check_inputs(module: nn.Module, inputs: Mapping[str, np.ndarray]) -> None:
   ):
     if name in inputs:
       _check_range(name, inputs[name], rows)
-  _check_entities(module, config, inputs)
+  _check_entities(network, inputs)
 
 
-def _check_entities(
-  module: nn.Module, config: LukeConfig, inputs: Mapping[str, np.ndarray]
-) -> None:
-  needed = ENTITIES_NEEDED.get(type(module).__name__, 0)
+def _check_entities(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
+  rows = network.backbone.entities
+  needed = 0 if network.head is None else network.head.entities
   entities, words = inputs.get("entity_ids"), inputs["input_ids"]
   if entities is None:
-    if needed and config.entity_vocab_size:
+    if needed and rows:
       raise InputError(f"entity_ids: missing; expected {needed} entities or more for each text")
     if needed:
       _check_places(inputs, words.shape[-1], needed)
     return
-  if not config.entity_vocab_size:
+  if not rows:
     raise InputError("entity_ids: given; expected none, for the model has no entities")
   if entities.ndim != words.ndim or entities.shape[:-1] != words.shape[:-1]:
     raise InputError(
@@ -66,10 +62,10 @@ def _check_entities(
     raise InputError(f"entity_ids: {entities.shape[-1]} for each text; expected {needed} or more")
   positions = inputs.get("entity_position_ids")
   if positions is None or positions.shape[:-1] != entities.shape:
-    found = "missing" if positions is None else f"shape {positions.shape}"
-    raise InputError(f"entity_position_ids: {found}; expected {(*entities.shape, 'positions')}")
+    given = "missing" if positions is None else f"shape {positions.shape}"
+    raise InputError(f"entity_position_ids: {given}; expected {(*entities.shape, 'positions')}")
   _check_shapes(inputs, entities.shape, ENTITIES)
-  _check_range("entity_ids", entities, config.entity_vocab_size)
+  _check_range("entity_ids", entities, rows)
   _check_range("entity_position_ids", positions, words.shape[-1], least=-1)
   for name in ENTITIES[2:]:
     if name in inputs:
@@ -77,13 +73,13 @@ def _check_entities(
 
 
 def _check_places(inputs: Mapping[str, np.ndarray], words: int, needed: int) -> None:
-  """Refuses a model of words only the places of entities that it cannot read."""
+  """Raises InputError unless a model of words only has the places of the entities it needs."""
   starts = inputs.get("entity_start_positions")
   batch = len(inputs["input_ids"])
   if starts is None or starts.ndim != 2 or len(starts) != batch or starts.shape[1] < needed:
-    found = "missing" if starts is None else f"shape {starts.shape}"
+    given = "missing" if starts is None else f"shape {starts.shape}"
     raise InputError(
-      f"entity_start_positions: {found}; expected ({batch}, {needed} or more), for the model has"
+      f"entity_start_positions: {given}; expected ({batch}, {needed} or more), for the model has"
       " no entities"
     )
   _check_shapes(inputs, starts.shape, ENTITIES[3:])

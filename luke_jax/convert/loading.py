@@ -3,75 +3,94 @@
 import contextlib
 import dataclasses
 import difflib
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import flax.linen as nn
 import jax
 
-from luke_jax.config import LukeConfig
-from luke_jax.convert import keys, vocabularies
-from luke_jax.convert.configs import Description
-from luke_jax.convert.model import Model
+from luke_jax.convert import vocabularies
+from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.errors import InputError
-from luke_jax.models.luke import (
-  ARCHITECTURES,
-  LukeModel,
-  abstract_params,
-  initial_params,
-)
+from luke_jax.heads.kinds import make_head
+from luke_jax.models import keys
+from luke_jax.models.families import FAMILIES, family_named
+from luke_jax.models.family import Backbone, Described, Family, Running
+from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
+RUNNING = tuple(field.name for field in dataclasses.fields(Running))
 
-def load(
+
+def read_model(
   path: str | Path,
   *,
-  architecture: str | None = None,
+  family: Family | str | None = None,
+  head: str | None = None,
   labels: Sequence[str] | None = None,
   tokenizer: str | Path | None = None,
   entity_vocab: EntityVocab | None = None,
+  trained: Any = None,
+  words_only: bool = False,
   seed: int = 0,
   **fields: Any,
-) -> Model:
+) -> ModelParts:
   """Reads a model from a Hugging Face directory or an archive of LUKE's authors.
 
-  A RoBERTa, XLM-R or BERT directory is where pretraining starts: with `entity_vocab`, its entity
-  parts are initialised from `seed`. So is a head that the files lack, where `architecture` asks
-  for another. What was initialised and what was left over is in `report` and in a warning.
-  `tokenizer` is a directory to take one from, since archives hold none. `fields` change the
-  config: `dtype="bfloat16"`.
+  `family` is a system, or its name, to read the files as: a LUKE starts from a RoBERTa, XLM-R or
+  BERT, and does so where `entity_vocab` is given. `head` names another head than the files have.
+  What the files lack is initialised from `seed`; `report` and a warning name it and what was left
+  over. `tokenizer` is a directory to take one from, since archives hold none. `trained` is the
+  config of a run that will train with the parameters; `words_only` leaves the entities out.
+  `fields` change the config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
-  with _named(path), open_source(path) as source:
-    asked = _asked(source.description, architecture, labels, entity_vocab)
-    tensors = _without_other_head(source, asked)
-    description = _as_tensors_say(asked, tensors)
-    module = _module(description.architecture, _changed(description.config, fields))
-    params, report = _params(module, tensors, seed)
+  with _named(path), open_source(path, _family(family, entity_vocab)) as source:
+    described = _wanted(source, head, labels, entity_vocab)
+    tensors = _without_other_head(source, described)
+    if trained is not None:
+      config = source.family.read_for(described.config, trained)
+      described = dataclasses.replace(described, config=config)
+    if words_only:
+      config = source.family.with_entities(described.config, 0, None)
+      described = dataclasses.replace(described, config=config)
+    network = _network(source.family, described, tensors, fields)
+    params, report = _params(network, tensors, seed)
     left_over = (*report.unexpected, *sorted(source.tensors.names - tensors.names))
     report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
-    text = read_text_side(module.config, source.directory, words, entity_vocab)
-    model = Model(module, params, description.labels, *text, report, description.rest)
+    text = read_text_side(network.backbone, source.directory, words, entity_vocab)
+    model = ModelParts(network, params, described.labels, *text, report, described.rest)
     model = vocabularies.add_markers(model)
     vocabularies.check_sizes(model)
     model = vocabularies.add_second_mask(model)
-    if model.processor is None and has_entity_vocab(source.directory):
+    if model.tokenizer is None and has_entity_vocab(source.directory):
       warnings.warn(f"{path}: no tokenizer, so its entity vocabulary is left out", stacklevel=2)
-  if report.missing or report.unexpected:
+  if report.missing or not _known(network, report.unexpected):
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
 
 
+def _known(network: Network, left_over: tuple[str, ...]) -> bool:
+  """Returns true if all that is left over are parts of the system that this head does not read.
+
+  The hub's BERT is such a file: its pooler serves none of its own class.
+  """
+  table = network.backbone.family.keys(network.kind)
+  patterns = (name for key in table.rows.values() for name in key.names)
+  known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
+  return all(known.fullmatch(name) for name in left_over)
+
+
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-  """Puts the path before what is wrong with a model, where it is not said yet."""
+  """Puts the path before the fault of a model that does not name it yet."""
   try:
     yield
   except InputError as fault:
@@ -79,87 +98,108 @@ def _named(path: Path) -> Iterator[None]:
     raise InputError(f"{where}{fault}") from None
 
 
-def _without_other_head(source: Source, asked: Description) -> Tensors:
-  """The tensors, without a head that was made for another class or other labels."""
-  before = source.description
-  if (asked.architecture, asked.labels) == (before.architecture, before.labels):
+def _family(family: Family | str | None, entity_vocab: EntityVocab | None) -> Family | None:
+  """Returns the system that the caller asks for; with entities, the one that starts from others."""
+  if isinstance(family, str):
+    return family_named(family)
+  if not isinstance(entity_vocab, EntityVocab | None):
+    raise InputError(f"entity_vocab: {entity_vocab!r}; expected an EntityVocab")
+  if family is None and entity_vocab is not None:
+    return next(known for known in FAMILIES if known.starts_from)
+  return family
+
+
+def _without_other_head(source: Source, wanted: Described) -> Tensors:
+  """Returns the tensors, without a head that was made for another class or other labels."""
+  before = source.described
+  if (wanted.architecture, wanted.labels) == (before.architecture, before.labels):
     return source.tensors
-  heads = ("classifier.", "qa_outputs.", "scorer.")
+  kind = source.family.kind_of(wanted.architecture) or ""
+  heads = source.family.keys(kind).heads
   kept = frozenset(name for name in source.tensors.names if not name.startswith(heads))
   return dataclasses.replace(source.tensors, names=kept)
 
 
-def _asked(
-  description: Description,
-  architecture: str | None,
+def _wanted(
+  source: Source,
+  head: str | None,
   labels: Sequence[str] | None,
   entity_vocab: EntityVocab | None,
-) -> Description:
-  """The description with what the caller asked for instead."""
-  config = description.config
+) -> Described:
+  """Returns the description of the files, changed as the caller asks."""
+  described, family = source.described, source.family
   if labels is not None:
     if isinstance(labels, str) or not labels:
       raise InputError(f"labels: {labels!r}; expected a list of one label or more")
-    config = dataclasses.replace(config, num_labels=len(labels))
-    description = dataclasses.replace(description, labels=tuple(labels))
-  if not isinstance(entity_vocab, EntityVocab | None):
-    raise InputError(f"entity_vocab: {entity_vocab!r}; expected an EntityVocab")
-  if entity_vocab is not None and not config.entity_vocab_size:
-    config = dataclasses.replace(config, entity_vocab_size=len(entity_vocab))
-  architecture = architecture or description.architecture
-  return dataclasses.replace(description, config=config, architecture=architecture)
+    described = dataclasses.replace(described, labels=tuple(labels), num_labels=len(labels))
+  if entity_vocab is not None and not family.decoders(described.config).entities:
+    padding = getattr(described.config, "entity_padding_id", 0)
+    config = family.with_entities(described.config, len(entity_vocab), padding)
+    described = dataclasses.replace(described, config=config)
+  if head is not None:
+    if head not in family.architectures:
+      known = ", ".join(family.architectures)
+      raise InputError(f"head {head!r}: unknown; expected one of {known}")
+    described = dataclasses.replace(described, architecture=family.architectures[head])
+  return described
 
 
-def _as_tensors_say(description: Description, tensors: Tensors) -> Description:
-  """The description with what only the tensors tell, not the config."""
-  config, names = description.config, tensors.names
-  if description.architecture == "LukeForMaskedLM":
-    decoder, table = keys.WORD_DECODER.names[0], keys.ALIASES[keys.WORD_DECODER.names[0]]
-    untied = tensors.differ(decoder, table)
-    page = "cls_entity_predictions.decoder.weight" in names
+def _network(
+  family: Family, described: Described, tensors: Tensors, fields: dict[str, Any]
+) -> Network:
+  kind = family.kind_of(described.architecture)
+  if kind is None:
+    known = ", ".join(family.architectures.values())
+    raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {known}")
+  config, bias = _as_tensors_say(family, described.config, kind, tensors)
+  backbone = _changed(Backbone(config), fields)
+  return Network(backbone, make_head(kind, backbone, labels=described.num_labels, bias=bias))
+
+
+def _as_tensors_say(family: Family, config: Any, kind: str, tensors: Tensors) -> tuple[Any, bool]:
+  """Returns the config with what only the tensors show, and the bias of a classifier of pairs."""
+  if kind in ("masked", "pretraining"):
+    table = family.keys(kind)
+    (decoder,) = table.rows[keys.WORD_DECODER].names
+    untied = tensors.differ(decoder, table.aliases[decoder])
     config = dataclasses.replace(config, tie_word_embeddings=not untied)
-    config = dataclasses.replace(config, cls_entity_prediction=page)
-  if description.architecture == "LukeForEntityPairClassification" and "classifier.weight" in names:
-    config = dataclasses.replace(config, classifier_bias="classifier.bias" in names)
-  return dataclasses.replace(description, config=config)
+    if "page_entity/decoder/kernel" in table.rows:
+      (page,) = table.rows["page_entity/decoder/kernel"].names
+      config = dataclasses.replace(config, cls_entity_prediction=page in tensors.names)
+  return config, "classifier.bias" in tensors.names
 
 
-def _changed(config: LukeConfig, fields: dict[str, Any]) -> LukeConfig:
-  known = [field.name for field in dataclasses.fields(config)]
+def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
+  known = [field.name for field in dataclasses.fields(backbone.config)]
   for name in fields:
-    if name not in known:
-      near = difflib.get_close_matches(name, known, n=1)
+    if name not in (*known, *RUNNING):
+      near = difflib.get_close_matches(name, (*known, *RUNNING), n=1)
       hint = f", perhaps {near[0]}" if near else ""
-      raise InputError(f"{name}: unknown; expected a field of LukeConfig{hint}")
-  return dataclasses.replace(config, **fields)
-
-
-def _module(architecture: str, config: LukeConfig) -> nn.Module:
-  if architecture not in ARCHITECTURES:
-    known = ", ".join(ARCHITECTURES)
-    raise InputError(f"architecture {architecture!r}: unknown; expected one of {known}")
-  return ARCHITECTURES[architecture](config)
-
-
-def _params(module: nn.Module, tensors: Tensors, seed: int) -> tuple[dict, keys.Report]:
-  """The parameters, those without a tensor initialised from the seed."""
-  bare = isinstance(module, LukeModel)
-  abstract = abstract_params(module)
-  params, report = keys.from_torch(
-    tensors.read, tensors.names, {"luke": abstract} if bare else abstract
+      raise InputError(
+        f"{name}: unknown; expected a field of {type(backbone.config).__name__}{hint}"
+      )
+  sizes = {name: value for name, value in fields.items() if name in known}
+  running = {name: value for name, value in fields.items() if name in RUNNING}
+  return dataclasses.replace(
+    backbone,
+    config=dataclasses.replace(backbone.config, **sizes),
+    running=dataclasses.replace(backbone.running, **running),
   )
-  params = params.get("luke", {}) if bare else params
-  if report.missing:
-    params = _completed(module, params, seed)
-  return params, report
 
 
-def _completed(module: nn.Module, params: dict, seed: int) -> dict:
-  """With fresh parameters where there are none; of the others' the compiler makes no code."""
+def _params(network: Network, tensors: Tensors, seed: int) -> tuple[dict, keys.Report]:
+  """Returns the parameters, those without a tensor initialised from the seed."""
+  table = network.backbone.family.keys(network.kind)
+  params, report = keys.from_torch(tensors.read, tensors.names, abstract_params(network), table)
+  return (_completed(network, params, seed) if report.missing else params), report
+
+
+def _completed(network: Network, params: dict, seed: int) -> dict:
+  """Adds fresh parameters where there are none; of the others' the compiler makes no code."""
   there = keys.flatten(params)
 
   def rest(key: jax.Array) -> dict:
-    fresh = keys.flatten(initial_params(module, key))
+    fresh = keys.flatten(initial_params(network, key))
     return {path: x for path, x in fresh.items() if path not in there}
 
   return keys.unflatten(there | jax.device_get(jax.jit(rest)(jax.random.key(seed))))

@@ -11,13 +11,13 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
-from luke_jax.convert import keys
 from luke_jax.convert.card import model_card
-from luke_jax.convert.configs import CONFIG, Description, config_json
-from luke_jax.convert.model import Model
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import INDEX, SAFETENSORS, TORCH, Dtype, write_safetensors
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LukeModel
+from luke_jax.models import keys
+from luke_jax.models.family import NONE, Described
 from luke_jax.text import entity_vocab_files, save_processor, save_tokenizer
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
 
@@ -28,7 +28,7 @@ _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.
 
 
 def save(
-  model: Model,
+  model: ModelParts,
   path: str | Path,
   *,
   dtype: Dtype = "float32",
@@ -42,50 +42,51 @@ def save(
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
   with _all_or_nothing(Path(path)) as folder:
     write_safetensors(folder / SAFETENSORS, _told(torch_tensors(model, dtype), progress))
-    if model.processor:
+    if model.processor and model.backbone.entities:
       save_processor(model.processor, folder)
     elif model.tokenizer:
       save_tokenizer(model.tokenizer, folder)
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
-    description = Description(model.config, model.architecture, model.labels, model.rest)
-    content = config_json(description) | {"dtype": dtype}
+    labels, architecture = model.labels, model.architecture
+    described = Described(model.config, architecture, labels, model.num_labels, model.rest)
+    content = model.family.write_config(described) | {"dtype": dtype}
     text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
-def number_of_tensors(model: Model) -> int:
-  """How many tensors `save` writes."""
-  leaves = keys.flatten(_whole(model))
-  places = sum(len(list(keys.places(keys.KEYS[path], x.shape))) for path, x in leaves.items())
+def number_of_tensors(model: ModelParts) -> int:
+  """Returns how many tensors `save` writes."""
+  leaves, rows = keys.flatten(model.params), model.family.keys(model.kind).rows
+  places = sum(len(list(keys.places(rows[path], x.shape))) for path, x in leaves.items())
   return places + len(_written_aliases(model))
 
 
-def _whole(model: Model) -> dict:
-  """The parameters as a task model has them; a bare LukeModel is all there is to its own."""
-  return {"luke": model.params} if isinstance(model.module, LukeModel) else model.params
-
-
-def torch_tensors(model: Model, dtype: Dtype = "float32") -> Iterator[tuple[str, np.ndarray]]:
-  """The names and tensors of the model's state dict in PyTorch."""
+def torch_tensors(model: ModelParts, dtype: Dtype = "float32") -> Iterator[tuple[str, np.ndarray]]:
+  """Yields the names and tensors of the model's state dict in PyTorch."""
+  table = model.family.keys(model.kind)
   second = {name: alias for alias, name in _written_aliases(model)}
-  bare = isinstance(model.module, LukeModel)
-  for name, tensor in keys.to_torch(_whole(model)):
+  # The reference's encoder alone has no name of its own before those of its parts.
+  start = f"{table.encoder}." if model.kind == NONE else ""
+  for name, tensor in keys.to_torch(model.params, table):
     tensor = tensor.astype(_DTYPES[dtype], copy=False)
-    yield (name.removeprefix("luke.") if bare else name), tensor
+    yield name.removeprefix(start), tensor
     if name in second:
       yield second[name], tensor
 
 
-def _written_aliases(model: Model) -> list[tuple[str, str]]:
-  """Second names that transformers 5 looks for: it does not tie the words' decoder by itself.
+def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
+  """Returns second names that transformers 5 needs: it does not tie the words' decoder by itself.
 
-  Told that the decoder is untied, neither major ties the one of the entities.
+  Where the decoder is untied, neither major ties the one of the entities.
   """
   if "masked_words" not in model.params:
     return []
-  tied = model.config.tie_word_embeddings
-  unwritten = "entity_predictions.decoder.weight" if tied else "lm_head.decoder.weight"
-  return [(alias, name) for alias, name in keys.ALIASES.items() if alias != unwritten]
+  table = model.family.keys(model.kind)
+  (words,) = table.rows[keys.WORD_DECODER].names
+  aliases = list(table.aliases.items())
+  if model.config.tie_word_embeddings:
+    return [(alias, name) for alias, name in aliases if alias not in table.tied_by_reference]
+  return [(alias, name) for alias, name in aliases if alias != words]
 
 
 def _told(

@@ -5,63 +5,87 @@ import dataclasses
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from luke_jax.convert import configs
-from luke_jax.convert.configs import CONFIG, METADATA, Description
 from luke_jax.convert.tensors import TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError
+from luke_jax.models.families import FAMILIES
+from luke_jax.models.family import NONE, Described, Family
 from luke_jax.text import json_files
 
+CONFIG, METADATA = "config.json", "metadata.json"
 MEMBERS = (METADATA, "entity_vocab.tsv", "entity_vocab.jsonl", TORCH)
 
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-  """What a model is made from. `directory` also holds the files of its text side."""
+  """Files of a model. `directory` also holds those of its text side."""
 
-  description: Description
+  family: Family
+  described: Described
   tensors: Tensors
   directory: Path
 
 
 @contextlib.contextmanager
-def open_source(path: Path) -> Iterator[Source]:
-  """Opens a directory, an archive, or a weights file with its companions beside it."""
+def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
+  """Opens the files of a model: a directory, an archive, or a weights file with its companions.
+
+  They are read as those of `family`, or else of the system that its config.json names.
+  """
   if not path.exists():
     raise InputError(
       f"{path}: no such file or directory; expected a model on this machine, such as"
       " `hf download studio-ousia/luke-base --local-dir luke-base` makes"
     )
   if path.is_dir():
-    yield _directory(path)
+    yield _directory(path, family)
   elif path.name == TORCH:
-    yield _directory(path.parent)
+    yield _directory(path.parent, family)
   elif tarfile.is_tarfile(path):
     with tempfile.TemporaryDirectory() as folder:
       _unpack(path, Path(folder))
       try:
-        yield _directory(Path(folder))
+        yield _directory(Path(folder), family)
       except InputError as fault:  # named by the archive, not by where it was unpacked
         raise InputError(str(fault).replace(folder, str(path))) from None
   else:
     raise InputError(f"{path}: expected a directory, an archive (tar) or a {TORCH}")
 
 
-def _directory(path: Path) -> Source:
+def _directory(path: Path, family: Family | None) -> Source:
   if (path / "checkpoints").is_dir():
-    told = f"{path}: the folder of a run; expected a model's"
-    raise InputError(f"{told}, such as {path / 'model'} or what luke-jax export writes")
+    raise InputError(
+      f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
+      " export writes"
+    )
   if (path / CONFIG).exists():
     raw = json_files.read_json_object(path / CONFIG, "the config of a model")
-    description = configs.parse_config(raw, path / CONFIG)
+    family = family_for(raw, path / CONFIG, family)
+    described = family.read_config(raw, path / CONFIG)
   elif (path / METADATA).exists():
     raw = json_files.read_json_object(path / METADATA, "the metadata of an archive")
-    description = configs.parse_metadata(raw, path / METADATA)
+    family = family or next(known for known in FAMILIES if known.read_archive)
+    if family.read_archive is None:
+      raise InputError(f"{path / METADATA}: of an archive of LUKE; expected a {CONFIG}")
+    described = family.read_archive(raw, path / METADATA)
   else:
     raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected the directory of a model")
-  return Source(description, open_tensors(path), path)
+  return Source(family, described, open_tensors(path, family.keys(NONE)), path)
+
+
+def family_for(raw: Mapping[str, Any], path: Path, family: Family | None) -> Family:
+  """Returns the system that a config.json is read as."""
+  kind = raw.get("model_type")
+  families = FAMILIES if family is None else (family,)
+  for known in families:
+    if kind in known.model_types or (family and kind in known.starts_from):
+      return known
+  types = [name for known in families for name in (*known.model_types, *known.starts_from)]
+  expected = ", ".join(dict.fromkeys(types))
+  raise InputError(f"{path}: model_type: {kind!r}; expected one of {expected}")
 
 
 def _unpack(archive: Path, folder: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from luke_jax.convert.keys import ALIASES, canonical
 from luke_jax.errors import InputError, not_installed
+from luke_jax.models.keys import Keys
 from luke_jax.text import json_files
 
 Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
@@ -28,22 +28,23 @@ class Tensors:
   read: Callable[[str], np.ndarray]
 
   def differ(self, one: str, other: str) -> bool:
-    """Whether both are there and hold different numbers."""
+    """Returns true if both are there and hold different numbers."""
     both = {one, other} <= self.names
     return both and not np.array_equal(self.read(one), self.read(other))
 
 
-def open_tensors(directory: Path) -> Tensors:
-  """The weights of a directory: safetensors, in one file or several, or PyTorch's archive."""
+def open_tensors(directory: Path, keys: Keys) -> Tensors:
+  """Opens the weights of a directory: safetensors, one file or several, or PyTorch's archive."""
   index = directory / INDEX
   if index.exists():
     files = [directory / name for name in sorted(set(_weight_map(index).values()))]
   else:
     files = [directory / SAFETENSORS]
   if files[0].exists() or index.exists():
-    return _named({name: read for file in files for name, read in _safetensors(file).items()})
+    readers = {name: read for file in files for name, read in _safetensors(file).items()}
+    return _named(readers, keys)
   if (directory / TORCH).exists():
-    return _named(_torch(directory / TORCH))
+    return _named(_torch(directory / TORCH), keys)
   raise InputError(f"{directory}: no weights; expected {SAFETENSORS} or {TORCH}")
 
 
@@ -57,10 +58,10 @@ def _weight_map(index: Path) -> dict[str, str]:
   return names
 
 
-def _named(readers: dict[str, Callable[[], np.ndarray]]) -> Tensors:
-  renamed = {canonical(name): read for name, read in readers.items()}
+def _named(readers: dict[str, Callable[[], np.ndarray]], keys: Keys) -> Tensors:
+  renamed = {keys.canonical(name): read for name, read in readers.items()}
   # transformers 5 writes a tied tensor under its second name only.
-  for alias, name in ALIASES.items():
+  for alias, name in keys.aliases.items():
     if alias in renamed and name not in renamed:
       renamed[name] = renamed[alias]
   return Tensors(frozenset(renamed), lambda name: renamed[name]())

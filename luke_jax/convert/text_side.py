@@ -1,9 +1,9 @@
-"""The text side of a model: its tokenizer and its entity vocabulary, if the files have them."""
+"""The text side of a model: its tokenizer and its entity vocabulary, where there are files."""
 
 import dataclasses
 from pathlib import Path
 
-from luke_jax.config import LukeConfig
+from luke_jax.models.family import Backbone
 from luke_jax.text import (
   EntityVocab,
   LukeProcessor,
@@ -12,28 +12,34 @@ from luke_jax.text import (
   load_processor,
   load_tokenizer,
 )
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
-from luke_jax.text.sentence_piece import MODEL_FILE
-from luke_jax.text.tokenizer_files import VOCAB, WHOLE
+from luke_jax.text.tokenizer_files import has_tokenizer
 
 
 def read_text_side(
-  config: LukeConfig, directory: Path, tokenizer: Path | None, vocab: EntityVocab | None
+  backbone: Backbone, directory: Path, tokenizer: Path | None, vocab: EntityVocab | None
 ) -> tuple[Tokenizer | None, LukeProcessor | None]:
-  """What turns text into inputs; None for what the files lack. `tokenizer` and `vocab` go first."""
-  words = tokenizer or directory
-  if not any((words / name).exists() for name in (VOCAB, WHOLE, MODEL_FILE)):
+  """Returns what turns text into inputs; None where files are missing.
+
+  `tokenizer` and `vocab` take precedence over the directory's. A model of words only has the
+  special entities, so that tasks can mark spans.
+  """
+  words, markers = tokenizer or directory, backbone.family.markers
+  if not has_tokenizer(words):
     return (load_tokenizer(words) if tokenizer else None), None
-  if vocab is None and config.entity_vocab_size and has_entity_vocab(directory):
+  if vocab is None and backbone.entities and has_entity_vocab(directory):
     if words == directory:
       processor = load_processor(directory)
-      return processor.tokenizer, _fitted(processor, config)
+      return processor.tokenizer, _fitted(processor, backbone)
     vocab = load_entity_vocab(directory)
-  found = load_tokenizer(words)
-  return found, _fitted(LukeProcessor(found, vocab), config) if vocab else None
+  if vocab is None and not backbone.entities:
+    vocab = SPECIAL_ENTITIES
+  loaded = load_tokenizer(words, markers=markers)
+  return loaded, _fitted(LukeProcessor(loaded, vocab), backbone) if vocab else None
 
 
-def _fitted(processor: LukeProcessor, config: LukeConfig) -> LukeProcessor:
-  """A processor that makes no row longer than the model has positions for."""
-  length = min(processor.max_length, config.room_for_words)
+def _fitted(processor: LukeProcessor, backbone: Backbone) -> LukeProcessor:
+  """Returns the processor with rows no longer than the model has positions for."""
+  length = min(processor.max_length, backbone.config.room_for_words)
   return dataclasses.replace(processor, max_length=length)

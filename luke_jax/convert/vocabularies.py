@@ -5,32 +5,31 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from luke_jax.convert import keys
-from luke_jax.convert.model import Model
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.models import keys
 from luke_jax.text import LukeProcessor
 from luke_jax.text.entity_vocab import MASK, MASK2, PAD, UNKNOWN, EntityVocab
 
-WORD_ARRAYS = ("embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
-ENTITY_ARRAYS = ("entity_embeddings/entity/embedding", "masked_entities/bias")
 # The rows that new markers start from, in the order of the markers.
 MARKER_SOURCES = ("@", "#")
 
 
 def add_entities(
-  model: Model,
+  model: ModelParts,
   titles: Sequence[str],
   *,
   vectors: np.ndarray | None = None,
   language: str | None = None,
-) -> Model:
-  """The model with new entities after those it has.
+) -> ModelParts:
+  """Returns the model with new entities after those it has.
 
   Their rows are copies of `[MASK]`'s, or the given vectors (titles, K), with `[MASK]`'s bias.
   """
   vocab = _processor(model).entity_vocab
+  entities = model.family.layout.entities
   if vectors is not None:
-    vectors = _checked(vectors, (len(titles), model.config.entity_emb_size))
+    vectors = _checked(vectors, (len(titles), model.entity_table.shape[1]))
   grown = vocab.add(titles, language)
   rows = np.full(len(titles), vocab.mask_id)
 
@@ -40,7 +39,7 @@ def add_entities(
       new = vectors
     return np.concatenate([array, new])
 
-  params = changed_arrays(model.params, ENTITY_ARRAYS, add)
+  params = changed_arrays(model.params, entities, add)
   return _with_entities(model, params, grown)
 
 
@@ -56,83 +55,80 @@ def _checked(vectors: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
   return array
 
 
-def add_markers(model: Model) -> Model:
-  """The model with rows for the tokenizer's entity markers, where it has none yet.
+def add_markers(model: ModelParts) -> ModelParts:
+  """Returns the model with rows for the tokenizer's entity markers, where it has none yet.
 
   They start as copies of the rows of `@` and `#`, as the authors' do.
   """
   tokenizer, size = model.tokenizer, model.config.vocab_size
-  if tokenizer is None or tokenizer.vocab_size <= size:
+  if tokenizer is None or not tokenizer.special.markers or tokenizer.vocab_size <= size:
     return model
   markers = tokenizer.special.marker_ids
   if tokenizer.vocab_size > size + len(markers) or min(markers) < size:
     raise InputError(f"tokenizer: {tokenizer.vocab_size} words; expected the model's {size}")
   sources = [tokenizer.piece_id(piece) for piece in MARKER_SOURCES]
   params = changed_arrays(
-    model.params, WORD_ARRAYS, lambda _, array: np.concatenate([array, array[sources]])
+    model.params,
+    model.family.layout.words,
+    lambda _, array: np.concatenate([array, array[sources]]),
   )
   config = dataclasses.replace(model.config, vocab_size=tokenizer.vocab_size)
-  model = _with_added(model, *tokenizer.special.markers)
-  return dataclasses.replace(model, module=model.module.clone(config=config), params=params)
+  return _with_added(model, *tokenizer.special.markers).with_config(config, params)
 
 
-def add_second_mask(model: Model) -> Model:
-  """The model with `[MASK2]`, a copy of `[MASK]`, where its vocabulary has none."""
+def add_second_mask(model: ModelParts) -> ModelParts:
+  """Returns the model with `[MASK2]`, a copy of `[MASK]`, where its vocabulary has none."""
   processor = model.processor
-  if processor is None or processor.entity_vocab.mask2_id is not None:
+  if (
+    processor is None or not model.backbone.entities or processor.entity_vocab.mask2_id is not None
+  ):
     return model
   return add_entities(_with_added(model, MASK2), [MASK2])
 
 
-def _with_added(model: Model, *names: str) -> Model:
+def _with_added(model: ModelParts, *names: str) -> ModelParts:
   report = dataclasses.replace(model.report, added=(*model.report.added, *names))
   return dataclasses.replace(model, report=report)
 
 
-def lite(model: Model) -> Model:
-  """The model with the special entities alone, in the order of the released lite models."""
+def lite(model: ModelParts) -> ModelParts:
+  """Returns the model with the special entities alone, in the order of the released lite models."""
   vocab = _processor(model).entity_vocab
   kept = [name for name in (MASK, UNKNOWN, PAD, MASK2) if name in vocab.ids]
   rows = [vocab.ids[name] for name in kept]
-  params = changed_arrays(model.params, ENTITY_ARRAYS, lambda _, array: array[rows])
+  params = changed_arrays(model.params, model.family.layout.entities, lambda _, x: x[rows])
   small = EntityVocab({name: i for i, name in enumerate(kept)})
   return _with_entities(model, params, small)
 
 
-def _processor(model: Model) -> LukeProcessor:
+def _processor(model: ModelParts) -> LukeProcessor:
+  if not model.backbone.entities:
+    raise InputError(f"a {model.family.title} without entities; expected a model that has some")
   if model.processor is None:
     raise InputError("the model has no text side; expected a tokenizer and entity_vocab.json")
   return model.processor
 
 
-def check_sizes(model: Model) -> None:
-  """Refuses a text side that makes other ids than the model has rows for."""
-  words, entities = model.config.vocab_size, model.config.entity_vocab_size
+def check_sizes(model: ModelParts) -> None:
+  """Raises InputError for a text side that makes other ids than the model has rows for."""
+  words, entities = model.config.vocab_size, model.backbone.entities
   if model.tokenizer and model.tokenizer.vocab_size > words:
     raise InputError(f"tokenizer of {model.tokenizer.vocab_size} words; expected {words}")
-  if model.processor and len(model.processor.entity_vocab) != entities:
-    found = len(model.processor.entity_vocab)
-    raise InputError(f"entity vocabulary of {found}; expected {entities}")
+  if model.processor and entities and len(model.processor.entity_vocab) != entities:
+    size = len(model.processor.entity_vocab)
+    raise InputError(f"entity vocabulary of {size}; expected {entities}")
 
 
-def _with_entities(model: Model, params: dict, vocab: EntityVocab) -> Model:
-  # A lite model's row 0 is [MASK], which must learn.
-  padding = None if model.config.entity_padding_id is None else vocab.pad_id
-  config = dataclasses.replace(
-    model.config, entity_vocab_size=len(vocab), entity_padding_id=padding
-  )
-  return dataclasses.replace(
-    model,
-    module=model.module.clone(config=config),
-    params=params,
-    processor=dataclasses.replace(_processor(model), entity_vocab=vocab),
-  )
+def _with_entities(model: ModelParts, params: dict, vocab: EntityVocab) -> ModelParts:
+  processor = dataclasses.replace(_processor(model), entity_vocab=vocab)
+  config = model.family.with_entities(model.config, len(vocab), vocab.pad_id)
+  return dataclasses.replace(model.with_config(config, params), processor=processor)
 
 
 def changed_arrays(
   params: dict, suffixes: tuple[str, ...], change: Callable[[str, np.ndarray], np.ndarray]
 ) -> dict:
-  """The parameters, with the arrays whose paths end like that changed."""
+  """Returns the parameters with the arrays changed whose paths end as given."""
   return keys.unflatten(
     {
       path: change(path, np.asarray(array)) if path.endswith(suffixes) else array

@@ -4,13 +4,13 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.convert import Model
+from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.programs import Programs, largest_first, tokens
+from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.features import Features, Sizes
 
@@ -31,7 +31,6 @@ WORD_WIDTHS = {"cpu": range(32, 513, 32)}
 FEW_WORD_WIDTHS = (64, 128, 256, 384, 512)
 ENTITY_WIDTHS = {"cpu": (1, 2, *_growing(16, 1.19))}
 FEW_ENTITY_WIDTHS = (1, 2, 16, 32, 64, *range(128, MOST_ENTITIES + 1, 128))
-LOGITS = ("logits", "start_logits", "end_logits")
 # Words and entities of a batch: enough to keep the device busy, little enough for its memory.
 TOKENS = {"cpu": 2048}
 MOST_TOKENS = 32768
@@ -65,7 +64,7 @@ def batches(
 
 
 def outputs(
-  model: Model, task: Any, features: Sequence[Features], pad_entity: int, programs: Programs
+  model: ModelParts, task: Any, features: Sequence[Features], pad_entity: int, programs: Programs
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
@@ -73,8 +72,8 @@ def outputs(
   for batch in batches(features, task, limit, programs):
     rows = [features[i] for i in batch.rows]
     rows += rows[-1:] * (batch.height - len(rows))
-    arrays = fine_tuning.inputs(task, model.config, rows, batch.size, pad_entity)
-    waiting.append((batch.rows, _logits(model.module, model.on_device, arrays)))
+    arrays = fine_tuning.inputs(task, model.backbone, rows, batch.size, pad_entity)
+    waiting.append((batch.rows, _logits(model.network, model.on_device, arrays)))
   found: dict[str, list[Any]] = {}
   for rows, logits in waiting:
     for name, values in jax.device_get(logits).items():
@@ -84,10 +83,10 @@ def outputs(
   return found
 
 
-@functools.partial(jax.jit, static_argnames="module")
-def _logits(module: nn.Module, params: dict, inputs: dict) -> dict[str, jax.Array]:
-  found: Any = module.apply({"params": params}, **inputs)
-  return {name: found[name].astype(jnp.float32) for name in LOGITS if name in found}
+@functools.partial(jax.jit, static_argnames="network")
+def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array]:
+  found: Any = network.apply({"params": params}, **inputs)
+  return {name: found[name].astype(jnp.float32) for name in fine_tuning.LOGITS if name in found}
 
 
 def _size(row: Features, task: Any) -> Sizes:

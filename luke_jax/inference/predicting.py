@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.convert import Model
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.programs import Programs, programs
 from luke_jax.inference.settings import processor_of, task_of
+from luke_jax.models.family import Backbone
 from luke_jax.tasks.files import Faults
 
 CHUNK = 256  # examples that are in memory together
 
 
-def predict(model: Model, texts: str | Sequence[str], **fields: Any) -> Any:
+def predict(model: ModelParts, texts: str | Sequence[str], **fields: Any) -> Any:
   """What a fine-tuned model says of one text, or of each text of a list.
 
   `fields` are those of the task's files, for a list of texts a list with a value for each.
@@ -36,11 +37,11 @@ def predict(model: Model, texts: str | Sequence[str], **fields: Any) -> Any:
 
 
 def predictions(
-  model: Model, task: Any, examples: Iterable[Any], faults: Faults | None = None
+  model: ModelParts, task: Any, examples: Iterable[Any], faults: Faults | None = None
 ) -> Iterator[tuple[Any, Any]]:
   """Each example with its prediction; what they need of memory does not grow with their number."""
   processor = processor_of(model, task)
-  left, shapes = iter(examples), _compiled(model.module)
+  left, shapes = iter(examples), _compiled(model.backbone)
   while chunk := list(itertools.islice(left, CHUNK)):
     features = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
@@ -49,8 +50,8 @@ def predictions(
 
 
 @functools.lru_cache(maxsize=8)  # texts may come one by one
-def _compiled(module: Any) -> Programs:
-  return programs(module.config)
+def _compiled(backbone: Backbone) -> Programs:
+  return programs(backbone.config)
 
 
 def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

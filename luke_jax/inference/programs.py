@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import jax
 
-from luke_jax.config import LukeConfig
 from luke_jax.tasks.features import Sizes
 
 # Multiplications that take as long as compiling: half a second on two cores, one or two on an
@@ -56,7 +56,7 @@ def _fits(row: Sizes, size: Sizes) -> bool:
   return row.words <= size.words and row.entities <= size.entities and row.mention == size.mention
 
 
-def programs(config: LukeConfig) -> Programs:
+def programs(config: Any) -> Programs:
   """None yet, for a model of this size."""
   compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE)
   # A layer multiplies a token by 12 square matrices, each multiplication with an addition.

@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from luke_jax.config import LukeConfig
-from luke_jax.convert import Model
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.fine_tuning import fitted
 from luke_jax.tasks.names import CLASSES, task_class
@@ -15,19 +15,20 @@ from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
 
 KEY = "luke_jax"  # of config.json
-UNLABELLED = ("LukeForCloze", "LukeForQuestionAnswering")
+UNLABELLED = ("cloze", "answer")  # kinds of heads
 # What belongs to a run and not to the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
 
 
-def task_of(model: Model, name: str | None = None, **changes: Any) -> Any:
+def task_of(model: ModelParts, name: str | None = None, **changes: Any) -> Any:
   """The task that a model was trained for; one that others made has the task of its class."""
   saved = model.rest.get(KEY)
   saved = saved if isinstance(saved, dict) else {}
-  name = name or saved.get("task") or _name_for(model.architecture)
+  name = name or saved.get("task") or _name_for(model)
   found = task_class(name)
-  if found.architecture != model.architecture:
-    raise InputError(f"a {model.architecture}; expected a {found.architecture}, as {name} needs")
+  if found.head != model.kind:
+    expected = model.family.architectures[found.head]
+    raise InputError(f"a {model.architecture}; expected a {expected}, as {name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
   settings = saved.get("settings", {}) if saved.get("task") == name else {}
@@ -43,12 +44,12 @@ def settings_of(task: Any) -> dict[str, Any]:
   return {KEY: {"task": task.name, "settings": settings}}
 
 
-def processor_of(model: Model, task: Any) -> LukeProcessor:
+def processor_of(model: ModelParts, task: Any) -> LukeProcessor:
   """What makes rows of texts for a model and its task."""
   return fitted(any_processor(model), task)
 
 
-def any_processor(model: Model, spans: Sequence[Any] = ()) -> LukeProcessor:
+def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> LukeProcessor:
   """What makes rows of texts for a model, and of spans of entities where it has any."""
   if model.tokenizer is None:
     raise InputError("no tokenizer; expected a model with one")
@@ -57,21 +58,20 @@ def any_processor(model: Model, spans: Sequence[Any] = ()) -> LukeProcessor:
   return model.processor or LukeProcessor(model.tokenizer, SPECIAL_ENTITIES)
 
 
-def trained_model(task: Any, config: LukeConfig, module: Any, params: dict) -> Model:
+def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
   """A model with the labels and the text side of its task."""
-  processor = fine_tuning.processor(task)
-  with_entities = processor if config.entity_vocab_size else None
+  processor = fine_tuning.processor(task, network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
-  return Model(module, params, labels, processor.tokenizer, with_entities, rest=rest)
+  return ModelParts(network, params, labels, processor.tokenizer, processor, rest=rest)
 
 
 def _labels(task: Any, labels: tuple[str, ...]) -> tuple[str, ...]:
-  return () if task.architecture in UNLABELLED else labels
+  return () if task.head in UNLABELLED else labels
 
 
-def _name_for(architecture: str) -> str:
+def _name_for(model: ModelParts) -> str:
   for name in CLASSES:
-    if task_class(name).architecture == architecture:
+    if task_class(name).head == model.kind:
       return name
-  known = ", ".join(task_class(name).architecture for name in CLASSES)
-  raise InputError(f"a {architecture}; expected one of {known}")
+  known = ", ".join(model.family.architectures[task_class(name).head] for name in CLASSES)
+  raise InputError(f"a {model.architecture}; expected one of {known}")

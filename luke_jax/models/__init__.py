@@ -1,1 +1,1 @@
-"""Systems: one file each, saying which layers come in which order."""
+"""Systems: a folder each, whose `Family` value is all that the rest of the house knows of it."""

@@ -1,24 +1,37 @@
-"""Entity-aware self-attention (paper §3.2): what a token asks depends on both tokens' kinds.
+"""Entity-aware self-attention (paper §3.2): a query depends on the kinds of both tokens.
 
 `einsum_scores` is the definition, and what shows the probabilities. `block_attention` computes the
 same for words followed by entities, without masking by kind; `pallas_attention` does so in one
 kernel on TPUs. All three drop the same probabilities for the same key.
 """
 
+import dataclasses
 import functools
 import warnings
+from typing import Literal
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.config import LukeConfig
 from luke_jax.nn.block_attention import Blocks, block_attention
-from luke_jax.nn.layers import Dense, gathered, project
+from luke_jax.nn.layers import Dense, Numerics, gathered, project
 from luke_jax.nn.pallas_attention import asking, pallas_attention, unsupported
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
+AttentionForm = Literal["einsum", "blocks", "pallas"]
 Projections = tuple[jax.Array, jax.Array]  # kernel (a, c, D, N H) and bias (a, c, N, H)
+
+
+@dataclasses.dataclass(frozen=True)
+class AttentionSizes:
+  """Sizes of self-attention, and the form it is computed in."""
+
+  heads: int  # N
+  head_size: int  # H
+  kinds: int = 1  # 2: entity-aware, with a query for each pair of kinds
+  dropout: float = 0.0  # share of the probabilities that are dropped in training
+  form: AttentionForm = "blocks"
 
 
 class QueryProjections(nn.Module):
@@ -27,19 +40,20 @@ class QueryProjections(nn.Module):
   Kind 0 is a word, 1 an entity. Original attention has one query for all four pairs.
   """
 
-  config: LukeConfig
+  numerics: Numerics
+  sizes: AttentionSizes
+  width: int  # D
 
   @nn.compact
   def __call__(self) -> Projections:
     """Returns kernel and bias in the arithmetic's type."""
-    c = self.config
-    kinds = 2 if c.use_entity_aware_attention else 1
-    pair, head = (kinds, kinds), (c.num_attention_heads, c.head_size)
-    init = nn.initializers.normal(c.initializer_range)
-    kernel = self.param("kernel", init, (*pair, c.hidden_size, *head))
+    sizes, dtype = self.sizes, self.numerics.dtype
+    pair, head = (sizes.kinds, sizes.kinds), (sizes.heads, sizes.head_size)
+    init = nn.initializers.normal(self.numerics.init_std)
+    kernel = self.param("kernel", init, (*pair, self.width, *head))
     bias = self.param("bias", nn.initializers.zeros, (*pair, *head))
-    flat = (*pair, c.hidden_size, c.num_attention_heads * c.head_size)
-    return gathered(kernel.astype(c.dtype), flat), bias.astype(c.dtype)
+    flat = (*pair, self.width, sizes.heads * sizes.head_size)
+    return gathered(kernel.astype(dtype), flat), bias.astype(dtype)
 
 
 def einsum_scores(
@@ -86,14 +100,15 @@ def query_blocks(x: jax.Array, num_words: int, projections: Projections) -> Bloc
 
 
 @functools.cache
-def _say_once(reason: str) -> None:
+def _warn_once(reason: str) -> None:
   warnings.warn(f"attention 'pallas' runs as 'blocks': {reason}", stacklevel=2)
 
 
 class Attention(nn.Module):
-  """Self-attention over words followed by entities, in the form the config names."""
+  """Self-attention over words followed by entities, in the form that its sizes name."""
 
-  config: LukeConfig
+  numerics: Numerics
+  sizes: AttentionSizes
 
   @nn.compact
   def __call__(self, x: jax.Array, word_mask: jax.Array, entity_mask: jax.Array) -> jax.Array:
@@ -101,19 +116,19 @@ class Attention(nn.Module):
 
     Sows the probabilities (B, N, T, T) if intermediates are collected.
     """
-    c = self.config
-    heads = c.num_attention_heads, c.head_size
+    n, sizes = self.numerics, self.sizes
+    heads = sizes.heads, sizes.head_size
     num_words, num_entities = word_mask.shape[1], entity_mask.shape[1]
-    projections = QueryProjections(c, name="query")()
-    key, value = Dense(c, heads, name="key")(x), Dense(c, heads, name="value")(x)
+    projections = QueryProjections(n, sizes, x.shape[-1], name="query")()
+    key, value = Dense(n, heads, name="key")(x), Dense(n, heads, name="value")(x)
     mask = jnp.concatenate([word_mask, entity_mask], axis=1)
-    rate = c.attention_probs_dropout_prob if self.has_rng("dropout") else 0.0
+    rate = sizes.dropout if self.has_rng("dropout") else 0.0
     seeds = self._seeds(x.shape[0]) if rate else None
     shown = self.is_mutable_collection("intermediates") and not self.is_initializing()
-    if c.attention == "einsum" or shown:
+    if sizes.form == "einsum" or shown:
       kind = kinds(num_words, num_entities, projections[0].shape[0])
       kind = kind.repeat(len(x), 0).astype(x.dtype)
-      probs = probabilities(einsum_scores(x, key, kind, projections), mask, c.head_size)
+      probs = probabilities(einsum_scores(x, key, kind, projections), mask, sizes.head_size)
       self.sow("intermediates", "probs", probs)
       if seeds is not None:
         probs = jnp.where(dropout_mask(seeds, x.shape[1], rate), probs / (1 - rate), 0.0)
@@ -125,20 +140,20 @@ class Attention(nn.Module):
         fused = functools.partial(pallas_attention, dropout_rate=rate)
         attend = functools.partial(jax.lax.platform_dependent, tpu=fused, default=attend)
       context = attend(queries, key, value, mask, seeds)
-    return Dense(c, (c.hidden_size,), heads, name="output")(context)
+    return Dense(n, x.shape[-1:], heads, name="output")(context)
 
   def _seeds(self, batch: int) -> jax.Array:
-    """What decides on dropout, for every sequence and head."""
-    shape = (batch, self.config.num_attention_heads)
+    """Returns the numbers (B, N) that decide on dropout in every sequence and head."""
+    shape = (batch, self.sizes.heads)
     return jax.random.bits(self.make_rng("dropout"), shape, jnp.uint32)
 
   def _takes_kernel(self, queries: Blocks) -> bool:
-    """Whether the kernel was asked for and can run these shapes; says once why not."""
-    c = self.config
-    if c.attention != "pallas" or self.is_initializing():
+    """Returns true if the kernel is selected and can run these shapes; warns once if it cannot."""
+    sizes = self.sizes
+    if sizes.form != "pallas" or self.is_initializing():
       return False
-    dtype = jnp.dtype(c.dtype)
-    reason = unsupported(asking(queries), c.num_attention_heads, c.head_size, dtype)
+    dtype = jnp.dtype(self.numerics.dtype)
+    reason = unsupported(asking(queries), sizes.heads, sizes.head_size, dtype)
     if reason:
-      _say_once(reason)
+      _warn_once(reason)
     return reason is None

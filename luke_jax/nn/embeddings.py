@@ -1,45 +1,48 @@
-"""From ids to vectors: words with positions, entities with the positions of their mentions."""
+"""From word ids to vectors: word + position + token type, normalised."""
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.config import LukeConfig
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm, embedding
+from luke_jax.nn.layers import Dropout, LayerNorm, Numerics, embedding
 from luke_jax.nn.vocabulary import rows_of
 
 
 def look_up(
   table: nn.Embed, ids: jax.Array, padding_id: int | None = None, axis: str | None = None
 ) -> jax.Array:
-  """Rows of a table; the padding row is read but learns nothing."""
+  """Returns rows of a table; the padding row is read but learns nothing."""
   rows = rows_of(table.embedding, ids, table.dtype, axis)
   if padding_id is None:
     return rows
   return jnp.where((ids == padding_id)[..., None], jax.lax.stop_gradient(rows), rows)
 
 
-def word_positions(input_ids: jax.Array, config: LukeConfig) -> jax.Array:
-  """Position ids (B, W): BERT counts tokens from 0; RoBERTa counts real ones after its pad id."""
-  if config.word_positions == "bert":
-    return jnp.broadcast_to(jnp.arange(input_ids.shape[1]), input_ids.shape)
-  real = (input_ids != config.pad_token_id).astype(jnp.int32)
-  return jnp.cumsum(real, axis=1) * real + config.pad_token_id
+def positions_after_padding(input_ids: jax.Array, pad_id: int) -> jax.Array:
+  """Returns RoBERTa's position ids (B, W): real tokens count from the one after its pad id."""
+  real = (input_ids != pad_id).astype(jnp.int32)
+  return jnp.cumsum(real, axis=1) * real + pad_id
 
 
 class WordEmbeddings(nn.Module):
-  """Word + position + token type, normalised (paper §3.1)."""
+  """Word + position + token type, normalised (LUKE, section 3.1)."""
 
-  config: LukeConfig
+  numerics: Numerics
+  words: int  # V
+  width: int  # D
+  positions: int
+  types: int
+  pad_id: int
+  positions_after_padding: bool  # as in RoBERTa; else they count all tokens from 0, as in BERT
 
   def setup(self) -> None:
     """Makes the tables; `word` is also the decoder of masked words."""
-    c = self.config
-    self.word = embedding(c, c.vocab_size)
-    self.position = embedding(c, c.max_position_embeddings)
-    self.type = embedding(c, c.type_vocab_size)
-    self.norm = LayerNorm(c)
-    self.dropout = Dropout(c.hidden_dropout_prob)
+    n = self.numerics
+    self.word = embedding(n, self.words, self.width)
+    self.position = embedding(n, self.positions, self.width)
+    self.type = embedding(n, self.types, self.width)
+    self.norm = LayerNorm(n)
+    self.dropout = Dropout(n.dropout)
 
   def __call__(
     self,
@@ -48,61 +51,23 @@ class WordEmbeddings(nn.Module):
     position_ids: jax.Array | None = None,
   ) -> jax.Array:
     """Returns (B, W, D)."""
-    c = self.config
     if position_ids is None:
-      position_ids = word_positions(input_ids, c)
+      position_ids = self._position_ids(input_ids)
     if token_type_ids is None:
       token_type_ids = jnp.zeros_like(input_ids)
-    padded_position = c.pad_token_id if c.word_positions == "roberta" else None
-    x = look_up(self.word, input_ids, c.pad_token_id)
+    padded_position = self.pad_id if self.positions_after_padding else None
+    x = look_up(self.word, input_ids, self.pad_id)
     x = (
       x + look_up(self.position, position_ids, padded_position) + look_up(self.type, token_type_ids)
     )
     return self.dropout(self.norm(x))
 
+  def _position_ids(self, input_ids: jax.Array) -> jax.Array:
+    if self.positions_after_padding:
+      return positions_after_padding(input_ids, self.pad_id)
+    return jnp.broadcast_to(jnp.arange(input_ids.shape[1]), input_ids.shape)
 
-class EntityEmbeddings(nn.Module):
-  """B·U + the mean of the mention's position embeddings + the entity type (paper §3.1)."""
 
-  config: LukeConfig
-
-  def setup(self) -> None:
-    """Makes the tables; `entity` (B) is also the decoder of masked entities."""
-    c = self.config
-    self.entity = embedding(c, c.entity_rows, width=c.entity_emb_size)
-    if c.entity_emb_size != c.hidden_size:
-      self.projection = Dense(c, (c.hidden_size,), use_bias=False)
-    self.position = embedding(c, c.max_position_embeddings)
-    self.type = embedding(c, c.type_vocab_size)
-    self.norm = LayerNorm(c)
-    self.dropout = Dropout(c.hidden_dropout_prob)
-
-  def __call__(
-    self,
-    entity_ids: jax.Array,
-    entity_position_ids: jax.Array,
-    entity_token_type_ids: jax.Array | None = None,
-  ) -> jax.Array:
-    """Returns (B, E, D)."""
-    c = self.config
-    if entity_token_type_ids is None:
-      entity_token_type_ids = jnp.zeros_like(entity_ids)
-    x = look_up(self.entity, entity_ids, c.entity_padding_id, c.vocabulary_axis)
-    if c.entity_emb_size != c.hidden_size:
-      x = self.projection(x)
-    x = x + self.mention(entity_position_ids) + look_up(self.type, entity_token_type_ids)
-    return self.dropout(self.norm(x))
-
-  def mention(self, entity_position_ids: jax.Array) -> jax.Array:
-    """Mean position embedding (B, E, D) of mentions (B, E, M) padded with -1; empty ones give 0.
-
-    As a product with the counts of the positions, since gathering (B, E, M, D) rows moves some
-    hundred times more memory.
-    """
-    counts = jax.nn.one_hot(entity_position_ids, self.position.num_embeddings).sum(-2)
-    table = self.position.embedding.astype(self.config.dtype)
-    total = jnp.einsum(
-      "bep,pd->bed", counts.astype(table.dtype), table, preferred_element_type=jnp.float32
-    )
-    mean = total / jnp.maximum(counts.sum(-1, keepdims=True), 1e-7)
-    return mean.astype(self.config.dtype)
+def real_tokens(mask: jax.Array | None, ids: jax.Array) -> jax.Array:
+  """Returns a mask as true and false; without one all tokens are real."""
+  return jnp.ones(ids.shape, bool) if mask is None else mask.astype(bool)

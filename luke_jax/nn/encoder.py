@@ -1,11 +1,14 @@
 """A stack of post-norm transformer layers, scanned over stacked parameters."""
 
+from typing import Literal
+
 import flax.linen as nn
 import jax
 
-from luke_jax.config import LukeConfig
-from luke_jax.nn.attention import Attention
-from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, constrain, gelu
+from luke_jax.nn.attention import Attention, AttentionSizes
+from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, activate, constrain
+
+Remat = Literal["none", "dots", "full"]
 
 # What a layer keeps from the forward pass for the backward one.
 POLICIES = {
@@ -15,32 +18,35 @@ POLICIES = {
 
 
 class Mlp(nn.Module):
-  """Two linear layers with a gelu between."""
+  """Two linear layers with an activation between."""
 
-  config: LukeConfig
+  numerics: Numerics
+  hidden: int  # F
 
   @nn.compact
   def __call__(self, x: jax.Array) -> jax.Array:
     """Maps (..., D) to (..., D)."""
-    c = self.config
-    # As rows of one matrix: told of B and T, XLA on TPUs reads what is kept of `up` twice, widened.
+    n = self.numerics
+    # As rows of one matrix: given B and T, XLA on TPUs reads what is kept of `up` twice, widened.
     rows = x.reshape(-1, x.shape[-1])
-    hidden = gelu(Dense(c, (c.intermediate_size,), name="up")(rows))
-    return Dense(c, (c.hidden_size,), name="down")(hidden).reshape(x.shape)
+    hidden = activate(Dense(n, (self.hidden,), name="up")(rows), n.activation)
+    return Dense(n, x.shape[-1:], name="down")(hidden).reshape(x.shape)
 
 
 class Layer(nn.Module):
   """Attention and a feed-forward network, each added to its input and then normalised."""
 
-  config: LukeConfig
+  numerics: Numerics
+  attention: AttentionSizes
+  hidden: int  # F
 
   @nn.compact
   def __call__(self, x: jax.Array, word_mask: jax.Array, entity_mask: jax.Array) -> jax.Array:
     """Maps (B, T, D) to (B, T, D)."""
-    c = self.config
-    y = Attention(c, name="attention")(constrain(x), word_mask, entity_mask)
-    x = LayerNorm(c, name="attention_norm")(x + Dropout(c.hidden_dropout_prob)(y))
-    x = LayerNorm(c, name="mlp_norm")(x + Dropout(c.hidden_dropout_prob)(Mlp(c, name="mlp")(x)))
+    n = self.numerics
+    y = Attention(n, self.attention, name="attention")(constrain(x), word_mask, entity_mask)
+    x = LayerNorm(n, name="attention_norm")(x + Dropout(n.dropout)(y))
+    x = LayerNorm(n, name="mlp_norm")(x + Dropout(n.dropout)(Mlp(n, self.hidden, name="mlp")(x)))
     self.sow("intermediates", "output", x)
     return x
 
@@ -48,20 +54,23 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
   """Scans one layer over parameters with a leading layer axis; dropout is keyed per layer."""
 
-  config: LukeConfig
+  numerics: Numerics
+  attention: AttentionSizes
+  hidden: int  # F
+  layers: int  # L
+  remat: Remat = "none"
 
   @nn.compact
   def __call__(self, x: jax.Array, word_mask: jax.Array, entity_mask: jax.Array) -> jax.Array:
-    """Maps (B, T, D) to (B, T, D); sows what goes in and what comes out of each layer."""
-    c = self.config
+    """Maps (B, T, D) to (B, T, D); sows the input and the output of each layer."""
     self.sow("intermediates", "input", x)
     layer = Layer
-    if c.remat != "none":
-      layer = nn.remat(Layer, policy=POLICIES[c.remat], prevent_cse=False)
+    if self.remat != "none":
+      layer = nn.remat(Layer, policy=POLICIES[self.remat], prevent_cse=False)
     scan = nn.scan(
       lambda layer, x: (layer(x, word_mask, entity_mask), None),
       variable_axes={"params": 0, "intermediates": 0},
       split_rngs={"params": True, "dropout": True},
-      length=c.num_hidden_layers,
+      length=self.layers,
     )
-    return scan(layer(c, name="layers"), x)[0]
+    return scan(layer(self.numerics, self.attention, self.hidden, name="layers"), x)[0]

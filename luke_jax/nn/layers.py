@@ -1,15 +1,15 @@
 """The small pieces every layer is made of."""
 
+import dataclasses
 import functools
 import math
-from typing import Any
+from typing import Any, Literal
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
-from luke_jax.config import LukeConfig
 from luke_jax.nn.repeatable_dropout import kept_features
 
 # Axes of the mesh that share the batch; the engine's mesh has both, a plain one may have neither.
@@ -17,9 +17,23 @@ BATCH_AXES = ("replica", "data")
 SMALL = 2**18  # elements; smaller weights lie whole on every device, as gathering costs more
 KEPT = "kept"
 
+Dtype = Literal["float32", "bfloat16"]
+Activation = Literal["gelu", "relu"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Numerics:
+  """Numbers that all layers of a model share."""
+
+  init_std: float = 0.02  # of the normal distribution that kernels and tables start from
+  epsilon: float = 1e-5  # of layer norms
+  dropout: float = 0.0  # share of the values of states that are dropped in training
+  activation: Activation = "gelu"
+  dtype: Dtype = "float32"  # of products; statistics, softmax and losses are in float32
+
 
 def batch_axes() -> tuple[str, ...]:
-  """The axes of the mesh in use that share the batch, without those a `shard_map` has taken."""
+  """Returns the axes of the current mesh that share the batch, outside of any `shard_map`."""
   mesh, manual = jax.sharding.get_abstract_mesh(), jax.sharding.AxisType.Manual
   kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
   return tuple(axis for axis in BATCH_AXES if kinds.get(axis, manual) != manual)
@@ -40,9 +54,9 @@ def keep(x: Any) -> Any:
 
 
 def spread(shape: tuple[int, ...], devices: int, first: int = 0) -> jax.sharding.PartitionSpec:
-  """How weights lie on the devices of `data`: along their largest axis, from `first`, that divides.
+  """Returns the sharding of weights over `data`: their largest axis, from `first`, that divides.
 
-  Whole if none does or if they are small.
+  Weights are replicated if no axis divides or if they are small.
   """
   axes = [axis for axis in range(first, len(shape)) if shape[axis] % devices == 0]
   if not axes or math.prod(shape[first:]) < SMALL:
@@ -52,7 +66,7 @@ def spread(shape: tuple[int, ...], devices: int, first: int = 0) -> jax.sharding
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
 def gathered(weights: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-  """Weights as the products take them: whole on every device, in one piece and in `shape`.
+  """Gathers weights for a product: whole on every device, in one piece and in `shape`.
 
   Left alone the partitioner passes parts around between many small products, and the compiler
   turns a matrix back into heads of 64, half of what the TPU multiplies at once. The gradient goes
@@ -82,7 +96,7 @@ gathered.defvjp(_gathered_forward, _gathered_backward)
 
 
 def project(x: jax.Array, kernel: jax.Array, bias: jax.Array | None = None) -> jax.Array:
-  """x (..., D) times kernel (D, ...) plus bias, as one product of two flat matrices.
+  """Multiplies x (..., D) by kernel (D, ...) and adds bias, as one product of two matrices.
 
   Told of the axes, XLA on CPU takes the product for the kernel's gradient with both sides
   transposed, at two thirds of the speed.
@@ -95,12 +109,12 @@ def project(x: jax.Array, kernel: jax.Array, bias: jax.Array | None = None) -> j
 
 
 class Dense(nn.Module):
-  """A linear layer with the model's initialisation and arithmetic.
+  """A linear layer.
 
   Its kernel is (D, features...), or (input_shape..., features...) where x ends in several axes.
   """
 
-  config: LukeConfig
+  numerics: Numerics
   features: tuple[int, ...]
   input_shape: tuple[int, ...] = ()
   use_bias: bool = True
@@ -110,26 +124,26 @@ class Dense(nn.Module):
     """Maps (..., D) to (..., features...)."""
     inputs = self.input_shape or x.shape[-1:]
     x = x.reshape(*x.shape[: x.ndim - len(inputs)], math.prod(inputs))
-    init = nn.initializers.normal(self.config.initializer_range)
+    init = nn.initializers.normal(self.numerics.init_std)
     kernel = self.param("kernel", init, (*inputs, *self.features))
     bias = self.param("bias", nn.initializers.zeros, self.features) if self.use_bias else None
-    kernel, bias = jax.tree.map(lambda p: p.astype(self.config.dtype), (kernel, bias))
+    kernel, bias = jax.tree.map(lambda p: p.astype(self.numerics.dtype), (kernel, bias))
     matrix = gathered(kernel, (math.prod(inputs), math.prod(self.features)))
     return project(x, matrix.reshape(-1, *self.features), bias)
 
 
 class LayerNorm(nn.Module):
-  """Layer normalisation over the last axis, in float32 whatever the arithmetic is."""
+  """Layer normalisation over the last axis, computed in float32 whatever the products' type."""
 
-  config: LukeConfig
+  numerics: Numerics
 
   @nn.compact
   def __call__(self, x: jax.Array) -> jax.Array:
     """Maps (..., D) to (..., D)."""
     scale = self.param("scale", nn.initializers.ones, x.shape[-1:])
     bias = self.param("bias", nn.initializers.zeros, x.shape[-1:])
-    y = _normalised(self.config.layer_norm_eps, x.astype(self.config.dtype), scale, bias)
-    return y.astype(self.config.dtype)
+    n = self.numerics
+    return _normalised(n.epsilon, x.astype(n.dtype), scale, bias).astype(n.dtype)
 
 
 # Its own derivative keeps the input and two numbers a row; the automatic one keeps three inputs.
@@ -160,17 +174,10 @@ def _normalised_backward(_, residuals, d_output):
 _normalised.defvjp(_normalised_forward, _normalised_backward)
 
 
-def embedding(
-  config: LukeConfig, rows: int, *, width: int | None = None, name: str | None = None
-) -> nn.Embed:
-  """A table of `rows` vectors of the model's width, or of `width`."""
-  return nn.Embed(
-    rows,
-    width or config.hidden_size,
-    dtype=config.dtype,
-    embedding_init=nn.initializers.normal(config.initializer_range),
-    name=name,
-  )
+def embedding(numerics: Numerics, rows: int, width: int, *, name: str | None = None) -> nn.Embed:
+  """Returns a table of `rows` vectors of a width."""
+  init = nn.initializers.normal(numerics.init_std)
+  return nn.Embed(rows, width, dtype=numerics.dtype, embedding_init=init, name=name)
 
 
 # Half the logit of the normal distribution function, over x, as a polynomial of x squared. It
@@ -204,6 +211,11 @@ def _gelu_and_slope(x: jax.Array) -> tuple[jax.Array, jax.Array]:
   logit_slope = first + square * (3 * third + square * (5 * fifth))
   slope = below + wide * (0.5 - 0.5 * t * t) * logit_slope
   return (wide * below).astype(x.dtype), slope.astype(x.dtype)
+
+
+def activate(x: jax.Array, activation: Activation) -> jax.Array:
+  """Returns the activation of x, element by element."""
+  return gelu(x) if activation == "gelu" else jax.nn.relu(x)
 
 
 class Dropout(nn.Module):

@@ -2,17 +2,12 @@
 
 import dataclasses
 import re
-import string
-import unicodedata
 from pathlib import Path
-
-import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.masking import Ids
-from luke_jax.text import SpecialTokens, Tokenizer, load_entity_vocab, load_tokenizer
-from luke_jax.text.byte_level import ByteLevelTokenizer
+from luke_jax.text import SpecialTokens, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK, SPECIAL
 
 _SPECIAL_LINE = re.compile(r'\s*"(\[[A-Z2]+\])": (\d+),?\s*')
@@ -31,26 +26,8 @@ def read_words(folder: str) -> Words:
   """The words of a folder's tokenizer. A process reads them once."""
   tokenizer = load_tokenizer(folder)
   special = tokenizer.special
-  stop = min(tokenizer.vocab_size, *special.marker_ids)  # no text holds markers
-  return Words(special, Ids(special.mask, special.pad + 1, stop, word_starts(tokenizer)))
-
-
-def word_starts(tokenizer: Tokenizer) -> np.ndarray | None:
-  """Whether each piece starts a word, (ids,); None where pieces do not tell, as SentencePiece's.
-
-  A piece continues a word if it has no space before it and is no punctuation.
-  """
-  if not isinstance(tokenizer, ByteLevelTokenizer):
-    return None
-  names = tokenizer.special.names
-  pieces = (None if id in names else tokenizer.decode([id]) for id in range(tokenizer.vocab_size))
-  return np.array([piece is None or not _continues(piece) for piece in pieces])
-
-
-def _continues(piece: str) -> bool:
-  first = piece[:1]
-  punctuation = first in string.punctuation or unicodedata.category(first).startswith("P")
-  return not first.isspace() and not punctuation
+  stop = min([tokenizer.vocab_size, *special.marker_ids])  # no text holds markers
+  return Words(special, Ids(special.mask, special.pad + 1, stop, tokenizer.word_starts()))
 
 
 @kept(8)

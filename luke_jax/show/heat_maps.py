@@ -12,7 +12,7 @@ from luke_jax.show.picture import Picture
 from luke_jax.text import Example, LukeProcessor, Row
 
 if TYPE_CHECKING:
-  from luke_jax.convert import Model
+  from luke_jax.model import Model
 
 KINDS = ("word", "entity")
 HUES = {("word", "word"): 210, ("word", "entity"): 30}
@@ -52,7 +52,7 @@ def attention(
   which = "mean of its heads" if head is None else f"head {head}"
   about = f"Layer {layer % layers} of {layers}, {which}. Rows are queries, columns keys; each row"
   about += " sums to 1 over words and entities."
-  if model.config.use_entity_aware_attention:
+  if getattr(model.config, "use_entity_aware_attention", False):
     maps = [_map(result, query, key, most) for query in KINDS for key in KINDS]
   else:
     about += " One kind of query serves words and entities."

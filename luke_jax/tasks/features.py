@@ -31,6 +31,7 @@ class Features:
   entity_tokens: np.ndarray  # (entities, 2), half-open places in input_ids
   labels: np.ndarray | None = None  # of the shape of the task, or smaller along any axis
   source: Any = None
+  token_type_ids: np.ndarray | None = None  # (words,); None: one text, all of type 0
 
 
 def from_row(row: Row, labels: np.ndarray | None = None, source: Any = None) -> Features:
@@ -49,13 +50,15 @@ def from_row(row: Row, labels: np.ndarray | None = None, source: Any = None) -> 
 def padded(
   features: Sequence[Features], sizes: Sizes, pad_word: int, pad_entity: int
 ) -> dict[str, np.ndarray]:
-  """Every array that one of the models reads, (rows, ...), under Hugging Face's names."""
+  """Returns every array that a network may read, (rows, ...), under Hugging Face's names."""
   rows = len(features)
-  words, mask = (np.full((rows, sizes.words), x, np.int32) for x in (pad_word, 0))
+  words, mask, types = (np.full((rows, sizes.words), x, np.int32) for x in (pad_word, 0, 0))
   ids, entity_mask = (np.full((rows, sizes.entities), x, np.int32) for x in (pad_entity, 0))
   tokens = np.zeros((rows, sizes.entities, 2), np.int32)
   for i, row in enumerate(features):
     words[i, : len(row.input_ids)], mask[i, : len(row.input_ids)] = row.input_ids, 1
+    if row.token_type_ids is not None:
+      types[i, : len(row.input_ids)] = row.token_type_ids
     number = len(row.entity_ids)
     ids[i, :number], entity_mask[i, :number] = row.entity_ids, 1
     tokens[i, :number] = row.entity_tokens
@@ -64,6 +67,7 @@ def padded(
   return {
     "input_ids": words,
     "attention_mask": mask,
+    "token_type_ids": types,
     "entity_ids": ids,
     "entity_attention_mask": entity_mask,
     "entity_position_ids": np.where(positions < ends[..., None], positions, np.int32(-1)),

@@ -1,4 +1,4 @@
-"""What fine-tuned tasks have in common: how the engine gets their records, rows and losses.
+"""Functions that fine-tuned tasks share: how the engine gets their records, rows and losses.
 
 A task is a frozen dataclass of settings. The functions here are the methods that it shares with the
 others; what it adds is in `FineTuned`.
@@ -15,9 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
-from luke_jax.models import luke
+from luke_jax.heads.kinds import make_head
+from luke_jax.models import network
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import Network
 from luke_jax.pipeline.kept import kept
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
@@ -28,14 +30,16 @@ from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 
 ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
-PLACES = ("entity_start_positions", "entity_end_positions")
+WORD_INPUTS = ("input_ids", "attention_mask")
+LOGITS = ("logits", "start_logits", "end_logits")
 
 
 class FineTuned(Protocol):
-  """What the shared functions ask of a task."""
+  """The part of a task that the shared functions need."""
 
   name: ClassVar[str]
-  architecture: ClassVar[str]
+  head: ClassVar[str]  # the kind of head, of luke_jax.heads
+  metric: ClassVar[str]  # that chooses a checkpoint
   text_task: ClassVar[Task | None]  # of the processor
   # Words that the task adds, and those whose rows they start from.
   new_words: ClassVar[Mapping[str, str]]
@@ -50,6 +54,14 @@ class FineTuned(Protocol):
   entities: int
   mention: int
   skip_bad: bool
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the task's head."""
+    ...
+
+  def outputs(self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None) -> Any:
+    """Returns the network's outputs for a batch, with dropout if there is a key."""
+    ...
 
   def read(self, path: Path, faults: Faults) -> list[Any]:
     """The examples of a file, with or without answers."""
@@ -132,11 +144,12 @@ def sizes(task: FineTuned) -> Sizes:
   return Sizes(task.words, task.entities, task.mention)
 
 
-def processor(task: FineTuned) -> LukeProcessor:
-  """What makes rows of texts: the tokenizer and the entities of the task's directory."""
+def processor(task: FineTuned, backbone: Backbone) -> LukeProcessor:
+  """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
   if not task.text:
     raise InputError("task.text: empty; expected the directory of a tokenizer")
-  return fitted(_processor(task.text, tuple(task.new_words), task.entity_table), task)
+  read = _processor(task.text, tuple(task.new_words), task.entity_table, backbone.family.markers)
+  return fitted(read, task)
 
 
 def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
@@ -151,8 +164,10 @@ def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
 
 
 @kept(4)
-def _processor(directory: str, new_words: tuple[str, ...], table: str) -> LukeProcessor:
-  tokenizer = load_tokenizer(directory)
+def _processor(
+  directory: str, new_words: tuple[str, ...], table: str, markers: bool
+) -> LukeProcessor:
+  tokenizer = load_tokenizer(directory, markers=markers)
   # A language model that LUKE is compared with has no entities.
   whole = table == "whole" and has_entity_vocab(Path(directory))
   vocab = load_entity_vocab(directory) if whole else SPECIAL_ENTITIES
@@ -166,32 +181,40 @@ def text_directory(task: FineTuned) -> str:
   return task.text
 
 
-def initial_params(task: FineTuned, model: LukeConfig, key: jax.Array) -> dict:
-  """Fresh parameters."""
-  return luke.initial_params(luke.ARCHITECTURES[task.architecture](model), key)
+def task_network(task: Any, backbone: Backbone) -> Network:
+  """Returns a backbone with the task's head."""
+  return Network(backbone, make_head(task.head, backbone, labels=len(task.labels) or 2))
+
+
+def initial_params(task: FineTuned, backbone: Backbone, key: jax.Array) -> dict:
+  """Returns fresh parameters."""
+  return network.initial_params(task.network(backbone), key)
+
+
+def outputs_of(
+  task: Any, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+) -> Any:
+  """Returns the network's outputs for a batch, with dropout if there is a key."""
+  inputs = {name: x for name, x in batch.items() if name != "labels"}
+  rngs = {} if key is None else {"dropout": key}
+  return task.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
 
 
 def loss(
-  task: FineTuned, model: LukeConfig, params: dict, batch: dict, key: jax.Array | None
+  task: FineTuned, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
-  """The mean loss of a batch's labels."""
-  inputs = {name: x for name, x in batch.items() if name != "labels"}
-  module: Any = luke.ARCHITECTURES[task.architecture](model)
-  rngs = {} if key is None else {"dropout": key}
-  outputs = module.apply({"params": params}, **inputs, rngs=rngs)
-  return module.loss(outputs, batch["labels"]), {"tokens": batch["attention_mask"].sum()}
+  """Returns the mean loss of a batch's labels."""
+  outputs = task.outputs(backbone, params, batch, key)
+  loss = task.network(backbone).loss(outputs, batch["labels"])
+  return loss, {"tokens": batch["attention_mask"].sum()}
 
 
-def records(task: FineTuned, model: LukeConfig, split: str) -> Records:
-  """The rows of the file of "train" or "dev"."""
-  room = model.room_for_words
+def records(task: FineTuned, backbone: Backbone, split: str) -> Records:
+  """Returns the rows of the file of "train" or "dev"."""
+  room = backbone.config.room_for_words
   if task.words > room:
     raise InputError(f"task.words: {task.words}; expected at most {room}, the model's positions")
-  if task.labels and model.num_labels != len(task.labels):
-    raise InputError(
-      f"model.num_labels: {model.num_labels}; expected {len(task.labels)}, as in task.labels"
-    )
-  return _records(task, split)
+  return _records(task, backbone, split)
 
 
 def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
@@ -202,14 +225,14 @@ def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
 
 
 @kept(4)  # every evaluation asks for them
-def _records(task: FineTuned, split: str) -> Records:
+def _records(task: FineTuned, backbone: Backbone, split: str) -> Records:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
   if not path:
     raise InputError(f"task.{split}: empty; expected a file of examples")
   examples = task.check(read_examples(task, path, faults), faults)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
-  records = Records(examples, task.features(processor(task), examples, faults))
+  records = Records(examples, task.features(processor(task, backbone), examples, faults))
   if faults.found:
     warnings.warn(
       f"{path}: {len(faults.found)} faults, what has them is left out: {faults.found[0]}",
@@ -218,31 +241,32 @@ def _records(task: FineTuned, split: str) -> Records:
   return records
 
 
-def input_names(task: FineTuned, model: LukeConfig) -> tuple[str, ...]:
-  """What the model reads: of a model of words only, the head reads the places of entities."""
-  names: tuple[str, ...] = ("input_ids", "attention_mask")
-  if model.entity_vocab_size:
-    names += ENTITY_INPUTS
-  if task.architecture == "LukeForEntitySpanClassification":
-    return names + PLACES
-  heads_read_entities = task.architecture in luke.ENTITIES_NEEDED
-  return names if model.entity_vocab_size or not heads_read_entities else names + PLACES[:1]
+def input_names(task: FineTuned, backbone: Backbone) -> tuple[str, ...]:
+  """Returns the names of the network's inputs.
+
+  Heads read the places of entities where there are two of them, or no entities to read.
+  """
+  names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
+  if backbone.config.type_vocab_size > 1:
+    names += ("token_type_ids",)
+  places = task.network(backbone).head.places
+  return names + (places if len(places) > 1 or not backbone.entities else ())
 
 
 def inputs(
-  task: FineTuned, model: LukeConfig, features: Sequence[Features], sizes: Sizes, pad_entity: int
+  task: FineTuned, backbone: Backbone, features: Sequence[Features], sizes: Sizes, pad_entity: int
 ) -> dict[str, np.ndarray]:
-  """Rows as the arrays that the model reads."""
-  arrays = padded(features, sizes, model.pad_token_id, pad_entity)
-  return {name: arrays[name] for name in input_names(task, model)}
+  """Returns rows as the arrays that the network reads."""
+  arrays = padded(features, sizes, backbone.config.pad_token_id, pad_entity)
+  return {name: arrays[name] for name in input_names(task, backbone)}
 
 
-def row_shapes(task: FineTuned, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
-  """Shapes of one row of a batch."""
+def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
+  """Returns the shapes of one row of a batch."""
   room = sizes(task)
   shapes: dict[str, tuple[int, ...]] = {
-    name: (room.words,) if name in ("input_ids", "attention_mask") else (room.entities,)
-    for name in input_names(task, model)
+    name: (room.entities,) if name.startswith("entity") else (room.words,)
+    for name in input_names(task, backbone)
   }
   if "entity_position_ids" in shapes:
     shapes["entity_position_ids"] = (room.entities, room.mention)
@@ -252,22 +276,21 @@ def row_shapes(task: FineTuned, model: LukeConfig) -> dict[str, jax.ShapeDtypeSt
 
 def rows(
   task: FineTuned,
-  model: LukeConfig,
+  backbone: Backbone,
   records: Sequence[Features],
   rngs: Sequence[np.random.Generator],
 ) -> dict[str, np.ndarray]:
   """Pads rows and their labels."""
-  arrays = inputs(task, model, records, sizes(task), processor(task).entity_vocab.pad_id)
+  arrays = inputs(
+    task, backbone, records, sizes(task), processor(task, backbone).entity_vocab.pad_id
+  )
   return arrays | {"labels": padded_labels(records, task.label_shape())}
 
 
-def predict(task: FineTuned, model: LukeConfig, params: dict, batch: dict) -> dict[str, jax.Array]:
-  """The logits of every row, in float32."""
-  names = {name: x for name, x in batch.items() if name != "labels"}
-  module: Any = luke.ARCHITECTURES[task.architecture](model)
-  outputs = module.apply({"params": params}, **names)
-  kept = ("logits", "start_logits", "end_logits")
-  return {name: outputs[name].astype(jnp.float32) for name in kept if name in outputs}
+def predict(task: FineTuned, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
+  """Returns the logits of every row, in float32."""
+  outputs = task.outputs(backbone, params, batch, None)
+  return {name: outputs[name].astype(jnp.float32) for name in LOGITS if name in outputs}
 
 
 def score(task: FineTuned, records: Records, predictions: Any) -> dict[str, float]:

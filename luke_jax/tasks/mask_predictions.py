@@ -8,9 +8,9 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text import Example, LukeProcessor
-from luke_jax.text.special_tokens import MASK, Span
+from luke_jax.text.special_tokens import Span
 
-ALSO_MASK = "[MASK]"  # as long as <mask>, so that characters keep their places
+ALSO_MASK = "[MASK]"  # BERT's; as long as <mask>, so that characters keep their places
 
 
 class Guess(NamedTuple):
@@ -36,20 +36,22 @@ def predict_masks(
   spans: Sequence[Span] = (),
   top: int = 5,
 ) -> list[MaskPrediction]:
-  """The best words for each `<mask>` or `[MASK]` of a text and the best entities for its spans.
+  """The best words for each mask of a text and the best entities for its spans.
 
-  `forward` gives the logits of a LukeForMaskedLM for the processor's inputs.
+  A mask is spelt `[MASK]` or as the vocabulary spells it, `<mask>` in RoBERTa's. `forward` gives
+  the logits of a LukeForMaskedLM for the processor's inputs.
   """
   if top < 1:
     raise InputError(f"top: {top}; expected 1 or more")
-  text = text.replace(ALSO_MASK, MASK)
-  if MASK not in text and not spans:
+  special = processor.tokenizer.special
+  text = text.replace(ALSO_MASK, special.mask_name)
+  if special.mask_name not in text and not spans:
     raise InputError(f"text: no {ALSO_MASK} and no span; expected something to predict")
   (row,) = processor.encode([Example(text, entity_spans=spans or None)], offsets=True)
   outputs = forward(**processor.pad([row]))
   found = []
   for place, id in enumerate(row.input_ids):
-    if id == processor.tokenizer.special.mask:
+    if id == special.mask:
       guesses = _guesses(outputs["logits"][0, place], top, partial(_word, processor))
       found.append(MaskPrediction("word", row.offsets[place], guesses))
   for number, entity in enumerate(row.entities or ()):

@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LukeForMaskedLM, initial_params
-from luke_jax.models.pretraining import LukeForPretraining
+from luke_jax.heads.kinds import make_head
+from luke_jax.models import network
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, mean_where
 from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
 from luke_jax.pipeline.kept import kept
@@ -22,9 +23,6 @@ from luke_jax.pipeline.vocabularies import read_entities, read_words
 from luke_jax.tasks.pretraining_checks import check_corpora
 
 Records = TrainingRecords | HeldOutRecords
-
-# What stays as it is in the first of the two stages of the paper's recipe (appendix A).
-NOT_OF_ENTITIES = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Pretraining:
   dev_records: int = 2048  # at most, for not every evaluation has to read all of them
   masking: Masking = dataclasses.field(default_factory=Masking)
 
-  architecture = "LukeForMaskedLM"
+  head = "masked"
 
   def __post_init__(self) -> None:
     if not self.corpora or not all(self.corpora):
@@ -63,62 +61,64 @@ class Pretraining:
     """Where the tokenizer and the entity vocabulary of the records are: those of its models."""
     return self.corpora[0]
 
-  def initial_params(self, model: LukeConfig, key: jax.Array) -> dict:
-    """Fresh parameters of LukeForMaskedLM, which are those of pretraining."""
-    return initial_params(LukeForMaskedLM(model), key)
+  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
+    """Returns fresh parameters."""
+    return network.initial_params(_network(backbone), key)
 
   def loss(
-    self, model: LukeConfig, params: dict, batch: dict, key: jax.Array | None
+    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """The sum of the mean losses of masked words, of masked entities and of pages."""
-    found = _found(model, params, batch, key)
+    found = _scores(backbone, params, batch, key)
     asked = batch["labels"] != IGNORED
     loss = mean_where(found["word_losses"], asked)
     metrics = {"word_loss": loss, "word_accuracy": mean_where(found["word_hits"], asked)}
-    if model.entity_vocab_size:
+    if backbone.entities:
       asked = batch["entity_labels"] != IGNORED
       metrics["entity_loss"] = mean_where(found["entity_losses"], asked)
       metrics["entity_accuracy"] = mean_where(found["entity_hits"], asked)
       loss += metrics["entity_loss"]
-    if model.cls_entity_prediction:
+    if backbone.decoders.page_width:
       metrics["page_loss"] = mean_where(found["page_losses"], batch["page_ids"] >= 0)
       loss += metrics["page_loss"]
     return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
-  def records(self, model: LukeConfig, split: str) -> Records:
+  def records(self, backbone: Backbone, split: str) -> Records:
     """Records of "train", or those of the pages held out from it."""
-    check_corpora(self.corpora, model, self._sizes(model))
+    check_corpora(self.corpora, backbone, self._sizes(backbone))
     if split == "train":
       return TrainingRecords(_corpora(self.corpora, self.exponent), self.held_out)
     return _held_out(self.corpora, self.held_out, self.dev_records)
 
-  def row_shapes(self, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
+  def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Shapes of one row of a batch, which no corpus has a say in."""
-    shapes = self._sizes(model).shapes
+    shapes = self._sizes(backbone).shapes
     return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
 
   def rows(
-    self, model: LukeConfig, records: Sequence[Any], rngs: Sequence[np.random.Generator]
+    self, backbone: Backbone, records: Sequence[Any], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Pads and masks records."""
-    words, size = read_words(self.text_directory), model.entity_vocab_size
+    words, size = read_words(self.text_directory), backbone.entities
     entities = read_entities(self.text_directory, size) if size else None
-    return RowMaker(self._sizes(model), self.masking, words, entities)(records, rngs)
+    return RowMaker(self._sizes(backbone), self.masking, words, entities)(records, rngs)
 
-  def _sizes(self, model: LukeConfig) -> RowSizes:
-    entities = self.entities if model.entity_vocab_size else 0
+  def _sizes(self, backbone: Backbone) -> RowSizes:
+    entities = self.entities if backbone.entities else 0
     slots = self.masking.slots(self.words, self.entities)
-    return RowSizes(self.words, entities, self.mention, *slots, page=model.cls_entity_prediction)
+    return RowSizes(
+      self.words, entities, self.mention, *slots, page=bool(backbone.decoders.page_width)
+    )
 
-  def predict(self, model: LukeConfig, params: dict, batch: dict) -> dict[str, jax.Array]:
+  def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
     """Losses, hits and number of every row's masked words, and all of every masked entity."""
-    found = _found(model, params, batch, None)
+    found = _scores(backbone, params, batch, None)
     kept = {name: found[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
     kept["count"] = (batch["labels"] != IGNORED).sum(-1)
-    if model.entity_vocab_size:
+    if backbone.entities:
       names = ("entity_losses", "entity_hits")
       kept |= {name: found[name] for name in names} | {"entity_labels": batch["entity_labels"]}
-    if model.cls_entity_prediction:
+    if backbone.decoders.page_width:
       kept |= {"page_losses": found["page_losses"], "pages": batch["page_ids"] >= 0}
     return kept
 
@@ -148,10 +148,14 @@ class Pretraining:
     return scores
 
 
-def _found(model: LukeConfig, params: dict, batch: dict, key: jax.Array | None) -> dict:
+def _scores(backbone: Backbone, params: dict, batch: dict, key: jax.Array | None) -> dict:
   rngs = {} if key is None else {"dropout": key}
-  found: Any = LukeForPretraining(model).apply({"params": params}, **batch, rngs=rngs)
-  return found
+  scores: Any = _network(backbone).apply({"params": params}, **batch, rngs=rngs)
+  return scores
+
+
+def _network(backbone: Backbone) -> Network:
+  return Network(backbone, make_head(Pretraining.head, backbone))
 
 
 def _corpora(folders: tuple[str, ...], exponent: float) -> Corpora:

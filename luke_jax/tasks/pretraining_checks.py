@@ -1,41 +1,41 @@
-"""Whether records, a task's rows and a model go together."""
+"""Checks that records, a task's rows and a model match."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
 from luke_jax.files import sha256
+from luke_jax.models.family import Backbone
 from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash
 from luke_jax.pipeline.rows import RowSizes
 from luke_jax.pipeline.vocabularies import read_words
 
 
-def check_corpora(folders: Sequence[str], model: LukeConfig, sizes: RowSizes) -> None:
+def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -> None:
   """Refuses records that rows have no room for, or whose ids the model means otherwise."""
-  _check_room(model, sizes)
+  _check_room(backbone, sizes)
   for folder in folders:
     metadata = read_metadata(folder)
     _check_records(folder, metadata, sizes)
-    _check_vocabularies(folder, metadata, model)
+    _check_vocabularies(folder, metadata, backbone)
     if metadata.tokenizer != _tokenizer(folder):
       raise InputError(
         f"{folder}: its tokenizer is not the one its records were built with; expected it"
       )
-  _check_same(folders, entities=bool(model.entity_vocab_size))
+  _check_same(folders, entities=bool(backbone.entities))
   special = read_words(folders[0]).special
   for name, id in (("pad", special.pad), ("bos", special.start), ("eos", special.end)):
-    given = getattr(model, f"{name}_token_id")
+    given = getattr(backbone.config, f"{name}_token_id", id)
     if given != id:
       raise InputError(f"model.{name}_token_id: {given}; expected {id}, as {folders[0]} has it")
 
 
-def _check_room(model: LukeConfig, sizes: RowSizes) -> None:
-  room = model.room_for_words
+def _check_room(backbone: Backbone, sizes: RowSizes) -> None:
+  room = backbone.config.room_for_words
   if sizes.words > room:
     raise InputError(f"task.words: {sizes.words}; expected at most {room}, the model's positions")
-  if model.cls_entity_prediction and not model.entity_vocab_size:
+  if backbone.decoders.page_width and not backbone.entities:
     raise InputError("model.cls_entity_prediction: true; expected false, for it has no entities")
 
 
@@ -49,16 +49,17 @@ def _check_records(folder: str, metadata: Metadata, sizes: RowSizes) -> None:
       raise InputError(f"task.{name}: {room}; expected {most}, as the records of {folder} have it")
 
 
-def _check_vocabularies(folder: str, metadata: Metadata, model: LukeConfig) -> None:
-  if metadata.vocab_size > model.vocab_size:
+def _check_vocabularies(folder: str, metadata: Metadata, backbone: Backbone) -> None:
+  words = backbone.config.vocab_size
+  if metadata.vocab_size > words:
     raise InputError(
-      f"model.vocab_size: {model.vocab_size}; expected {metadata.vocab_size}, as the records of"
+      f"model.vocab_size: {words}; expected {metadata.vocab_size}, as the records of"
       f" {folder} have it"
     )
   # Not less either: the exported model has the titles of the records, one for each entity.
-  if model.entity_vocab_size not in (0, metadata.entity_vocab_size):
+  if backbone.entities not in (0, metadata.entity_vocab_size):
     raise InputError(
-      f"model.entity_vocab_size: {model.entity_vocab_size}; expected"
+      f"model.entity_vocab_size: {backbone.entities}; expected"
       f" {metadata.entity_vocab_size}, as the records of {folder} have it, or 0 for words only"
     )
 

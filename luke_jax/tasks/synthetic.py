@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LukeForMaskedLM, initial_params
-from luke_jax.models.pretraining import LukeForPretraining
+from luke_jax.heads.kinds import make_head
+from luke_jax.models import network
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, mean_where
 
 FIRST_WORD, FIRST_ENTITY = 5, 4  # after the special ones
@@ -55,10 +56,10 @@ class Pages:
     )
 
 
-def _check(model: LukeConfig) -> None:
-  if model.entity_vocab_size <= FIRST_ENTITY:
+def _check(backbone: Backbone) -> None:
+  if backbone.entities <= FIRST_ENTITY:
     raise InputError(
-      f"model.entity_vocab_size: {model.entity_vocab_size}; expected more than {FIRST_ENTITY}, for"
+      f"model.entity_vocab_size: {backbone.entities}; expected more than {FIRST_ENTITY}, for"
       " these pages have entities"
     )
 
@@ -73,7 +74,7 @@ class SyntheticPretraining:
   mention: int = 30  # positions of a mention
   masked: float = 0.15
 
-  architecture = "LukeForMaskedLM"
+  head = "masked"
   text_directory = None
 
   def __post_init__(self) -> None:
@@ -84,31 +85,31 @@ class SyntheticPretraining:
     if not 0 < self.masked <= 1:
       raise InputError(f"task.masked: {self.masked!r}; expected a share above 0 and at most 1")
 
-  def initial_params(self, model: LukeConfig, key: jax.Array) -> dict:
-    """Fresh parameters of LukeForMaskedLM, which are those of pretraining."""
-    return initial_params(LukeForMaskedLM(model), key)
+  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
+    """Returns fresh parameters."""
+    return network.initial_params(_network(backbone), key)
 
   def loss(
-    self, model: LukeConfig, params: dict, batch: dict, key: jax.Array | None
+    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """The sum of the mean losses of masked words and masked entities."""
-    losses = _losses(model, params, batch, key)
+    losses = _losses(backbone, params, batch, key)
     words = mean_where(losses["word_losses"], batch["labels"] != IGNORED)
     entities = mean_where(losses["entity_losses"], batch["entity_labels"] != IGNORED)
     tokens = batch["attention_mask"].sum()
     return words + entities, {"word_loss": words, "entity_loss": entities, "tokens": tokens}
 
-  def records(self, model: LukeConfig, split: str) -> Pages:
+  def records(self, backbone: Backbone, split: str) -> Pages:
     """Pages of "train", or an eighth as many others of "dev"."""
-    _check(model)
+    _check(backbone)
     count = self.pages if split == "train" else max(1, self.pages // 8)
     first = 0 if split == "train" else 2**40
-    vocabularies = (model.vocab_size, model.entity_vocab_size)
+    vocabularies = (backbone.config.vocab_size, backbone.entities)
     return Pages(count, self.words, self.entities, *vocabularies, first=first)
 
-  def row_shapes(self, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
+  def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Shapes of one row of a batch."""
-    _check(model)
+    _check(backbone)
     words, entities = self._most_masked()
     shapes = {
       "input_ids": (self.words,),
@@ -127,11 +128,11 @@ class SyntheticPretraining:
     return tuple(max(1, round(self.masked * n)) for n in (self.words, self.entities))  # type: ignore
 
   def rows(
-    self, model: LukeConfig, records: Sequence[Any], rngs: Sequence[np.random.Generator]
+    self, backbone: Backbone, records: Sequence[Any], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Pads and masks every page."""
-    shapes = self.row_shapes(model)
-    padding = {"input_ids": model.pad_token_id, "entity_position_ids": -1}
+    shapes = self.row_shapes(backbone)
+    padding = {"input_ids": backbone.config.pad_token_id, "entity_position_ids": -1}
     padding |= {"labels": IGNORED, "entity_labels": IGNORED}
     rows = {
       name: np.full((len(records), *row.shape), padding.get(name, 0), np.int32)
@@ -156,9 +157,9 @@ class SyntheticPretraining:
     positions[:number], labels[:number] = chosen, ids[chosen]
     ids[chosen] = mask
 
-  def predict(self, model: LukeConfig, params: dict, batch: dict) -> dict[str, jax.Array]:
+  def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
     """Losses of every row's masked tokens, and how many there were."""
-    losses = _losses(model, params, batch, None)
+    losses = _losses(backbone, params, batch, None)
     return {
       "words": losses["word_losses"].sum(-1),
       "word_count": (batch["labels"] != IGNORED).sum(-1),
@@ -175,7 +176,11 @@ class SyntheticPretraining:
     }
 
 
-def _losses(model: LukeConfig, params: dict, batch: dict, key: jax.Array | None) -> dict:
+def _losses(backbone: Backbone, params: dict, batch: dict, key: jax.Array | None) -> dict:
   rngs = {} if key is None else {"dropout": key}
-  losses: Any = LukeForPretraining(model).apply({"params": params}, **batch, rngs=rngs)
+  losses: Any = _network(backbone).apply({"params": params}, **batch, rngs=rngs)
   return losses
+
+
+def _network(backbone: Backbone) -> Network:
+  return Network(backbone, make_head(SyntheticPretraining.head, backbone))

@@ -2,9 +2,11 @@
 
 import functools
 import itertools
+import string
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,8 +73,19 @@ class ByteLevelTokenizer:
 
   def with_words(self, words: Iterable[str]) -> "ByteLevelTokenizer":
     """A tokenizer that also knows these words, each of which is one token."""
-    special = self.special.with_words(words)
+    special = self.special.with_words(words, self.vocab_size)
     return ByteLevelTokenizer(self._bpe.model, special, self.add_prefix_space)
+
+  def word_starts(self) -> np.ndarray:
+    """Returns whether each piece has a space before it or is punctuation or special, (ids,)."""
+    names = self.special.names
+    pieces = (None if id in names else self.decode([id]) for id in range(self.vocab_size))
+    return np.array([piece is None or not _continues(piece) for piece in pieces])
+
+  def hub_settings(self) -> dict[str, Any]:
+    """Returns the entries of tokenizer_config.json by which transformers reads the files."""
+    name = "LukeTokenizer" if self.special.markers else "RobertaTokenizer"
+    return {"tokenizer_class": name, "add_prefix_space": self.add_prefix_space}
 
   def save_vocab(self, directory: Path) -> None:
     """Writes vocab.json and merges.txt."""
@@ -100,6 +113,12 @@ class ByteLevelTokenizer:
     if min(ids) < 0 or max(ids) >= self._pieces:
       raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
     return self._bpe.decode(ids)
+
+
+def _continues(piece: str) -> bool:
+  first = piece[:1]
+  punctuation = first in string.punctuation or unicodedata.category(first).startswith("P")
+  return not first.isspace() and not punctuation
 
 
 def _without_space(offsets: list[Span], text: str) -> list[Span]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
 from luke_jax.text.special_tokens import Span, SpecialTokens, Tokens
@@ -38,7 +38,14 @@ class SentencePieceTokenizer:
 
   def with_words(self, words: Iterable[str]) -> "SentencePieceTokenizer":
     """A tokenizer that also knows these words, each of which is one token."""
-    return SentencePieceTokenizer(self._model, self.special.with_words(words))
+    return SentencePieceTokenizer(self._model, self.special.with_words(words, self.vocab_size))
+
+  def word_starts(self) -> None:
+    """Returns None: pieces of Chinese or Japanese carry no mark of where a word starts."""
+
+  def hub_settings(self) -> dict[str, Any]:
+    """Returns the entries of tokenizer_config.json by which transformers reads the files."""
+    return {"tokenizer_class": "MLukeTokenizer" if self.special.markers else "XLMRobertaTokenizer"}
 
   def save_vocab(self, directory: Path) -> None:
     """Writes sentencepiece.bpe.model."""

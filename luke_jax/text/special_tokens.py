@@ -9,7 +9,19 @@ from typing import NamedTuple
 
 from luke_jax.errors import InputError
 
-START, PAD, END, UNKNOWN, MASK = "<s>", "<pad>", "</s>", "<unk>", "<mask>"
+
+class Roles(NamedTuple):
+  """The names that a vocabulary gives to the five special tokens of every model."""
+
+  start: str
+  pad: str
+  end: str
+  unknown: str
+  mask: str
+
+
+ROBERTA = Roles("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+BERT = Roles("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
 MARKERS = ("<ent>", "<ent2>")
 
 Span = tuple[int, int]
@@ -37,40 +49,46 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class SpecialTokens:
-  """The ids of the special tokens, among them the two that mark an entity in the text."""
+  """The ids of the special tokens, and of the two that mark an entity in the text, if any do."""
 
   ids: Mapping[str, int]
-  markers: tuple[str, str] = MARKERS
+  markers: tuple[str, ...] = MARKERS
+  roles: Roles = ROBERTA
 
   @property
   def start(self) -> int:
-    """The id of `<s>`, which opens every row."""
-    return self.ids[START]
+    """Returns the id of the token that opens every row."""
+    return self.ids[self.roles.start]
 
   @property
   def pad(self) -> int:
-    """The id of `<pad>`."""
-    return self.ids[PAD]
+    """Returns the id of padding."""
+    return self.ids[self.roles.pad]
 
   @property
   def end(self) -> int:
-    """The id of `</s>`, which closes every text."""
-    return self.ids[END]
+    """Returns the id of the token that closes every text."""
+    return self.ids[self.roles.end]
 
   @property
   def unknown(self) -> int:
-    """The id of `<unk>`."""
-    return self.ids[UNKNOWN]
+    """Returns the id of what the vocabulary lacks."""
+    return self.ids[self.roles.unknown]
 
   @property
   def mask(self) -> int:
-    """The id of `<mask>`."""
-    return self.ids[MASK]
+    """Returns the id of the mask."""
+    return self.ids[self.roles.mask]
 
   @property
-  def marker_ids(self) -> tuple[int, int]:
-    """The ids of the two markers, `<ent>` and `<ent2>`."""
-    return self.ids[self.markers[0]], self.ids[self.markers[1]]
+  def mask_name(self) -> str:
+    """Returns the mask as a text spells it."""
+    return self.roles.mask
+
+  @property
+  def marker_ids(self) -> tuple[int, ...]:
+    """Returns the ids of the markers `<ent>` and `<ent2>`, none where the model never had them."""
+    return tuple(self.ids[marker] for marker in self.markers)
 
   @cached_property
   def names(self) -> dict[int, str]:
@@ -82,11 +100,11 @@ class SpecialTokens:
     longest_first = sorted(self.ids, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)))
 
-  def with_words(self, words: Iterable[str]) -> "SpecialTokens":
-    """These and more of them, with the ids after all that there are."""
-    free = 1 + max(self.ids.values())
+  def with_words(self, words: Iterable[str], first: int) -> "SpecialTokens":
+    """Returns these and more, with ids from `first`; LUKE's markers among them become markers."""
     new = [word for word in words if word not in self.ids]
-    return replace(self, ids={**self.ids, **{word: free + i for i, word in enumerate(new)}})
+    ids = {**self.ids, **{word: first + i for i, word in enumerate(new)}}
+    return replace(self, ids=ids, markers=self.markers or _markers_among(ids))
 
   def encode(self, texts: Sequence[str], encode_plain: EncodePlain, offsets: bool) -> list[Tokens]:
     """Tokens of texts: special tokens as they stand, what lies between by `encode_plain`."""
@@ -109,7 +127,9 @@ class SpecialTokens:
     pieces, start = [], 0
     for match in self._pattern.finditer(text):
       before = text[start : match.start()]
-      if match.group() == MASK:  # it stands for a word, and the space before a word belongs to it
+      if (
+        match.group() == self.roles.mask
+      ):  # it stands for a word, and the space before a word belongs to it
         before = before.rstrip()
       if before:
         pieces.append(_Piece(before, start, None))
@@ -124,9 +144,11 @@ def special_tokens(
   base: Mapping[str, int],
   base_size: int,
   added: Mapping[str, int],
-  markers: tuple[str, str] = MARKERS,
+  markers: tuple[str, ...] = MARKERS,
+  *,
+  roles: Roles = ROBERTA,
 ) -> SpecialTokens:
-  """A vocabulary's special tokens: its own, the ones added to it, and the markers after those."""
+  """Returns a vocabulary's special tokens: its own, those added to it, then the markers."""
   ids = dict(base)
   for token, id in added.items():
     new = token not in base
@@ -139,7 +161,11 @@ def special_tokens(
     ids.setdefault(marker, max(base_size - 1, *ids.values()) + 1)
   if len(set(ids.values())) < len(ids):
     raise InputError(f"added tokens share an id in {dict(added)}; expected one id each")
-  return SpecialTokens(ids, markers)
+  return SpecialTokens(ids, markers or _markers_among(ids), roles)
+
+
+def _markers_among(tokens: Iterable[str]) -> tuple[str, ...]:
+  return MARKERS if set(MARKERS).issubset(tokens) else ()
 
 
 def _joined(pieces: list[_Piece], plain: Iterator[Tokens], with_offsets: bool) -> Tokens:

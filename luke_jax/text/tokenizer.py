@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from luke_jax.text.special_tokens import SpecialTokens, Tokens
 
@@ -28,6 +30,17 @@ class Tokenizer(Protocol):
 
   def with_words(self, words: Iterable[str]) -> "Tokenizer":
     """A tokenizer that also knows these words, each of which is one token."""
+    ...
+
+  def word_starts(self) -> np.ndarray | None:
+    """Returns whether each piece starts a word, (ids,), as special tokens and punctuation do.
+
+    The result is None where pieces do not say, as SentencePiece's do not.
+    """
+    ...
+
+  def hub_settings(self) -> dict[str, Any]:
+    """Returns the entries of tokenizer_config.json by which transformers reads the files."""
     ...
 
   def save_vocab(self, directory: Path) -> None:

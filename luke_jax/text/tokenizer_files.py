@@ -6,38 +6,50 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.text.byte_level import ByteLevelTokenizer
-from luke_jax.text.entity_vocab import SPECIAL as SPECIAL_ENTITIES
+from luke_jax.text.hub_files import (
+  ADDED,
+  CONFIG,
+  MORE_SPECIAL,
+  ROLE_KEYS,
+  SPECIAL_MAP,
+  WHOLE,
+  read_special_tokens,
+  tokenizer_config,
+)
 from luke_jax.text.json_files import read_json_object, read_text, write_json
 from luke_jax.text.sentence_piece import FAIRSEQ_SHIFT, MODEL_FILE, SentencePieceTokenizer
-from luke_jax.text.special_tokens import (
-  END,
-  MARKERS,
-  MASK,
-  PAD,
-  START,
-  UNKNOWN,
-  SpecialTokens,
-  special_tokens,
-)
+from luke_jax.text.special_tokens import MARKERS, ROBERTA, Roles
 from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.word_piece import PIECES_FILE
+from luke_jax.text.word_piece_files import is_word_piece, load_word_piece
 
-CONFIG, ADDED, WHOLE = "tokenizer_config.json", "added_tokens.json", "tokenizer.json"
 VOCAB, MERGES = "vocab.json", "merges.txt"
-SPECIAL_MAP = "special_tokens_map.json"
-TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, SPECIAL_MAP, MODEL_FILE)
-BASE = (START, PAD, END, UNKNOWN, MASK)
+TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, PIECES_FILE, SPECIAL_MAP, MODEL_FILE)
 
 
-def load_tokenizer(directory: str | Path) -> Tokenizer:
-  """Reads the tokenizer of a directory: byte-level BPE or SentencePiece, told by its files."""
+def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
+  """Reads the tokenizer of a directory: byte-level BPE, SentencePiece or WordPiece, by its files.
+
+  RoBERTa's and XLM-R's vocabularies get LUKE's entity markers where their files have none, unless
+  `markers` is false; BERT's have those of their files only.
+  """
   directory = Path(directory)
+  defaults = MARKERS if markers else ()
   if (directory / MODEL_FILE).exists():
-    return _sentence_piece(directory)
-  if (directory / VOCAB).exists() or (directory / WHOLE).exists():
-    return _byte_level(directory)
+    return _sentence_piece(directory, defaults)
+  if not (directory / VOCAB).exists() and is_word_piece(directory):
+    return load_word_piece(directory)
+  if has_tokenizer(directory):
+    return _byte_level(directory, defaults)
   raise InputError(
-    f"{directory}: no tokenizer; expected {VOCAB} and {MERGES}, {WHOLE}, or {MODEL_FILE}"
+    f"{directory}: no tokenizer; expected {VOCAB} and {MERGES}, {PIECES_FILE}, {WHOLE}, or"
+    f" {MODEL_FILE}"
   )
+
+
+def has_tokenizer(directory: Path) -> bool:
+  """Returns whether a directory has the files of a tokenizer's vocabulary."""
+  return any((directory / name).exists() for name in (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE))
 
 
 def save_tokenizer(
@@ -48,49 +60,39 @@ def save_tokenizer(
   directory.mkdir(parents=True, exist_ok=True)
   tokenizer.save_vocab(directory)
   special = tokenizer.special
-  added = {token: id for token, id in special.ids.items() if token not in BASE}
-  additional = sorted(added, key=lambda token: (token not in special.markers, added[token]))
-  write_json(directory / ADDED, added)
-  write_json(directory / SPECIAL_MAP, _special_tokens_map(additional))
-  byte_level = isinstance(tokenizer, ByteLevelTokenizer)
-  config: dict[str, Any] = {
-    "tokenizer_class": "LukeTokenizer" if byte_level else "MLukeTokenizer",
-    "additional_special_tokens": additional,
-    "entity_token_1": special.markers[0],
-    "entity_token_2": special.markers[1],
-  }
-  if byte_level:
-    config["add_prefix_space"] = tokenizer.add_prefix_space
-  write_json(directory / CONFIG, config | dict(settings or {}))
+  more = {token: id for token, id in special.ids.items() if token not in special.roles}
+  names = sorted(more, key=lambda token: (token not in special.markers, more[token]))
+  additional = {MORE_SPECIAL[0]: names} if names else {}
+  added = {token: id for token, id in more.items() if tokenizer.piece_id(token) != id}
+  if added:
+    write_json(directory / ADDED, added)
+  else:
+    (directory / ADDED).unlink(missing_ok=True)
+  write_json(directory / SPECIAL_MAP, _named_roles(special.roles) | additional)
+  own = tokenizer.hub_settings()
+  config: dict[str, Any] = {"tokenizer_class": own["tokenizer_class"], **additional}
+  config |= {f"entity_token_{i}": marker for i, marker in enumerate(special.markers, start=1)}
+  write_json(directory / CONFIG, config | own | dict(settings or {}))
 
 
-def tokenizer_config(directory: Path) -> dict[str, Any]:
-  """The settings in tokenizer_config.json; none where there is no such file."""
-  path = directory / CONFIG
-  return read_json_object(path, "a tokenizer's settings") if path.exists() else {}
-
-
-def _special_tokens_map(additional: list[str]) -> dict[str, Any]:
+def _named_roles(roles: Roles) -> dict[str, Any]:
+  """The entries of special_tokens_map.json for the roles."""
+  names: dict[str, Any] = dict(zip(ROLE_KEYS, roles, strict=True))
+  if roles != ROBERTA:
+    return names
   mask = {
-    "content": MASK,
+    "content": roles.mask,
     "lstrip": True,
     "rstrip": False,
     "normalized": True,
     "single_word": False,
   }
-  return {
-    "bos_token": START,
-    "cls_token": START,
-    "eos_token": END,
-    "sep_token": END,
-    "unk_token": UNKNOWN,
-    "pad_token": PAD,
-    "mask_token": mask,
-    "additional_special_tokens": additional,
-  }
+  order = ("bos_token", "cls_token", "eos_token", "sep_token", "unk_token", "pad_token")
+  names |= {"bos_token": roles.start, "eos_token": roles.end}
+  return {key: names[key] for key in order} | {"mask_token": mask}
 
 
-def _sentence_piece(directory: Path) -> SentencePieceTokenizer:
+def _sentence_piece(directory: Path, markers: tuple[str, ...]) -> SentencePieceTokenizer:
   import sentencepiece
 
   path = directory / MODEL_FILE
@@ -101,11 +103,11 @@ def _sentence_piece(directory: Path) -> SentencePieceTokenizer:
   if (model.unk_id(), model.bos_id(), model.eos_id()) != (0, 1, 2):
     raise InputError(f"{path}: starts otherwise; expected <unk>, <s>, </s>, as XLM-R's model does")
   mask = len(model) + FAIRSEQ_SHIFT
-  base = {START: 0, PAD: 1, END: 2, UNKNOWN: 3, MASK: mask}
-  return SentencePieceTokenizer(model, _special(directory, base, mask + 1))
+  base = dict(zip(ROBERTA, (0, 1, 2, 3, mask), strict=True))
+  return SentencePieceTokenizer(model, read_special_tokens(directory, base, mask + 1, markers))
 
 
-def _byte_level(directory: Path) -> ByteLevelTokenizer:
+def _byte_level(directory: Path, markers: tuple[str, ...]) -> ByteLevelTokenizer:
   from tokenizers.models import BPE
 
   path = directory / VOCAB
@@ -117,14 +119,16 @@ def _byte_level(directory: Path) -> ByteLevelTokenizer:
   ids = {id for id in vocab.values() if type(id) is int}
   if ids != set(range(len(vocab))):
     raise InputError(f"{path}: ids with holes; expected every number from 0 to {len(vocab) - 1}")
-  for token in BASE:
+  for token in ROBERTA:
     if token not in vocab:
       raise InputError(f"{path}: no token {token}; expected a vocabulary like RoBERTa's")
   try:
-    model = BPE(vocab, merges, unk_token=UNKNOWN)
+    model = BPE(vocab, merges, unk_token=ROBERTA.unknown)
   except Exception as error:  # the library raises nothing narrower
     raise InputError(f"{path}: {error}; expected a token for each part of a merge") from None
-  special = _special(directory, {token: vocab[token] for token in BASE}, len(vocab))
+  special = read_special_tokens(
+    directory, {token: vocab[token] for token in ROBERTA}, len(vocab), markers
+  )
   prefix = tokenizer_config(directory).get("add_prefix_space", False)
   return ByteLevelTokenizer(model, special, add_prefix_space=bool(prefix))
 
@@ -155,34 +159,3 @@ def _vocab_and_merges(path: Path) -> tuple[dict[str, int], list[tuple[str, str]]
   raise InputError(
     f"{path}: pre_tokenizer and model are {types}; expected ByteLevel and BPE, vocab and merges"
   )
-
-
-def _special(directory: Path, base: Mapping[str, int], base_size: int) -> SpecialTokens:
-  config = tokenizer_config(directory)
-  markers = [
-    config.get(f"entity_token_{i}") or config.get(f"entity_{i}_token") or MARKERS[i - 1]
-    for i in (1, 2)
-  ]
-  first, second = (m["content"] if isinstance(m, dict) else m for m in markers)
-  # transformers 5 adds the special entities to the words, where the model has no rows for them.
-  added = {t: id for t, id in _added(directory, config).items() if t not in SPECIAL_ENTITIES}
-  try:
-    return special_tokens(base, base_size, added, (first, second))
-  except InputError as error:
-    raise InputError(f"{directory}: {error}") from None
-
-
-def _added(directory: Path, config: Mapping[str, Any]) -> dict[str, int]:
-  """Tokens added to the vocabulary, wherever this version of transformers wrote them."""
-  if (directory / ADDED).exists():
-    return read_json_object(directory / ADDED, "an object of token -> id")
-  whole = read_json_object(directory / WHOLE, "a tokenizer") if (directory / WHOLE).exists() else {}
-  try:
-    if "added_tokens_decoder" in config:
-      return {token["content"]: int(id) for id, token in config["added_tokens_decoder"].items()}
-    return {token["content"]: token["id"] for token in whole.get("added_tokens", [])}
-  except (AttributeError, KeyError, TypeError, ValueError):
-    raise InputError(
-      f"{directory}: added tokens in an unknown form; expected {ADDED}, or tokens with their"
-      f" content and id in {CONFIG} or {WHOLE}"
-    ) from None

@@ -14,7 +14,7 @@ from luke_jax.training.overrides import differences, to_dict
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 
 # Fields that may change when a run is resumed, since its numbers do not depend on them.
-FREE = ("mesh", "model.remat", "data.workers", "data.evaluation_batch_size")
+FREE = ("mesh", "running.remat", "data.workers", "data.evaluation_batch_size")
 FREE += tuple(f"run.{name}" for name in ("log_every", "save_every", "keep", "keep_every"))
 
 

@@ -12,8 +12,8 @@ from luke_jax.training.program import Program, State
 
 def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
   """Returns the task's metrics on a split; the same on every process."""
-  task, model = program.experiment.task, program.model
-  records = task.records(model, split)
+  task, backbone = program.experiment.task, program.backbone
+  records = task.records(backbone, split)
   size = program.experiment.data.evaluation_batch_size
   rows = own_rows(program.mesh, size)
   outputs = []
@@ -35,7 +35,7 @@ def metrics_of(program: Program, split: str) -> list[str]:
   They come from scoring zeros, which shows before training what cannot be scored.
   """
   task = program.experiment.task
-  records = task.records(program.model, split)
+  records = task.records(program.backbone, split)
   zeros = jax.tree.map(
     lambda x: np.zeros((len(records), *x.shape[1:]), x.dtype), program.prediction_shapes()
   )

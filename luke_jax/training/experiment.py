@@ -5,8 +5,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone, Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -71,8 +71,9 @@ _MOST = 2**31 - 1  # steps and seeds are 32-bit
 class Experiment:
   """What `config()` of an experiment file returns."""
 
-  model: LukeConfig
+  model: Any  # the sizes of a system, such as a LukeConfig
   task: Any  # a frozen dataclass with the functions of `training.task.Task`
+  running: Running = dataclasses.field(default_factory=Running)
   data: Data = dataclasses.field(default_factory=Data)
   optimizer: Optimizer = dataclasses.field(default_factory=Optimizer)
   schedule: Schedule = dataclasses.field(default_factory=Schedule)
@@ -80,16 +81,25 @@ class Experiment:
   run: Run = dataclasses.field(default_factory=Run)
 
   def __post_init__(self) -> None:
-    settings = getattr(type(self.task), "__dataclass_params__", None)
-    if not (settings and settings.frozen):
-      raise InputError(f"task: {self.task!r}; expected a value of a frozen dataclass")
+    for name in ("model", "task"):
+      value = getattr(self, name)
+      settings = getattr(type(value), "__dataclass_params__", None)
+      if not (settings and settings.frozen):
+        raise InputError(f"{name}: {value!r}; expected a value of a frozen dataclass")
+    if not hasattr(self.model, "family"):
+      raise InputError(f"model: {self.model!r}; expected the sizes of a system, as SIZES has them")
     for name, kind in _GROUPS.items():
       if not isinstance(getattr(self, name), kind):
         raise InputError(f"{name}: {getattr(self, name)!r}; expected a {kind.__name__}")
 
+  @property
+  def backbone(self) -> Backbone:
+    """Returns the encoder, as it runs on one device."""
+    return Backbone(self.model, self.running)
+
 
 _GROUPS = {
-  "model": LukeConfig,
+  "running": Running,
   "data": Data,
   "optimizer": Optimizer,
   "schedule": Schedule,

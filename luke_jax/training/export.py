@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.mesh import MeshShape, make_mesh, vocabulary_resized
+from luke_jax.training.mesh import MeshShape, make_mesh, without_padding
 from luke_jax.training.optimizer import merge
 from luke_jax.training.overrides import from_dict
 from luke_jax.training.program import Program
@@ -51,4 +51,6 @@ def read_run(folder: Path) -> tuple[Experiment, int, Params]:
   finally:
     checkpoints.close()
   params = jax.device_get(merge(parts["trained"], parts["frozen"]))
-  return experiment, step, vocabulary_resized(params, experiment.model.entity_vocab_size)
+  backbone = experiment.backbone
+  tables = backbone.family.layout.entities
+  return experiment, step, without_padding(params, tables, backbone.entities)

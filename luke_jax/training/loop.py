@@ -41,7 +41,7 @@ def train(
       processes.agree("the experiment", to_json(experiment))
       processes.on_first(lambda: directory.prepare(folder, experiment))
       mesh = make_mesh(experiment.mesh)
-      records = experiment.task.records(experiment.model, "train")
+      records = experiment.task.records(experiment.backbone, "train")
       steps = total_steps(experiment.run, len(records), experiment.data.batch_size)
       program = Program(experiment, mesh, steps)
       checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import jax
@@ -15,8 +15,6 @@ from luke_jax.nn.layers import BATCH_AXES, spread
 # another number of devices.
 VOCABULARY_MULTIPLE = 512
 
-# Where the rows of a vocabulary are an array's first axis: spread unless fsdp is "none".
-VOCABULARY = re.compile(r"(entity_embeddings/entity/embedding|masked_entities/bias)$")
 STACKED = re.compile(r"(^|/)layers/")  # axis 0 counts the scanned layers
 
 
@@ -38,7 +36,7 @@ class MeshShape:
 
   @property
   def vocabulary_axis(self) -> Literal["data"] | None:
-    """The axis that spreads the entity table."""
+    """Returns the axis of the mesh that spreads the entity table."""
     return None if self.fsdp == "none" else "data"
 
 
@@ -58,21 +56,30 @@ def make_mesh(shape: MeshShape, devices: Sequence[Any] | None = None) -> jax.sha
   return jax.make_mesh((shape.replica, data), BATCH_AXES, axis_types=axis_types, devices=devices)
 
 
-def shardings(tree: Any, mesh: jax.sharding.Mesh, fsdp: str) -> Any:
-  """A sharding for every array of a tree of parameters or of moments, by its path and shape."""
+def shardings(tree: Any, mesh: jax.sharding.Mesh, fsdp: str, tables: tuple[str, ...]) -> Any:
+  """Returns a sharding for every array of a tree of parameters or of moments, by path and shape.
+
+  `tables` are the ends of the paths of arrays whose first axis is a vocabulary to be spread.
+  """
 
   def sharding(path, array) -> jax.NamedSharding:
     name = jax.tree_util.keystr(path, simple=True, separator="/")
-    return jax.NamedSharding(mesh, spec(name, array.shape, mesh.shape["data"], fsdp))
+    table = bool(tables) and name.endswith(tables)
+    return jax.NamedSharding(mesh, spec(name, array.shape, mesh.shape["data"], fsdp, table=table))
 
   return jax.tree.map_with_path(sharding, tree)
 
 
-def spec(path: str, shape: tuple[int, ...], devices: int, fsdp: str) -> jax.sharding.PartitionSpec:
-  """How one array is spread: vocabularies by rows, others along their largest axis that divides."""
+def spec(
+  path: str, shape: tuple[int, ...], devices: int, fsdp: str, *, table: bool = False
+) -> jax.sharding.PartitionSpec:
+  """Returns how one array is spread: a table by rows, others along the largest axis that divides.
+
+  With fsdp "none" nothing is spread.
+  """
   if fsdp == "none" or not shape:
     return jax.P()
-  if VOCABULARY.search(path):
+  if table:
     return jax.P("data")
   if fsdp == "entities":
     return jax.P()
@@ -91,13 +98,28 @@ def own_rows(mesh: jax.sharding.Mesh, rows: int) -> np.ndarray:
   return np.unique(np.concatenate([np.arange(rows)[part] for part in parts]))
 
 
-def vocabulary_resized(params: Any, rows: int) -> Any:
-  """Parameters with as many rows of every vocabulary: cut off, or filled up with zeros."""
+def padded_tables(params: Any, tables: tuple[str, ...], rows: int, padding: int) -> Any:
+  """Returns parameters whose tables of `rows` rows have as many more of zeros.
 
-  def resized(path, array) -> Any:
-    if not VOCABULARY.search(jax.tree_util.keystr(path, simple=True, separator="/")):
-      return array
-    missing = max(0, rows - len(array))
-    return np.pad(array[:rows], [(0, missing), *[(0, 0)] * (array.ndim - 1)])
+  Raises InputError for a table of another size: its ids would mean something else.
+  """
 
-  return jax.tree.map_with_path(resized, params)
+  def padded(name: str, array: Any) -> Any:
+    if len(array) != rows:
+      raise InputError(f"{name}: {len(array)} rows; expected {rows}, one for each entity")
+    return np.pad(array, [(0, padding), *[(0, 0)] * (array.ndim - 1)])
+
+  return _changed_tables(params, tables, padded)
+
+
+def without_padding(params: Any, tables: tuple[str, ...], rows: int) -> Any:
+  """Returns parameters whose tables have their first `rows` rows."""
+  return _changed_tables(params, tables, lambda _, array: array[:rows])
+
+
+def _changed_tables(params: Any, tables: tuple[str, ...], change: Callable[[str, Any], Any]) -> Any:
+  def changed(path, array) -> Any:
+    name = jax.tree_util.keystr(path, simple=True, separator="/")
+    return change(name, array) if tables and name.endswith(tables) else array
+
+  return jax.tree.map_with_path(changed, params)

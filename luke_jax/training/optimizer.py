@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import fnmatch
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, get_args
@@ -96,12 +97,13 @@ def learning_rate(optimizer: Optimizer, schedule: Schedule, steps: int) -> optax
 
 
 def make_optimizer(
-  optimizer: Optimizer, schedule: Schedule, steps: int
+  optimizer: Optimizer, schedule: Schedule, steps: int, decayed: tuple[str, ...] = ()
 ) -> optax.GradientTransformation:
-  """AdamW for a run of `steps` updates of the trained part of the parameters, a nested dict.
+  """Returns AdamW for a run of `steps` updates of the trained parameters, a nested dict.
 
   Its state holds, beside counts, float32 moments at paths that end in the parameter's own. Which
-  settings are chosen does not change its structure.
+  settings are chosen does not change its structure. `decayed` are the ends of the paths of layer
+  norms that weight decay shrinks.
   """
   moments = optax.scale_by_adam(
     optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
@@ -112,7 +114,7 @@ def make_optimizer(
     moments if optimizer.bias_correction else _uncorrected(moments, optimizer.epsilon),
     # The reference's old AdamW moves the weights and then shrinks them; here, as in PyTorch's, it
     # is the weights before the move that shrink. That changes a step by rate * decay of its length.
-    optax.add_decayed_weights(optimizer.weight_decay, mask=_decay_mask),
+    optax.add_decayed_weights(optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)),
     optax.scale_by_learning_rate(learning_rate(optimizer, schedule, steps)),
   )
 
@@ -136,17 +138,16 @@ def _uncorrected(
   return optax.GradientTransformation(adam.init, update)
 
 
-def _decay_mask(params: Params) -> Params:
+def _decay_mask(decayed: tuple[str, ...], params: Params) -> Params:
   def mask(path: Any, _: Any) -> bool:
-    return decays(jax.tree_util.keystr(path, simple=True, separator="/"))
+    return decays(jax.tree_util.keystr(path, simple=True, separator="/"), decayed)
 
   return jax.tree.map_with_path(mask, params)
 
 
-def decays(path: str) -> bool:
-  """Whether weight decay shrinks the parameter: no bias and no layer norm but one."""
-  # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
-  if f"/{path}".endswith("/masked_words/norm/scale"):
+def decays(path: str, decayed: tuple[str, ...] = ()) -> bool:
+  """Returns true if weight decay shrinks the parameter: no bias, no norm but `decayed`."""
+  if any(f"/{path}".endswith(f"/{end}") for end in decayed):
     return True
   return path.rpartition("/")[2] not in ("bias", "scale")
 

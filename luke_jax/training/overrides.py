@@ -12,14 +12,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from luke_jax.config import RUN_FIELDS, SIZES
 from luke_jax.errors import InputError
+from luke_jax.models.families import SIZES, family_named
 from luke_jax.training import typed_values
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.typed_values import dotted, field_kinds, is_group, placed
 
-# A size says nothing of how a model runs, nor of the task's labels.
-_NOT_OF_A_SIZE = (*RUN_FIELDS, "num_labels", "classifier_bias")
 _SEEMS = 0.45  # likeness from which a name is worth mentioning
 _ABSENT = object()
 
@@ -48,7 +46,7 @@ def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, A
     if not isinstance(experiment, Experiment):
       kind = type(experiment).__name__
       raise InputError(f"config() returned a {kind}; expected an Experiment")
-    checked = from_dict(to_dict(experiment), type(experiment.task))
+    checked = from_dict(to_dict(experiment), experiment)
     return checked, dict(getattr(module, name, {})) if name else {}
   except Exception as fault:
     raise InputError(f"{path}: {_line(fault, path) or line}{_message(fault)}") from None
@@ -57,7 +55,7 @@ def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, A
 def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
   """The experiment with "optimizer.learning_rate=2e-5" and the like; of two for a field, the last.
 
-  `model=luke-large` sets all that a named size says: not how it runs, nor the labels.
+  `model=luke-large` sets all sizes to those that have a name, of any system.
   """
   changes: dict[tuple[str, ...], Any] = {}
   fields = {name: (value, kind) for name, value, kind in _fields(experiment, "")}
@@ -65,6 +63,11 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
     name, equals, text = (part.strip() for part in assignment.partition("="))
     if not equals:
       raise InputError(f"{assignment}: no '='; expected FIELD=VALUE, such as run.seed=1")
+    if name == "model":
+      experiment = dataclasses.replace(experiment, model=_size(text))
+      changes = {path: value for path, value in changes.items() if path[0] != "model"}
+      fields = {name: (value, kind) for name, value, kind in _fields(experiment, "")}
+      continue
     if name not in fields:
       raise InputError(f"{name}: no such field; expected {_nearest(name, fields)}")
     for path, value in _assigned(name, text, *fields[name]).items():
@@ -74,9 +77,15 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
 
 
 def to_dict(experiment: Experiment) -> dict[str, Any]:
-  """The experiment as JSON has it. The task says its class: {"class": "module:Name", ...}."""
+  """Returns the experiment as JSON has it.
+
+  The task names its class, {"class": "module:Name", ...}, and the model its system,
+  {"family": "luke", ...}.
+  """
   values = typed_values.to_json(experiment, "")
-  return values | {"task": {"class": _class_name(type(experiment.task))} | values["task"]}
+  values["task"] = {"class": _class_name(type(experiment.task)), **values["task"]}
+  values["model"] = {"family": experiment.model.family.name, **values["model"]}
+  return values
 
 
 def to_json(experiment: Experiment) -> str:
@@ -84,19 +93,36 @@ def to_json(experiment: Experiment) -> str:
   return json.dumps(to_dict(experiment), ensure_ascii=False, indent=2) + "\n"
 
 
-def from_dict(data: Mapping[str, Any], task_class: type | None = None) -> Experiment:
-  """The experiment that a saved config says.
+def from_dict(data: Mapping[str, Any], own: Experiment | None = None) -> Experiment:
+  """Returns the experiment of a saved config.
 
-  The task's class is the one given or one of this package, so that reading a config runs nobody
-  else's code.
+  The task's class and the model's system are those of this package, or of `own`, an experiment
+  that the user's code made: reading a config runs nobody else's code.
   """
-  saved = data.get("task") if isinstance(data, Mapping) else None
-  if not isinstance(saved, Mapping) or not isinstance(saved.get("class"), str):
-    raise InputError("task.class: missing; expected the task's class as module:Name")
-  found = _task_class(saved["class"], task_class)
-  task = {name: value for name, value in saved.items() if name != "class"}
-  kinds = field_kinds(Experiment) | {"task": found}
-  return typed_values.group_from_json({**data, "task": task}, Experiment, "", kinds=kinds)
+  task_class, task = _named_group(data, "task", "class", "the task's class as module:Name")
+  system, model = _named_group(data, "model", "family", "the model's system, such as luke")
+  kinds = field_kinds(Experiment) | {
+    "task": _task_class(task_class, type(own.task) if own else None),
+    "model": _config_class(system, own),
+  }
+  values = {**data, "task": task, "model": model}
+  return typed_values.group_from_json(values, Experiment, "", kinds=kinds)
+
+
+def _named_group(
+  data: Mapping[str, Any], group: str, name: str, expected: str
+) -> tuple[str, dict[str, Any]]:
+  """Returns what a group of a saved config is of, and its fields."""
+  saved = data.get(group) if isinstance(data, Mapping) else None
+  if not isinstance(saved, Mapping) or not isinstance(saved.get(name), str):
+    raise InputError(f"{group}.{name}: missing; expected {expected}")
+  return saved[name], {key: value for key, value in saved.items() if key != name}
+
+
+def _config_class(system: str, own: Experiment | None) -> type:
+  if own is not None and system == own.model.family.name:
+    return type(own.model)
+  return family_named(system).config
 
 
 def differences(saved: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
@@ -173,23 +199,24 @@ def _nearest(name: str, fields: Mapping[str, tuple[Any, Any]]) -> str:
       return alike
     return (alike + difflib.SequenceMatcher(None, name, field).ratio()) / 2
 
-  settable = [x for x, (value, _) in fields.items() if x == "model" or not is_group(value)]
+  settable = ["model", *(x for x, (value, _) in fields.items() if not is_group(value))]
   best = max(settable, key=likeness)
   if likeness(best) > _SEEMS:
     return f"another, perhaps {best}"
   return f"a field of {', '.join(field_kinds(Experiment))}"
 
 
+def _size(text: str) -> Any:
+  if text not in SIZES:
+    near = difflib.get_close_matches(text, SIZES, n=1)
+    hint = f", perhaps {near[0]}" if near else ""
+    raise InputError(f"model: {text!r}; expected one of {', '.join(SIZES)}{hint}")
+  return SIZES[text]
+
+
 def _assigned(name: str, text: str, value: Any, kind: Any) -> dict[tuple[str, ...], Any]:
-  """The new values by path."""
+  """Returns the new values by path."""
   path = tuple(name.split("."))
-  if name == "model":
-    if text not in SIZES:
-      near = difflib.get_close_matches(text, SIZES, n=1)
-      hint = f", perhaps {near[0]}" if near else ""
-      raise InputError(f"model: {text!r}; expected one of {', '.join(SIZES)}{hint}")
-    size = dataclasses.asdict(SIZES[text])
-    return {(*path, field): size[field] for field in size if field not in _NOT_OF_A_SIZE}
   if not is_group(value):
     return {path: typed_values.from_text(text, kind, name)}
   if typed_values.optional(kind) and text.lower() in ("null", "none"):

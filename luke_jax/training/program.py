@@ -10,8 +10,8 @@ import numpy as np
 import optax
 from flax.traverse_util import flatten_dict, unflatten_dict
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone, Spread
 from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import (
@@ -19,8 +19,8 @@ from luke_jax.training.mesh import (
   VOCABULARY_MULTIPLE,
   batch_sharding,
   own_rows,
+  padded_tables,
   shardings,
-  vocabulary_resized,
 )
 from luke_jax.training.optimizer import learning_rate, make_optimizer, merge, split_frozen
 from luke_jax.training.task import Batch, Params, Records
@@ -55,26 +55,26 @@ class Program:
       )
 
   @functools.cached_property
-  def model(self) -> LukeConfig:
-    """The model's config, with what the mesh asks of it."""
-    model, shape = self.experiment.model, self.experiment.mesh
-    if not model.entity_vocab_size:
-      return model
-    padding = -model.entity_vocab_size % VOCABULARY_MULTIPLE
-    return dataclasses.replace(
-      model, vocabulary_axis=shape.vocabulary_axis, entity_padding_rows=padding
-    )
+  def backbone(self) -> Backbone:
+    """Returns the encoder, with its entity table spread over the mesh."""
+    backbone, shape = self.experiment.backbone, self.experiment.mesh
+    if not backbone.entities:
+      return backbone
+    padding = -backbone.entities % VOCABULARY_MULTIPLE
+    return dataclasses.replace(backbone, spread=Spread(shape.vocabulary_axis, padding))
 
   @functools.cached_property
   def optimizer(self) -> optax.GradientTransformation:
-    """The chain of updates."""
-    return make_optimizer(self.experiment.optimizer, self.experiment.schedule, self.steps)
+    """Returns the chain of updates."""
+    experiment, decayed = self.experiment, self.backbone.family.layout.decayed
+    return make_optimizer(experiment.optimizer, experiment.schedule, self.steps, decayed)
 
   @functools.cached_property
   def state_shapes(self) -> State:
     """Shapes of the state, every one with its sharding."""
     shapes = jax.eval_shape(self._fresh)
-    places = shardings(shapes, self.mesh, self.experiment.mesh.fsdp)
+    tables = self.backbone.family.layout.entities
+    places = shardings(shapes, self.mesh, self.experiment.mesh.fsdp, tables)
     return jax.tree.map(_placed, shapes, places)
 
   @functools.cached_property
@@ -83,7 +83,7 @@ class Program:
     run, data = self.experiment.run, self.experiment.data
     leading = (run.accumulation, data.batch_size // run.accumulation)
     place = batch_sharding(self.mesh)
-    shapes = self.experiment.task.row_shapes(self.model)
+    shapes = self.experiment.task.row_shapes(self.backbone)
     return {
       name: jax.ShapeDtypeStruct((*leading, *row.shape), row.dtype, sharding=place)
       for name, row in shapes.items()
@@ -94,11 +94,14 @@ class Program:
     return jax.jit(self._fresh, out_shardings=_places(self.state_shapes))()
 
   def state_from(self, params: Params) -> tuple[State, list[str]]:
-    """The state of step 0 with parameters from elsewhere, and the paths of those that stay fresh.
+    """Returns the state of step 0 with parameters from elsewhere, and the paths that stay fresh.
 
-    The parameters have no padding. Those that this experiment does not know are left out.
+    The parameters have no padding. Those that this experiment does not know are left out; a table
+    of another size is refused.
     """
-    given: Any = flatten_dict(vocabulary_resized(params, self.model.entity_rows), sep="/")
+    backbone = self.backbone
+    tables, padding = backbone.family.layout.entities, backbone.spread.padding_rows
+    given: Any = flatten_dict(padded_tables(params, tables, backbone.entities, padding), sep="/")
     state, fresh = self.fresh_state(), []
     for part in PARAMS:
       leaves: Any = flatten_dict(state[part], sep="/")
@@ -114,7 +117,7 @@ class Program:
 
   def _fresh(self) -> State:
     key = jax.random.key(self.experiment.run.seed)
-    params = self.experiment.task.initial_params(self.model, jax.random.fold_in(key, 0))
+    params = self.experiment.task.initial_params(self.backbone, jax.random.fold_in(key, 0))
     trained, frozen = split_frozen(params, self.experiment.optimizer.frozen)
     return {
       "trained": trained,
@@ -150,17 +153,17 @@ class Program:
     size, state = self.experiment.data.evaluation_batch_size, self.state_shapes
     batch = {
       name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype)
-      for name, row in self.experiment.task.row_shapes(self.model).items()
+      for name, row in self.experiment.task.row_shapes(self.backbone).items()
     }
     with jax.set_mesh(self.mesh):
       return self._predict.eval_shape(state["trained"], state["frozen"], batch)
 
   @functools.cached_property
   def _predict(self) -> Any:
-    task, model = self.experiment.task, self.model
+    task, backbone = self.experiment.task, self.backbone
 
     def predictions(trained: Params, frozen: Params, batch: Batch) -> Any:
-      return task.predict(model, merge(trained, frozen), batch)
+      return task.predict(backbone, merge(trained, frozen), batch)
 
     places = _places(self.state_shapes)
     return jax.jit(
@@ -172,7 +175,7 @@ class Program:
   @property
   def make_rows(self) -> MakeRows:
     """Records to rows, as workers are sent it."""
-    return functools.partial(self.experiment.task.rows, self.model)
+    return functools.partial(self.experiment.task.rows, self.backbone)
 
   def training_batches(self, records: Records) -> TrainingBatches:
     """What this process makes of every training batch."""
@@ -220,11 +223,11 @@ class Program:
     self, state: State, batch: Batch, key: jax.Array
   ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
     """Mean loss, metrics and gradients over the micro-batches."""
-    task, model, count = self.experiment.task, self.model, self.experiment.run.accumulation
+    task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
     places = _places(self.state_shapes)["trained"]
 
     def loss(trained: Params, micro: Batch, key: jax.Array) -> tuple[jax.Array, dict]:
-      return task.loss(model, merge(trained, state["frozen"]), micro, key)
+      return task.loss(backbone, merge(trained, state["frozen"]), micro, key)
 
     def micro(index: jax.Array, part: Batch) -> Any:
       run = jax.value_and_grad(loss, has_aux=True)

@@ -1,4 +1,4 @@
-"""What the engine asks of a task. It knows no more of tasks and models than this."""
+"""The protocol between the engine and a task. The engine knows no more of tasks than this."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from luke_jax.config import LukeConfig
+from luke_jax.models.family import Backbone
 
 Params = dict[str, Any]
 Batch = Mapping[str, Any]  # arrays, rows first
@@ -25,19 +25,19 @@ class Records(Protocol):
 
 
 class Task(Protocol):
-  """Pure functions of a model's config, as methods of a frozen dataclass of settings."""
+  """Pure functions of a backbone, as methods of a frozen dataclass of settings."""
 
   @property
   def text_directory(self) -> str | None:
     """Where the tokenizer and the entity vocabulary of its models are; None if it reads no text."""
     ...
 
-  def initial_params(self, model: LukeConfig, key: jax.Array) -> Params:
+  def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:
     """Fresh parameters."""
     ...
 
   def loss(
-    self, model: LukeConfig, params: Params, batch: Batch, key: jax.Array | None
+    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """The mean loss of a batch and numbers worth logging, the number of "tokens" among them.
 
@@ -45,21 +45,21 @@ class Task(Protocol):
     """
     ...
 
-  def records(self, model: LukeConfig, split: str) -> Records:
+  def records(self, backbone: Backbone, split: str) -> Records:
     """The records of "train" or "dev"."""
     ...
 
-  def row_shapes(self, model: LukeConfig) -> dict[str, jax.ShapeDtypeStruct]:
+  def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Shapes of one row of a batch."""
     ...
 
   def rows(
-    self, model: LukeConfig, records: Sequence[Any], rng: Sequence[np.random.Generator]
+    self, backbone: Backbone, records: Sequence[Any], rng: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Records as arrays of a shape that depends on nothing but the config; one generator each."""
     ...
 
-  def predict(self, model: LukeConfig, params: Params, batch: Batch) -> Any:
+  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> Any:
     """What evaluation keeps of every row: a tree of arrays, rows first."""
     ...
 

@@ -16,7 +16,7 @@ from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
 from luke_jax.pipeline.metadata import read_metadata, tokenizer_hash, write_metadata
 from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords
-from luke_jax.pipeline.vocabularies import read_entities, word_starts
+from luke_jax.pipeline.vocabularies import read_entities
 from luke_jax.text import load_tokenizer, save_tokenizer
 
 
@@ -112,16 +112,6 @@ def test_another_order_of_merges_is_another_tokenizer(tmp_path):
   lines[1], lines[2] = lines[2], lines[1]
   (tmp_path / "merges.txt").write_text("\n".join(lines), encoding="utf-8")
   assert tokenizer_hash(tmp_path) != tokenizer_hash(TEXTS / "byte_level")
-
-
-def test_which_pieces_start_a_word():
-  tokenizer = load_tokenizer(TEXTS / "byte_level")
-  starts = word_starts(tokenizer)
-  assert starts is not None and len(starts) == tokenizer.vocab_size
-  for text, expected in ((" the", True), ("s", False), (".", True), ("<s>", True), ("é", False)):
-    (tokens,) = tokenizer.encode([text])
-    assert starts[tokens.ids[0]] == expected, text
-  assert word_starts(load_tokenizer(TEXTS / "sentence_piece")) is None
 
 
 def test_special_entities_are_found_in_any_spelling(folder, tmp_path):

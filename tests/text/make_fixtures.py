@@ -1,4 +1,4 @@
-"""Trains the two tiny tokenizers of the tests, into tests/goldens/text.
+"""Makes the three tiny tokenizers of the tests, into tests/goldens/text.
 
 Run it from the repository root: python tests/text/make_fixtures.py
 The goldens were recorded with its output: run make_goldens.py after it.
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import sentencepiece
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 FOLDER = Path(__file__).resolve().parents[1] / "goldens" / "text"
 
@@ -101,6 +101,20 @@ def make_sentence_piece(folder: Path) -> None:
   (folder / "sentencepiece.bpe.model").write_bytes(model)
 
 
+def make_word_piece(folder: Path) -> None:
+  """A WordPiece vocabulary: every character, and each word in two pieces, the first of four."""
+  normalizer, splitter = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+  text = normalizer.normalize_str("\n".join(SENTENCES))
+  words = [word for word, _ in splitter.pre_tokenize_str(text)]
+  pieces = {character for word in words for character in word}
+  pieces |= {f"##{character}" for character in pieces} | {word[:4] for word in words}
+  pieces |= {f"##{word[4:]}" for word in words if word[4:]}
+  special = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+  folder.mkdir(parents=True, exist_ok=True)
+  lines = "".join(f"{piece}\n" for piece in special + sorted(pieces))
+  (folder / "vocab.txt").write_text(lines, encoding="utf-8")
+
+
 def _codes(text: str) -> str:
   return " ".join(f"{ord(character):X}" for character in text)
 
@@ -108,3 +122,4 @@ def _codes(text: str) -> str:
 if __name__ == "__main__":
   make_byte_level(FOLDER / "byte_level")
   make_sentence_piece(FOLDER / "sentence_piece")
+  make_word_piece(FOLDER / "word_piece")

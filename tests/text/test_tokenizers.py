@@ -1,4 +1,4 @@
-"""What every tokenizer does, and what each of the two kinds does alone."""
+"""What every tokenizer does, and what two of the kinds do alone."""
 
 import pickle
 
@@ -90,9 +90,10 @@ def test_prefix_space(byte_level, tiny_directories):
 
 def test_special_tokens_in_a_text(tokenizer):
   special = tokenizer.special
-  (tokens,) = tokenizer.encode(["a <mask><ent></s>"], offsets=True)
+  text = f"a {special.mask_name}<ent>{special.roles.end}"
+  (tokens,) = tokenizer.encode([text], offsets=True)
   assert tokens.ids[-3:] == [special.mask, special.marker_ids[0], special.end]
-  assert tokens.offsets[-3:] == [(2, 8), (8, 13), (13, 17)]
+  assert tokens.offsets[-3:] == [(2, 8), (8, 13), (13, len(text))]
 
 
 def test_the_mask_takes_the_space_before_it(byte_level):
@@ -137,3 +138,12 @@ def test_words_of_a_vocabulary_without_a_space(byte_level):
   model = tokenizers.models.BPE(ids, [], unk_token="<unk>")
   tokenizer = ByteLevelTokenizer(model, byte_level.special)
   assert tokenizer.encode_words(["a", "aa"]) == [[3, 5], [3, 5, 5]]
+
+
+def test_which_pieces_start_a_word(byte_level, sentence_piece):
+  starts = byte_level.word_starts()
+  assert len(starts) == byte_level.vocab_size
+  for text, expected in ((" the", True), ("s", False), (".", True), ("<s>", True), ("é", False)):
+    (tokens,) = byte_level.encode([text])
+    assert starts[tokens.ids[0]] == expected, text
+  assert sentence_piece.word_starts() is None

@@ -32,7 +32,8 @@ class ClozeAnswering:
   skip_bad: bool = False
 
   name: ClassVar[str] = "cloze"
-  architecture: ClassVar[str] = "LukeForCloze"
+  head: ClassVar[str] = "cloze"
+  metric: ClassVar[str] = "exact_match"  # that chooses a checkpoint
   text_task: ClassVar[Task | None] = None
   # Their order is that of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
@@ -51,6 +52,8 @@ class ClozeAnswering:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  network = fine_tuning.task_network
+  outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
   records = fine_tuning.records

@@ -39,7 +39,8 @@ class NamedEntities:
   skip_bad: bool = False
 
   name: ClassVar[str] = "ner"
-  architecture: ClassVar[str] = "LukeForEntitySpanClassification"
+  head: ClassVar[str] = "span"
+  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
   text_task: ClassVar[Task | None] = "entity_span_classification"
   new_words: ClassVar[Mapping[str, str]] = {}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -52,6 +53,8 @@ class NamedEntities:
         raise InputError(f"{name}: {number!r}; expected a whole number from 1")
 
   text_directory = property(fine_tuning.text_directory)
+  network = fine_tuning.task_network
+  outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
   records = fine_tuning.records

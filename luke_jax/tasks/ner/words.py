@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from luke_jax.text import JoinedWords, join_words
+from luke_jax.text.sentences import split_sentences
 from luke_jax.text.special_tokens import Span
-from luke_jax.wiki.sentences import segments
 
 LONGEST = 64  # characters of a word in a text; as word pieces they fit any window of use
 
@@ -39,7 +39,7 @@ def _attached(word: str) -> bool:
 def sentences_of(text: str, language: str) -> Iterator[Span]:
   """Where the sentences of a text begin and end; together they are the text."""
   end = 0
-  for sentence in segments(text, language):
+  for sentence in split_sentences(text, language):
     start, end = end, end + len(sentence)
     yield start, end
 

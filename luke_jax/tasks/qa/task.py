@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Literal
 import jax
 import jax.numpy as jnp
 
-from luke_jax.config import LukeConfig
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LukeForQuestionAnswering
+from luke_jax.models.family import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
@@ -22,9 +21,6 @@ from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, parse, read
 from luke_jax.tasks.qa.linking import linked
 from luke_jax.text import LukeProcessor, Task
-
-# The paper leaves the table of entities as it was pretrained.
-FROZEN = ("luke/entity_embeddings/entity",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +47,8 @@ class QuestionAnswering:
   skip_bad: bool = False
 
   name: ClassVar[str] = "qa"
-  architecture: ClassVar[str] = "LukeForQuestionAnswering"
+  head: ClassVar[str] = "answer"
+  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
   text_task: ClassVar[Task | None] = None
   new_words: ClassVar[Mapping[str, str]] = {}
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
@@ -69,6 +66,8 @@ class QuestionAnswering:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  network = fine_tuning.task_network
+  outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   records = fine_tuning.records
   row_shapes = fine_tuning.row_shapes
@@ -77,15 +76,12 @@ class QuestionAnswering:
   score = fine_tuning.score
 
   def loss(
-    self, model: LukeConfig, params: dict, batch: dict, key: jax.Array | None
+    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """The mean of the losses of starts and ends."""
-    inputs = {name: x for name, x in batch.items() if name != "labels"}
-    module = LukeForQuestionAnswering(model)
-    rngs = {} if key is None else {"dropout": key}
-    outputs: Any = module.apply({"params": params}, **inputs, rngs=rngs)
+    """Returns the mean of the losses of starts and ends."""
+    outputs = self.outputs(backbone, params, batch, key)
     labels = jnp.where(batch["labels"] == IGNORED, self.words, batch["labels"])  # none at all
-    loss = module.loss(outputs, labels[:, 0], labels[:, 1])
+    loss = self.network(backbone).loss(outputs, labels[:, 0], labels[:, 1])
     return loss, {"tokens": batch["attention_mask"].sum()}
 
   def read(self, path: Path, faults: Faults) -> list[Example]:

@@ -33,7 +33,8 @@ class RelationClassification:
   skip_bad: bool = False
 
   name: ClassVar[str] = "relations"
-  architecture: ClassVar[str] = "LukeForEntityPairClassification"
+  head: ClassVar[str] = "pair"
+  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
   text_task: ClassVar[Task | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -48,6 +49,8 @@ class RelationClassification:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  network = fine_tuning.task_network
+  outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
   records = fine_tuning.records

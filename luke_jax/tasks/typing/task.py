@@ -34,7 +34,8 @@ class EntityTyping:
   skip_bad: bool = False
 
   name: ClassVar[str] = "typing"
-  architecture: ClassVar[str] = "LukeForEntityClassification"
+  head: ClassVar[str] = "entity"
+  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
   text_task: ClassVar[Task | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -47,6 +48,8 @@ class EntityTyping:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  network = fine_tuning.task_network
+  outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
   records = fine_tuning.records

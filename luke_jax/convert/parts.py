@@ -1,0 +1,88 @@
+"""The parts of a model: a network with its parameters, its labels and its text side."""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+
+from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone, Family
+from luke_jax.models.keys import Report, flatten
+from luke_jax.models.network import Network
+from luke_jax.text import LukeProcessor, Tokenizer
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelParts:
+  """All that a model directory holds. `luke_jax.Model` adds what people do with it."""
+
+  network: Network
+  params: dict
+  labels: tuple[str, ...] = ()
+  tokenizer: Tokenizer | None = None
+  processor: LukeProcessor | None = None
+  report: Report = dataclasses.field(default_factory=Report)
+  rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
+
+  def __post_init__(self) -> None:
+    if len(set(self.labels)) < len(self.labels):
+      raise InputError(f"labels: {', '.join(self.labels)}; expected each of them once")
+    if self.labels and len(self.labels) != self.num_labels:
+      raise InputError(f"labels: {len(self.labels)}; expected {self.num_labels}, as its head has")
+
+  @functools.cached_property
+  def on_device(self) -> dict:
+    """Returns the parameters, sent to the accelerator once and not with every call."""
+    return jax.device_put(self.params)
+
+  @property
+  def backbone(self) -> Backbone:
+    """Returns the encoder: its sizes, and how it runs."""
+    return self.network.backbone
+
+  @property
+  def config(self) -> Any:
+    """Returns the sizes."""
+    return self.backbone.config
+
+  @property
+  def family(self) -> Family:
+    """Returns the system that the model is of."""
+    return self.backbone.family
+
+  @property
+  def kind(self) -> str:
+    """Returns the kind of the head, such as "span"."""
+    return self.network.kind
+
+  @property
+  def architecture(self) -> str:
+    """Returns the name of its class in config.json, such as LukeForEntityClassification."""
+    return self.family.architectures[self.kind]
+
+  @property
+  def num_labels(self) -> int:
+    """Returns the number of the head's labels; 2 for a head without labels, as elsewhere."""
+    return getattr(self.network.head, "labels", 2)
+
+  @property
+  def entity_table(self) -> Any:
+    """Returns the embeddings (U, K) of the entities."""
+    return flatten(self.params)[self.family.layout.entities[0]]
+
+  def with_config(self, config: Any, params: dict) -> "ModelParts":
+    """Returns the model with other sizes, and parameters of those sizes."""
+    backbone = dataclasses.replace(self.backbone, config=config)
+    return dataclasses.replace(self, network=on_backbone(self.network, backbone), params=params)
+
+
+def on_backbone(network: Network, backbone: Backbone) -> Network:
+  """Returns the network with its head on another backbone."""
+  head, changes = network.head, {}
+  if head is not None:
+    changes["numerics"] = backbone.numerics
+    if hasattr(head, "decoders"):
+      changes["decoders"] = backbone.decoders
+    head = head.clone(**changes)
+  return Network(backbone, head)

@@ -1,0 +1,37 @@
+"""The head that finds an answer in a text."""
+
+from typing import ClassVar
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.models.family import States, Tables
+from luke_jax.nn import losses
+from luke_jax.nn.layers import Dense, Numerics
+
+Outputs = dict[str, jax.Array]
+
+
+class AnswerHead(nn.Module):
+  """Scores every word as the start and as the end of an answer."""
+
+  numerics: Numerics
+
+  kind: ClassVar[str] = "answer"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns start_logits and end_logits (B, W)."""
+    logits = Dense(self.numerics, (2,), name="qa_outputs")(states.words)
+    return {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
+
+  def loss(
+    self, outputs: Outputs, start_positions: jax.Array, end_positions: jax.Array
+  ) -> jax.Array:
+    """Returns the loss of positions (B,); one outside the text is ignored."""
+    logits = jnp.stack([outputs["start_logits"], outputs["end_logits"]], axis=-1)
+    return losses.span_loss(logits, start_positions, end_positions)

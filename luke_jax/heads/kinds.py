@@ -1,0 +1,41 @@
+"""Heads by their kind."""
+
+from collections.abc import Callable, Mapping
+
+import flax.linen as nn
+
+from luke_jax.heads.answers import AnswerHead
+from luke_jax.heads.labels import (
+  ChoiceHead,
+  ClozeHead,
+  EntityHead,
+  PairHead,
+  SpanHead,
+  TextHead,
+  TokenHead,
+)
+from luke_jax.heads.masked import MaskedHead, PretrainingHead
+from luke_jax.models.family import NONE, Backbone
+
+
+def make_head(
+  kind: str, backbone: Backbone, *, labels: int = 2, bias: bool = False
+) -> nn.Module | None:
+  """Returns the head of a kind for a backbone; `bias` is that of the classifier of pairs."""
+  numerics = backbone.numerics
+  rate = getattr(backbone.config, "classifier_dropout", None)
+  dropout = numerics.dropout if rate is None else rate
+  make: Mapping[str, Callable[[], nn.Module | None]] = {
+    NONE: lambda: None,
+    "masked": lambda: MaskedHead(numerics, backbone.decoders, backbone.spread.axis),
+    "pretraining": lambda: PretrainingHead(numerics, backbone.decoders),
+    "entity": lambda: EntityHead(numerics, labels),
+    "pair": lambda: PairHead(numerics, labels, bias),
+    "span": lambda: SpanHead(numerics, labels),
+    "cloze": lambda: ClozeHead(numerics),
+    "answer": lambda: AnswerHead(numerics),
+    "text": lambda: TextHead(numerics, labels, dropout),
+    "token": lambda: TokenHead(numerics, labels, dropout),
+    "choice": lambda: ChoiceHead(numerics, dropout),
+  }
+  return make[kind]()

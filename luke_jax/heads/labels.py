@@ -1,0 +1,225 @@
+"""Heads that give labels: to entities, pairs, spans, texts or word pieces; one picks a text."""
+
+from typing import ClassVar
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.models.family import States, Tables
+from luke_jax.nn import losses
+from luke_jax.nn.layers import Dense, Dropout, Numerics
+
+Outputs = dict[str, jax.Array]
+STARTS, ENDS = "entity_start_positions", "entity_end_positions"
+
+
+def entity_states(states: States, starts: jax.Array | None) -> jax.Array:
+  """Returns the states of the entities (B, E, D), or of the words they start at.
+
+  The latter in a system of words only: with markers in the text that is the opening one, as in the
+  paper's RoBERTa baselines.
+  """
+  if states.entities is not None:
+    return states.entities
+  if starts is None:
+    raise ValueError(f"without entity_ids the model needs {STARTS}")
+  return jnp.take_along_axis(states.words, starts[..., None], axis=1)
+
+
+def span_features(states: States, starts: jax.Array, ends: jax.Array) -> jax.Array:
+  """Returns first word, last word and, if there is one, entity state of every span.
+
+  Of shape (B, E, 3 D), or (B, E, 2 D) without entities. Ends are inclusive.
+  """
+  parts = [jnp.take_along_axis(states.words, p[..., None], axis=1) for p in (starts, ends)]
+  if states.entities is not None:
+    parts.append(states.entities)
+  return jnp.concatenate(parts, axis=-1)
+
+
+class EntityHead(nn.Module):
+  """Labels of the first entity, as in entity typing."""
+
+  numerics: Numerics
+  labels: int
+
+  kind: ClassVar[str] = "entity"
+  entities: ClassVar[int] = 1
+  places: ClassVar[tuple[str, ...]] = (STARTS,)
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(
+    self, states: States, tables: Tables, *, entity_start_positions: jax.Array | None = None
+  ) -> Outputs:
+    """Returns logits (B, C)."""
+    entity = entity_states(states, entity_start_positions)[:, 0]
+    return {"logits": _classified(self.numerics, self.labels, entity)}
+
+  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+    """Returns the loss of class numbers (B,), or of 0 and 1 for every class (B, C)."""
+    return losses.label_loss(outputs["logits"], labels)
+
+
+class PairHead(nn.Module):
+  """Labels of the first two entities, head and tail, as in relation classification."""
+
+  numerics: Numerics
+  labels: int
+  bias: bool = False
+
+  kind: ClassVar[str] = "pair"
+  entities: ClassVar[int] = 2
+  places: ClassVar[tuple[str, ...]] = (STARTS,)
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(
+    self, states: States, tables: Tables, *, entity_start_positions: jax.Array | None = None
+  ) -> Outputs:
+    """Returns logits (B, C)."""
+    entities = entity_states(states, entity_start_positions)
+    pair = jnp.concatenate([entities[:, 0], entities[:, 1]], axis=-1)
+    return {"logits": _classified(self.numerics, self.labels, pair, use_bias=self.bias)}
+
+  loss = EntityHead.loss
+
+
+class SpanHead(nn.Module):
+  """Labels of every entity from its first word, its last word and itself, as in NER."""
+
+  numerics: Numerics
+  labels: int
+
+  kind: ClassVar[str] = "span"
+  entities: ClassVar[int] = 1
+  places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(
+    self,
+    states: States,
+    tables: Tables,
+    *,
+    entity_start_positions: jax.Array,
+    entity_end_positions: jax.Array,
+  ) -> Outputs:
+    """Returns logits (B, E, C). Starts and inclusive ends are (B, E)."""
+    features = span_features(states, entity_start_positions, entity_end_positions)
+    return {"logits": _classified(self.numerics, self.labels, features)}
+
+  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+    """Returns the loss of class numbers (B, E), -100 ignored, or of 0 and 1 (B, E, C)."""
+    return losses.label_loss(outputs["logits"], labels)
+
+
+class ClozeHead(nn.Module):
+  """Scores every candidate entity for the placeholder, which is the first entity (ReCoRD)."""
+
+  numerics: Numerics
+
+  kind: ClassVar[str] = "cloze"
+  entities: ClassVar[int] = 2
+  places: ClassVar[tuple[str, ...]] = (STARTS,)
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(
+    self, states: States, tables: Tables, *, entity_start_positions: jax.Array | None = None
+  ) -> Outputs:
+    """Returns logits (B, E - 1), one for each candidate."""
+    entities = entity_states(states, entity_start_positions)
+    placeholder = jnp.broadcast_to(entities[:, :1], entities[:, 1:].shape)
+    pairs = jnp.concatenate([placeholder, entities[:, 1:]], axis=-1)
+    return {"logits": _classified(self.numerics, 1, pairs, name="scorer")[..., 0]}
+
+  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+    """Returns the loss of labels (B, E - 1): 1 for answers, 0 for others, -100 for padding."""
+    return losses.binary_cross_entropy(outputs["logits"], labels, kept=labels != losses.IGNORED)
+
+
+class TextHead(nn.Module):
+  """Labels of the whole text, or one number if there is a single label."""
+
+  numerics: Numerics
+  labels: int
+  dropout: float
+
+  kind: ClassVar[str] = "text"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B, C)."""
+    assert states.pooled is not None
+    return {"logits": _dense(self.numerics, self.labels, states.pooled, self.dropout)}
+
+  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+    """Returns the loss of class numbers (B,), of 0 and 1 (B, C), or of numbers (B,)."""
+    if self.labels == 1:
+      return jnp.square(outputs["logits"][:, 0] - labels.reshape(-1)).mean()
+    return losses.label_loss(outputs["logits"], labels)
+
+
+class TokenHead(nn.Module):
+  """Labels of every word piece."""
+
+  numerics: Numerics
+  labels: int
+  dropout: float
+
+  kind: ClassVar[str] = "token"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B, W, C)."""
+    return {"logits": _dense(self.numerics, self.labels, states.words, self.dropout)}
+
+  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+    """Returns the loss of class numbers (B, W), -100 ignored."""
+    return losses.cross_entropy(outputs["logits"], labels)
+
+
+class ChoiceHead(nn.Module):
+  """Picks one of several texts; every input has an axis of choices after the batch."""
+
+  numerics: Numerics
+  dropout: float
+
+  kind: ClassVar[str] = "choice"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = True
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B C, 1) of states whose batch axis has all choices."""
+    assert states.pooled is not None
+    return {"logits": _dense(self.numerics, 1, states.pooled, self.dropout)}
+
+  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+    """Returns the loss of the numbers (B,) of the right choices."""
+    return losses.cross_entropy(outputs["logits"], labels)
+
+
+def _classified(
+  numerics: Numerics,
+  labels: int,
+  features: jax.Array,
+  *,
+  name: str = "classifier",
+  use_bias: bool = True,
+) -> jax.Array:
+  dropped = Dropout(numerics.dropout)(features)
+  return Dense(numerics, (labels,), use_bias=use_bias, name=name)(dropped)
+
+
+def _dense(numerics: Numerics, labels: int, features: jax.Array, dropout: float) -> jax.Array:
+  return Dense(numerics, (labels,), name="classifier")(Dropout(dropout)(features))

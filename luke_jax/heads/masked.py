@@ -1,0 +1,201 @@
+"""Decoders of masked words, masked entities and the page's own entity (paper §3.3)."""
+
+from typing import ClassVar
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.models.family import Decoders, States, Tables
+from luke_jax.nn import losses
+from luke_jax.nn.layers import Dense, LayerNorm, Numerics, activate, embedding
+from luke_jax.nn.vocabulary import Scores, rows_of, token_scores
+
+Outputs = dict[str, jax.Array]
+
+
+class MaskedTokens(nn.Module):
+  """Logits over a vocabulary: transform to the table's width, then the tied table and a bias.
+
+  Words decode with the word embeddings, entities with B (paper §3.3; the paper writes a D x D
+  transform followed by a K x D one, the released weights hold a single K x D).
+  """
+
+  numerics: Numerics
+
+  def __call__(self, states: jax.Array, table: jax.Array) -> jax.Array:
+    """Maps states (..., D) and table (V, K) to float32 logits (..., V)."""
+    x, bias = self._transformed(states, table)
+    logits = jnp.einsum(
+      "...k,vk->...v", x, table.astype(x.dtype), preferred_element_type=jnp.float32
+    )
+    return logits + bias
+
+  def scores(
+    self,
+    states: jax.Array,
+    table: jax.Array,
+    labels: jax.Array,
+    *,
+    size: int | None = None,
+    axis: str | None = None,
+  ) -> Scores:
+    """Returns how well labels (...) are predicted, as `token_scores` does, without all logits."""
+    x, bias = self._transformed(states, table)
+    flat = x.reshape(-1, x.shape[-1])
+    scores = token_scores(flat, table, bias, labels.reshape(-1), size=size, axis=axis)
+    return Scores(*(part.reshape(labels.shape) for part in scores))
+
+  @nn.compact
+  def _transformed(self, states: jax.Array, table: jax.Array) -> tuple[jax.Array, jax.Array]:
+    n = self.numerics
+    rows, width = table.shape
+    x = activate(Dense(n, (width,), name="transform")(states), n.activation)
+    return LayerNorm(n, name="norm")(x), self.param("bias", nn.initializers.zeros, (rows,))
+
+
+class PageEntity(nn.Module):
+  """Predicts the embedding of the page's own entity from the first word's state."""
+
+  numerics: Numerics
+  width: int  # K
+
+  @nn.compact
+  def __call__(self, words: jax.Array) -> jax.Array:
+    """Maps (B, W, D) to (B, K)."""
+    return Dense(self.numerics, (self.width,), name="decoder")(words[:, 0])
+
+
+class MaskedHead(nn.Module):
+  """Masked words, masked entities and, if the decoders say so, the page's entity.
+
+  Given `masked_positions` it scores labels there, without the logits of all tokens, as pretraining
+  does; otherwise it returns all logits.
+  """
+
+  numerics: Numerics
+  decoders: Decoders = Decoders()
+  axis: str | None = None  # of the mesh, over which the entity table is spread
+
+  kind: ClassVar[str] = "masked"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = False
+
+  def setup(self) -> None:
+    """Makes the decoders."""
+    self.masked_words = MaskedTokens(self.numerics)
+    if self.decoders.entities:
+      self.masked_entities = MaskedTokens(self.numerics)
+    if self.decoders.page_width:
+      self.page_entity = PageEntity(self.numerics, self.decoders.page_width)
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
+    """Returns logits (B, W, V), entity_logits (B, E, U) and page_entity (B, K), or the scores."""
+    words = tables.words
+    if not self.decoders.tied:
+      words = embedding(self.numerics, *words.shape, name="word_decoder").embedding
+    tables = tables._replace(words=words)
+    return self._scores(states, tables, **inputs) if inputs else self._logits(states, tables)
+
+  def _logits(self, states: States, tables: Tables) -> Outputs:
+    outputs = {"logits": self.masked_words(states.words, tables.words)}
+    if states.entities is not None and tables.entities is not None:
+      logits = self.masked_entities(states.entities, tables.entities)
+      outputs["entity_logits"] = logits[..., : self.decoders.entities]
+    if self.decoders.page_width:
+      outputs["page_entity"] = self.page_entity(states.words)
+    return outputs
+
+  def _scores(
+    self,
+    states: States,
+    tables: Tables,
+    *,
+    masked_positions: jax.Array,
+    labels: jax.Array,
+    masked_entity_positions: jax.Array | None = None,
+    entity_labels: jax.Array | None = None,
+    page_ids: jax.Array | None = None,
+  ) -> Outputs:
+    """Returns the losses and hits (B, P) of words and of entities; 0 where a label is -100.
+
+    `masked_positions` (B, P) say where in the text the labels (B, P) belong; for entities too.
+    With `page_ids` (B,) also page_losses (B,), 0 where the page is no entity, which is -1.
+    """
+    picked = _picked(states.words, masked_positions)
+    scores = self.masked_words.scores(picked, tables.words, labels)
+    outputs = {"word_losses": scores.losses, "word_hits": scores.hits}
+    if entity_labels is not None and masked_entity_positions is not None:
+      assert states.entities is not None and tables.entities is not None
+      picked = _picked(states.entities, masked_entity_positions)
+      size, axis = self.decoders.entities, self.axis
+      scores = self.masked_entities.scores(
+        picked, tables.entities, entity_labels, size=size, axis=axis
+      )
+      outputs |= {"entity_losses": scores.losses, "entity_hits": scores.hits}
+    if page_ids is not None:
+      assert tables.entities is not None
+      predicted = self.page_entity(states.words)
+      outputs["page_losses"] = self._page_losses(tables.entities, predicted, page_ids)
+    return outputs
+
+  def _page_losses(self, table: jax.Array, predicted: jax.Array, ids: jax.Array) -> jax.Array:
+    """Returns mean squared distances (B,) from the embeddings of the pages' entities.
+
+    Those are the target: they do not move towards the prediction.
+    """
+    # One more axis, for ids are looked up a text at a time.
+    rows = jnp.maximum(ids, 0)[:, None]
+    target = rows_of(jax.lax.stop_gradient(table), rows, jnp.float32, self.axis)[:, 0]
+    distances = jnp.square(predicted.astype(jnp.float32) - target).mean(-1)
+    return jnp.where(ids < 0, 0.0, distances)
+
+  def loss(
+    self,
+    outputs: Outputs,
+    labels: jax.Array | None = None,
+    entity_labels: jax.Array | None = None,
+    page_entity_embedding: jax.Array | None = None,
+  ) -> jax.Array:
+    """Returns the sum of the losses that have labels. -100 marks tokens that were not masked."""
+    total = jnp.zeros(())
+    if labels is not None:
+      total += losses.cross_entropy(outputs["logits"], labels)
+    if entity_labels is not None:
+      total += losses.cross_entropy(outputs["entity_logits"], entity_labels)
+    if page_entity_embedding is not None:
+      total += jnp.square(outputs["page_entity"] - page_entity_embedding).mean()
+    return total
+
+
+class PretrainingHead(MaskedHead):
+  """Masked words, and for pairs of sentences the prediction of the next one (BERT)."""
+
+  kind: ClassVar[str] = "pretraining"
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
+    """Returns the outputs of `MaskedHead` and next_sentence_logits (B, 2)."""
+    assert states.pooled is not None
+    logits = Dense(self.numerics, (2,), name="next_sentence")(states.pooled)
+    return super().__call__(states, tables, **inputs) | {"next_sentence_logits": logits}
+
+  def loss(  # type: ignore[override]
+    self,
+    outputs: Outputs,
+    labels: jax.Array | None = None,
+    next_sentence_label: jax.Array | None = None,
+  ) -> jax.Array:
+    """Returns the sum of the losses that have labels; 0 is a true next sentence, as in BERT."""
+    total = super().loss(outputs, labels)
+    if next_sentence_label is not None:
+      total += losses.cross_entropy(outputs["next_sentence_logits"], next_sentence_label)
+    return total
+
+
+def _picked(states: jax.Array, positions: jax.Array) -> jax.Array:
+  """Returns states (B, P, D) at positions, as a product: its gradient is one too, not a scatter."""
+  at = jax.nn.one_hot(positions, states.shape[1], dtype=states.dtype)
+  return jnp.einsum("bpt,btd->bpd", at, states)

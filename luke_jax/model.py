@@ -1,0 +1,156 @@
+"""A model as people hold it: read from a directory, run on texts, written to a directory."""
+
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.convert.inputs import check_inputs
+from luke_jax.convert.loading import read_model
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.saving import save
+from luke_jax.convert.tensors import Dtype
+from luke_jax.errors import InputError
+from luke_jax.inference.predicting import predict
+from luke_jax.models.family import Family
+from luke_jax.models.network import Network
+from luke_jax.text import EntityVocab
+
+
+class Model(ModelParts):
+  """A network with its parameters, its labels and its text side. Made by `luke_jax.load`."""
+
+  @classmethod
+  def of(cls, parts: ModelParts) -> "Model":
+    """Returns the model of these parts."""
+    return cls(**{field.name: getattr(parts, field.name) for field in dataclasses.fields(parts)})
+
+  def __call__(
+    self,
+    *texts: Any,
+    output_hidden_states: bool = False,
+    output_attentions: bool = False,
+    **inputs: Any,
+  ) -> dict[str, jax.Array]:
+    """Runs the model without dropout on inputs named as in Hugging Face.
+
+    hidden_states (L + 1, B, W, D), entity_hidden_states (L + 1, B, E, D) and attentions
+    (L, B, N, T, T) are returned on request.
+    """
+    if texts:
+      raise InputError(
+        f"model({texts[0]!r:.40}): expected inputs by name, as model(**model.processor(text));"
+        " model.predict(text) reads a text"
+      )
+    arrays = {name: np.asarray(x) for name, x in inputs.items() if x is not None}
+    check_inputs(self.network, arrays)
+    if not (output_hidden_states or output_attentions):
+      return _apply(self.network, self.on_device, arrays)
+    outputs, states = _apply_with_states(self.network, self.on_device, arrays)
+    if not output_attentions:
+      del states["attentions"]
+    return outputs | (states if output_hidden_states else {"attentions": states["attentions"]})
+
+  def predict(self, texts: str | Sequence[str], **fields: Any) -> Any:
+    """Returns the prediction of a fine-tuned model for one text, or for each text of a list.
+
+    Results are typed and have the characters of the text they are about. `fields` are those of
+    the task's files: `span` for typing, `head` and `tail` for relations, `question` for questions,
+    `query` and `entities` for cloze; for a list of texts, a list with a value for each.
+    """
+    return predict(self, texts, **fields)
+
+  def save(self, path: str | Path, *, dtype: Dtype = "float32") -> None:
+    """Writes the directory that `luke_jax.load` and both majors of transformers read."""
+    save(self, path, dtype=dtype)
+
+  def label_id(self, label: str) -> int:
+    """Returns the number of a label."""
+    try:
+      return self.labels.index(label)
+    except ValueError:
+      known = ", ".join(self.labels) or "none"
+      raise InputError(f"label {label!r}: unknown; expected one of {known}") from None
+
+  def __repr__(self) -> str:
+    lines = (f"  {name}: {value}" for name, value in self._summary().items())
+    return "\n".join([f"Model({self.architecture})", *lines])
+
+  def _repr_html_(self) -> str:
+    from html import escape
+
+    rows = "".join(
+      f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
+      for name, value in self._summary().items()
+    )
+    return f"<table><caption>{escape(self.architecture)}</caption>{rows}</table>"
+
+  def _summary(self) -> Mapping[str, str]:
+    config = self.config
+    count = sum(x.size for x in jax.tree.leaves(self.params))
+    heads = f"{config.num_attention_heads} heads"
+    rows = {
+      "system": self.family.title,
+      "sizes": f"{config.num_hidden_layers} layers, width {config.hidden_size}, {heads}",
+      "words": f"{config.vocab_size:,}",
+      "parameters": f"{count:,}",
+    }
+    if self.backbone.entities:
+      rows["entities"] = f"{self.backbone.entities:,}"
+    if self.labels:
+      more = " …" if len(self.labels) > 8 else ""
+      rows["labels"] = f"{len(self.labels)}: {', '.join(self.labels[:8])}{more}"
+    if self.tokenizer is None:
+      rows["text"] = "no tokenizer"
+    return rows
+
+
+def load(
+  path: str | Path,
+  *,
+  family: Family | str | None = None,
+  head: str | None = None,
+  labels: Sequence[str] | None = None,
+  tokenizer: str | Path | None = None,
+  entity_vocab: EntityVocab | None = None,
+  seed: int = 0,
+  **fields: Any,
+) -> Model:
+  """Reads a model from a Hugging Face directory or an archive of LUKE's authors.
+
+  `family` names the system to read the files as: a LUKE starts from a RoBERTa, XLM-R or BERT, and
+  does so where `entity_vocab` is given. `head` names another head than the files have: "span",
+  "pair", "masked" and so on; it is initialised from `seed`, as all that the files lack is. What
+  was initialised and what was left over is in `report` and in a warning. `tokenizer` is a directory
+  to take one from, since archives hold none. `fields` change the config and how the model runs:
+  `dtype="bfloat16"`.
+  """
+  if not isinstance(path, str | Path) or not str(path):
+    raise InputError(f"load: {path!r}; expected the directory of a model")
+  changes = {"family": family, "head": head, "labels": labels, "tokenizer": tokenizer}
+  return Model.of(read_model(path, entity_vocab=entity_vocab, seed=seed, **changes, **fields))
+
+
+@functools.partial(jax.jit, static_argnames="network")
+def _apply(network: Network, params: dict, inputs: dict) -> Any:
+  return network.apply({"params": params}, **inputs)
+
+
+@functools.partial(jax.jit, static_argnames="network")
+def _apply_with_states(network: Network, params: dict, inputs: dict) -> tuple[dict, dict]:
+  applied: Any = network.apply({"params": params}, **inputs, mutable=["intermediates"])
+  outputs, sown = applied[0], applied[1]["intermediates"]
+  encoder = sown[network.backbone.family.name]["encoder"]
+  (first,), (rest,) = encoder["input"], encoder["layers"]["output"]
+  (probs,) = encoder["layers"]["attention"]["probs"]
+  states = jnp.concatenate([first[None], rest])
+  num_words = inputs["input_ids"].shape[-1]
+  named = {"hidden_states": states[:, :, :num_words], "attentions": probs}
+  if "entity_ids" in inputs:
+    named["entity_hidden_states"] = states[:, :, num_words:]
+  return outputs, named

@@ -1,0 +1,101 @@
+"""Sizes of BERT, RoBERTa and XLM-R."""
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Literal
+
+from luke_jax.models.checks import check_config
+
+if TYPE_CHECKING:
+  from luke_jax.models.family import Family
+
+
+@dataclasses.dataclass(frozen=True)
+class BertConfig:
+  """Sizes of a BERT, named as in Hugging Face's config.json; the defaults are bert-base-uncased."""
+
+  vocab_size: int = 30522
+  hidden_size: int = 768
+  num_hidden_layers: int = 12
+  num_attention_heads: int = 12
+  intermediate_size: int = 3072
+  max_position_embeddings: int = 512
+  type_vocab_size: int = 2
+  hidden_act: Literal["gelu", "relu"] = "gelu"
+  hidden_dropout_prob: float = 0.1
+  attention_probs_dropout_prob: float = 0.1
+  classifier_dropout: float | None = None  # None: as hidden_dropout_prob
+  initializer_range: float = 0.02
+  layer_norm_eps: float = 1e-12
+  pad_token_id: int = 0
+  tie_word_embeddings: bool = True
+
+  def __post_init__(self) -> None:
+    check_config(self)
+
+  @property
+  def family(self) -> "Family":
+    """Returns the system that these sizes are of."""
+    from luke_jax.models.bert.families import BERT
+
+    return BERT
+
+  @property
+  def room_for_words(self) -> int:
+    """Returns the most words of a text."""
+    return self.max_position_embeddings
+
+
+@dataclasses.dataclass(frozen=True)
+class RobertaConfig(BertConfig):
+  """Sizes of a RoBERTa; the defaults are roberta-base."""
+
+  vocab_size: int = 50265
+  max_position_embeddings: int = 514
+  type_vocab_size: int = 1
+  layer_norm_eps: float = 1e-5
+  pad_token_id: int = 1
+  bos_token_id: int = 0
+  eos_token_id: int = 2
+
+  @property
+  def family(self) -> "Family":
+    """Returns the system that these sizes are of."""
+    from luke_jax.models.bert.families import ROBERTA
+
+    return ROBERTA
+
+  @property
+  def room_for_words(self) -> int:
+    """Returns the most words of a text: the first positions belong to padding."""
+    return self.max_position_embeddings - self.pad_token_id - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class XlmRobertaConfig(RobertaConfig):
+  """Sizes of an XLM-R; the defaults are xlm-roberta-base."""
+
+  vocab_size: int = 250002
+
+  @property
+  def family(self) -> "Family":
+    """Returns the system that these sizes are of."""
+    from luke_jax.models.bert.families import XLM_ROBERTA
+
+    return XLM_ROBERTA
+
+
+_LARGE: dict[str, Any] = {
+  "hidden_size": 1024,
+  "num_hidden_layers": 24,
+  "num_attention_heads": 16,
+  "intermediate_size": 4096,
+}
+
+SIZES: dict[str, BertConfig] = {
+  "bert-base": BertConfig(),
+  "bert-large": BertConfig(**_LARGE),
+  "roberta-base": RobertaConfig(),
+  "roberta-large": RobertaConfig(**_LARGE),
+  "xlm-roberta-base": XlmRobertaConfig(),
+  "xlm-roberta-large": XlmRobertaConfig(**_LARGE),
+}

@@ -1,0 +1,65 @@
+"""The encoder of BERT, RoBERTa and XLM-R: words with token types."""
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.models.bert.config import BertConfig
+from luke_jax.models.family import Backbone, States, Tables
+from luke_jax.models.shapes import attention_sizes
+from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
+from luke_jax.nn.encoder import Encoder
+from luke_jax.nn.layers import Numerics
+from luke_jax.nn.pooler import Pooler
+
+INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+
+
+def numerics(config: BertConfig) -> Numerics:
+  """Returns the numbers that all layers share."""
+  return Numerics(
+    config.initializer_range, config.layer_norm_eps, config.hidden_dropout_prob, config.hidden_act
+  )
+
+
+class BertEncoder(nn.Module):
+  """States of words in context."""
+
+  backbone: Backbone
+  pooled: bool
+  positions_after_padding: bool  # as in RoBERTa
+
+  def setup(self) -> None:
+    """Makes the parts; the table of words also decodes masked ones."""
+    c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
+    self.embeddings = WordEmbeddings(
+      n,
+      words=c.vocab_size,
+      width=c.hidden_size,
+      positions=c.max_position_embeddings,
+      types=c.type_vocab_size,
+      pad_id=c.pad_token_id,
+      positions_after_padding=self.positions_after_padding,
+    )
+    sizes = attention_sizes(c, running)
+    self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
+    if self.pooled:
+      self.pooler = Pooler(n)
+
+  def __call__(
+    self,
+    *,
+    input_ids: jax.Array,
+    attention_mask: jax.Array | None = None,
+    token_type_ids: jax.Array | None = None,
+    position_ids: jax.Array | None = None,
+  ) -> States:
+    """Returns the states of words and of the first word."""
+    x = self.embeddings(input_ids, token_type_ids, position_ids)
+    no_entities = jnp.zeros((input_ids.shape[0], 0), bool)
+    words = self.encoder(x, real_tokens(attention_mask, input_ids), no_entities)
+    return States(words, pooled=self.pooler(words) if self.pooled else None)
+
+  def tables(self) -> Tables:
+    """Returns the embeddings that decode masked words."""
+    return Tables(self.embeddings.word.embedding)

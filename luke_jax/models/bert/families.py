@@ -1,0 +1,147 @@
+"""BERT, RoBERTa and XLM-R as values."""
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from luke_jax.models.bert import encoder
+from luke_jax.models.bert.config import SIZES, BertConfig, RobertaConfig, XlmRobertaConfig
+from luke_jax.models.bert.keys import BERT_KEYS, roberta_keys
+from luke_jax.models.config_files import (
+  architecture_in,
+  config_json,
+  labels_in,
+  rest_of,
+  sizes_from,
+)
+from luke_jax.models.family import Backbone, Decoders, Described, Family, Layout, Recipe
+from luke_jax.models.shapes import word_products
+
+_KINDS = {
+  "none": "Model",
+  "masked": "ForMaskedLM",
+  "answer": "ForQuestionAnswering",
+  "text": "ForSequenceClassification",
+  "token": "ForTokenClassification",
+  "choice": "ForMultipleChoice",
+}
+# The heads of LUKE's tasks over words; transformers has no such classes.
+_OWN = {
+  "entity": "ForEntityClassification",
+  "pair": "ForEntityPairClassification",
+  "span": "ForEntitySpanClassification",
+  "cloze": "ForCloze",
+}
+# The paper trains its RoBERTa baselines as it trains LUKE (appendix).
+_RECIPES = {
+  "typing": Recipe(1e-5, 4, 3),
+  "relations": Recipe(1e-5, 32, 5),
+  "ner": Recipe(1e-5, 8, 5),
+  "cloze": Recipe(1e-5, 32, 2),
+  "qa": Recipe(1.5e-5, 48, 2),
+}
+
+
+def _classes(prefix: str) -> dict[str, str]:
+  return {kind: f"{prefix}{name}" for kind, name in (_KINDS | _OWN).items()}
+
+
+def _read_config(config: type, prefix: str, raw: dict[str, Any], path: Path) -> Described:
+  labels = labels_in(raw, path)
+  architecture = architecture_in(raw, path, f"{prefix}Model")
+  sizes = sizes_from(config, raw, path)
+  return Described(sizes, architecture, labels, len(labels) or 2, rest_of(config, raw))
+
+
+def _reader(config: type, prefix: str) -> Callable[[dict[str, Any], Path], Described]:
+  return functools.partial(_read_config, config, prefix)
+
+
+def _encoder(after_padding: bool) -> Callable[[Backbone, bool, str], encoder.BertEncoder]:
+  def make(backbone: Backbone, pooled: bool, name: str) -> encoder.BertEncoder:
+    return encoder.BertEncoder(backbone, pooled, after_padding, name=name)
+
+  return make
+
+
+def _decoders(config: BertConfig) -> Decoders:
+  return Decoders(tied=config.tie_word_embeddings)
+
+
+def _pooled(kind: str) -> bool:
+  """Returns true where transformers' classes have a pooler; ours read the words' states."""
+  return kind in ("none", "text", "choice", "pretraining")
+
+
+def _words(name: str) -> tuple[str, ...]:
+  return (f"{name}/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
+
+
+def _sizes(config: type) -> dict[str, BertConfig]:
+  return {name: size for name, size in SIZES.items() if type(size) is config}
+
+
+BERT = Family(
+  name="bert",
+  title="BERT",
+  model_types=("bert",),
+  config=BertConfig,
+  sizes=_sizes(BertConfig),
+  encoder=_encoder(after_padding=False),
+  inputs=lambda config: encoder.INPUTS,
+  numerics=encoder.numerics,
+  keys=lambda kind: BERT_KEYS,
+  architectures={**_classes("Bert"), "pretraining": "BertForPreTraining"},
+  pooled=_pooled,
+  read_config=_reader(BertConfig, "Bert"),
+  write_config=functools.partial(config_json, model_type="bert"),
+  products=functools.partial(word_products, "bert"),
+  about=lambda config: "A BERT ([Devlin et al., NAACL 2019](https://aclanthology.org/N19-1423/))",
+  own_heads=tuple(_OWN),
+  layout=Layout(words=_words("bert")),
+  decoders=_decoders,
+  recipes=_RECIPES,
+)
+
+
+def _roberta(model_type: str, title: str, config: type, *, prefix: str, paper: str) -> Family:
+  name = model_type.replace("-", "_")
+  return Family(
+    name=name,
+    title=title,
+    model_types=(model_type,),
+    config=config,
+    sizes=_sizes(config),
+    encoder=_encoder(after_padding=True),
+    inputs=lambda config: encoder.INPUTS,
+    numerics=encoder.numerics,
+    keys=functools.partial(roberta_keys, name),
+    architectures=_classes(prefix),
+    pooled=_pooled,
+    read_config=_reader(config, prefix),
+    write_config=functools.partial(config_json, model_type=model_type),
+    products=functools.partial(word_products, name),
+    about=lambda config: f"{title} ({paper})",
+    own_heads=tuple(_OWN),
+    # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
+    layout=Layout(words=_words(name), decayed=("masked_words/norm/scale",)),
+    decoders=_decoders,
+    recipes=_RECIPES,
+  )
+
+
+ROBERTA = _roberta(
+  "roberta",
+  "RoBERTa",
+  RobertaConfig,
+  prefix="Roberta",
+  paper="[Liu et al., 2019](https://arxiv.org/abs/1907.11692)",
+)
+XLM_ROBERTA = _roberta(
+  "xlm-roberta",
+  "XLM-R",
+  XlmRobertaConfig,
+  prefix="XLMRoberta",
+  paper="[Conneau et al., ACL 2020](https://aclanthology.org/2020.acl-main.747/)",
+)

@@ -1,0 +1,71 @@
+"""BERT's and RoBERTa's parameters and the state-dict keys of transformers' classes."""
+
+from collections.abc import Iterator
+
+from luke_jax.models.keys import (
+  WORD_DECODER,
+  Key,
+  Keys,
+  layers,
+  linear,
+  norm,
+  word_embeddings,
+)
+
+# Names of old TensorFlow checkpoints, and models saved without their heads.
+_OLD_NORMS = ((r"\.gamma$", ".weight"), (r"\.beta$", ".bias"))
+
+
+def _encoder(name: str, reference: str, pooler: str) -> Iterator[Key]:
+  yield from word_embeddings(f"{name}/embeddings", f"{reference}.embeddings")
+  yield from layers(f"{name}/encoder/layers", f"{reference}.encoder.layer")
+  yield from linear(f"{name}/pooler/dense", pooler)
+
+
+def _bert_rows() -> Iterator[Key]:
+  yield from _encoder("bert", "bert", "bert.pooler.dense")
+  yield from linear("masked_words/transform", "cls.predictions.transform.dense")
+  yield from norm("masked_words/norm", "cls.predictions.transform.LayerNorm")
+  yield Key("masked_words/bias", ("cls.predictions.bias",))
+  yield Key(WORD_DECODER, ("cls.predictions.decoder.weight",))
+  yield from linear("next_sentence", "cls.seq_relationship")
+  for head in ("classifier", "qa_outputs", "scorer"):
+    yield from linear(head, head)
+
+
+BERT_KEYS = Keys.of(
+  _bert_rows(),
+  aliases={
+    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+    "cls.predictions.decoder.bias": "cls.predictions.bias",
+  },
+  renames=(*_OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"bert.\1.")),
+  encoder="bert",
+)
+
+
+def _roberta_rows(name: str, kind: str) -> Iterator[Key]:
+  # RoBERTa's own classifier of texts has the pooler inside, under another name.
+  of_text = kind == "text"
+  pooler = "classifier.dense" if of_text else "roberta.pooler.dense"
+  yield from _encoder(name, "roberta", pooler)
+  yield from linear("masked_words/transform", "lm_head.dense")
+  yield from norm("masked_words/norm", "lm_head.layer_norm")
+  yield Key("masked_words/bias", ("lm_head.bias",))
+  yield Key(WORD_DECODER, ("lm_head.decoder.weight",))
+  yield from linear("classifier", "classifier.out_proj" if of_text else "classifier")
+  for head in ("qa_outputs", "scorer"):
+    yield from linear(head, head)
+
+
+def roberta_keys(name: str, kind: str) -> Keys:
+  """Returns the table of RoBERTa or of XLM-R for a kind of head."""
+  return Keys.of(
+    _roberta_rows(name, kind),
+    aliases={
+      "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
+      "lm_head.decoder.bias": "lm_head.bias",
+    },
+    renames=(*_OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"roberta.\1.")),
+    encoder="roberta",
+  )

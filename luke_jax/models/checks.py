@@ -1,0 +1,53 @@
+"""Checks of the fields of configs, by their declared types."""
+
+import math
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from luke_jax.errors import InputError
+
+_IDS = ("pad_token_id", "bos_token_id", "eos_token_id")
+_MOST = 2**31 - 1  # ids are 32-bit
+
+
+def check_config(config: Any, may_be_zero: tuple[str, ...] = ()) -> None:
+  """Raises InputError for a field of another type than declared, or out of its range."""
+  check_fields(config, may_be_zero)
+  if config.hidden_size % config.num_attention_heads:
+    raise InputError(
+      f"hidden_size: {config.hidden_size}; expected a multiple of num_attention_heads,"
+      f" {config.num_attention_heads}"
+    )
+
+
+def check_fields(value: Any, may_be_zero: tuple[str, ...] = ()) -> None:
+  """Raises InputError for a field of a dataclass that its declared type does not allow."""
+  for name, kind in get_type_hints(type(value)).items():
+    _check(name, getattr(value, name), kind, least=0 if name in (*may_be_zero, *_IDS) else 1)
+
+
+def _check(name: str, value: Any, kind: Any, least: int) -> None:
+  optional = NoneType in get_args(kind)
+  if optional and value is None:
+    return
+  if optional:
+    (kind,) = (k for k in get_args(kind) if k is not NoneType)
+    least = 0
+  expected = None
+  if get_origin(kind) is Literal:
+    if value not in get_args(kind):
+      expected = f"one of {', '.join(map(repr, get_args(kind)))}"
+  elif kind is int:
+    if type(value) is not int or not least <= value <= _MOST:
+      expected = f"a whole number from {least} to {_MOST}"
+  elif kind is float:
+    most = 1.0 if "dropout" in name else math.inf
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value < most:
+      expected = "a number from 0" + (" to below 1" if most == 1.0 else "")
+  elif kind is bool and type(value) is not bool:
+    expected = "true or false"
+  elif kind is str and not isinstance(value, str):
+    expected = "a string"
+  if expected:
+    raise InputError(f"{name}: {value!r}; expected {expected}")

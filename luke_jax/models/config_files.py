@@ -1,0 +1,79 @@
+"""Reading and writing a config.json: the parts that are the same for all systems."""
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from luke_jax.errors import InputError
+from luke_jax.models.family import Described
+
+Config = TypeVar("Config")
+
+# Nothing else has a default that fits every released model.
+REQUIRED = (
+  "vocab_size",
+  "hidden_size",
+  "num_hidden_layers",
+  "num_attention_heads",
+  "intermediate_size",
+  "max_position_embeddings",
+  "type_vocab_size",
+  "layer_norm_eps",
+)
+_WRITTEN = ("id2label", "label2id", "architectures", "model_type")
+
+
+def sizes_from(kind: type[Config], fields: Mapping[str, Any], path: Path) -> Config:
+  """Returns the config whose fields a file has, under the same names."""
+  for name in REQUIRED:
+    if name not in fields:
+      raise InputError(f"{path}: {name}: missing; expected a number")
+  try:
+    return kind(**{k: v for k, v in fields.items() if k in _names(kind)})
+  except InputError as fault:
+    raise InputError(f"{path}: {fault}") from None
+
+
+def rest_of(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+  """Returns the entries of a file that the config has no field for, to be written again."""
+  ours = {*_names(kind), *_WRITTEN}
+  return {name: value for name, value in raw.items() if name not in ours}
+
+
+def architecture_in(raw: Mapping[str, Any], path: Path, default: str) -> str:
+  """Returns the class that a file names."""
+  architectures = raw.get("architectures") or [default]
+  if not isinstance(architectures, list) or not isinstance(architectures[0], str):
+    raise InputError(f"{path}: architectures: {architectures!r}; expected a list of one name")
+  return architectures[0]
+
+
+def labels_in(raw: Mapping[str, Any], path: Path) -> tuple[str, ...]:
+  """Returns the labels of a file by their numbers."""
+  id2label = raw.get("id2label")
+  if id2label is None:
+    return ()
+  try:
+    by_id = {int(i): str(label) for i, label in id2label.items()}
+    return tuple(by_id[i] for i in range(len(by_id)))
+  except (AttributeError, ValueError, KeyError):
+    raise InputError(f"{path}: id2label: expected names of the labels 0, 1, 2, …") from None
+
+
+def config_json(described: Described, model_type: str, without: Iterable[str] = ()) -> dict:
+  """Returns the config.json that both majors of transformers read."""
+  fields = dataclasses.asdict(described.config)
+  names = described.labels or tuple(f"LABEL_{i}" for i in range(described.num_labels))
+  return {
+    **described.rest,
+    "architectures": [described.architecture],
+    "model_type": model_type,
+    **{name: value for name, value in fields.items() if name not in without},
+    "id2label": {str(i): label for i, label in enumerate(names)},
+    "label2id": {label: i for i, label in enumerate(names)},
+  }
+
+
+def _names(kind: type) -> set[str]:
+  return {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]

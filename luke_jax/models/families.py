@@ -1,0 +1,22 @@
+"""The systems of this house."""
+
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.models.bert import BERT, ROBERTA, XLM_ROBERTA
+from luke_jax.models.family import Family
+from luke_jax.models.luke import LUKE
+
+FAMILIES: tuple[Family, ...] = (LUKE, BERT, ROBERTA, XLM_ROBERTA)
+
+SIZES: dict[str, Any] = {name: size for family in FAMILIES for name, size in family.sizes.items()}
+"""Configs that have names, of all systems."""
+
+
+def family_named(name: str) -> Family:
+  """Returns the system of a name."""
+  for family in FAMILIES:
+    if family.name == name:
+      return family
+  known = ", ".join(family.name for family in FAMILIES)
+  raise InputError(f"system {name!r}: unknown; expected one of {known}")

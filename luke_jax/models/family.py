@@ -1,0 +1,180 @@
+"""The definition of a system: what its folder provides, and what flows out of its encoder."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import flax.linen as nn
+import jax
+
+from luke_jax.models.checks import check_fields
+from luke_jax.models.keys import Keys
+from luke_jax.nn.attention import AttentionForm
+from luke_jax.nn.encoder import Remat
+from luke_jax.nn.layers import Dtype, Numerics
+
+NONE = "none"  # the kind of head of a network that is an encoder alone
+
+
+class States(NamedTuple):
+  """Output of every encoder: all that heads and pictures read."""
+
+  words: jax.Array  # (B, W, D)
+  entities: jax.Array | None = None  # (B, E, D)
+  pooled: jax.Array | None = None  # (B, D)
+
+
+class Tables(NamedTuple):
+  """Embedding tables of an encoder, which also decode masked tokens."""
+
+  words: jax.Array  # (V, D)
+  entities: jax.Array | None = None  # (U, K), with the rows that fill it up
+
+
+@dataclasses.dataclass(frozen=True)
+class Running:
+  """How a model runs: no part of a model on disk."""
+
+  dtype: Dtype = "float32"  # of products
+  attention: AttentionForm = "blocks"
+  remat: Remat = "none"
+
+  def __post_init__(self) -> None:
+    check_fields(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Spread:
+  """How the entity table lies on the mesh; the engine decides."""
+
+  axis: str | None = None  # of the mesh, over which its rows are spread
+  padding_rows: int = 0  # that fill it up for the mesh
+
+
+class TokenCounts(NamedTuple):
+  """Tokens of a batch, padding included, whose products a step computes."""
+
+  sequences: int
+  words: int  # of one sequence
+  entities: int  # of one sequence
+  masked_words: int = 0  # of the whole batch
+  masked_entities: int = 0  # of the whole batch
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+  """Facts about parameters that sharding, padding and weight decay need. Paths end as given."""
+
+  # Arrays with a row for each word, and with one for each entity. The latter are spread over the
+  # mesh and padded for it.
+  words: tuple[str, ...] = ()
+  entities: tuple[str, ...] = ()
+  # Scales of layer norms that weight decay shrinks, as the reference does by an accident of names.
+  decayed: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoders:
+  """What a system can predict for masked tokens."""
+
+  tied: bool = True  # words are decoded with the embedding table
+  entities: int = 0  # U; 0: none
+  page_width: int = 0  # K of the page's own entity; 0: not predicted
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+  """Settings that a system's authors fine-tuned a task with."""
+
+  learning_rate: float = 1e-5
+  batch_size: int = 8
+  epochs: int = 5
+  frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+  """Contents of a config file: the sizes, the class, its labels, and the rest as it stood."""
+
+  config: Any
+  architecture: str
+  labels: tuple[str, ...] = ()
+  num_labels: int = 2  # counts the labels, named or not
+  rest: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+  """A system, such as LUKE: its sizes, its encoder, its files and the facts about its parameters.
+
+  A config has at least `vocab_size`, `hidden_size`, `num_hidden_layers`, `num_attention_heads`,
+  `pad_token_id`, `room_for_words` and `family`, under these names.
+  """
+
+  name: str  # also the path of the encoder among a network's parameters
+  title: str  # as people write it
+  model_types: tuple[str, ...]  # of config.json, the first is written
+  config: type  # a frozen dataclass of sizes
+  sizes: Mapping[str, Any]  # configs that have names
+  encoder: Callable[["Backbone", bool, str], nn.Module]  # backbone, pooled, name -> the module
+  inputs: Callable[[Any], tuple[str, ...]]  # names of the encoder's inputs
+  numerics: Callable[[Any], Numerics]
+  keys: Callable[[str], Keys]  # by the kind of head
+  architectures: Mapping[str, str]  # kind of head -> class name in config.json
+  pooled: Callable[[str], bool]  # by the kind of head: does the reference have a pooler there?
+  read_config: Callable[[dict[str, Any], Path], Described]
+  write_config: Callable[[Described], dict[str, Any]]
+  products: Callable[[Any, TokenCounts], Mapping[str, float]]  # path -> multiplications, forward
+  # Reads the metadata.json of the archives that the authors published their models as.
+  read_archive: Callable[[dict[str, Any], Path], Described] | None = None
+  # What a card says of it, and of configs that transformers has no class for: "" if it has one.
+  about: Callable[[Any], str] = lambda config: "A model"
+  not_in_transformers: Callable[[Any], str] = lambda config: ""
+  own_heads: tuple[str, ...] = ()  # kinds of heads that transformers has no classes for
+  layout: Layout = Layout()
+  decoders: Callable[[Any], Decoders] = lambda config: Decoders()
+  markers: bool = False  # its vocabularies have LUKE's markers of entities
+  # Model types whose weights a new model of this system may start from.
+  starts_from: tuple[str, ...] = ()
+  # The config with another entity vocabulary: its size, and the id whose row learns nothing.
+  with_entities: Callable[[Any, int, int | None], Any] = lambda config, size, padding_id: config
+  # The config as the authors fine-tune what they pretrained.
+  for_fine_tuning: Callable[[Any], Any] = lambda config: config
+  # The config of a model's files as a run reads it that trains with the second one.
+  read_for: Callable[[Any, Any], Any] = lambda config, trained: config
+  recipes: Mapping[str, Recipe] = dataclasses.field(default_factory=dict)
+
+  def kind_of(self, architecture: str) -> str | None:
+    """Returns the kind of head of a class of this system; None if it has no such class."""
+    kinds = (kind for kind, name in self.architectures.items() if name == architecture)
+    return next(kinds, None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Backbone:
+  """An encoder of known sizes and how it runs: what a head sits on."""
+
+  config: Any
+  running: Running = Running()
+  spread: Spread = Spread()
+
+  @property
+  def family(self) -> Family:
+    """Returns the system that the sizes are of."""
+    return self.config.family
+
+  @property
+  def numerics(self) -> Numerics:
+    """Returns the numbers that all layers share."""
+    return dataclasses.replace(self.family.numerics(self.config), dtype=self.running.dtype)
+
+  @property
+  def decoders(self) -> Decoders:
+    """Returns what masked tokens can be decoded to."""
+    return self.family.decoders(self.config)
+
+  @property
+  def entities(self) -> int:
+    """Returns the size of the entity vocabulary; 0 for a system that reads words only."""
+    return self.decoders.entities

@@ -1,0 +1,228 @@
+"""Tables between our parameters and a reference's state-dict keys, read both ways.
+
+Our paths are those of the flax tree; the layers of the stack are the leading axis of one array.
+Torch keeps a linear kernel as (out, in); ours are (in..., out...).
+"""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from luke_jax.errors import InputError
+
+# Where every system keeps a decoder of words that is not tied to their embeddings.
+WORD_DECODER = "word_decoder/embedding"
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+  """One of our arrays and the tensors that fill it, in order over its leading axes."""
+
+  path: str
+  names: tuple[str, ...]
+  kernel_inputs: int = 0  # a linear kernel: how many axes of ours are its inputs
+  by_kind: bool = False  # queries: two axes before those are the kinds of the two tokens
+
+  @property
+  def stacked(self) -> bool:
+    """Returns true if the array's first axis is the layers of the encoder."""
+    return "{layer}" in self.names[0]
+
+
+def linear(path: str, name: str, *, inputs: int = 1) -> list[Key]:
+  """Returns the keys of a linear layer."""
+  return [
+    Key(f"{path}/kernel", (f"{name}.weight",), inputs),
+    Key(f"{path}/bias", (f"{name}.bias",)),
+  ]
+
+
+def _queries(path: str, names: Sequence[str]) -> list[Key]:
+  return [
+    Key(f"{path}/kernel", tuple(f"{name}.weight" for name in names), 1, by_kind=True),
+    Key(f"{path}/bias", tuple(f"{name}.bias" for name in names), by_kind=True),
+  ]
+
+
+def norm(path: str, name: str) -> list[Key]:
+  """Returns the keys of a layer norm."""
+  return [Key(f"{path}/scale", (f"{name}.weight",)), Key(f"{path}/bias", (f"{name}.bias",))]
+
+
+def table(path: str, name: str) -> list[Key]:
+  """Returns the key of an embedding table."""
+  return [Key(f"{path}/embedding", (f"{name}.weight",))]
+
+
+def word_embeddings(path: str, name: str) -> Iterator[Key]:
+  """Yields the keys of embeddings of BERT's shape."""
+  yield from table(f"{path}/word", f"{name}.word_embeddings")
+  yield from table(f"{path}/position", f"{name}.position_embeddings")
+  yield from table(f"{path}/type", f"{name}.token_type_embeddings")
+  yield from norm(f"{path}/norm", f"{name}.LayerNorm")
+
+
+def layers(path: str, name: str, queries: Sequence[str] = ("query",)) -> Iterator[Key]:
+  """Yields the keys of a stack of transformer layers of BERT's shape."""
+  layer = f"{name}.{{layer}}."
+  attention = f"{layer}attention."
+  yield from _queries(f"{path}/attention/query", [f"{attention}self.{q}" for q in queries])
+  yield from linear(f"{path}/attention/key", f"{attention}self.key")
+  yield from linear(f"{path}/attention/value", f"{attention}self.value")
+  yield from linear(f"{path}/attention/output", f"{attention}output.dense", inputs=2)
+  yield from norm(f"{path}/attention_norm", f"{attention}output.LayerNorm")
+  yield from linear(f"{path}/mlp/up", f"{layer}intermediate.dense")
+  yield from linear(f"{path}/mlp/down", f"{layer}output.dense")
+  yield from norm(f"{path}/mlp_norm", f"{layer}output.LayerNorm")
+
+
+@dataclasses.dataclass(frozen=True)
+class Keys:
+  """The one table between a system's parameters and its reference's state-dict keys."""
+
+  rows: Mapping[str, Key]  # by our path
+  # Second names of tensors that are one here. A file may have either name.
+  aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  encoder: str = ""  # the name that the reference's encoder has in its networks
+  tied_by_reference: tuple[str, ...] = ()  # second names that need not be written
+  # What files of other origin call the same things, as patterns and replacements, in this order.
+  renames: tuple[tuple[str, str], ...] = ()
+  # The name of a tensor that fills an array where its own is missing, as a pattern and replacement.
+  copies: tuple[str, str] | None = None
+  # Starts of the names of heads, which are left out where another head is wanted.
+  heads: tuple[str, ...] = ("classifier.", "qa_outputs.", "scorer.")
+
+  @classmethod
+  def of(cls, rows: Iterable[Key], **fields: Any) -> "Keys":
+    """Returns the table of these rows."""
+    return cls({key.path: key for key in rows}, **fields)
+
+  def canonical(self, name: str) -> str:
+    """Returns the reference's own name of a tensor."""
+    for pattern, replacement in self.renames:
+      name = re.sub(pattern, replacement, name)
+    return name
+
+  def copied_from(self, name: str) -> str:
+    """Returns the name of the tensor that stands in for a missing one, or the name itself."""
+    return name if self.copies is None else re.sub(*self.copies, name)
+
+
+def flatten(params: dict) -> dict[str, np.ndarray]:
+  """Returns the leaves of a parameter tree under paths such as luke/pooler/dense/kernel."""
+  leaves = jax.tree.leaves_with_path(params)
+  return {jax.tree_util.keystr(path, simple=True, separator="/"): x for path, x in leaves}
+
+
+def unflatten(leaves: dict[str, np.ndarray]) -> dict:
+  """Returns the tree of paths made by `flatten`."""
+  tree: dict = {}
+  for path, leaf in leaves.items():
+    *folders, name = path.split("/")
+    node = tree
+    for folder in folders:
+      node = node.setdefault(folder, {})
+    node[name] = leaf
+  return tree
+
+
+def places(key: Key, shape: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+  """Yields the name of every tensor of a key, and its index in an array of that shape."""
+  for layer in range(shape[0]) if key.stacked else (None,):
+    lead = () if layer is None else (layer,)
+    kinds = shape[len(lead)] if key.by_kind else 1  # 2 queries a kind, or 1 for all
+    for n, name in enumerate(key.names[: kinds * kinds]):
+      index = (*lead, *divmod(n, kinds)) if key.by_kind else lead
+      yield name.format(layer=layer), index
+
+
+def to_torch(params: dict, keys: Keys) -> Iterator[tuple[str, np.ndarray]]:
+  """Yields the names and tensors of a state dict."""
+  for path, x in flatten(params).items():
+    key, array = keys.rows[path], np.asarray(x)
+    for name, index in places(key, array.shape):
+      part = array[index]
+      if key.kernel_inputs:
+        part = part.reshape(math.prod(part.shape[: key.kernel_inputs]), -1).T
+      elif path.endswith("/bias"):
+        part = part.reshape(-1)
+      # safetensors writes the bytes as they lie, so a transposed view would be saved wrong.
+      yield name, np.ascontiguousarray(part)
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+  """Tensors that loading missed, had no use for, or filled in."""
+
+  missing: tuple[str, ...] = ()
+  unexpected: tuple[str, ...] = ()
+  copied: tuple[str, ...] = ()  # queries, from the first one
+  added: tuple[str, ...] = ()  # markers and [MASK2]
+
+  def __str__(self) -> str:
+    named = {
+      "initialised, for the files lack them": self.missing,
+      "left over": self.unexpected,
+      "copied from the first query": self.copied,
+      "added": self.added,
+    }
+    parts = (f"{len(names)} {what} ({_some(names)})" for what, names in named.items() if names)
+    return "; ".join(parts) or "every tensor found its place"
+
+
+def _some(names: Sequence[str]) -> str:
+  return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
+def from_torch(
+  read: Callable[[str], np.ndarray], names: Iterable[str], abstract: dict, keys: Keys
+) -> tuple[dict, Report]:
+  """Fills the arrays of `abstract` (a tree of shapes) with the tensors that `read` returns.
+
+  Extra queries that are missing become copies of the first one. Arrays whose tensors are missing
+  are left out of the tree and reported.
+  """
+  available, used, leaves, missing, copied = set(names), set(), {}, [], []
+  for path, target in flatten(abstract).items():
+    key, array = keys.rows[path], np.empty(target.shape, target.dtype)
+    sources = {}
+    for name, index in places(key, array.shape):
+      sources[name] = name if name in available else keys.copied_from(name)
+      if sources[name] in available:
+        array[index] = _ours(read(sources[name]), array[index].shape, key, name=sources[name])
+    lost = [name for name, source in sources.items() if source not in available]
+    found = [source for source in sources.values() if source in available]
+    if lost and found:
+      raise InputError(f"{lost[0]}: missing, but {found[0]} is there; expected every layer")
+    missing += lost
+    used.update(found)
+    if not lost:
+      leaves[path] = array
+      copied += [name for name, source in sources.items() if source != name]
+  tied = {alias for alias, name in keys.aliases.items() if name in used}
+  unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
+  return unflatten(leaves), Report(tuple(missing), tuple(unexpected), tuple(copied))
+
+
+def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, *, name: str) -> np.ndarray:
+  split = key.kernel_inputs
+  expected = shape
+  if split:
+    expected = (math.prod(shape[split:]), math.prod(shape[:split]))
+  elif key.path.endswith("/bias"):
+    expected = (math.prod(shape),)
+  if tensor.shape != expected:
+    raise InputError(f"{name}: shape {tensor.shape}; expected {expected}")
+  if not jax.numpy.issubdtype(tensor.dtype, np.floating):  # as quantised weights, without scales
+    raise InputError(f"{name}: numbers of type {tensor.dtype}; expected floating point")
+  return (tensor.T if split else tensor).reshape(shape)
+
+
+def _is_buffer(name: str) -> bool:
+  """Returns true for constants that some versions of the reference saved with the parameters."""
+  return name.endswith((".position_ids", ".token_type_ids"))

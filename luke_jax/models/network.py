@@ -1,0 +1,92 @@
+"""A network: an encoder with a head on it, under Hugging Face's names for inputs and outputs."""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.models.family import NONE, Backbone, States
+
+Outputs = dict[str, jax.Array]
+
+
+class Network(nn.Module):
+  """Maps keyword inputs to a dictionary of outputs, both named as in Hugging Face.
+
+  Only `input_ids` (B, W) must be given. Inputs that the encoder does not read go to the head.
+  Without a head the outputs are the states. Dropout is on when `apply` has a "dropout" key. The
+  encoder's parameters are at the name of the family, those of the head beside it.
+  """
+
+  backbone: Backbone
+  head: Any = None  # a module over States, see luke_jax.heads
+
+  def setup(self) -> None:
+    """Makes the encoder; the head's parameters are those of the network."""
+    family = self.backbone.family
+    self.encoder = family.encoder(self.backbone, family.pooled(self.kind), family.name)
+    if self.head is not None:
+      nn.share_scope(self, self.head)
+
+  @property
+  def kind(self) -> str:
+    """Returns the kind of the head."""
+    return NONE if self.head is None else self.head.kind
+
+  @property
+  def choices(self) -> bool:
+    """Returns true if every input has an axis of choices after the batch."""
+    return self.head is not None and self.head.choices
+
+  def __call__(self, **inputs: jax.Array) -> Outputs:
+    """Returns last_hidden_state (B, W, D), the other states there are, and the head's outputs."""
+    shape = inputs["input_ids"].shape[:-1]
+    if self.choices:
+      inputs = {name: x.reshape(-1, *x.shape[2:]) for name, x in inputs.items()}
+    names = self.backbone.family.inputs(self.backbone.config)
+    states = self.encoder(**{name: x for name, x in inputs.items() if name in names})
+    outputs = _named(states)
+    rest = {name: x for name, x in inputs.items() if name not in names}
+    if self.head is None:
+      if rest:
+        raise TypeError(f"unexpected inputs: {', '.join(rest)}")
+      return outputs
+    outputs |= self.head(states, self.encoder.tables(), **rest)
+    if self.choices:
+      outputs["logits"] = outputs["logits"].reshape(shape)
+    return outputs
+
+  def loss(self, outputs: Outputs, *labels: jax.Array, **named: jax.Array) -> jax.Array:
+    """Returns the head's loss."""
+    return self.head.loss(outputs, *labels, **named)
+
+
+def _named(states: States) -> Outputs:
+  names = ("last_hidden_state", "entity_last_hidden_state", "pooler_output")
+  return {name: x for name, x in zip(names, states, strict=True) if x is not None}
+
+
+def example_inputs(network: Network) -> dict[str, jax.Array]:
+  """Returns the smallest inputs that touch every parameter of the network."""
+  backbone, head = network.backbone, network.head
+  inputs = {"input_ids": jnp.full((1, 4), backbone.config.pad_token_id)}
+  if backbone.entities:
+    inputs["entity_ids"] = jnp.zeros((1, 2), int)
+    inputs["entity_position_ids"] = jnp.zeros((1, 2, 1), int)
+  places = () if head is None else head.places
+  if len(places) > 1 or not backbone.entities:
+    inputs |= {name: jnp.zeros((1, 2), int) for name in places}
+  if network.choices:
+    inputs = {name: x[:, None] for name, x in inputs.items()}
+  return inputs
+
+
+def initial_params(network: Network, key: jax.Array) -> dict:
+  """Returns fresh parameters: normal(0, initializer_range), norms at one, biases at zero."""
+  return jax.jit(network.init)(key, **example_inputs(network))["params"]
+
+
+def abstract_params(network: Network) -> dict:
+  """Returns the shapes and types of the parameters, without making them."""
+  return jax.eval_shape(network.init, jax.random.key(0), **example_inputs(network))["params"]

@@ -1,0 +1,32 @@
+"""Numbers that systems of BERT's shape have in common, from configs with Hugging Face's names."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from luke_jax.models.family import Running, TokenCounts
+from luke_jax.nn.attention import AttentionSizes
+
+
+def attention_sizes(config: Any, running: Running, kinds: int = 1) -> AttentionSizes:
+  """Returns the sizes of a config's attention."""
+  return AttentionSizes(
+    heads=config.num_attention_heads,
+    head_size=config.hidden_size // config.num_attention_heads,
+    kinds=kinds,
+    dropout=config.attention_probs_dropout_prob,
+    form=running.attention,
+  )
+
+
+def word_products(prefix: str, config: Any, counts: TokenCounts) -> Mapping[str, float]:
+  """Returns forward multiplications and additions of the layers and of the decoder of words."""
+  d, tokens = config.hidden_size, counts.words
+  linear = tokens * d * (4 * d + 2 * config.intermediate_size)
+  attention = 2 * tokens * tokens * d
+  each = 2.0 * counts.sequences * config.num_hidden_layers
+  return {
+    f"{prefix}/encoder": each * linear,
+    "": each * attention,
+    f"{prefix}/embeddings/word": 2.0 * counts.masked_words * d * config.vocab_size,
+    "masked_words/transform": 2.0 * counts.masked_words * d * d,
+  }

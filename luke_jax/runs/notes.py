@@ -1,0 +1,142 @@
+"""Training with notes for the model's card: the run's data, settings, scores and machine."""
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+
+import luke_jax
+from luke_jax.convert.card import told_by_card
+from luke_jax.errors import InputError
+from luke_jax.files import write_json
+from luke_jax.inference.settings import LOCAL
+from luke_jax.pipeline.kept import forget
+from luke_jax.pipeline.metadata import METADATA, read_metadata
+from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
+from luke_jax.training import directory, loop
+from luke_jax.training.checkpoints import Checkpoints
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.export import read_experiment
+from luke_jax.training.overrides import to_dict
+from luke_jax.training.task import Params
+
+NOTES = "notes.json"  # in a run's folder
+# Settings left out of the card: without effect on the scores, reported elsewhere, or local paths.
+OMITTED = {"task.class", "task.corpora", "run.start", "run.seed", *directory.FREE}
+OMITTED |= {f"task.{name}" for name in LOCAL if name != "words"}
+PARTS = ("task", "data", "optimizer", "schedule", "run")
+MODEL_SETTINGS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+RUNNING_SETTINGS = ("dtype",)
+
+
+def train(
+  experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
+) -> dict[str, Any]:
+  """Starts or resumes an experiment, and writes notes on its data and machine into its folder."""
+  forget()
+  data = list(_data(experiment))  # reads both files, so that faults show before the first step
+  before = _newest_step(folder)
+  summary = loop.train(experiment, folder, start=start)
+  # A finished run may be called again on another machine, whose hardware is not to be noted.
+  if jax.process_index() == 0 and summary["step"] != before:
+    write_json(folder / NOTES, _notes(data, summary))
+  return summary
+
+
+def _notes(data: list[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
+  return {
+    "data": data,
+    "step": summary["step"],
+    "steps": summary["steps"],
+    "seconds": round(sum(summary["seconds"].values()), 1),
+    "hardware": hardware(),
+    "versions": versions(),
+    "revision": _revision(Path(luke_jax.__file__).parent),
+    "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+  }
+
+
+def _newest_step(folder: Path) -> int | None:
+  """Returns the last step that a run saved, or None."""
+  steps = (path.name for path in (folder / directory.CHECKPOINTS).glob("[0-9]*"))
+  return max((int(step) for step in steps if step.isdigit()), default=None)
+
+
+def run_record(folder: Path, step: int) -> dict[str, Any]:
+  """Returns the origin of a model exported from a checkpoint: data, settings and scores."""
+  experiment = read_experiment(folder)
+  notes = directory.read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
+  return {
+    **notes,
+    "task": getattr(experiment.task, "name", "pretraining"),
+    "step": step,
+    "seed": experiment.run.seed,
+    "start": _start(experiment.run.start),
+    "settings": dict(_settings(experiment)),
+    "scores": _scores(folder, experiment, step),
+  }
+
+
+def _revision(package: Path) -> str:
+  """Returns the commit of a checkout; an installed package may lie in another repository."""
+  return revision(package) if (package.parent / "pyproject.toml").is_file() else ""
+
+
+def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
+  """Yields a description of each split; files that are gone have no hash."""
+  task = experiment.task
+  for folder in map(Path, getattr(task, "corpora", ())):
+    metadata = read_metadata(folder)
+    entry = {"split": "train, dev", "file": folder.name, "examples": metadata.records}
+    yield {**entry, "sha256": hash_of(str(folder / METADATA)), "language": metadata.language}
+  for split in ("train", "dev"):
+    if file := getattr(task, split, ""):
+      records: Any = task.records(experiment.backbone, split)
+      entry = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
+      yield {**entry, "sha256": hash_of(file)}
+
+
+def _start(start: str | None) -> dict[str, Any] | None:
+  """Returns the name of what a run started from, with the licence and language of its card."""
+  if start is None:
+    return None
+  path = Path(start)
+  card = told_by_card(path / "model") or told_by_card(path)
+  return {"name": path.name, **card}
+
+
+def _settings(experiment: Experiment) -> Iterator[tuple[str, Any]]:
+  values = to_dict(experiment)
+  for part in PARTS:
+    for name, value in _leaves(values[part], part):
+      if name not in OMITTED and value not in (None, []):
+        yield name, value
+  for name in MODEL_SETTINGS:
+    if name in values["model"]:
+      yield f"model.{name}", values["model"][name]
+  for name in RUNNING_SETTINGS:
+    yield f"running.{name}", values["running"][name]
+
+
+def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
+  for name, value in values.items():
+    if isinstance(value, Mapping):
+      yield from _leaves(value, f"{place}.{name}")
+    else:
+      yield f"{place}.{name}", value
+
+
+def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, Any]:
+  """Returns scores by split, of `luke-jax experiment run` if it has run, else of the checkpoint."""
+  if (folder / RESULT).is_file():
+    return directory.read_json(folder / RESULT)["scores"]
+  checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)
+  try:
+    scores = checkpoints.scores(step)
+  except InputError:
+    scores = {}
+  finally:
+    checkpoints.close()
+  return {"dev": scores} if scores else {}

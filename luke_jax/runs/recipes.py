@@ -1,0 +1,90 @@
+"""Experiments that fine-tune a model on a user's files, with the settings of its authors."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from luke_jax.errors import InputError
+from luke_jax.inference.settings import processor_of
+from luke_jax.models.family import Recipe
+from luke_jax.pipeline.batches import Data
+from luke_jax.runs.models import model_directory
+from luke_jax.runs.starts import start_model
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import read_examples
+from luke_jax.tasks.names import is_fine_tuned, task_class
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.optimizer import Optimizer
+from luke_jax.training.overrides import load_experiment, override
+
+WIDTHS = range(64, 513, 64)  # of rows
+
+
+def task_experiment(
+  name: str, train: Path, dev: Path, start: Path, assignments: Sequence[str]
+) -> Experiment:
+  """Returns the recipe for a task, on files; `assignments` change its fields."""
+  start = model_directory(start)
+  of_task = [text for text in assignments if text.startswith("task.")]
+  bare = task_class(name)(train=str(train), dev=str(dev), text=str(start))
+  task = _with_changes(bare, of_task)
+  faults = Faults(skip=task.skip_bad)
+  examples = read_examples(task, str(train), faults)
+  if not task.labels:
+    task = dataclasses.replace(task, labels=task.found_labels(examples))
+  model = start_model(start, task, task.entity_table)
+  room = min(task.words, model.config.room_for_words)
+  task = dataclasses.replace(task, words=room)
+  rows = task.features(processor_of(model, task), task.check(examples, faults), faults)
+  if not rows:
+    raise InputError(f"{train}: no examples with answers; expected one at least")
+  if not any(text.startswith("task.words") for text in of_task):
+    longest = max(len(row.input_ids) for row in rows)
+    fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
+    task = dataclasses.replace(task, words=min(fitting))
+  recipe = model.family.recipes.get(name, Recipe())
+  batch = math.lcm(recipe.batch_size, jax.device_count())
+  experiment = Experiment(
+    model=model.family.for_fine_tuning(model.config),
+    task=task,
+    data=Data(batch_size=batch, evaluation_batch_size=math.lcm(32, jax.device_count())),
+    optimizer=Optimizer(learning_rate=recipe.learning_rate, frozen=recipe.frozen),
+    run=Run(epochs=recipe.epochs, start=str(start), best_metric=task.metric),
+  )
+  batch = override(experiment, assignments).data.batch_size
+  every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"  # once an epoch, unless changed
+  return consistent(override(experiment, [every, *assignments]))
+
+
+def _with_changes(task: Any, assignments: Sequence[str]) -> Any:
+  """Returns the task with the assignments to its own fields."""
+  from luke_jax.models.families import SIZES
+
+  return override(Experiment(SIZES["tiny"], task), assignments).task
+
+
+def read_experiment(file: Path, assignments: Sequence[str]) -> Experiment:
+  """Returns the experiment of a file, changed."""
+  return consistent(override(load_experiment(file), assignments))
+
+
+def consistent(experiment: Experiment) -> Experiment:
+  """Returns an experiment whose model has no entities without what only entities have."""
+  backbone = experiment.backbone
+  if backbone.entities or not is_fine_tuned(experiment.task):
+    return experiment
+  tables = backbone.family.layout.entities
+  frozen = tuple(
+    pattern
+    for pattern in experiment.optimizer.frozen
+    if not any(table.startswith(pattern) for table in tables)
+  )
+  return dataclasses.replace(
+    experiment,
+    model=backbone.family.with_entities(backbone.config, 0, None),
+    optimizer=dataclasses.replace(experiment.optimizer, frozen=frozen),
+  )

@@ -1,0 +1,130 @@
+"""The parameters that a run starts from, fitted to the data it reads."""
+
+import dataclasses
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flax.traverse_util import flatten_dict, unflatten_dict
+
+from luke_jax.convert.fine_tuning import Entities, fine_tuning_start
+from luke_jax.convert.loading import read_model
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.vocabularies import add_markers
+from luke_jax.errors import InputError
+from luke_jax.pipeline.metadata import tokenizer_hash
+from luke_jax.runs.models import model_directory
+from luke_jax.tasks.fine_tuning import processor
+from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.text import (
+  EntityVocab,
+  LukeProcessor,
+  Tokenizer,
+  load_entity_vocab,
+  load_tokenizer,
+)
+from luke_jax.training import export
+from luke_jax.training.experiment import Experiment
+
+
+def start_params(start: Path, experiment: Experiment) -> dict:
+  """Returns the parameters of a run's folder or of a model directory.
+
+  Where the experiment's task names the directory of its records' vocabularies, the tokenizer has to
+  be the same there, and entities keep their rows by title: others begin fresh.
+  """
+  if is_fine_tuned(experiment.task):
+    return _fine_tuned(start, experiment)
+  named = experiment.task.text_directory
+  if export.is_run(start):
+    before, _, params = export.read_run(start)
+    origin = before.task.text_directory
+    if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
+      return params
+    return _fitted(params, load_tokenizer(origin), load_entity_vocab(origin), experiment, start)
+  if named is None:
+    return read_model(start).params
+  family = experiment.model.family
+  model = read_model(start, family=family, trained=experiment.model)
+  own = model.tokenizer
+  if own is not None:  # the records' tokenizer has markers, which the start's may lack
+    model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named)))
+  has_entities = model.processor is not None and model.backbone.entities > 0
+  vocab = model.processor.entity_vocab if model.processor and has_entities else None
+  return _fitted(model.params, own, vocab, experiment, start)
+
+
+def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> ModelParts:
+  """Returns what a task's training starts from: a model directory, or that of a run."""
+  return fine_tuning_start(
+    model_directory(start),
+    head=task.head,
+    labels=task.labels,
+    new_words=task.new_words,
+    entities=entities,
+    **fields,
+  )
+
+
+def _fine_tuned(start: Path, experiment: Experiment) -> dict:
+  backbone, task = experiment.backbone, experiment.task
+  entities: Entities = task.entity_table if backbone.entities else "none"
+  changes = {"family": backbone.family, "trained": backbone.config}
+  model = start_model(start, task, entities, **changes)
+  _check_text(start, model, task, processor(task, backbone))
+  return model.params
+
+
+def _check_text(start: Path, model: ModelParts, task: Any, rows: LukeProcessor) -> None:
+  """Raises InputError for a model to which the ids of the task's rows mean something else."""
+  if model.tokenizer is None or tokenizer_hash(model.tokenizer) != tokenizer_hash(rows.tokenizer):
+    raise InputError(
+      f"run.start: {start}: another tokenizer than {task.text}; expected task.text's"
+    )
+  if not model.backbone.entities or model.processor is None:
+    return
+  if model.processor.entity_vocab.ids != rows.entity_vocab.ids:
+    raise InputError(f"run.start: {start}: other entities than {task.text}; expected task.text's")
+
+
+def _fitted(
+  params: dict,
+  tokenizer: Tokenizer | None,
+  vocab: EntityVocab | None,
+  experiment: Experiment,
+  start: Path,
+) -> dict:
+  folder, backbone = experiment.task.text_directory, experiment.backbone
+  if tokenizer is None:
+    raise InputError(f"{start}: no tokenizer; expected that of the records in {folder}")
+  if tokenizer_hash(tokenizer) != tokenizer_hash(folder):
+    raise InputError(f"{start}: another tokenizer than {folder}; expected that of the records")
+  if vocab is None or not backbone.entities:
+    return params
+  wanted = load_entity_vocab(folder)
+  if vocab.ids == wanted.ids:
+    return params
+  shared = {wanted.ids[title]: id for title, id in vocab.ids.items() if title in wanted.ids}
+  if len(shared) < len(wanted):
+    count = f"{len(shared)} of the {len(wanted)} entities of {folder}"
+    warnings.warn(f"{start}: has {count}; the others begin fresh", stacklevel=2)
+  tables, deviation = backbone.family.layout.entities, backbone.numerics.init_std
+  return with_entities(params, tables, shared, len(wanted), deviation=deviation)
+
+
+def with_entities(
+  params: dict, tables: tuple[str, ...], shared: dict[int, int], size: int, *, deviation: float
+) -> dict:
+  """Returns parameters with rows for other entities; `shared` are new ids and their old ones."""
+  rng = np.random.default_rng(0)
+  new, old = list(shared), list(shared.values())
+  leaves: Any = flatten_dict(params, sep="/")
+  for path, array in leaves.items():
+    if path.endswith(tables):
+      rows = np.zeros((size, *array.shape[1:]), np.float32)
+      if path.endswith("embedding"):
+        rows = rng.normal(0, deviation, rows.shape).astype(np.float32)
+      rows[new] = np.asarray(array)[old]
+      leaves[path] = rows
+  return unflatten_dict(leaves, sep="/")

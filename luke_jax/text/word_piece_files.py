@@ -1,0 +1,152 @@
+"""WordPiece tokenizers in directories of BERT's kind."""
+
+from collections.abc import Container, Mapping
+from pathlib import Path
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.text.hub_files import (
+  CONFIG,
+  MORE_SPECIAL,
+  ROLE_KEYS,
+  WHOLE,
+  added_tokens,
+  read_special_tokens,
+  special_map,
+  token_name,
+  tokenizer_config,
+  whole_tokenizer,
+)
+from luke_jax.text.json_files import read_text
+from luke_jax.text.special_tokens import BERT, Roles
+from luke_jax.text.word_piece import (
+  CONTINUES,
+  LONGEST_WORD,
+  PIECES_FILE,
+  Normalization,
+  WordPieceTokenizer,
+)
+
+# Tokenizers with a vocab.txt that find the words of a text by other means than BERT's.
+OTHER_WORDS = ("BertJapaneseTokenizer", "RoFormerTokenizer")
+# tokenizer.json's names for the fields of `Normalization`.
+LIBRARY_KEYS = {
+  "lowercase": "do_lower_case",
+  "strip_accents": "strip_accents",
+  "handle_chinese_chars": "tokenize_chinese_chars",
+}
+
+
+def load_word_piece(directory: Path) -> WordPieceTokenizer:
+  """Reads vocab.txt or else tokenizer.json, with the settings beside it.
+
+  Lower-casing and the like are what tokenizer_config.json says, else tokenizer.json, else the
+  defaults of transformers, which lower the case. Added tokens are recognised as they are spelt.
+  """
+  config, whole = tokenizer_config(directory), whole_tokenizer(directory)
+  if str(config.get("tokenizer_class")).removesuffix("Fast") in OTHER_WORDS:
+    raise InputError(
+      f"{directory / CONFIG}: tokenizer_class is {config['tokenizer_class']!r}; expected"
+      " BertTokenizer or one that finds words as it does"
+    )
+  found = _library_settings(directory / WHOLE, whole) if whole else {}
+  path = directory / (PIECES_FILE if (directory / PIECES_FILE).exists() else WHOLE)
+  pieces = read_pieces(path) if path.name == PIECES_FILE else _whole_pieces(path, whole)
+  normalization = _normalization(directory / CONFIG, config, found)
+  ids = {piece: id for id, piece in enumerate(pieces)}
+  names = special_map(directory) | config
+  roles = _roles(path, names, ids)
+  more = [token_name(token) for key in MORE_SPECIAL for token in _listed(names.get(key))]
+  base = {name: ids[name] for name in (*roles, *more, *added_tokens(directory)) if name in ids}
+  special = read_special_tokens(directory, base, len(pieces), (), roles=roles)
+  return WordPieceTokenizer(pieces, special, normalization)
+
+
+def is_word_piece(directory: Path) -> bool:
+  """Returns whether a directory has a WordPiece vocabulary."""
+  if (directory / PIECES_FILE).exists():
+    return True
+  model = whole_tokenizer(directory).get("model")
+  return isinstance(model, dict) and _type(model) == "WordPiece"
+
+
+def read_pieces(path: Path) -> list[str]:
+  """Reads a vocab.txt: a piece on each line, in Baidu's files a tab and its id after it."""
+  lines = read_text(path).split("\n")  # not splitlines: a piece may be U+2028
+  while lines and not lines[-1]:
+    lines.pop()
+  if lines and lines[0].endswith("\t0"):
+    return [_without_id(path, number, line) for number, line in enumerate(lines)]
+  return lines
+
+
+def _without_id(path: Path, number: int, line: str) -> str:
+  piece, _, id = line.rpartition("\t")
+  if not piece or id != str(number):
+    raise InputError(f"{path}: line {number + 1} is {line!r}; expected a piece, a tab and {number}")
+  return piece
+
+
+def _whole_pieces(path: Path, whole: Mapping[str, Any]) -> list[str]:
+  vocab = whole["model"].get("vocab")
+  ids = {id for id in vocab.values() if type(id) is int} if isinstance(vocab, dict) else {-1}
+  if ids != set(range(len(ids))) or len(ids) < len(vocab):
+    raise InputError(f"{path}: vocabulary with holes; expected every id from 0, one piece each")
+  return sorted(vocab, key=vocab.__getitem__)
+
+
+def _type(model: Mapping[str, Any]) -> str | None:
+  """The type of a model in a tokenizer.json; the first ones did not name it."""
+  return model.get("type", "WordPiece" if "max_input_chars_per_word" in model else None)
+
+
+def _roles(path: Path, names: Mapping[str, Any], pieces: Container[str]) -> Roles:
+  roles = Roles(*(token_name(names.get(key)) or BERT[i] for i, key in enumerate(ROLE_KEYS)))
+  for name in roles:
+    if name not in pieces:
+      raise InputError(f"{path}: no token {name}; expected a vocabulary like BERT's")
+  return roles
+
+
+def _listed(tokens: Any) -> list[Any]:
+  """The tokens of a list, or of an object of role -> token."""
+  if isinstance(tokens, dict):
+    return list(tokens.values())
+  return tokens if isinstance(tokens, list) else []
+
+
+def _library_settings(path: Path, whole: Mapping[str, Any]) -> dict[str, Any]:
+  """The normalization in a tokenizer.json, which must be of BERT's kind."""
+  try:
+    normalizer, model = whole["normalizer"], whole["model"]
+    types = [normalizer["type"], whole["pre_tokenizer"]["type"], _type(model)]
+    rest = [
+      normalizer.get("clean_text", True),
+      model.get("continuing_subword_prefix", CONTINUES),
+      model.get("max_input_chars_per_word", LONGEST_WORD),
+    ]
+    if [types, rest] == [
+      ["BertNormalizer", "BertPreTokenizer", "WordPiece"],
+      [True, CONTINUES, LONGEST_WORD],
+    ]:
+      return {LIBRARY_KEYS[key]: normalizer[key] for key in LIBRARY_KEYS if key in normalizer}
+    found = f"{types}, {rest}"
+  except (AttributeError, KeyError, TypeError):
+    found = "missing or in another form"
+  raise InputError(
+    f"{path}: normalizer, pre_tokenizer and model are {found}; expected BertNormalizer that cleans"
+    f" text, BertPreTokenizer and WordPiece with {CONTINUES} and words of {LONGEST_WORD} characters"
+  )
+
+
+def _normalization(
+  path: Path, config: Mapping[str, Any], found: Mapping[str, Any]
+) -> Normalization:
+  settings: dict[str, Any] = {}
+  for key in LIBRARY_KEYS.values():
+    if key in config or key in found:
+      value = config.get(key, found.get(key))
+      if not isinstance(value, bool) and (value is not None or key != "strip_accents"):
+        raise InputError(f"{path}: {key} is {value!r}; expected true or false")
+      settings[key] = value
+  return Normalization(**settings)

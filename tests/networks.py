@@ -1,0 +1,35 @@
+"""Networks by the names of their classes in config.json, for tests."""
+
+import dataclasses
+
+from luke_jax.heads.kinds import make_head
+from luke_jax.models.families import FAMILIES, SIZES
+from luke_jax.models.family import Backbone, Running, Spread
+from luke_jax.models.network import Network
+
+TINY = SIZES["tiny"]
+
+
+def network(
+  architecture: str = "LukeModel",
+  config=TINY,
+  *,
+  labels: int = 2,
+  bias: bool = False,
+  spread: Spread | None = None,
+  **running,
+) -> Network:
+  """A network of a class of any system; `running` are the fields of `Running`."""
+  (kind,) = (kind for kind in (f.kind_of(architecture) for f in FAMILIES) if kind)
+  backbone = Backbone(config, Running(**running), spread or Spread())
+  return Network(backbone, make_head(kind, backbone, labels=labels, bias=bias))
+
+
+def backbone(config=TINY, **running) -> Backbone:
+  """A backbone that runs as told by the fields of `Running`."""
+  return Backbone(config, Running(**running))
+
+
+def tiny(**fields):
+  """The tiny LUKE's sizes, changed."""
+  return dataclasses.replace(TINY, **fields)
