@@ -1,4 +1,4 @@
-"""A question to a process of its own, with a time limit that holds whatever it does."""
+"""Probes in child processes, with a time limit that holds whatever they do."""
 
 import contextlib
 import json
@@ -10,28 +10,28 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# -P: a file jax.py where the user happens to be is none of the installation.
+# -P: otherwise a file jax.py in the working directory would be imported instead of JAX.
 PROBE = (sys.executable, "-P", "-m", "luke_jax.doctor.probe")
-# A look at a GPU is not to take its memory from who works there.
-MODEST = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+# By default JAX reserves most of a GPU's memory, which other processes may be using.
+NO_PREALLOCATION = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 
-def ask(
-  question: Sequence[str],
+def run_probe(
+  arguments: Sequence[str],
   seconds: float,
   *,
   command: Sequence[str] = PROBE,
   environment: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-  """The answer, which has a "fault" where there is none: it died, or took too long."""
-  # Files and not pipes, which whatever the process started could keep open.
-  with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+  """Returns the JSON object that a probe prints; {"fault": ...} if it dies or takes too long."""
+  # Files, since pipes could be kept open by what the process itself started.
+  with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
     process = subprocess.Popen(
-      [*command, *question],
+      [*command, *arguments],
       stdin=subprocess.DEVNULL,
-      stdout=out,
-      stderr=err,
-      env={**os.environ, **MODEST, **_same_modules(), **(environment or {})},
+      stdout=stdout,
+      stderr=stderr,
+      env={**os.environ, **NO_PREALLOCATION, **_module_path(), **(environment or {})},
       start_new_session=True,
     )
     try:
@@ -40,15 +40,16 @@ def ask(
       return {"fault": f"no answer in {seconds:g} s", "late": True}
     finally:
       _end(process)
-    answer = _last_object(_lines(out))
-    if answer is None:
-      said = [line for line in _lines(err) if line.strip()]
-      return {"fault": f"the process ended with {status}: {said[-1][:300] if said else 'no word'}"}
-    return answer
+    result = _last_object(_lines(stdout))
+    if result is None:
+      lines = [line for line in _lines(stderr) if line.strip()]
+      message = lines[-1][:300] if lines else "nothing on stderr"
+      return {"fault": f"the process ended with status {status}: {message}"}
+    return result
 
 
-def _same_modules() -> dict[str, str]:
-  """Where this process finds modules, as its children are told."""
+def _module_path() -> dict[str, str]:
+  """Returns the environment that lets a child import what this process can import."""
   return {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
