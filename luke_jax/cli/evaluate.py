@@ -15,12 +15,11 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluations import as_json, page, tables
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import TaskName
 from luke_jax.training.metrics import summary_line
 
 
 def run(
-  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
   directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   file: Annotated[Path, Positional, arg(metavar="FILE")],
   /,
@@ -40,7 +39,7 @@ def run(
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
   Args:
-    task: typing, relations, ner, cloze or qa.
+    task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
     directory: Directory of a model, or the folder of the run that made it.
     file: File of examples.
     mistakes: How many mistakes to show; the page shows ten times as many.

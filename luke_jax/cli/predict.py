@@ -22,7 +22,6 @@ from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import TaskName
 from luke_jax.tasks.ner.files import to_columns
 
 # What a task reads beside a text.
@@ -36,7 +35,7 @@ LINES, COLUMNS, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", "-"
 
 
 def run(
-  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
   directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = STANDARD_INPUT,
   /,
@@ -57,7 +56,7 @@ def run(
       luke-jax predict ner runs/ner test.conll --output predicted.conll
 
   Args:
-    task: typing, relations, ner, cloze or qa.
+    task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
     directory: Directory of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions; of ner in columns if its name ends in .conll.

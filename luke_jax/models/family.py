@@ -151,6 +151,11 @@ class Family:
     kinds = (kind for kind, name in self.architectures.items() if name == architecture)
     return next(kinds, None)
 
+  def architecture_of(self, kind: str) -> str:
+    """Returns the class name of a kind of head, which may be a user's own."""
+    stem = self.architectures[NONE].removesuffix("Model")
+    return self.architectures.get(kind) or f"{stem}For{kind.title().replace('_', '')}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Backbone:

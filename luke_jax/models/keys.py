@@ -102,6 +102,10 @@ class Keys:
     """Returns the table of these rows."""
     return cls({key.path: key for key in rows}, **fields)
 
+  def key(self, path: str) -> Key:
+    """Returns the key of one of our paths; that of a user's own head has the same name."""
+    return self.rows.get(path) or _own_key(path)
+
   def canonical(self, name: str) -> str:
     """Returns the reference's own name of a tensor."""
     for pattern, replacement in self.renames:
@@ -111,6 +115,12 @@ class Keys:
   def copied_from(self, name: str) -> str:
     """Returns the name of the tensor that stands in for a missing one, or the name itself."""
     return name if self.copies is None else re.sub(*self.copies, name)
+
+
+def _own_key(path: str) -> Key:
+  *parts, leaf = path.split("/")
+  name = ".".join([*parts, "bias" if leaf == "bias" else "weight"])
+  return Key(path, (name,), kernel_inputs=int(leaf == "kernel"))
 
 
 def flatten(params: dict) -> dict[str, np.ndarray]:
@@ -144,7 +154,7 @@ def places(key: Key, shape: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, .
 def to_torch(params: dict, keys: Keys) -> Iterator[tuple[str, np.ndarray]]:
   """Yields the names and tensors of a state dict."""
   for path, x in flatten(params).items():
-    key, array = keys.rows[path], np.asarray(x)
+    key, array = keys.key(path), np.asarray(x)
     for name, index in places(key, array.shape):
       part = array[index]
       if key.kernel_inputs:
@@ -189,7 +199,7 @@ def from_torch(
   """
   available, used, leaves, missing, copied = set(names), set(), {}, [], []
   for path, target in flatten(abstract).items():
-    key, array = keys.rows[path], np.empty(target.shape, target.dtype)
+    key, array = keys.key(path), np.empty(target.shape, target.dtype)
     sources = {}
     for name, index in places(key, array.shape):
       sources[name] = name if name in available else keys.copied_from(name)

@@ -18,7 +18,6 @@ from luke_jax.results.records import RESULT, hardware, hash_of, revision, versio
 from luke_jax.training import directory, loop
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.export import read_experiment
 from luke_jax.training.overrides import to_dict
 from luke_jax.training.task import Params
 
@@ -64,9 +63,8 @@ def _newest_step(folder: Path) -> int | None:
   return max((int(step) for step in steps if step.isdigit()), default=None)
 
 
-def run_record(folder: Path, step: int) -> dict[str, Any]:
+def run_record(folder: Path, step: int, experiment: Experiment) -> dict[str, Any]:
   """Returns the origin of a model exported from a checkpoint: data, settings and scores."""
-  experiment = read_experiment(folder)
   notes = directory.read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
   return {
     **notes,
