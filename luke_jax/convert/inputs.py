@@ -32,13 +32,13 @@ def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   if words.shape[-1] > room:
     raise InputError(f"input_ids: {words.shape[-1]} words; expected at most {room}")
   _check_range("input_ids", words, config.vocab_size)
-  for name, rows in (
-    ("token_type_ids", config.type_vocab_size),
-    ("entity_token_type_ids", config.type_vocab_size),
-    ("position_ids", config.max_position_embeddings),
+  for name, field in (
+    ("token_type_ids", "type_vocab_size"),
+    ("entity_token_type_ids", "type_vocab_size"),
+    ("position_ids", "max_position_embeddings"),
   ):
     if name in inputs:
-      _check_range(name, inputs[name], rows)
+      _check_range(name, inputs[name], getattr(config, field))
   _check_entities(network, inputs)
 
 

@@ -1,0 +1,153 @@
+"""Tasks and systems that users define in their own files do all that those of the package do."""
+
+import dataclasses
+import importlib.util
+import json
+import shutil
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from sample_models import save_start
+from tiny import same_params
+
+import luke_jax
+from luke_jax.cli import main
+from luke_jax.errors import InputError
+from luke_jax.models.family import TokenCounts
+from luke_jax.plan.flops import step_flops
+from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.training import loop
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.overrides import load_experiment
+
+HERE = Path(__file__).parent
+GERMAN, ENGLISH = ("Der Hund", "Das Haus", "Die Stadt"), ("The dog", "The house", "The town")
+
+
+@pytest.fixture(autouse=True)
+def one_device(monkeypatch):
+  monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+
+
+def last_line(capsys):
+  return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def module(path):
+  """The classes of a user's file, as a notebook has them."""
+  spec = importlib.util.spec_from_file_location(path.stem, path)
+  found = importlib.util.module_from_spec(spec)
+  spec.loader.exec_module(found)
+  return found
+
+
+def texts(path, start):
+  lines = [{"text": f"{x} {start + i}", "label": "de"} for i, x in enumerate(GERMAN * 4)]
+  lines += [{"text": f"{x} {start + i}", "label": "en"} for i, x in enumerate(ENGLISH * 4)]
+  path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture
+def task_file(tmp_path):
+  """The user's file, with data and a pretrained model beside it."""
+  texts(tmp_path / "train.jsonl", 0)
+  texts(tmp_path / "dev.jsonl", 50)
+  save_start(tmp_path / "start")
+  return Path(shutil.copy(HERE / "own_task.py", tmp_path / "languages.py"))
+
+
+def test_a_task_of_ones_own(task_file, capsys):
+  folder = task_file.parent
+  run = str(folder / "run")
+  assert main(["train", str(task_file), "--output", run]) == 0
+  summary = last_line(capsys)
+  assert summary["dev/accuracy"] == 1.0
+  assert main(["train", str(task_file), "--output", run]) == 0  # goes on, which is nothing
+  assert last_line(capsys)["step"] == summary["step"]
+  assert main(["evaluate", str(task_file), run, str(folder / "dev.jsonl")]) == 0
+  assert last_line(capsys)["accuracy"] == 1.0
+  text = '{"text": "Das Haus 7"}'
+  assert main(["predict", str(task_file), run, text]) == 0
+  assert last_line(capsys)["label"] == "de"
+  target = str(folder / "exported")
+  assert main(["export", run, target, "--experiment", str(task_file)]) == 0
+  languages = module(task_file).Languages
+  model = luke_jax.load(target, task=languages)
+  assert model.architecture == "LukeForFirstWord"
+  assert model.predict(["The town 8", "Die Stadt 8"]) == ["en", "de"]
+  model.save(folder / "again")
+  assert same_params(luke_jax.load(folder / "again", task=languages).params, model.params)
+
+
+def test_what_is_said_without_the_users_file(task_file, capsys):
+  run = str(task_file.parent / "run")
+  assert main(["train", str(task_file), "--output", run, "--set", "run.steps=1"]) == 0
+  assert main(["export", run, str(task_file.parent / "exported")]) == 2
+  assert "task.class" in capsys.readouterr().err
+  with pytest.raises(InputError, match=r"LukeForFirstWord.*unknown"):
+    luke_jax.load(Path(run, "model"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Persons(NamedEntities):
+  """Named entities, of which predictions have persons only."""
+
+  only: str = "PER"
+
+  def decode(self, examples, features, outputs):
+    """Returns the persons of each document."""
+    found = super().decode(examples, features, outputs)
+    return [[span for span in spans if span.label == self.only] for spans in found]
+
+
+def test_a_subclass_of_a_task(tmp_path):
+  sentence = {"text": "Ana met Oto.", "spans": [[0, 3, "PER"], [8, 11, "PER"]]}
+  other = {"text": "Ana saw Rome.", "spans": [[0, 3, "PER"], [8, 12, "LOC"]]}
+  data = [sentence, other] * 8
+  start = save_start(tmp_path / "start")
+  settings = {"learning_rate": 1e-2, "epochs": 1, "span_words": 2, "only": "LOC"}
+  model, scores, _ = luke_jax.fine_tune(Persons, start, train=data, dev=data, **settings)
+  assert {span.label for span in model.predict("Ana saw Rome.")} <= {"LOC"}
+  model.save(tmp_path / "model")
+  saved = json.loads((tmp_path / "model" / "config.json").read_text())["luke_jax"]
+  assert saved["settings"]["only"] == "LOC" and saved["class"].endswith(":Persons")
+  again = luke_jax.load(tmp_path / "model", task=Persons)
+  assert again.predict("Ana saw Rome.") == model.predict("Ana saw Rome.")
+  with pytest.raises(InputError, match=r"made for the task .*Persons.*expected it as `task`"):
+    luke_jax.load(tmp_path / "model").predict("Ana saw Rome.")
+  assert set(scores) >= {"f1", "precision", "recall"}
+
+
+def test_a_class_that_is_no_task(tmp_path):
+  with pytest.raises(InputError, match=r"task Path: no .*expected all of"):
+    luke_jax.fine_tune(Path, "model", train=[], dev=[])
+
+
+def test_a_system_of_ones_own(tmp_path, capsys):
+  file, run = str(HERE / "own_system.py"), str(tmp_path / "run")
+  assert main(["train", file, "--output", run]) == 0
+  trained = last_line(capsys)
+  assert trained["status"] == "done" and trained["dev/f1"] > 0.05
+  assert main(["train", file, "--output", run]) == 0
+  assert last_line(capsys)["dev/f1"] == trained["dev/f1"]
+  assert main(["predict", file, run, "Aurelio Verdano was born in Castrel."]) == 0
+  predicted = last_line(capsys)
+  own = load_experiment(HERE / "own_system.py")
+  model = luke_jax.load(Path(run, "model"), family=own.model.family)
+  assert repr(model).startswith("Model(NeighboursForSpans)\n  system: Neighbours")
+  spans = model.predict("Aurelio Verdano was born in Castrel.")
+  assert [span.text for span in spans] == predicted["texts"]
+  model.save(tmp_path / "again")
+  again = luke_jax.load(tmp_path / "again", family=own.model.family)
+  assert same_params(again.params, model.params)
+  with pytest.raises(InputError, match="model_type: 'neighbours'; expected one of luke"):
+    luke_jax.load(tmp_path / "again")
+
+
+def test_the_planner_counts_a_system_of_ones_own():
+  own = load_experiment(HERE / "own_system.py")
+  products = 6 * 8 * 128 * own.model.hidden_size**2
+  assert step_flops(own.backbone, TokenCounts(8, 128, 0)) == 3 * products
+  assert np.isfinite(products)
