@@ -11,9 +11,7 @@ from luke_jax.nn.layers import Numerics
 
 def word_embeddings(*, pad_id=1, after_padding=True):
   sizes = {"words": 10, "width": 16, "positions": 12, "types": 2}
-  module = WordEmbeddings(
-    Numerics(), **sizes, pad_id=pad_id, positions_after_padding=after_padding
-  )
+  module = WordEmbeddings(Numerics(), **sizes, pad_id=pad_id, positions_after_padding=after_padding)
   return module, module.init(jax.random.key(0), jnp.zeros((1, 1), int))
 
 
