@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from luke_jax.config import SIZES, LukeConfig
 from tiny import TEXTS
 from tiny_runs import trained
 
-from luke_jax.config import SIZES, LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
@@ -29,6 +30,7 @@ def run(
   html_file: Annotated[Path | None, arg(name="html")] = None,
   mentions: Path | None = None,
   skip_bad: bool = False,
+  form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Score a fine-tuned model on examples with known answers.
 
@@ -52,6 +54,7 @@ def run(
   for output in filter(None, (json_file, html_file)):
     check_place(output)
   model, settings = load_for(task, directory, mentions)
+  settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)
   if not examples:

@@ -10,9 +10,10 @@ from typing import Annotated, Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.aside import aside
+from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
@@ -43,6 +44,7 @@ def run(
   output: Path | None = None,
   mentions: Path | None = None,
   skip_bad: bool = False,
+  form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Say what a fine-tuned model predicts for texts, as many as there are.
 
@@ -64,6 +66,7 @@ def run(
   """
   in_columns = _in_columns(output, task)
   model, settings = load_for(task, directory, mentions)
+  settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
   found = predictions(model, settings, examples, faults)

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import difflib
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -71,9 +72,20 @@ def read_model(
     model = vocabularies.add_second_mask(model)
     if model.tokenizer is None and has_entity_vocab(source.directory):
       warnings.warn(f"{path}: no tokenizer, so its entity vocabulary is left out", stacklevel=2)
-  if report.missing or report.unexpected:
+  if report.missing or not _known(network, report.unexpected):
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
+
+
+def _known(network: Network, left_over: tuple[str, ...]) -> bool:
+  """Returns true if all that is left over are parts of the system that this head does not read.
+
+  The hub's BERT is such a file: its pooler serves none of its own class.
+  """
+  table = network.backbone.family.keys(network.kind)
+  patterns = (name for key in table.rows.values() for name in key.names)
+  known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
+  return all(known.fullmatch(name) for name in left_over)
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer")  # kinds of heads
 # What belongs to a run and not to the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
+LOCAL += ("columns", "repair_tags", "tag_names")  # how files are, which differ from each other
 
 
 def task_of(model: ModelParts, name: str | None = None, **changes: Any) -> Any:

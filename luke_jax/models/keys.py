@@ -26,6 +26,7 @@ class Key:
   path: str
   names: tuple[str, ...]
   kernel_inputs: int = 0  # a linear kernel: how many axes of ours are its inputs
+  by_kind: bool = False  # queries: two axes before those are the kinds of the two tokens
 
   @property
   def stacked(self) -> bool:
@@ -33,11 +34,18 @@ class Key:
     return "{layer}" in self.names[0]
 
 
-def linear(path: str, *names: str, inputs: int = 1) -> list[Key]:
+def linear(path: str, name: str, *, inputs: int = 1) -> list[Key]:
   """Returns the keys of a linear layer."""
   return [
-    Key(f"{path}/kernel", tuple(f"{name}.weight" for name in names), inputs),
-    Key(f"{path}/bias", tuple(f"{name}.bias" for name in names)),
+    Key(f"{path}/kernel", (f"{name}.weight",), inputs),
+    Key(f"{path}/bias", (f"{name}.bias",)),
+  ]
+
+
+def _queries(path: str, names: Sequence[str]) -> list[Key]:
+  return [
+    Key(f"{path}/kernel", tuple(f"{name}.weight" for name in names), 1, by_kind=True),
+    Key(f"{path}/bias", tuple(f"{name}.bias" for name in names), by_kind=True),
   ]
 
 
@@ -63,7 +71,7 @@ def layers(path: str, name: str, queries: Sequence[str] = ("query",)) -> Iterato
   """Yields the keys of a stack of transformer layers of BERT's shape."""
   layer = f"{name}.{{layer}}."
   attention = f"{layer}attention."
-  yield from linear(f"{path}/attention/query", *(f"{attention}self.{q}" for q in queries))
+  yield from _queries(f"{path}/attention/query", [f"{attention}self.{q}" for q in queries])
   yield from linear(f"{path}/attention/key", f"{attention}self.key")
   yield from linear(f"{path}/attention/value", f"{attention}self.value")
   yield from linear(f"{path}/attention/output", f"{attention}output.dense", inputs=2)
@@ -127,9 +135,9 @@ def places(key: Key, shape: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, .
   """Yields the name of every tensor of a key, and its index in an array of that shape."""
   for layer in range(shape[0]) if key.stacked else (None,):
     lead = () if layer is None else (layer,)
-    kinds = shape[len(lead)] if len(key.names) > 1 else 1  # 2 queries a kind, or 1 for all
+    kinds = shape[len(lead)] if key.by_kind else 1  # 2 queries a kind, or 1 for all
     for n, name in enumerate(key.names[: kinds * kinds]):
-      index = (*lead, *divmod(n, kinds)) if len(key.names) > 1 else lead
+      index = (*lead, *divmod(n, kinds)) if key.by_kind else lead
       yield name.format(layer=layer), index
 
 

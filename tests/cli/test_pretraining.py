@@ -10,11 +10,11 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from luke_jax.cli.start import start_params
 from toy_corpus import FIRST, toy_model, toy_records, write_corpus
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.cli.start import start_params
 from luke_jax.models.luke import LukeForMaskedLM, initial_params
 from luke_jax.text import load_entity_vocab, load_processor, save_entity_vocab
 from luke_jax.training.overrides import load_experiment

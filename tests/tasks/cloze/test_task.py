@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from luke_jax.config import SIZES
 from tiny import TEXTS
 from tiny_runs import experiment, program, trained
 
-from luke_jax.config import SIZES
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.cloze.files import parse

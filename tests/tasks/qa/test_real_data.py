@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
+from luke_jax.config import SIZES
 from tiny_runs import program, trained
 
-from luke_jax.config import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.answers import normalized
 from luke_jax.tasks.files import Faults

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from luke_jax.config import SIZES
 from tiny import tiny_processor
 from tiny_runs import program, trained
 
-from luke_jax.config import SIZES
 from luke_jax.errors import InputError
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks import fine_tuning
