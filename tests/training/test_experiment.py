@@ -83,6 +83,9 @@ BAD_FILES = {
     'SIZES["tiny"]', "None"
   ): r"line 7: model: None; expected a value of a frozen dataclass$",
   GOOD.replace('SIZES["tiny"]', "Run()"): r"line 7: model: Run\(.*; expected the sizes of a system",
+  GOOD.replace("Run(steps=3)", "Run(), running=Running(remat=1)").replace(
+    "import Experiment, Run", "import Experiment, Run, Running"
+  ): r"line 7: remat: 1; expected one of 'none', 'dots', 'full'$",
   GOOD.replace("run=Run(", "running=Run("): r"line 7: running: Run\(.*\); expected a Running$",
   OWN_TASK.replace("rate=1", "rate='1'"): r"line 12: task.rate: '1'; expected a number or null$",
   OWN_TASK.replace("rate=1", "rate=float('nan')"): r"line 12: task.rate: nan; expected a number",
