@@ -1,18 +1,18 @@
 """The forms of attention agree, whatever the order of words and entities."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from luke_jax.config import SIZES
 
 from luke_jax.nn import attention as forms
+from luke_jax.nn.attention import AttentionSizes
+from luke_jax.nn.layers import Numerics
 
-CONFIG = dataclasses.replace(SIZES["tiny"], hidden_size=128)  # heads of 64 fill the kernel's lanes
+HEADS, HEAD_SIZE = 2, 64  # which fill the kernel's lanes
+WIDTH = HEADS * HEAD_SIZE
 
 
 def normal(rng, *shape):
@@ -68,8 +68,9 @@ def test_masked_keys_get_nothing():
   np.testing.assert_allclose(probs.sum(-1), 1, atol=1e-6)
 
 
-def layer(form, **fields):
-  return forms.Attention(dataclasses.replace(CONFIG, attention=form, **fields))
+def layer(form, *, aware=True, dropout=0.1):
+  sizes = AttentionSizes(HEADS, HEAD_SIZE, kinds=2 if aware else 1, dropout=dropout, form=form)
+  return forms.Attention(Numerics(), sizes)
 
 
 def run(module, params, x, words, entities, key=None):
@@ -82,7 +83,7 @@ def sequence():
   rng = np.random.default_rng(4)
   words = jnp.arange(16)[None] < jnp.array([[16], [11]])
   entities = jnp.arange(16)[None] < jnp.array([[9], [16]])
-  return normal(rng, 2, 32, CONFIG.hidden_size), words, entities
+  return normal(rng, 2, 32, WIDTH), words, entities
 
 
 SHAPES = [(16, 16), (13, 19), (32, 0), (1, 31)]
@@ -96,11 +97,10 @@ def test_blocks_equal_the_definition(sequence, w, e, aware, dropout):
   x, mask = sequence[0], jnp.concatenate(sequence[1:], axis=1)
   given = x, mask[:, :w], mask[:, w:]
   key = jax.random.key(5) if dropout else None
-  fields = {"use_entity_aware_attention": aware}
-  params = layer("blocks", **fields).init(jax.random.key(0), *given)["params"]
+  params = layer("blocks", aware=aware).init(jax.random.key(0), *given)["params"]
 
   def value_and_gradient(form):
-    module = layer(form, **fields)
+    module = layer(form, aware=aware)
 
     def value(params, x):
       out = run(module, params, x, *given[1:], key)
@@ -117,10 +117,9 @@ def test_pallas_is_blocks_off_the_tpu(sequence, w, aware):
   """Without a warning, for the kernel takes all of these: words alone too."""
   x, mask = sequence[0], jnp.concatenate(sequence[1:], axis=1)
   given = x, mask[:, :w], mask[:, w:]
-  fields = {"use_entity_aware_attention": aware}
-  params = layer("blocks", **fields).init(jax.random.key(0), *given)["params"]
+  params = layer("blocks", aware=aware).init(jax.random.key(0), *given)["params"]
   for key in (None, jax.random.key(6)):
-    one, other = (run(layer(f, **fields), params, *given, key) for f in ("pallas", "blocks"))
+    one, other = (run(layer(f, aware=aware), params, *given, key) for f in ("pallas", "blocks"))
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
@@ -128,17 +127,17 @@ def test_pallas_says_once_that_it_cannot(sequence):
   x, words, entities = sequence
   module = layer("pallas")
   params = layer("blocks").init(jax.random.key(0), *sequence)["params"]
-  forms._say_once.cache_clear()
+  forms._warn_once.cache_clear()
   odd = x[:, :31], words[:, :15], entities
   with pytest.warns(UserWarning, match="runs as 'blocks'") as said:
     run(module, params, *odd)
     run(module, params, *odd)
   assert len(said) == 1
-  forms._say_once.cache_clear()
+  forms._warn_once.cache_clear()
 
 
 def test_dropout_drops_when_a_key_is_given(sequence):
-  module = layer("blocks", attention_probs_dropout_prob=0.5)
+  module = layer("blocks", dropout=0.5)
   params = module.init(jax.random.key(0), *sequence)["params"]
   plain = run(module, params, *sequence)
   one, two = (run(module, params, *sequence, jax.random.key(i)) for i in (1, 2))

@@ -1,64 +1,42 @@
-"""Positions and mentions, against sums written out."""
-
-import dataclasses
+"""Positions and types of words, against sums written out."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from luke_jax.config import SIZES
+import pytest
 
-from luke_jax.nn.embeddings import EntityEmbeddings, WordEmbeddings, word_positions
+from luke_jax.nn.embeddings import WordEmbeddings, positions_after_padding
+from luke_jax.nn.layers import Numerics
 
-CONFIG = SIZES["tiny"]
+
+def word_embeddings(*, pad_id=1, after_padding=True):
+  sizes = {"words": 10, "width": 16, "positions": 12, "types": 2}
+  module = WordEmbeddings(Numerics(), **sizes, pad_id=pad_id, positions_after_padding=after_padding)
+  return module, module.init(jax.random.key(0), jnp.zeros((1, 1), int))
 
 
 def test_roberta_counts_real_tokens_after_the_padding_id():
   ids = jnp.array([[0, 9, 8, 2, 1, 1], [0, 1, 7, 2, 1, 1]])
   expected = [[2, 3, 4, 5, 1, 1], [2, 1, 3, 4, 1, 1]]
-  np.testing.assert_array_equal(word_positions(ids, CONFIG), expected)
+  np.testing.assert_array_equal(positions_after_padding(ids, 1), expected)
 
 
-def test_bert_counts_from_zero():
-  config = dataclasses.replace(CONFIG, word_positions="bert", pad_token_id=0)
-  ids = jnp.array([[5, 6, 0], [5, 0, 0]])
-  np.testing.assert_array_equal(word_positions(ids, config), [[0, 1, 2], [0, 1, 2]])
-
-
-def entity_embeddings():
-  module = EntityEmbeddings(CONFIG)
-  params = module.init(jax.random.key(0), jnp.zeros((1, 1), int), jnp.zeros((1, 1, 1), int))
-  return module, params
-
-
-def test_a_mention_is_the_mean_of_its_positions_and_an_empty_one_zero():
-  module, params = entity_embeddings()
-  positions = jnp.array([[[3, 4, -1, -1], [-1, -1, -1, -1], [7, 7, 9, -1]]])
-  found = module.apply(params, positions, method="mention")
-  table = np.asarray(params["params"]["position"]["embedding"])
-  expected = [table[[3, 4]].mean(0), np.zeros_like(table[0]), table[[7, 7, 9]].mean(0)]
-  np.testing.assert_allclose(found[0], expected, atol=1e-6)
-
-
-def row_gradient(config):
-  module = EntityEmbeddings(config)
-  ids, positions = jnp.array([[0, 1, 0]]), jnp.zeros((1, 3, 1), int)
-  params = module.init(jax.random.key(0), ids, positions)
-  weights = jnp.arange(3 * config.hidden_size, dtype=float).reshape(1, 3, -1)
-  grads = jax.grad(lambda p: (module.apply(p, ids, positions) * weights).sum())(params)
-  return np.abs(grads["params"]["entity"]["embedding"]).sum(1)
-
-
-def test_the_padding_row_learns_nothing_from_look_ups_unless_told():
-  gradient = row_gradient(CONFIG)
-  assert gradient[0] == 0
-  assert gradient[1] > 0
-  assert row_gradient(dataclasses.replace(CONFIG, entity_padding_id=None))[0] > 0
+@pytest.mark.parametrize(
+  ("after_padding", "expected"),
+  [(False, [[0, 1, 2], [0, 1, 2]]), (True, [[1, 2, 0], [1, 0, 2]])],
+  ids=["bert counts from zero", "roberta counts real ones"],
+)
+def test_words_are_at_these_positions(after_padding, expected):
+  module, params = word_embeddings(pad_id=0, after_padding=after_padding)
+  ids = jnp.array([[5, 6, 0], [5, 0, 9]])
+  found = module.apply(params, ids)
+  at = [module.apply(params, ids, position_ids=jnp.array(x)) for x in (expected, 3 - ids % 2)]
+  np.testing.assert_array_equal(found, at[0])
+  assert not np.allclose(found, at[1])
 
 
 def test_word_types_are_added():
-  config = dataclasses.replace(CONFIG, type_vocab_size=2)
-  module, ids = WordEmbeddings(config), jnp.array([[5, 6]])
-  params = module.init(jax.random.key(0), ids)
+  (module, params), ids = word_embeddings(), jnp.array([[5, 6]])
   one = module.apply(params, ids, jnp.array([[0, 1]]))
   other = module.apply(params, ids, jnp.array([[0, 0]]))
   np.testing.assert_array_equal(one[:, 0], other[:, 0])

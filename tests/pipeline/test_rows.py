@@ -109,6 +109,24 @@ def test_words_of_masked_entities_go_first(make, record, seed):
     assert masked <= under and len(masked) == SIZES.masked_words
 
 
+def test_rows_of_bert_have_its_special_tokens_and_mask_whole_words(tmp_path):
+  found = toy_records(40)
+  words = read_words(write_corpus(tmp_path / "corpus", found, kind="word_piece"))
+  special, starts = words.special, words.ids.starts
+  assert (special.pad, special.start, special.end) == (0, 3, 4) and words.ids.mask == 5
+  sizes = dataclasses.replace(SIZES, entities=0, page=False)
+  rows = RowMaker(sizes, Masking(), words, None)(found, generators(0, len(found)))
+  for ids, mask, record in zip(rows["input_ids"], rows["attention_mask"], found, strict=True):
+    length = len(record.word_ids) + 2
+    assert (ids[0], ids[length - 1]) == (3, 4) and not ids[length:].any() and mask.sum() == length
+  continued = np.flatnonzero(~starts)
+  record = dataclasses.replace(found[0], word_ids=np.r_[300, continued[:3], 301].astype(np.int32))
+  all_masked = Masking(words=1.0, random_words=0.0, unmasked_words=0.5)
+  for seed in range(8):
+    (ids,) = RowMaker(sizes, all_masked, words, None)([record], generators(seed, 1))["input_ids"]
+    assert set(ids[1:5] == 5) in ({True}, {False})  # one word of four pieces
+
+
 def test_rows_of_words_only(make):
   sizes = dataclasses.replace(SIZES, entities=0, page=False)
   rows = dataclasses.replace(make, sizes=sizes, entities=None)(toy_records(3), generators(0, 3))

@@ -1,18 +1,25 @@
-import dataclasses
 import math
 
 import jax
 import jax.numpy as jnp
 import pytest
-from luke_jax.config import SIZES
+from networks import TINY, backbone, tiny
+from systems import small
 
+from luke_jax.heads.kinds import make_head
+from luke_jax.models.families import FAMILIES
+from luke_jax.models.family import TokenCounts
+from luke_jax.models.network import Network, abstract_params
+from luke_jax.models.shapes import attention_sizes
 from luke_jax.nn.encoder import Encoder
-from luke_jax.plan.flops import batch_sizes, encoder_flops, kernel_flops, step_flops
+from luke_jax.plan.flops import encoder_flops, kernel_flops, step_flops, token_counts
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.optimizer import is_frozen
 
-TINY = SIZES["tiny"]
 B, W, E = 3, 10, 6
+SIZES = {"sequences": B, "words": W, "entities": E}
+COUNTS = TokenCounts(**SIZES, masked_words=5, masked_entities=4)
+UNMASKED = TokenCounts(**SIZES)
 
 
 def products(jaxpr):
@@ -32,53 +39,49 @@ def products(jaxpr):
 
 @pytest.mark.parametrize("aware", [True, False])
 def test_the_encoder_has_as_many(aware):
-  config = dataclasses.replace(TINY, use_entity_aware_attention=aware)
-  encoder = Encoder(config)
+  config = tiny(use_entity_aware_attention=aware)
+  chosen = backbone(config)
+  attention = attention_sizes(config, chosen.running, kinds=2 if aware else 1)
+  layers = config.num_hidden_layers
+  encoder = Encoder(chosen.numerics, attention, config.intermediate_size, layers)
   inputs = jnp.zeros((B, W + E, config.hidden_size)), jnp.ones((B, W), bool), jnp.ones((B, E), bool)
   params = jax.eval_shape(encoder.init, jax.random.key(0), *inputs)
 
   def loss(params, x):
     return encoder.apply(params, x, *inputs[1:]).sum()
 
-  expected = encoder_flops(config, sequences=B, words=W, entities=E)
+  expected = encoder_flops(chosen, **SIZES)
   assert products(jax.make_jaxpr(loss)(params, inputs[0]).jaxpr) == expected
   gradient = jax.make_jaxpr(jax.grad(loss, argnums=(0, 1)))(params, inputs[0])
-  again = 2 * B * (W + E) ** 2 * config.hidden_size * config.num_hidden_layers
+  again = 2 * B * (W + E) ** 2 * config.hidden_size * layers
   # The backward pass may compute the scores again, which is no work of the model's.
   assert products(gradient.jaxpr) in (3 * expected, 3 * expected + again)
 
 
 def test_a_step_adds_the_projection_and_both_heads():
-  sizes = {"sequences": B, "words": W, "entities": E}
   d, k = TINY.hidden_size, TINY.entity_emb_size
   forward = (
-    encoder_flops(TINY, **sizes)
+    encoder_flops(backbone(), **SIZES)
     + 2 * B * E * k * d
     + 2 * 5 * (d * d + d * TINY.vocab_size)
     + 2 * 4 * (d * k + k * TINY.entity_vocab_size)
   )
-  assert step_flops(TINY, **sizes, masked_words=5, masked_entities=4) == 3 * forward
-  page = dataclasses.replace(TINY, cls_entity_prediction=True)
-  assert step_flops(page, **sizes, masked_words=5, masked_entities=4) == 3 * (
-    forward + 2 * B * d * k
-  )
-  square = dataclasses.replace(TINY, entity_emb_size=d)
-  assert step_flops(square, **sizes, masked_words=0, masked_entities=0) == 3 * encoder_flops(
-    TINY, **sizes
-  )
+  assert step_flops(backbone(), COUNTS) == 3 * forward
+  page = backbone(tiny(cls_entity_prediction=True))
+  assert step_flops(page, COUNTS) == 3 * (forward + 2 * B * d * k)
+  square = backbone(tiny(entity_emb_size=d))
+  assert step_flops(square, UNMASKED) == 3 * encoder_flops(backbone(), **SIZES)
 
 
 def test_frozen_weights_need_no_gradient():
-  sizes = {"sequences": B, "words": W, "entities": E}
-  masked = {"masked_words": 5, "masked_entities": 4}
   d, layers = TINY.hidden_size, TINY.num_hidden_layers
   between_tokens = layers * 2 * 2 * B * (W + E) ** 2 * d
 
   def saved(*patterns):
     frozen = lambda path: is_frozen(path, patterns)  # noqa: E731
-    return step_flops(TINY, **sizes, **masked) - step_flops(TINY, **sizes, **masked, frozen=frozen)
+    return step_flops(backbone(), COUNTS) - step_flops(backbone(), COUNTS, frozen)
 
-  assert saved("luke/encoder") == encoder_flops(TINY, **sizes) - between_tokens
+  assert saved("luke/encoder") == encoder_flops(backbone(), **SIZES) - between_tokens
   assert saved("masked_words", "luke/embeddings") == 2 * 5 * (d * d + d * TINY.vocab_size)
   assert saved("luke/pooler") == 0
 
@@ -88,24 +91,47 @@ def test_frozen_weights_need_no_gradient():
   [("pallas", "dots", 7), ("pallas", "full", 9), ("blocks", "full", 0)],
 )
 def test_kernels(attention, remat, count):
-  config = dataclasses.replace(TINY, attention=attention, remat=remat)
+  chosen = backbone(attention=attention, remat=remat)
   one = 2 * B * (W + E) ** 2 * TINY.hidden_size * TINY.num_hidden_layers
-  assert kernel_flops(config, sequences=B, words=W, entities=E) == count * one
+  assert kernel_flops(chosen, UNMASKED) == count * one
 
 
 def test_sizes_of_a_batch():
   task = SyntheticPretraining(words=40, entities=20, mention=5)
-  assert batch_sizes(task.row_shapes(TINY), 8) == {
-    "sequences": 8,
-    "words": 40,
-    "entities": 20,
-    "masked_words": 8 * 6,
-    "masked_entities": 8 * 3,
-  }
+  assert token_counts(task.row_shapes(backbone()), 8) == TokenCounts(
+    sequences=8, words=40, entities=20, masked_words=8 * 6, masked_entities=8 * 3
+  )
 
 
 def test_a_task_without_masked_tokens_is_its_encoder():
   rows = {name: jax.ShapeDtypeStruct((W,), jnp.int32) for name in ("input_ids", "labels")}
-  sizes = batch_sizes(rows, B)
-  expected = encoder_flops(TINY, sequences=B, words=W, entities=0)
-  assert step_flops(TINY, **sizes) == 3 * expected
+  expected = encoder_flops(backbone(), sequences=B, words=W, entities=0)
+  assert step_flops(backbone(), token_counts(rows, B)) == 3 * expected
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
+def test_a_forward_pass_of_any_system_has_as_many(family):
+  """With the heads of pretraining, on all tokens: what is counted is what the program does."""
+  config = small(family, tie_word_embeddings=True)
+  chosen = backbone(config)
+  entities = E if chosen.entities else 0
+  counts = TokenCounts(B, W, entities, B * W, B * entities)
+  made = Network(chosen, make_head("masked", chosen))
+  inputs = {"input_ids": jnp.zeros((B, W), int)}
+  if entities:
+    inputs["entity_ids"] = jnp.zeros((B, E), int)
+    inputs["entity_position_ids"] = jnp.zeros((B, E, 1), int)
+
+  def outputs(params):
+    return made.apply({"params": params}, **inputs)
+
+  found = products(jax.make_jaxpr(outputs)(abstract_params(made)).jaxpr)
+  assert found == step_flops(chosen, counts) / 3 + uncounted(config, entities)
+
+
+def uncounted(config, entities):
+  """The pooler, and the positions of mentions as a product: no work worth counting."""
+  d = config.hidden_size
+  mentions = 2 * B * entities * config.max_position_embeddings * d
+  pooler = 2 * B * d * d if config.family.pooled("masked") else 0
+  return mentions + pooler

@@ -1,6 +1,5 @@
 """Experiments from files, how long their runs take, and every fault of the two."""
 
-import dataclasses
 import json
 import math
 from typing import Any
@@ -8,15 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from luke_jax.config import SIZES
+from networks import backbone, tiny
 
 from luke_jax.errors import InputError
+from luke_jax.models.families import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run, total_steps
 from luke_jax.training.overrides import from_dict, load_experiment, override, to_json
 
 GOOD = """
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
 
@@ -26,7 +26,7 @@ def config():
 OWN_TASK = """
 from __future__ import annotations
 import dataclasses
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,7 @@ def test_an_experiment_file_may_have_its_own_task(file):
   hash(experiment)
   data = json.loads(to_json(experiment))
   assert data["task"] == {"class": "_experiment_my_experiment:Mine", "rate": 1.0, "names": ["a"]}
-  assert from_dict(data, type(load_experiment(file(OWN_TASK)).task)).task.names == ("a",)
+  assert from_dict(data, load_experiment(file(OWN_TASK))).task.names == ("a",)
   assert override(experiment, ["task.rate=0.5", "task.names=b,c"]).task.names == ("b", "c")
 
 
@@ -79,7 +79,14 @@ BAD_FILES = {
   "def config():\n  open('/nowhere/at all')": r"line 2: FileNotFoundError: .*'/nowhere/at all'$",
   GOOD.replace("steps=3", "steps=0"): r"line 7: run.steps: 0; expected a whole number",
   GOOD.replace("Pretraining(),", "Pretraining,"): r"line 7: task: <class .*>; expected a value of",
-  GOOD.replace('SIZES["tiny"]', "None"): r"line 7: model: None; expected a LukeConfig$",
+  GOOD.replace(
+    'SIZES["tiny"]', "None"
+  ): r"line 7: model: None; expected a value of a frozen dataclass$",
+  GOOD.replace('SIZES["tiny"]', "Run()"): r"line 7: model: Run\(.*; expected the sizes of a system",
+  GOOD.replace("Run(steps=3)", "Run(), running=Running(remat=1)").replace(
+    "import Experiment, Run", "import Experiment, Run, Running"
+  ): r"line 7: remat: 1; expected one of 'none', 'dots', 'full'$",
+  GOOD.replace("run=Run(", "running=Run("): r"line 7: running: Run\(.*\); expected a Running$",
   OWN_TASK.replace("rate=1", "rate='1'"): r"line 12: task.rate: '1'; expected a number or null$",
   OWN_TASK.replace("rate=1", "rate=float('nan')"): r"line 12: task.rate: nan; expected a number",
   OWN_TASK.replace('["a"]', "{1}"): r"line 12: task.names: \{1\}; expected a number, a text",
@@ -145,11 +152,11 @@ def test_steps_are_steps(steps, records):
 
 
 def test_made_up_pages_have_entities():
-  model = dataclasses.replace(SIZES["tiny"], entity_vocab_size=0, use_entity_aware_attention=False)
+  words_only = backbone(tiny(entity_vocab_size=0, use_entity_aware_attention=False))
   with pytest.raises(InputError, match=r"^model.entity_vocab_size: 0; expected more than"):
-    SyntheticPretraining().records(model, "train")
+    SyntheticPretraining().records(words_only, "train")
   with pytest.raises(InputError, match=r"^model.entity_vocab_size: 0"):
-    SyntheticPretraining().row_shapes(model)
+    SyntheticPretraining().row_shapes(words_only)
 
 
 @pytest.mark.parametrize(

@@ -240,8 +240,8 @@ class Explodes(SyntheticPretraining):
 
   bad: int = -1
 
-  def loss(self, model, params, batch, key):
-    loss, metrics = super().loss(model, params, batch, key)
+  def loss(self, backbone, params, batch, key):
+    loss, metrics = super().loss(backbone, params, batch, key)
     return jnp.where((batch["labels"] == self.bad).any(), jnp.nan, loss), metrics
 
 

@@ -11,12 +11,14 @@ import pytest
 from goldens.training.replay import distances, read, replay
 from hypothesis import given
 from hypothesis import strategies as st
-from luke_jax.config import SIZES
+from networks import network
+from systems import small
 
-from luke_jax.convert import keys
 from luke_jax.errors import InputError
-from luke_jax.models.luke import ARCHITECTURES, abstract_params
-from luke_jax.training import optimizer as module
+from luke_jax.models import keys
+from luke_jax.models.families import FAMILIES
+from luke_jax.models.luke import LUKE
+from luke_jax.models.network import abstract_params
 from luke_jax.training.optimizer import (
   Optimizer,
   Schedule,
@@ -63,16 +65,16 @@ def test_other_settings_would_be_seen(name, changes, schedule):
   assert furthest(RECORDINGS[name], changes, schedule) > 5 * CHANGE
 
 
-def test_another_choice_of_what_decays_would_be_seen(monkeypatch):
-  monkeypatch.setattr(module, "decays", lambda path: not path.endswith(("bias", "scale")))
-  assert furthest(RECORDINGS["pretraining"], {}, {}) > 5 * CHANGE
+def test_another_choice_of_what_decays_would_be_seen():
+  assert furthest(RECORDINGS["pretraining"], {}, {}, decayed=()) > 5 * CHANGE
 
 
-def furthest(recorded, changes, schedule):
+def furthest(recorded, changes, schedule, **choice):
   params, _ = replay(
     recorded,
     dataclasses.replace(recorded.optimizer, **changes),
     dataclasses.replace(recorded.schedule, **schedule),
+    **choice,
   )
   return max(distance.change for distance in distances(recorded, params).values())
 
@@ -138,34 +140,37 @@ def test_clipping_by_the_norm_of_all(gradient, limit, expected):
   np.testing.assert_allclose(jnp.concatenate(jax.tree.leaves(adam.mu)), expected, rtol=1e-6)
 
 
-FORMS = (
-  {},
-  {"use_entity_aware_attention": False},
-  {"cls_entity_prediction": True, "tie_word_embeddings": False, "classifier_bias": True},
+FORMS = {
+  "aware": {},
+  "original": {"use_entity_aware_attention": False},
+  "untied": {"cls_entity_prediction": True, "tie_word_embeddings": False},
+}
+# Systems of words only have one form, that with all parameters there may be.
+CLASSES = [
+  (family, name, form)
+  for family in FAMILIES
+  for name in family.architectures.values()
+  for form in (FORMS if family is LUKE else ["untied"])
+]
+
+
+@pytest.mark.parametrize(
+  ("family", "name", "form"), CLASSES, ids=[f"{name}-{form}" for _, name, form in CLASSES]
 )
-
-
-def params_of(architecture, **fields):
-  """The shapes of a class's parameters at the paths they have in a model with a head."""
-  abstract = abstract_params(
-    ARCHITECTURES[architecture](dataclasses.replace(SIZES["tiny"], **fields))
-  )
-  return {"luke": abstract} if architecture == "LukeModel" else abstract
-
-
-@pytest.mark.parametrize("fields", FORMS)
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_what_decays_is_what_the_references_names_say(architecture, fields):
-  paths = keys.flatten(params_of(architecture, **fields))
-  for path in paths:
-    for name in keys.KEYS[path].names:
-      assert decays(path) != any(part in name for part in ("bias", "LayerNorm.weight")), path
+def test_what_decays_is_what_the_references_names_say(family, name, form):
+  names = family.keys(family.kind_of(name)).rows
+  made = network(name, small(family, **FORMS[form]), bias=form == "untied")
+  for path in keys.flatten(abstract_params(made)):
+    for theirs in names[path].names:
+      free = any(part in theirs for part in ("bias", "LayerNorm.weight"))
+      assert decays(path, family.layout.decayed) != free, path
 
 
 def test_the_one_norm_that_decays():
-  assert decays("masked_words/norm/scale")
-  assert not decays("masked_entities/norm/scale")
-  assert not decays("luke/embeddings/norm/scale")
+  decayed = LUKE.layout.decayed
+  assert decays("masked_words/norm/scale", decayed)
+  assert not decays("masked_entities/norm/scale", decayed)
+  assert not decays("luke/embeddings/norm/scale", decayed)
 
 
 SOME = {
@@ -244,7 +249,7 @@ SETTINGS = (
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_state_has_float32_moments_at_the_paths_of_what_trains(settings):
   """So that it can be sharded by path, and one structure serves the checkpoints of all runs."""
-  abstract = params_of("LukeForMaskedLM")
+  abstract = abstract_params(network("LukeForMaskedLM"))
   trained, frozen = split_frozen(abstract, ("luke/encoder", "luke/pooler"))
   tx = make_optimizer(settings, Schedule(), 10)
   state = jax.eval_shape(jax.jit(tx.init), trained)

@@ -8,9 +8,11 @@ from typing import Literal, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from luke_jax.config import RUN_FIELDS, SIZES
+from systems import small
 
 from luke_jax.errors import InputError
+from luke_jax.models.families import FAMILIES, SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -94,11 +96,16 @@ experiments = st.builds(
   model=st.builds(
     dataclasses.replace,
     st.sampled_from(list(SIZES.values())),
-    remat=st.sampled_from(["none", "dots", "full"]),
+    vocab_size=wholes,
     classifier_dropout=st.one_of(st.none(), st.floats(0, 0.9)),
-    num_labels=wholes,
   ),
   task=tasks,
+  running=st.builds(
+    Running,
+    dtype=st.sampled_from(["float32", "bfloat16"]),
+    attention=st.sampled_from(["einsum", "blocks", "pallas"]),
+    remat=st.sampled_from(["none", "dots", "full"]),
+  ),
   data=st.builds(Data, batch_size=wholes),
   optimizer=st.builds(Optimizer, learning_rate=above_0, bias_correction=st.booleans()),
   schedule=st.builds(Schedule, decay=st.sampled_from(["linear", "constant"])),
@@ -109,7 +116,7 @@ experiments = st.builds(
 
 @given(experiments)
 def test_a_saved_config_gives_the_experiment_back(experiment):
-  again = from_dict(json.loads(to_json(experiment)), EveryKind)
+  again = from_dict(json.loads(to_json(experiment)), BASE)
   assert again == experiment
   assert repr(again) == repr(experiment)  # types too: 1 is not 1.0 nor True
   assert not differences(json.loads(to_json(experiment)), to_dict(again))
@@ -131,9 +138,11 @@ def as_json(value):
 
 @given(experiments, st.randoms())
 def test_overriding_every_field_makes_any_experiment(experiment, random):
-  given_ones = list(assignments(BASE, experiment))
+  family = experiment.model.family
+  system = [] if family is BASE.model.family else [f"model={next(iter(family.sizes))}"]
+  given_ones = list(assignments(override(BASE, system), experiment))
   random.shuffle(given_ones)  # fields that depend on each other come in any order
-  again = override(BASE, given_ones)
+  again = override(BASE, [*system, *given_ones])
   assert again == experiment
   assert repr(again) == repr(experiment)
 
@@ -194,7 +203,8 @@ FAULTS = {
     "task.masking.shar: no such field; expected another, perhaps task.masking.share"
   ),
   "qqq=1": (
-    "qqq: no such field; expected a field of model, task, data, optimizer, schedule, mesh, run"
+    "qqq: no such field; expected a field of model, task, running, data, optimizer, schedule, mesh,"
+    " run"
   ),
   "task.method=1": "task.method: no such field",
   "task.length=1": "task.length: no such field",
@@ -219,7 +229,11 @@ FAULTS = {
   "task.pair=a": "task.pair: 'a'; expected a list of a text, a number",
   "task.masking.share=2": "task.masking.share: 2.0; expected a number from 0 to 1",
   "model.hidden_size=63": "model.hidden_size: 63; expected a multiple of num_attention_heads, 2",
-  "model.dtype=float16": "model.dtype: 'float16'; expected one of float32, bfloat16",
+  "running.dtype=float16": "running.dtype: 'float16'; expected one of float32, bfloat16",
+  "running.attention=flash": "running.attention: 'flash'; expected one of einsum, blocks, pallas",
+  "running=bfloat16": "running: a group of fields; expected one of running.dtype, ",
+  "model.dtype=bfloat16": "model.dtype: no such field; expected another, perhaps running.dtype",
+  "model.remat=full": "model.remat: no such field; expected another, perhaps running.remat",
   "mesh.data=0": "mesh.data: 0; expected a whole number from 1",
   "optimizer.beta1=2": "optimizer.beta1: 2.0; expected a number from 0 to below 1",
 }
@@ -253,15 +267,25 @@ def test_of_two_for_a_field_the_last_wins():
   assert (sized.model.hidden_size, sized.model.num_hidden_layers) == (1024, 2)
 
 
-def test_a_named_size_says_nothing_of_how_it_runs_nor_of_labels():
-  kept = {"dtype": "bfloat16", "attention": "einsum", "remat": "dots", "num_labels": 42}
-  model = dataclasses.replace(SIZES["tiny"], **kept, classifier_bias=True, entity_padding_rows=3)
-  found = override(dataclasses.replace(BASE, model=model), ["model=mluke-large"]).model
-  expected = SIZES["mluke-large"]
-  for field in dataclasses.fields(found):
-    own = field.name in (*RUN_FIELDS, "num_labels", "classifier_bias")
-    source = model if own else expected
-    assert getattr(found, field.name) == getattr(source, field.name)
+@pytest.mark.parametrize("name", SIZES)
+def test_a_named_size_of_any_system_says_nothing_of_how_it_runs_nor_of_the_task(name):
+  """Where a system was before, its fields are gone, and what was set of it before its name."""
+  running = Running("bfloat16", "einsum", "dots")
+  for before in (SIZES["tiny"], SIZES["bert-base"]):
+    given_one = dataclasses.replace(BASE, model=before, running=running)
+    found = override(given_one, ["model.hidden_dropout_prob=0.5", f"model={name}"])
+    assert found == dataclasses.replace(given_one, model=SIZES[name])
+    assert type(found.model) is found.model.family.config
+
+
+def test_fields_of_a_system_are_known_once_it_is_named():
+  assert override(BASE, ["model=bert-base", "model.hidden_act=relu"]).model.hidden_act == "relu"
+  running = override(BASE, ["running.remat=full", "model=roberta-base"]).running
+  assert running == Running(remat="full")
+  with pytest.raises(InputError, match=r"^model\.entity_vocab_size: no such field; expected"):
+    override(BASE, ["model=bert-base", "model.entity_vocab_size=7"])
+  with pytest.raises(InputError, match=r"^model\.hidden_act: 'relu'; expected one of gelu$"):
+    override(BASE, ["model=bert-base", "model=tiny", "model.hidden_act=relu"])
 
 
 def saved(**changes):
@@ -282,13 +306,22 @@ def saved(**changes):
     (saved(run={"steps": -1}), "run.steps: -1; expected"),
     (saved(run=3), "run: 3; expected the fields of Run"),
     (saved(mesh={"fsdp": "some"}), "mesh.fsdp: 'some'; expected one of all, entities, none"),
-    (saved(model={"hidden_size": 63}), "model.hidden_size: 63; expected a multiple of"),
-    ({"task": saved()["task"]}, "model: missing; expected the fields of LukeConfig"),
+    (
+      saved(model={"family": "luke", "hidden_size": 63}),
+      "model.hidden_size: 63; expected a multiple of",
+    ),
+    ({"task": saved()["task"]}, "model.family: missing; expected the model's system, such as luke"),
+    (saved(model={"hidden_size": 64}), "model.family: missing; expected the model's system"),
+    (saved(model={"family": ["luke"]}), "model.family: missing; expected the model's system"),
+    (saved(model={"family": "elmo"}), "system 'elmo': unknown; expected one of luke, bert, "),
+    (saved(model={"family": "bert", "entity_vocab_size": 1}), "model.entity_vocab_size: no such"),
+    (saved(running={"dtype": "float16"}), "running.dtype: 'float16'; expected one of float32, bf"),
+    (saved(running={"mesh": 1}), "running.mesh: no such field; expected one of dtype, attention"),
   ],
 )
 def test_faults_of_a_saved_config(data, fault):
   with pytest.raises(InputError) as found:
-    from_dict(data, EveryKind)
+    from_dict(data, BASE)
   assert str(found.value).startswith(fault)
 
 
@@ -309,7 +342,7 @@ def test_faults_of_a_saved_config(data, fault):
 def test_faults_of_a_saved_task(task, fault):
   name = to_dict(BASE)["task"]["class"]
   with pytest.raises(InputError) as found:
-    from_dict(saved(task={"class": name} | task), EveryKind)
+    from_dict(saved(task={"class": name} | task), BASE)
   assert str(found.value).startswith(fault)
 
 
@@ -324,7 +357,7 @@ def test_faults_of_a_saved_task(task, fault):
     "luke_jax.tasks..synthetic:SyntheticPretraining",
     "luke_jax.tasks.synthetic:np",
     "luke_jax.tasks.synthetic:dataclasses",
-    "luke_jax.training.experiment:LukeConfig",
+    "luke_jax.training.experiment:Running",
     "luke_jax.tasks.none:Task",
     "luke_jax.tasks.synthetic",
     "luke_jax.errors:InputError",
@@ -334,7 +367,7 @@ def test_faults_of_a_saved_task(task, fault):
 )
 def test_a_saved_config_runs_no_code(name):
   with pytest.raises(InputError, match=r"^task\.class: '.*'; expected a task of luke_jax"):
-    from_dict(saved(task={"class": name}), EveryKind)
+    from_dict(saved(task={"class": name}), BASE)
 
 
 def test_a_task_of_this_package_needs_no_class():
@@ -344,11 +377,25 @@ def test_a_task_of_this_package_needs_no_class():
     from_dict(to_dict(BASE))
 
 
+@pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
+def test_a_saved_experiment_of_any_system_reads_back_equal(family):
+  for model in (*family.sizes.values(), small(family, tie_word_embeddings=False)):
+    experiment = Experiment(model, SyntheticPretraining(), running=Running("bfloat16", "pallas"))
+    data = json.loads(to_json(experiment))
+    assert data["model"]["family"] == family.name
+    assert data["running"] == {"dtype": "bfloat16", "attention": "pallas", "remat": "none"}
+    again = from_dict(data)
+    assert again == experiment
+    assert type(again.model) is type(model)
+
+
 def test_differences():
-  changed = override(BASE, ["optimizer.learning_rate=2e-5", "task.second=null", "model.remat=dots"])
+  changed = override(
+    BASE, ["optimizer.learning_rate=2e-5", "task.second=null", "running.remat=dots"]
+  )
   assert differences(to_dict(BASE), to_dict(changed)) == [
-    'model.remat: "none" there, "dots" here',
     "task.second: missing there, null here",
+    'running.remat: "none" there, "dots" here',
     "optimizer.learning_rate: 1e-05 there, 2e-05 here",
     "task.second.share: 0.5 there, missing here",
     'task.second.kinds: ["word", "entity"] there, missing here',
@@ -356,8 +403,11 @@ def test_differences():
 
 
 def test_describe_shows_every_field_and_marks_what_differs():
-  experiment = override(BASE, ["optimizer.learning_rate=2e-5", "task.masking.share=0.3"])
+  changes = ["optimizer.learning_rate=2e-5", "task.masking.share=0.3", "running.attention=pallas"]
+  experiment = override(BASE, changes)
   lines = describe(experiment).splitlines()
+  assert 'model.family                        "luke"' in lines
+  assert 'running.attention                   "pallas"  (default "blocks")' in lines
   assert "optimizer.learning_rate             2e-05  (default 1e-05)" in lines
   assert "task.masking.share                  0.3  (default 0.15)" in lines
   assert 'task.folder                         "data"' in lines

@@ -6,10 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from networks import network
 from tiny_runs import arrays, experiment, program, same, trained
 
 from luke_jax.errors import InputError
-from luke_jax.training.mesh import MeshShape, make_mesh, spec
+from luke_jax.models.keys import flatten, unflatten
+from luke_jax.models.luke import LUKE
+from luke_jax.models.network import abstract_params
+from luke_jax.training.mesh import MeshShape, make_mesh, shardings
 from luke_jax.training.program import Program
 
 MESHES = {
@@ -65,7 +69,9 @@ def test_every_array_stays_where_the_table_of_shardings_puts_it(monkeypatch):
   ],
 )
 def test_specs(path, shape, fsdp, expected):
-  assert spec(path, shape, 8, fsdp) == jax.P(*expected)
+  tree = unflatten({path: jax.ShapeDtypeStruct(shape, jnp.float32)})
+  found = shardings(tree, make_mesh(MeshShape()), fsdp, LUKE.layout.entities)
+  assert flatten(found)[path].spec == jax.P(*expected)
 
 
 def test_micro_batches_add_up_to_the_batch():
@@ -83,7 +89,7 @@ def test_micro_batches_add_up_to_the_batch():
 
 def test_a_loss_that_is_not_finite_changes_nothing():
   chosen = program(experiment())
-  batches = chosen.training_batches(chosen.experiment.task.records(chosen.model, "train"))
+  batches = chosen.training_batches(chosen.experiment.task.records(chosen.backbone, "train"))
   state = chosen.fresh_state()
   state["trained"]["masked_words"]["bias"] = (
     state["trained"]["masked_words"]["bias"].at[0].set(jnp.nan)
@@ -122,6 +128,18 @@ def test_starting_from_parameters_resets_all_else():
   for name, x in arrays(state["trained"]).items():
     known = 50 if "entity_embeddings/entity/" in name or name == "masked_entities/bias" else None
     np.testing.assert_array_equal(found[name][:known], x[:known])
+
+
+@pytest.mark.parametrize("path", LUKE.layout.entities)
+@pytest.mark.parametrize("rows", [49, 51, 512])
+def test_a_start_of_another_number_of_entities_is_refused(path, rows):
+  """Also of those that the padding of the table would hold: their ids mean other entities."""
+  chosen = program(experiment())
+  params = abstract_params(network("LukeForMaskedLM", chosen.experiment.model))
+  tree = flatten(jax.tree.map(lambda x: np.zeros(x.shape, np.float32), params))
+  tree[path] = np.zeros((rows, *tree[path].shape[1:]), np.float32)
+  with pytest.raises(InputError, match=f"^{path}: {rows} rows; expected 50, one for each entity$"):
+    chosen.state_from(unflatten(tree))
 
 
 def test_the_same_seed_gives_the_same_state():

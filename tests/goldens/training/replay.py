@@ -4,15 +4,16 @@ import dataclasses
 import functools
 import json
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 import optax
-from luke_jax.convert.configs import parse_config
+from networks import network
 
-from luke_jax.convert import keys
-from luke_jax.models.luke import ARCHITECTURES, abstract_params
+from luke_jax.models.keys import from_torch, to_torch
+from luke_jax.models.luke import LUKE
+from luke_jax.models.luke.keys import KEYS
+from luke_jax.models.network import Network, abstract_params
 from luke_jax.training.optimizer import (
   Optimizer,
   Schedule,
@@ -28,7 +29,7 @@ LABELS = ("labels", "entity_labels")
 class Recording:
   """What PyTorch was given and what it made of that; the parameters are trees of ours."""
 
-  module: Any
+  module: Network
   case: dict
   before: dict
   after: dict
@@ -53,8 +54,8 @@ def read(path: Path) -> Recording:
 
 def recording(record: dict) -> Recording:
   """A record of make_training.py with its parameters as ours."""
-  description = parse_config(json.loads(str(record["config"])), "config")
-  module = ARCHITECTURES[description.architecture](description.config)
+  described = LUKE.read_config(json.loads(str(record["config"])), Path("config"))
+  module = network(described.architecture, described.config)
   return Recording(
     module=module,
     case=json.loads(str(record["case"])),
@@ -69,20 +70,24 @@ def _group(record: dict, prefix: str) -> dict:
   return {key.removeprefix(prefix): x for key, x in record.items() if key.startswith(prefix)}
 
 
-def _params(module: Any, tensors: dict) -> dict:
-  params, report = keys.from_torch(tensors.__getitem__, tensors, abstract_params(module))
+def _params(module: Network, tensors: dict) -> dict:
+  params, report = from_torch(tensors.__getitem__, tensors, abstract_params(module), KEYS)
   assert not report.missing
   assert not report.unexpected
   return params
 
 
 def replay(
-  recorded: Recording, optimizer: Optimizer | None = None, schedule: Schedule | None = None
+  recorded: Recording,
+  optimizer: Optimizer | None = None,
+  schedule: Schedule | None = None,
+  *,
+  decayed: tuple[str, ...] = LUKE.layout.decayed,
 ) -> tuple[dict, np.ndarray]:
   """Our parameters and losses after the recorded steps, with the recorded settings or others."""
   optimizer, schedule = optimizer or recorded.optimizer, schedule or recorded.schedule
   accumulation, steps = recorded.case["accumulation"], recorded.case["steps"]
-  tx = make_optimizer(optimizer, schedule, steps)
+  tx = make_optimizer(optimizer, schedule, steps, decayed)
   trained, frozen = split_frozen(recorded.before, optimizer.frozen)
   state = jax.jit(tx.init)(trained)
   update = jax.jit(lambda *given: _apply(tx, *given))
@@ -126,7 +131,7 @@ class Distance:
 def distances(recorded: Recording, params: dict) -> dict[str, Distance]:
   """Of every tensor that PyTorch trained, by its name there; frozen ones must be the same bits."""
   before, after, ours = (
-    dict(keys.to_torch(jax.device_get(tree))) for tree in (recorded.before, recorded.after, params)
+    dict(to_torch(jax.device_get(tree), KEYS)) for tree in (recorded.before, recorded.after, params)
   )
   found = {}
   for name, theirs in after.items():

@@ -1,0 +1,62 @@
+"""What systems say of their parameters is so: which are tables, which decay, which may freeze."""
+
+import pytest
+from networks import backbone
+from systems import ENTITIES, WORDS, small
+
+from luke_jax.heads.kinds import make_head
+from luke_jax.models.families import FAMILIES
+from luke_jax.models.family import TokenCounts
+from luke_jax.models.keys import flatten
+from luke_jax.models.luke import LUKE, NOT_OF_ENTITIES
+from luke_jax.models.network import Network, abstract_params
+from luke_jax.tasks.names import task_class
+from luke_jax.training.optimizer import is_frozen, split_frozen
+
+WITH_ALL = {"tie_word_embeddings": False, "cls_entity_prediction": True}
+NAMES = [family.name for family in FAMILIES]
+RECIPES = [(family, task) for family in FAMILIES for task in family.recipes]
+
+
+def params_of(family, kind):
+  """The shapes of a network's parameters by their paths, with every part that there may be."""
+  chosen = backbone(small(family, **WITH_ALL))
+  return abstract_params(Network(chosen, make_head(kind, chosen)))
+
+
+def ends(paths, patterns):
+  return {path for path in paths if path.endswith(patterns)} if patterns else set()
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_the_arrays_of_a_layout_are_all_there_are_of_their_kind(family):
+  shapes = {path: x.shape for path, x in flatten(params_of(family, "masked")).items()}
+  layout = family.layout
+  for rows, patterns in ((WORDS, layout.words), (ENTITIES, layout.entities)):
+    assert ends(shapes, patterns) == {path for path, x in shapes.items() if x[0] == rows}
+  for pattern in (*layout.words, *layout.entities, *layout.decayed):
+    assert ends(shapes, (pattern,)), pattern
+  assert all(path.endswith("/scale") for path in ends(shapes, layout.decayed))
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=NAMES)
+def test_products_are_of_parameters_that_may_freeze(family):
+  paths = flatten(params_of(family, "masked"))
+  counts = TokenCounts(2, words=8, entities=4, masked_words=3, masked_entities=2)
+  products = family.products(small(family, **WITH_ALL), counts)
+  for path, number in products.items():
+    assert number > 0
+    assert not path or any(is_frozen(name, (path,)) for name in paths), path
+
+
+@pytest.mark.parametrize(("family", "task"), RECIPES, ids=[f"{f.name}-{t}" for f, t in RECIPES])
+def test_what_a_recipe_freezes_is_there(family, task):
+  patterns = family.recipes[task].frozen
+  _, frozen = split_frozen(params_of(family, task_class(task).head), patterns)
+  assert bool(frozen) == bool(patterns)
+
+
+def test_the_first_stage_of_pretraining_trains_what_is_of_entities():
+  trained, _ = split_frozen(params_of(LUKE, "masked"), NOT_OF_ENTITIES)
+  assert set(trained) == {"luke", "masked_entities", "page_entity", "word_decoder"}
+  assert set(trained["luke"]) == {"entity_embeddings"}
