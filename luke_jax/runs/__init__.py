@@ -1,0 +1,1 @@
+"""Runs from beginning to end: the experiment, its start, its notes, and the model that it makes."""

@@ -1,0 +1,87 @@
+"""The model that a run makes."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from luke_jax.convert.card import with_record
+from luke_jax.convert.loading import read_model
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.saving import save
+from luke_jax.convert.text_side import read_text_side
+from luke_jax.convert.vocabularies import add_second_mask
+from luke_jax.errors import InputError
+from luke_jax.heads.kinds import make_head
+from luke_jax.inference.settings import trained_model
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import Network
+from luke_jax.runs.notes import run_record
+from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.export import is_run, read_experiment, read_run
+
+MODEL = "model"  # in a run's folder: the directory of what it made
+
+
+def run_model(run: Path) -> tuple[ModelParts, dict[str, Any]]:
+  """Returns the model of a run's best checkpoint, and the record of the run."""
+  experiment, step, params = read_run(run)
+  backbone = Backbone(experiment.model)
+  record = run_record(run, step)
+  if is_fine_tuned(experiment.task):
+    network = experiment.task.network(backbone)
+    return trained_model(experiment.task, network, params), record
+  return _pretrained(experiment, backbone, params), record
+
+
+def write_model(run: Path) -> dict[str, Any]:
+  """Writes the model of a run as a directory in its folder.
+
+  Returns what a summary says of it: where it is, its step, and its scores, not the last step's.
+  """
+  model, record = run_model(run)
+  save(with_record(model, record), run / MODEL)
+  scores = {f"dev/{name}": value for name, value in record["scores"].get("dev", {}).items()}
+  return {**scores, "model": str(run / MODEL), "model_step": record["step"]}
+
+
+def export(run: Path, target: Path) -> tuple[ModelParts, int]:
+  """Writes the model of a run to a directory; returns it and the step of its checkpoint."""
+  model, record = run_model(run)
+  model = with_record(model, record)
+  save(model, target)
+  return model, record["step"]
+
+
+def model_directory(start: Path) -> Path:
+  """Returns the directory itself, or the model in the folder of a run."""
+  if not is_run(start):
+    return start
+  if not (start / MODEL).is_dir():
+    raise InputError(
+      f"{start}: a run without {MODEL}; expected one that is done (the same luke-jax train command"
+      f" goes on with it), or what luke-jax export {start} DIRECTORY writes of its best checkpoint"
+    )
+  return start / MODEL
+
+
+def _pretrained(experiment: Experiment, backbone: Backbone, params: dict) -> ModelParts:
+  task = experiment.task
+  model = ModelParts(Network(backbone, make_head(task.head, backbone)), params)
+  named, origin = task.text_directory, _origin(experiment)
+  if named is not None:
+    tokenizer, processor = read_text_side(backbone, Path(named), None, None)
+    model = dataclasses.replace(model, tokenizer=tokenizer, processor=processor)
+  elif origin is not None:
+    first = read_model(origin)
+    model = dataclasses.replace(model, tokenizer=first.tokenizer, processor=first.processor)
+  # Without a second mask, transformers' tokenizer reads no vocabulary.
+  return add_second_mask(model)
+
+
+def _origin(experiment: Experiment) -> Path | None:
+  """Returns the model directory that the first of the runs started from."""
+  start = experiment.run.start
+  while start is not None and is_run(Path(start)):
+    start = read_experiment(Path(start)).run.start
+  return None if start is None else Path(start)
