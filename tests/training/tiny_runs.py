@@ -7,7 +7,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from luke_jax.config import SIZES
+from luke_jax.models.luke import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -43,8 +43,8 @@ def program(chosen: Experiment, devices: int = 1, shape: MeshShape | None = None
 
 def trained(program: Program, state: State, steps: int) -> tuple[State, list[float]]:
   """The state after so many steps, and their losses."""
-  task, model = program.experiment.task, program.model
-  batches = program.training_batches(task.records(model, "train"))
+  task, backbone = program.experiment.task, program.backbone
+  batches = program.training_batches(task.records(backbone, "train"))
   step = program.lowered_step.compile()
   losses = []
   for batch in batches.iterate(0, steps, workers=0):
