@@ -1,16 +1,16 @@
-"""The one exception for what a user can mend."""
+"""Errors that a user can correct."""
 
 
 class InputError(ValueError):
-  """Something the user gave is wrong. The message is one line: place, fault, expectation.
+  """Error in what the user gave, as one line: place, fault and what was expected.
 
   The command line prints it without a traceback and exits with status 2.
   """
 
 
 def not_installed(package: str | None, use: str, extra: str) -> InputError:
-  """The fault of an optional package that is missing; only the doctor knows what to tell pip."""
+  """Returns the error for a missing optional package, with the extra that installs it."""
   return InputError(
-    f"{package}: not installed; expected it {use}: the extra {extra}, which luke-jax doctor tells"
-    " how to get"
+    f"{package}: not installed; expected it {use}: the extra {extra}, for which luke-jax doctor"
+    " prints the command"
   )

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes, and reading and hashing of files."""
 
 import contextlib
 import hashlib
@@ -15,13 +15,13 @@ PART = ".part"
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
-  """A name to write to, which becomes `path` when all went well and is removed otherwise."""
+  """Yields a temporary path that becomes `path` on success and is removed on failure."""
   check_place(path)
   if path.exists() and not path.is_file():  # a pipe, or /dev/null
-    yield path
+    yield path  # written in place: it cannot be replaced
     return
-  path = path.resolve()  # a link stays one
-  # The suffix stays the last one: some writers tell the format by it.
+  path = path.resolve()  # so that a symbolic link is kept, and its target replaced
+  # The suffix comes last, since some writers choose the format by it.
   part = path.with_name(f"{path.stem}.{uuid.uuid4().hex[:8]}{PART}{path.suffix}")
   try:
     yield part
@@ -31,7 +31,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def check_place(path: Path) -> None:
-  """Refuses what cannot be the name of a new file."""
+  """Raises InputError unless a new file can be written at the path."""
   if not path.name or path.is_dir():
     raise InputError(f"{path}: a folder; expected the name of a file")
   if not path.parent.is_dir():
@@ -39,19 +39,20 @@ def check_place(path: Path) -> None:
 
 
 def is_part(path: Path) -> bool:
-  """Whether a file was left behind by a process that was killed while it wrote."""
+  """Returns whether a file is a temporary one of a process that was killed while writing."""
   return f"{PART}." in path.name or path.name.endswith(PART)
 
 
 def write_json(path: Path, value: Any) -> None:
-  """Writes a value as JSON."""
+  """Writes a value as indented JSON, atomically."""
   with whole(path) as part:
     text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
-    part.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files may be odd
+    # Names of files may not be valid UTF-8.
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def read_json(path: Path) -> Any:
-  """A value that `write_json` wrote; None where there is none or something else."""
+  """Returns what a JSON file holds, or None if it is missing or not JSON."""
   try:
     return json.loads(path.read_text(encoding="utf-8"))
   except (OSError, ValueError):
@@ -59,6 +60,6 @@ def read_json(path: Path) -> Any:
 
 
 def sha256(path: Path) -> str:
-  """The hash of a file's bytes."""
+  """Returns the SHA-256 of a file's bytes, in hexadecimal."""
   with path.open("rb") as file:
     return hashlib.file_digest(file, "sha256").hexdigest()

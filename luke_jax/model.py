@@ -17,6 +17,7 @@ from luke_jax.convert.saving import save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predict
+from luke_jax.inference.settings import own_head
 from luke_jax.models.family import Family
 from luke_jax.models.network import Network
 from luke_jax.text import EntityVocab
@@ -118,6 +119,7 @@ def load(
   labels: Sequence[str] | None = None,
   tokenizer: str | Path | None = None,
   entity_vocab: EntityVocab | None = None,
+  task: type | None = None,
   seed: int = 0,
   **fields: Any,
 ) -> Model:
@@ -127,13 +129,14 @@ def load(
   does so where `entity_vocab` is given. `head` names another head than the files have: "span",
   "pair", "masked" and so on; it is initialised from `seed`, as all that the files lack is. What
   was initialised and what was left over is in `report` and in a warning. `tokenizer` is a directory
-  to take one from, since archives hold none. `fields` change the config and how the model runs:
-  `dtype="bfloat16"`.
+  to take one from, since archives hold none. `task` is the class of a user's own task that the
+  model was made for. `fields` change the config and how the model runs: `dtype="bfloat16"`.
   """
   if not isinstance(path, str | Path) or not str(path):
     raise InputError(f"load: {path!r}; expected the directory of a model")
-  changes = {"family": family, "head": head, "labels": labels, "tokenizer": tokenizer}
-  return Model.of(read_model(path, entity_vocab=entity_vocab, seed=seed, **changes, **fields))
+  changes: dict[str, Any] = {"family": family, "labels": labels, "tokenizer": tokenizer}
+  changes |= {"head": own_head(task) if task else head, "entity_vocab": entity_vocab}
+  return Model.of(dataclasses.replace(read_model(path, seed=seed, **changes, **fields), task=task))
 
 
 @functools.partial(jax.jit, static_argnames="network")

@@ -1,4 +1,7 @@
-"""Pages of HTML that need nothing from elsewhere, for wide and narrow screens, by day and night."""
+"""Shared head and style of the HTML pages, which load nothing from elsewhere.
+
+The style fits wide and narrow screens, and light and dark themes.
+"""
 
 import html
 
@@ -25,7 +28,7 @@ FOOT = "</body>\n</html>\n"
 
 
 def head(title: str, language: str = "en") -> str:
-  """What stands before the body's content; `FOOT` stands after it."""
+  """Returns the HTML before the body's content; `FOOT` is what follows it."""
   return (
     f'<!doctype html>\n<html lang="{html.escape(language)}">\n<head>\n<meta charset="utf-8">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

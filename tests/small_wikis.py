@@ -4,9 +4,9 @@ import html
 import json
 from pathlib import Path
 
-from luke_jax.wiki.build import Settings, build
-from luke_jax.wiki.engines import local
-from luke_jax.wiki.vocabulary_stage import Selection
+from luke_jax.wiki.stages.build import Settings, build
+from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 TOKENIZER = Path(__file__).parent / "goldens/text/byte_level"
 HEAD = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="{language}">
@@ -18,7 +18,7 @@ PAGE = """<page><title>{title}</title><ns>0</ns><id>{id}</id>{redirect}<revision
 """
 
 
-def build_wiki(folder, pages, language="en", piece=None):
+def build_wiki(folder, pages, language="en", part_size=None):
   """Builds a wiki of pages, title -> wikitext, in a folder; a text may be a redirect."""
   dump = folder.with_name(f"{folder.name}.xml")
   parts = [HEAD.format(language=language)]
@@ -28,7 +28,7 @@ def build_wiki(folder, pages, language="en", piece=None):
     fields = {"title": html.escape(title), "text": html.escape(text)}
     parts.append(PAGE.format(**fields, id=id, redirect=redirect))
   dump.write_text("".join([*parts, "</mediawiki>\n"]), encoding="utf-8")
-  settings = Settings((dump,), TOKENIZER, selection=Selection(4), piece=piece)
+  settings = Settings((dump,), TOKENIZER, selection=Selection(4), part_size=part_size)
   with local(1) as engine:
     build(settings, folder, engine)
   return folder

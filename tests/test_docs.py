@@ -25,9 +25,10 @@ from luke_jax.training.directory import FREE
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Pages that only tell: what they name in the code is looked for instead.
+# Pages without examples to run: what they name in the code is looked for instead.
 READ_ONLY = tuple(
-  f"docs/{name}.md" for name in ("README", "architecture", "differences", "measurements", "paper")
+  f"docs/{name}.md"
+  for name in ("README", "architecture", "differences", "glossary", "measurements", "paper")
 )
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it.

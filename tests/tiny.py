@@ -22,13 +22,15 @@ def tiny_processor(kind: str = "byte_level") -> LukeProcessor:
   return LukeProcessor(load_tokenizer(TEXTS / kind), vocab, max_length=64)
 
 
-def tiny_model(architecture: str = "LukeForMaskedLM", *, text: bool = True, **fields) -> Model:
+def tiny_model(
+  architecture: str = "LukeForMaskedLM", *, text: bool = True, bias: bool = False, **fields
+) -> Model:
   """Random everywhere, biases and norms too, so that no array can stand in for another."""
   processor = tiny_processor() if text else None
   if processor:
     sizes = (processor.tokenizer.vocab_size, len(processor.entity_vocab))
     fields = dict(zip(("vocab_size", "entity_vocab_size"), sizes, strict=True)) | fields
-  made = network(architecture, tiny_sizes(**fields), labels=len(LABELS))
+  made = network(architecture, tiny_sizes(**fields), labels=len(LABELS), bias=bias)
   rng = np.random.default_rng(0)
   params = jax.tree.map(
     lambda x: 0.1 * rng.normal(size=x.shape).astype(np.float32), abstract_params(made)

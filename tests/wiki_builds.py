@@ -1,10 +1,10 @@
 """Builds of the small dump, for tests."""
 
-from luke_jax.wiki.build import build
-from luke_jax.wiki.engines import local
-from luke_jax.wiki.vocabulary_stage import Selection
+from luke_jax.wiki.stages.build import build
+from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.vocabulary_stage import Selection
 
-SETTINGS = {"selection": Selection(60), "piece": 8192, "records_per_file": 100}
+SETTINGS = {"selection": Selection(60), "part_size": 8192, "records_per_file": 100}
 
 
 def made(settings, folder, workers=1):

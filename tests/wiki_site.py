@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from luke_jax.wiki.dump import Site, read_site
+from luke_jax.wiki.read.dump import Site, read_site
 
 LOCAL = {
   "en": {4: "Wikipedia", 6: "File", 14: "Category"},

@@ -1,1 +1,1 @@
-"""Benchmarks: two sides in one run, taking turns, so that a noisy machine is noisy for both."""
+"""Benchmarks that time two sides in turn in one run, so that noise affects both alike."""

@@ -1,4 +1,4 @@
-"""Timing things against each other on a machine that others use too."""
+"""Alternating timing of two functions, for machines that others use too."""
 
 import dataclasses
 import statistics
@@ -8,27 +8,27 @@ from collections.abc import Callable
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-  """Seconds of ours and theirs, round by round."""
+  """Seconds of ours and theirs, by round."""
 
   ours: list[float]
   theirs: list[float]
 
   @property
   def ratio(self) -> float:
-    """Median over the rounds of theirs / ours: how many times as fast ours is."""
+    """Returns the median over rounds of theirs / ours: the speed-up of ours."""
     pairs = zip(self.theirs, self.ours, strict=True)
     return statistics.median(theirs / ours for theirs, ours in pairs)
 
   def median(self, side: str) -> float:
-    """Median seconds of `ours` or `theirs`."""
+    """Returns the median seconds of side `ours` or `theirs`."""
     return statistics.median(getattr(self, side))
 
 
 def alternate(ours: Callable[[], object], theirs: Callable[[], object], rounds: int) -> Timing:
-  """Runs both in turn; every measured run follows an unmeasured one of the same side.
+  """Times both in turn; every timed run follows an untimed one of the same side.
 
-  So neither pays for compiling, nor for memory that it gave back during the other's turn and, on
-  a virtual machine, has to be given anew page by page: a training loop pays for neither.
+  So neither side's time includes compiling, or memory that was released during the other side's
+  turn and that a virtual machine must map again: a training loop pays for neither.
   """
   pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
   return Timing(*map(list, zip(*pairs, strict=True)))

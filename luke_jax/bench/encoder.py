@@ -1,4 +1,7 @@
-"""LUKE's encoder, forward and backward, against transformers on the same weights and batch."""
+"""Benchmark of LUKE's encoder, forward and backward, against transformers.
+
+Both sides have the same weights and the same batch.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -29,7 +32,7 @@ class Batch:
     sequences: Texts.
     words: Words of each text.
     entities: Entities of each text.
-    mention: Room for the words of each entity.
+    mention: Word positions for each entity, M.
   """
 
   sequences: int = 8
@@ -40,25 +43,25 @@ class Batch:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-  """What a run measured."""
+  """Measurements of one run."""
 
   machine: str
   versions: dict[str, str]
   size: str
   batch: Batch
-  flops: dict[str, float]  # of one pass, matrix products alone
+  flops: dict[str, float]  # of one pass, counting matrix products only
   passes: dict[str, Timing]
-  peak: Timing  # one square matrix product
+  peak: Timing  # of one square matrix product
 
   @property
   def peak_flops(self) -> dict[str, float]:
-    """Matrix products per second of each side's own product."""
-    work = 2.0 * PEAK_SIZE**3
-    return {side: work / self.peak.median(side) for side in ("ours", "theirs")}
+    """Returns the FLOPs per second of each side's own square matrix product."""
+    flops = 2.0 * PEAK_SIZE**3
+    return {side: flops / self.peak.median(side) for side in ("ours", "theirs")}
 
 
 def run(size: str, batch: Batch, rounds: int) -> Result:
-  """Times both sides in turn in float32."""
+  """Times both sides in turn, in float32."""
   try:
     import torch
     import transformers
@@ -92,7 +95,7 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
 
 def _check(config: LukeConfig, batch: Batch, rounds: int) -> None:
   if not config.entity_vocab_size:
-    raise InputError("size: a model of words alone; expected a LUKE")
+    raise InputError("size: a model without entities; expected a size of LUKE")
   numbers = dataclasses.asdict(batch) | {"rounds": rounds}
   for name, number in numbers.items():
     if number < 1:
@@ -118,13 +121,13 @@ def _inputs(config: LukeConfig, batch: Batch) -> dict[str, np.ndarray]:
   starts = rng.integers(0, w, (b, e, 1))
   positions = starts + np.arange(batch.mention)
   lengths = rng.integers(1, 6, (b, e, 1))
-  held = (positions < starts + lengths) & (positions < w)
+  valid = (positions < starts + lengths) & (positions < w)
   return {
     "input_ids": rng.integers(5, config.vocab_size, (b, w)),
     "attention_mask": np.ones((b, w), np.int64),
     "entity_ids": rng.integers(1, config.entity_vocab_size, (b, e)),
     "entity_attention_mask": np.ones((b, e), np.int64),
-    "entity_position_ids": np.where(held, positions, -1),
+    "entity_position_ids": np.where(valid, positions, -1),
   }
 
 

@@ -1,4 +1,4 @@
-"""What a training run spends between its steps: the steps of the loop and the same ones bare."""
+"""Benchmark of the training loop: the time it adds to its compiled steps."""
 
 import contextlib
 import dataclasses
@@ -25,24 +25,24 @@ from luke_jax.training.program import Program
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-  """Milliseconds a step, round by round."""
+  """Milliseconds per step, by round."""
 
   machine: str
   device: str
   versions: dict[str, str]
   steps: int  # in a round
-  loop: list[float]  # all that lies between a run's first step and its last
-  waiting: list[float]  # of that: for a batch, and placing it
-  bare: list[float]  # the compiled step on a batch that is already there
+  loop: list[float]  # everything between a run's first step and its last
+  waiting: list[float]  # the part of it that waits for a batch and places it on devices
+  bare: list[float]  # the compiled step alone, on a batch that is already placed
 
   @property
   def overhead(self) -> float:
-    """Median over the rounds of what the loop takes beyond the bare step."""
+    """Returns the median over rounds of the time that the loop adds to a bare step."""
     return statistics.median(loop - bare for loop, bare in zip(self.loop, self.bare, strict=True))
 
 
 def experiment(steps: int) -> Experiment:
-  """A tiny LUKE on short pages: its step takes so little that what is around it shows."""
+  """Returns a run of a tiny LUKE on short pages, whose steps are short beside the overhead."""
   tiny = dataclasses.replace(
     SIZES["tiny"], vocab_size=100, entity_vocab_size=50, hidden_size=32, intermediate_size=64
   )
@@ -55,7 +55,7 @@ def experiment(steps: int) -> Experiment:
 
 
 def run(steps: int, rounds: int) -> Result:
-  """Times whole runs and as many bare steps in turn, in folders that are gone afterwards."""
+  """Times whole runs and as many bare steps in turn, in temporary folders."""
   for name, number in (("steps", steps), ("rounds", rounds)):
     if number < 1:
       raise InputError(f"{name}: {number}; expected 1 or more")
@@ -65,7 +65,8 @@ def run(steps: int, rounds: int) -> Result:
   for _ in range(rounds):
     runs.append(_seconds_of_a_run(chosen))
     bare.append(bare_steps())
-  # A run lies between two measurements of the bare steps, which others' work slows down as well.
+  # A run is compared with the mean of the bare steps before and after it, since the load of other
+  # processes changes over time.
   around = [(before + after) / 2 for before, after in itertools.pairwise(bare)]
   return Result(
     machine=cores_and_processor(),
@@ -79,7 +80,7 @@ def run(steps: int, rounds: int) -> Result:
 
 
 def _seconds_of_a_run(chosen: Experiment) -> dict[str, float]:
-  """Where a run's time goes by its own ledger; its progress goes to no terminal."""
+  """Returns a run's seconds by kind, as its own ledger counts them; hides its progress."""
   with (
     tempfile.TemporaryDirectory() as folder,
     contextlib.redirect_stderr(io.StringIO()),
@@ -88,7 +89,7 @@ def _seconds_of_a_run(chosen: Experiment) -> dict[str, float]:
 
 
 def _bare_steps(chosen: Experiment) -> Callable[[], float]:
-  """Takes a run's steps on one batch, waits for the last of them, and says the seconds."""
+  """Returns a function that takes a run's steps on one batch and returns their seconds."""
   steps = chosen.run.steps or 0
   program = Program(chosen, make_mesh(chosen.mesh), steps)
   records = chosen.task.records(chosen.backbone, "train")
@@ -98,10 +99,10 @@ def _bare_steps(chosen: Experiment) -> Callable[[], float]:
   def seconds() -> float:
     state = program.fresh_state()
     jax.block_until_ready(state)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(steps):
       state, _ = step(state, batch)
     jax.block_until_ready(state)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
   return seconds

@@ -1,4 +1,4 @@
-"""What a figure was measured on, and keeping a measurement to one core of it."""
+"""Description of the machine that measures, and limiting a measurement to one core."""
 
 import contextlib
 import os
@@ -8,14 +8,14 @@ from pathlib import Path
 
 
 def cores_and_processor() -> str:
-  """How many cores this process may use, and which processor they belong to."""
+  """Returns the number of cores this process may use, and the processor's name."""
   cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
   return f"{cores} core{'s' if cores != 1 else ''}, {_processor()}"
 
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-  """Keeps this process to one core where the system can, and tokenizers to one thread anywhere."""
+  """Limits this process to one core where the system can, and tokenizers to one thread."""
   variable, pinned = "TOKENIZERS_PARALLELISM", hasattr(os, "sched_setaffinity")
   before = os.environ.get(variable)
   cores = os.sched_getaffinity(0) if pinned else set()

@@ -1,4 +1,7 @@
-"""Texts to named entities, against the usual loop over sentences with transformers."""
+"""Benchmark of named entity recognition against the usual loop over sentences.
+
+The usual loop runs transformers on batches of sentences with all their spans.
+"""
 
 import dataclasses
 import itertools
@@ -32,18 +35,18 @@ from luke_jax.text.special_tokens import Span
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")
 BATCH = 8  # sentences of the usual loop
 DOCUMENT = (200, 400)  # words
-# Sentences are as long as those of SQuAD's passages: the mean and deviation of the log of words.
+# Mean and deviation of the log of a sentence's words, as in SQuAD's passages.
 SENTENCE, LONGEST = (3.18, 0.52), 64
-FOUND = 0.02  # the share of spans that the random model takes for entities
-# All spans of a sentence go together, as in the usual loop, for they see each other.
+PREDICTED = 0.02  # share of the spans that the random model predicts to be entities
+# All spans of a sentence are in one row, as in the usual loop, since they attend to each other.
 TASK: Any = NamedEntities(labels=LABELS, context=False, entities=1024)
 
-Found = set[tuple[int, int, int, str]]  # document, start, end, label
+Predicted = set[tuple[int, int, int, str]]  # document, start, end, label
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-  """What a run measured."""
+  """Measurements of one run."""
 
   machine: str
   versions: dict[str, str]
@@ -52,17 +55,17 @@ class Result:
   sentences: int
   words: int
   spans: int
-  entities: int  # that both sides found
+  entities: int  # that both sides predict
   timing: Timing  # of all documents
 
   @property
   def sentences_per_second(self) -> dict[str, float]:
-    """By side, ours and theirs."""
+    """Returns the sentences per second of ours and theirs."""
     return {side: self.sentences / self.timing.median(side) for side in ("ours", "theirs")}
 
 
 def run(directory: Path, size: str, documents: int, rounds: int) -> Result:
-  """Times both sides in turn, once they are seen to find the same entities."""
+  """Times both sides in turn, once they are seen to predict the same entities."""
   try:
     import torch
     import transformers
@@ -77,8 +80,8 @@ def run(directory: Path, size: str, documents: int, rounds: int) -> Result:
   examples = made_up_documents(tokenizer, documents)
   model = random_model(tokenizer, size, examples)
   usual = UsualLoop(model, examples)
-  found = entities_of(model, examples)
-  check_same(found, usual())
+  predicted = entities_of(model, examples)
+  check_same(predicted, usual())
   timing = alternate(lambda: entities_of(model, examples), usual, rounds)
   versions = {"jax": jax.__version__, "torch": torch.__version__}
   return Result(
@@ -89,24 +92,24 @@ def run(directory: Path, size: str, documents: int, rounds: int) -> Result:
     sentences=len(usual.sentences),
     words=sum(len(words) for _, words in usual.sentences),
     spans=sum(len(spans_of(words)) for _, words in usual.sentences),
-    entities=len(found),
+    entities=len(predicted),
     timing=timing,
   )
 
 
 def made_up_documents(tokenizer: Tokenizer, number: int) -> list[Example]:
-  """Documents of the vocabulary's words, in sentences."""
+  """Returns documents of random words of the vocabulary, in sentences."""
   rng = random.Random(0)
   words = itertools.cycle(" ".join(made_up(tokenizer)).replace(".", "").split())
   return [_document(rng, words, str(i)) for i in range(number)]
 
 
 def _document(rng: random.Random, words: Iterator[str], id: str) -> Example:
-  left, sentences = rng.randint(*DOCUMENT), []
-  while left > 0:
-    length = min(max(2, round(rng.lognormvariate(*SENTENCE))), LONGEST, max(2, left))
+  remaining, sentences = rng.randint(*DOCUMENT), []
+  while remaining > 0:
+    length = min(max(2, round(rng.lognormvariate(*SENTENCE))), LONGEST, max(2, remaining))
     sentences.append(" ".join(itertools.islice(words, length - 1)) + ".")
-    left -= length
+    remaining -= length
   text, edges = " ".join(sentences), []
   for sentence in sentences:
     start = edges[-1][1] + 1 if edges else 0
@@ -115,7 +118,7 @@ def _document(rng: random.Random, words: Iterator[str], id: str) -> Example:
 
 
 def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -> ModelParts:
-  """A model with random parameters that takes a small share of the spans for entities."""
+  """Returns a model with random parameters that predicts a small share of spans as entities."""
   config = dataclasses.replace(
     SIZES[size],
     vocab_size=tokenizer.vocab_size,
@@ -127,15 +130,15 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -
   processor = fitted(LukeProcessor(tokenizer, SPECIAL_ENTITIES), TASK)
   model = ModelParts(network, params, LABELS, tokenizer, processor)
   logits = np.concatenate(_logits(model, examples)[1])
-  surer = logits[:, 1:].max(axis=-1) - logits[:, 0]
+  margin = logits[:, 1:].max(axis=-1) - logits[:, 0]
   bias = np.zeros(len(LABELS), np.float32)
-  bias[0] = np.quantile(surer, 1 - FOUND)
+  bias[0] = np.quantile(margin, 1 - PREDICTED)
   classifier = {**params["classifier"], "bias": bias}
   return dataclasses.replace(model, params={**params, "classifier": classifier})
 
 
-def entities_of(model: ModelParts, examples: Sequence[Example]) -> Found:
-  """What our way finds."""
+def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
+  """Returns the entities that our side predicts."""
   features, logits = _logits(model, examples)
   predictions = TASK.decode(examples, features, {"logits": logits})
   return {
@@ -151,12 +154,12 @@ def _logits(
   processor: Any = model.processor
   features = TASK.features(processor, examples)
   shapes = programs(model.config)
-  found = outputs(model, TASK, features, processor.entity_vocab.pad_id, shapes)["logits"]
-  return features, [row[: len(x.entity_ids)] for row, x in zip(found, features, strict=True)]
+  rows = outputs(model, TASK, features, processor.entity_vocab.pad_id, shapes)["logits"]
+  return features, [row[: len(x.entity_ids)] for row, x in zip(rows, features, strict=True)]
 
 
 class UsualLoop:
-  """What people do with transformers: all spans of 8 sentences at a time, as they come."""
+  """Usual loop with transformers: all spans of 8 sentences at a time, in the order given."""
 
   def __init__(self, model: ModelParts, examples: Sequence[Example]):
     import transformers
@@ -169,14 +172,14 @@ class UsualLoop:
       self._model = reference.from_pretrained(folder).eval()
       self._tokenizer = transformers.LukeTokenizer.from_pretrained(folder, task=TASK.text_task)
 
-  def __call__(self) -> Found:
-    """What it finds."""
-    found: Found = set()
+  def __call__(self) -> Predicted:
+    """Returns the entities that it predicts."""
+    predicted: Predicted = set()
     for first in range(0, len(self.sentences), BATCH):
-      found |= self._found(self.sentences[first : first + BATCH])
-    return found
+      predicted |= self._predicted(self.sentences[first : first + BATCH])
+    return predicted
 
-  def _found(self, sentences: Sequence[tuple[int, Sequence[Span]]]) -> Found:
+  def _predicted(self, sentences: Sequence[tuple[int, Sequence[Span]]]) -> Predicted:
     import torch
 
     texts = [self._texts[i][words[0][0] : words[-1][1]] for i, words in sentences]
@@ -192,30 +195,30 @@ class UsualLoop:
 
 
 def spans_of(words: Sequence[Span]) -> list[Span]:
-  """All spans of a sentence's words that may be entities, as characters of the sentence."""
-  before = words[0][0]
+  """Returns all spans of a sentence's words that may be entities, in the sentence's characters."""
+  offset = words[0][0]
   return [
-    (start - before, end - before)
+    (start - offset, end - offset)
     for i, (start, _) in enumerate(words)
     for _, end in words[i : i + TASK.span_words]
   ]
 
 
 def best_spans(spans: Sequence[Span], logits: np.ndarray) -> Iterator[tuple[int, int, str]]:
-  """The spans that are entities, without those that overlap one with a higher logit."""
+  """Yields the spans that are entities, except those that overlap one with a higher logit."""
   labels, best = logits.argmax(axis=-1), logits.max(axis=-1)
-  taken: list[Span] = []
+  selected: list[Span] = []
   for i in sorted(labels.nonzero()[0].tolist(), key=lambda i: -best[i]):
     start, end = spans[i]
-    if all(end <= other[0] or other[1] <= start for other in taken):
-      taken.append(spans[i])
+    if all(end <= other[0] or other[1] <= start for other in selected):
+      selected.append(spans[i])
       yield start, end, LABELS[labels[i]]
 
 
-def check_same(ours: Found, theirs: Found) -> None:
-  """Refuses to time two sides that do different things."""
+def check_same(ours: Predicted, theirs: Predicted) -> None:
+  """Raises InputError unless both sides predict the same entities."""
   if ours != theirs:
     raise InputError(
-      f"{len(ours ^ theirs)} entities are found by one side only, {len(ours & theirs)} by both;"
-      " expected the same to time"
+      f"{len(ours ^ theirs)} entities are predicted by one side only, {len(ours & theirs)} by both;"
+      " expected equal predictions"
     )

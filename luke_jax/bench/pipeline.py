@@ -1,4 +1,4 @@
-"""How fast stored records become batches, and how long steps of a given time wait for them."""
+"""Benchmark of the input pipeline: batches per second, and the time steps wait for them."""
 
 import dataclasses
 import functools
@@ -17,37 +17,37 @@ from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.vocabularies import read_words
 from luke_jax.tasks.pretraining import Pretraining
 
-UNMEASURED = 4  # batches at first, while files are opened and workers start
+UNMEASURED = 4  # first batches, during which files are opened and workers start
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-  """What a run measured."""
+  """Measurements of one run."""
 
   machine: str
   records: int
   batch_size: int
-  tokens: float  # word tokens of a batch, on average
-  seconds: list[float]  # to make a batch on one core, round by round
+  tokens: float  # words of a batch without padding, on average
+  seconds: list[float]  # to make a batch on one core, by round
   step_ms: float
   workers: int
-  waiting: float  # share of the time that such steps wait for batches made ahead
+  waiting: float  # share of the time that steps wait for batches that workers make ahead
 
   @property
   def tokens_per_second(self) -> float:
-    """Of one core, median over the rounds."""
+    """Returns the words per second on one core, the median over rounds."""
     return self.tokens / statistics.median(self.seconds)
 
 
 def run(
   folder: Path, *, batch_size: int, batches: int, rounds: int, step_ms: float, workers: int
 ) -> Result:
-  """Makes batches on one core, and then ahead of steps that do nothing but take their time."""
+  """Times making batches on one core, and then how long steps wait for batches made ahead."""
   limits = {"batch_size": 1, "batches": 1, "rounds": 1, "workers": 0}
-  given = {"batch_size": batch_size, "batches": batches, "rounds": rounds, "workers": workers}
+  values = {"batch_size": batch_size, "batches": batches, "rounds": rounds, "workers": workers}
   for name, least in limits.items():
-    if given[name] < least:
-      raise InputError(f"{name}: {given[name]}; expected {least} or more")
+    if values[name] < least:
+      raise InputError(f"{name}: {values[name]}; expected {least} or more")
   if not 0 < step_ms < 1e6:
     raise InputError(f"step_ms: {step_ms}; expected milliseconds above 0")
   source = training_batches(folder, batch_size)
@@ -68,7 +68,7 @@ def run(
 
 
 def training_batches(folder: Path, batch_size: int) -> TrainingBatches:
-  """Batches of a folder's records, as its own metadata says they are."""
+  """Returns the batches of a folder's records, with the sizes of its metadata."""
   metadata = read_metadata(folder)
   special = read_words(str(folder)).special
   config = LukeConfig(
@@ -88,10 +88,10 @@ def training_batches(folder: Path, batch_size: int) -> TrainingBatches:
 
 
 def _seconds_a_batch(source: TrainingBatches, first: int, count: int) -> float:
-  begun = time.perf_counter()
+  start = time.perf_counter()
   for number in range(first, first + count):
     source(number)
-  return (time.perf_counter() - begun) / count
+  return (time.perf_counter() - start) / count
 
 
 def _waiting(source: TrainingBatches, count: int, step_ms: float, workers: int) -> float:
@@ -99,13 +99,13 @@ def _waiting(source: TrainingBatches, count: int, step_ms: float, workers: int) 
   for _ in range(UNMEASURED):
     next(ahead)
     time.sleep(step_ms / 1e3)
-  waited, begun = 0.0, time.perf_counter()
+  waited, start = 0.0, time.perf_counter()
   for _ in range(count):
-    asked = time.perf_counter()
+    requested = time.perf_counter()
     next(ahead)
-    waited += time.perf_counter() - asked
+    waited += time.perf_counter() - requested
     time.sleep(step_ms / 1e3)
-  share = waited / (time.perf_counter() - begun)
-  for _ in ahead:  # there are no more; workers leave when they are told so
+  share = waited / (time.perf_counter() - start)
+  for _ in ahead:  # reads to the end, which is what stops the workers
     pass
   return share

@@ -1,4 +1,4 @@
-"""Texts with entity spans to the model's inputs, against transformers' tokenizer."""
+"""Benchmark of turning texts with entity spans into inputs, against transformers' tokenizer."""
 
 import dataclasses
 import random
@@ -18,9 +18,9 @@ from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.json_files import read_text
 from luke_jax.text.special_tokens import Span
 
-SPANS = 20  # in each text
+SPANS = 20  # per text
 BATCH = 32
-NUMBER, WORDS = 256, 120  # of the texts made up, where none are given
+NUMBER, WORDS = 256, 120  # of the made-up texts, if none are given
 MENTION = 30  # characters, at most
 NO_LIMIT = 10**6
 
@@ -29,7 +29,7 @@ Side = Callable[[Sequence[str], Sequence[Sequence[Span]]], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-  """What a run measured."""
+  """Measurements of one run."""
 
   machine: str
   versions: dict[str, str]
@@ -39,7 +39,7 @@ class Result:
 
   @property
   def texts_per_second(self) -> dict[str, float]:
-    """By side, ours and theirs."""
+    """Returns the texts per second of ours and theirs."""
     return {side: self.texts / self.timing.median(side) for side in ("ours", "theirs")}
 
 
@@ -65,15 +65,18 @@ def run(directory: Path, texts: Sequence[str] | None, rounds: int) -> Result:
 
 
 def read_texts(path: Path) -> list[str]:
-  """The lines of a file that are not empty."""
+  """Returns the lines of a file that are not blank."""
   texts = [line for line in read_text(path).split("\n") if line.strip()]
   if not texts:
-    raise InputError(f"{path}: no text; expected one a line")
+    raise InputError(f"{path}: no text; expected one per line")
   return texts
 
 
 def made_up(tokenizer: Tokenizer) -> list[str]:
-  """Texts of the vocabulary's words, the earlier ones more often: byte pairs merge by frequency."""
+  """Returns texts of the vocabulary's words, earlier ones more often.
+
+  Byte pairs are merged by frequency, so earlier words are the more frequent ones.
+  """
   pieces = (tokenizer.decode([id]) for id in range(tokenizer.vocab_size))
   words = [piece[1:] for piece in pieces if piece[:1] == " " and piece[1:].isalpha()] or ["a"]
   weights = [1 / (rank + 1) for rank in range(len(words))]
@@ -82,7 +85,7 @@ def made_up(tokenizer: Tokenizer) -> list[str]:
 
 
 def spans_in(text: str, rng: random.Random) -> list[Span]:
-  """Spans anywhere, each from the first character of something."""
+  """Returns random spans, none of which starts with a space."""
   starts = [i for i, character in enumerate(text) if not character.isspace()]
   return [
     (start, min(start + rng.randint(1, MENTION), len(text)))
@@ -120,7 +123,7 @@ def _over_all(texts: Sequence[str], *sides: Side) -> list[Callable[[], None]]:
 
 
 def check_same(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> None:
-  """Refuses to time two sides that do different things."""
+  """Raises InputError unless both sides make equal inputs."""
   for name, array in ours.items():
     if name not in theirs or not np.array_equal(array, theirs[name]):
-      raise InputError(f"{name}: not what transformers gives; expected equal inputs to time")
+      raise InputError(f"{name}: differs from the array of transformers; expected equal inputs")

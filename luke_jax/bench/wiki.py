@@ -1,4 +1,4 @@
-"""A dump to training records, on one core."""
+"""Benchmark of building training records from a dump, on one core."""
 
 import bz2
 import dataclasses
@@ -10,39 +10,39 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from luke_jax.bench.machine import cores_and_processor, one_core
-from luke_jax.wiki.build import RESULT, Settings, build
-from luke_jax.wiki.engines import local
-from luke_jax.wiki.stage import Shard
-from luke_jax.wiki.vocabulary_stage import Selection
+from luke_jax.wiki.stages.build import RESULT, Settings, build
+from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.stage import MakeShard
+from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 _CHUNK = 2**20
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-  """What a run measured."""
+  """Measurements of one run."""
 
   machine: str
   megabytes: float  # of XML
-  seconds: float  # in all
-  processor_seconds: float  # of this process, which others on the machine change less
+  seconds: float  # in total
+  processor_seconds: float  # of this process, which depends less on others on the machine
   stages: dict[str, float]  # seconds of each
   records: int
-  peak_megabytes: float  # of memory, Python and its libraries included
+  peak_megabytes: float  # of memory, including Python and its libraries
 
   @property
   def megabytes_per_second(self) -> float:
-    """XML a second, all stages together."""
+    """Returns the megabytes of XML per second, over all stages."""
     return self.megabytes / self.seconds
 
   @property
   def megabytes_per_processor_second(self) -> float:
-    """XML a second of the processor."""
+    """Returns the megabytes of XML per second of processor time."""
     return self.megabytes / self.processor_seconds
 
 
 def run(dump: Path, tokenizer: Path, entities: int) -> Result:
-  """Times every stage of a build into a folder that is thrown away."""
+  """Times every stage of a build into a temporary folder."""
   settings = Settings((dump,), tokenizer, selection=Selection(entities))
   stages: dict[str, float] = {}
   with one_core(), tempfile.TemporaryDirectory() as folder, local(1) as engine:
@@ -50,7 +50,7 @@ def run(dump: Path, tokenizer: Path, entities: int) -> Result:
     def timed(run: Callable[[int], None], shards: Sequence[int]) -> None:
       start = time.perf_counter()
       engine(run, shards)
-      name = run.stage.name if isinstance(run, Shard) else "other"
+      name = run.stage.name if isinstance(run, MakeShard) else "other"
       stages[name] = time.perf_counter() - start
 
     start, processor_start = time.perf_counter(), time.process_time()
@@ -72,10 +72,10 @@ def run(dump: Path, tokenizer: Path, entities: int) -> Result:
 
 
 def _size(dump: Path) -> int:
-  """The bytes of XML in a dump."""
+  """Returns the bytes of XML in a dump."""
   with dump.open("rb") as file:
-    packed = file.read(3) == b"BZh"
-  if not packed:
+    compressed = file.read(3) == b"BZh"
+  if not compressed:
     return dump.stat().st_size
   with bz2.open(dump) as file:
     return sum(len(data) for data in iter(lambda: file.read(_CHUNK), b""))

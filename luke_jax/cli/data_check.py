@@ -1,15 +1,20 @@
 """`luke-jax data check`."""
 
 import collections
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from luke_jax.cli.data_look import look
+from luke_jax.cli.file_options import FileOptions
+from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
+from luke_jax.runs.models import model_directory
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import read_examples
+from luke_jax.tasks.fine_tuning import processor, read_examples
 from luke_jax.tasks.names import TaskName, task_class, task_files
 
 
@@ -18,29 +23,41 @@ def run(
   /,
   *,
   task: TaskName,
+  model: Path | None = None,
+  form: OmitArgPrefixes[FileOptions],
 ) -> int:
   """Check a file of examples: say every fault with its line, and what the file has.
 
-  The status is 2 where something is wrong.
+  For ner also how many of the entities a model can find, and two examples as they are read: with
+  --model in its word pieces. The status is 2 where something is wrong.
 
-      luke-jax data check train.conll --task ner
+      luke-jax data check train.conll --task ner --model luke-base
 
   Args:
     file: File of examples, or FOLDER:SPLIT of a dataset.
     task: typing, relations, ner, cloze or qa.
+    model: Directory of the model that is to be trained, whose tokenizer reads the examples too.
   """
   if not is_split(file) and not Path(file).is_file():
     raise InputError(f"{file}: no such file; expected a file of examples")
+  directory = model_directory(model) if model else None
+  settings = form.of(task_class(task)(text=str(directory or "")))
+  # Before the file is read: a fault of the model's is none of the file's.
+  reading = processor(settings, read_backbone(directory)) if directory else None
   faults = Faults(skip=True)
   examples: list[Any] = []
-  try:
-    examples = read_examples(task_class(task)(), file, faults)
-  except InputError as fault:
-    faults.found.append(fault)
+  looked: list[str] = []
+  with warnings.catch_warnings(record=True) as notes:
+    warnings.simplefilter("always")
+    try:
+      examples = read_examples(settings, file, faults)
+      looked = look(settings, file, examples, faults, reading)
+    except InputError as fault:
+      faults.found.append(fault)
   if not examples and not faults.found:
     faults.found.append(InputError(f"{file}: no examples; expected one at least"))
-  for fault in faults.found:
-    print(fault)
+  for said in (*faults.found, *(note.message for note in notes), *looked):
+    print(said)
   print(_summary(file, [task_files(task).to_json(x) for x in examples], len(faults.found)))
   return 2 if faults.found else 0
 

@@ -48,8 +48,8 @@ def page(report: Report) -> str:
     "Optional parts": parts,
     "To get them": [("", command) for command in commands],
     "Environment": list(report.settings.items()),
-    "Broken": [("", finding.said) for finding in report.findings if finding.broken],
-    "Good to know": [("", finding.said) for finding in report.findings if not finding.broken],
+    "Broken": [("", finding.message) for finding in report.findings if finding.broken],
+    "Good to know": [("", finding.message) for finding in report.findings if not finding.broken],
   }
   shown = [_section(title, rows) for title, rows in sections.items() if rows]
   return "\n".join([*shown, report.sentence + "\n"])

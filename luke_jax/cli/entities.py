@@ -23,8 +23,8 @@ def run(
 ) -> None:
   """Add entities to a trained model's vocabulary.
 
-  Scores of the entities it had stay the same to the bit. The new ones start as copies of `[MASK]`,
-  or from vectors.
+  The vectors of the entities it had stay the same to the bit. The new ones start as copies of
+  `[MASK]`, or from vectors.
 
       luke-jax entities add luke-base titles.txt luke-base-mine
 

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
@@ -14,12 +15,11 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluations import as_json, page, tables
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import TaskName
 from luke_jax.training.metrics import summary_line
 
 
 def run(
-  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
   directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   file: Annotated[Path, Positional, arg(metavar="FILE")],
   /,
@@ -29,6 +29,7 @@ def run(
   html_file: Annotated[Path | None, arg(name="html")] = None,
   mentions: Path | None = None,
   skip_bad: bool = False,
+  form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Score a fine-tuned model on examples with known answers.
 
@@ -38,7 +39,7 @@ def run(
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
   Args:
-    task: typing, relations, ner, cloze or qa.
+    task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
     directory: Directory of a model, or the folder of the run that made it.
     file: File of examples.
     mistakes: How many mistakes to show; the page shows ten times as many.
@@ -52,6 +53,7 @@ def run(
   for output in filter(None, (json_file, html_file)):
     check_place(output)
   model, settings = load_for(task, directory, mentions)
+  settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)
   if not examples:

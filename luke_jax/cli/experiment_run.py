@@ -117,7 +117,7 @@ def _scored(
 def _score(model: ModelParts, task: Any, file: str) -> dict[str, float]:
   settings = dataclasses.replace(task_of(model), words=task.words, **_tables(task))
   faults = Faults(skip=task.skip_bad)
-  examples = settings.check(fine_tuning.read_examples(settings, file, faults), faults)
+  examples = settings.check(fine_tuning.read_examples(task, file, faults), faults)
   found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
   told(faults)
   return dict(settings.evaluate(examples, found).scores)

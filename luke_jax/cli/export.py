@@ -6,12 +6,15 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from luke_jax.runs.models import export
+from luke_jax.training.overrides import load_experiment
 
 
 def run(
   source: Annotated[Path, Positional, arg(metavar="RUN")],
   target: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   /,
+  *,
+  experiment: Path | None = None,
 ) -> None:
   """Write a run's best checkpoint, or its newest if no metric was named, as a model directory.
 
@@ -23,6 +26,8 @@ def run(
   Args:
     source: Folder of a run.
     target: Directory to write.
+    experiment: The run's experiment file, if that defines a task or a system of its own.
   """
-  model, step = export(source, target)
+  own = load_experiment(experiment) if experiment else None
+  model, step = export(source, target, own)
   print(f"{target}: {model.architecture} of step {step}")

@@ -10,9 +10,10 @@ from typing import Annotated, Any, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.aside import aside
+from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.task_inputs import load_for, told
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
@@ -21,7 +22,6 @@ from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import TaskName
 from luke_jax.tasks.ner.files import to_columns
 
 # What a task reads beside a text.
@@ -35,7 +35,7 @@ LINES, COLUMNS, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", "-"
 
 
 def run(
-  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
   directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = STANDARD_INPUT,
   /,
@@ -43,6 +43,7 @@ def run(
   output: Path | None = None,
   mentions: Path | None = None,
   skip_bad: bool = False,
+  form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Say what a fine-tuned model predicts for texts, as many as there are.
 
@@ -55,7 +56,7 @@ def run(
       luke-jax predict ner runs/ner test.conll --output predicted.conll
 
   Args:
-    task: typing, relations, ner, cloze or qa.
+    task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
     directory: Directory of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions; of ner in columns if its name ends in .conll.
@@ -64,6 +65,7 @@ def run(
   """
   in_columns = _in_columns(output, task)
   model, settings = load_for(task, directory, mentions)
+  settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
   found = predictions(model, settings, examples, faults)

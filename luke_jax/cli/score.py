@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.task_inputs import told
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
@@ -20,6 +21,7 @@ def run(
   gold: Path,
   predictions: Path,
   skip_bad: bool = False,
+  form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Score any system's predictions by a task's official metric; prints JSON.
 
@@ -35,7 +37,7 @@ def run(
     skip_bad: Leave out examples that are faulty, and count them.
   """
   faults = Faults(skip=skip_bad)
-  found = task_class(task)()
+  found = form.of(task_class(task)())
   examples = read_examples(found, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")

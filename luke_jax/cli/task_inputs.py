@@ -7,21 +7,31 @@ from typing import Any
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.inference.settings import task_of
+from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.names import task_class
+from luke_jax.training.overrides import load_experiment
 
 MOST_TOLD = 10
 
 
 def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[ModelParts, Any]:
-  """The model of a directory, or of the run in it, and its task, which may link by mentions."""
+  """Reads the model of a directory, or of the run in it, and its task.
+
+  The task is one of luke_jax by its name, or that of an experiment file. It may link by mentions.
+  """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
   directory = model_directory(directory)
-  model = read_model(directory)
+  own = load_experiment(Path(task)) if task.endswith(".py") else None
+  kind = task_class(task) if own is None else type(own.task)
+  if own is None:
+    model = read_model(directory)
+  else:
+    model = read_model(directory, family=own.model.family, head=own_head(kind))
   try:
-    return model, task_of(model, task, **({"mentions": str(mentions)} if mentions else {}))
+    return model, task_of(model, kind, **({"mentions": str(mentions)} if mentions else {}))
   except InputError as fault:
     raise InputError(f"{directory}: {fault}") from None
 

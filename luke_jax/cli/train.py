@@ -1,7 +1,6 @@
 """`luke-jax train`."""
 
 import difflib
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +9,8 @@ import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
-from luke_jax.runs.models import write_model
-from luke_jax.runs.notes import train as run_experiment
+from luke_jax.runs import training
 from luke_jax.runs.recipes import read_experiment, task_experiment
-from luke_jax.runs.starts import start_params
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
@@ -51,7 +48,7 @@ def run(
     train: File of examples to train a task on.
     dev: File of examples that a task is scored on, after every epoch.
     model: Directory of the model that a task starts from.
-    set: A field by its dotted name and its value, as often as needed.
+    set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: How many processes there are.
     process: Which of them this is, from 0.
@@ -59,23 +56,15 @@ def run(
   if "://" in str(output) or ":/" in str(output):
     raise InputError(f"--output: {output}; expected a folder that every host has mounted")
   processes.join(coordinator, processes_in_all, process)
-  task = str(experiment) in CLASSES
-  if task:
+  if str(experiment) in CLASSES:
     chosen = _task(experiment, train, dev, model, set)
   else:
     _check_file(experiment, train or dev or model)
     chosen = read_experiment(experiment, set)
   if jax.process_index() == 0:
     print(describe(chosen))
-  start = chosen.run.start
-  if start and not Path(start).is_dir():
-    raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
-  params = functools.partial(start_params, Path(start), chosen) if start else None
-  summary = run_experiment(chosen, output, start=params)
+  summary = training.run(chosen, output)
   if jax.process_index() == 0:
-    # Among several processes one alone cannot read a checkpoint: luke-jax export does it later.
-    if task and summary["status"] == "done" and jax.process_count() == 1:
-      summary |= write_model(output)
     print(summary_line(summary))
 
 
@@ -84,7 +73,7 @@ def _task(
 ) -> Experiment:
   """The paper's settings for a task, with changes."""
   files = _given("train", train), _given("dev", dev), _given("model", model)
-  return task_experiment(str(name), *files, set)
+  return task_experiment(str(name), files[:2], files[2], set)
 
 
 def _given(option: str, path: Path | None) -> Path:

@@ -17,7 +17,7 @@ from tyro.conf import Positional, arg
 from luke_jax.errors import InputError
 from luke_jax.files import whole
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.annotate import (
+from luke_jax.wiki.mentions.annotate import (
   LINKED_AT_ALL,
   LINKED_OFTEN,
   Annotation,
@@ -26,19 +26,19 @@ from luke_jax.wiki.annotate import (
   annotate_with,
   names_on_page,
 )
-from luke_jax.wiki.mention_pages import BuiltPages
-from luke_jax.wiki.mentions import Mentions
+from luke_jax.wiki.mentions.pages import BuiltPages
+from luke_jax.wiki.mentions.table import Mentions
 
-Found = Sequence[Annotation | PageAnnotation]
+Annotations = Sequence[Annotation | PageAnnotation]
 
 COLOUR = "black on cyan"
-# What would steer a terminal, and what Rich would leave out, which would move what it marks.
+# Characters that control a terminal, or that Rich would leave out, which would move its marks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 LIKE_A_FILE = re.compile(r"\S*/\S*|.*\.(txt|jsonl?)")
 
 
 class Line(NamedTuple):
-  """A line of what is annotated, and the number of characters before it."""
+  """A line of the text, and the number of characters before it."""
 
   text: str
   start: int
@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 def run(
   folder: Annotated[Path, Positional, arg(metavar="OUT")],
-  given: Annotated[str, Positional, arg(metavar="TEXT|FILE")],
+  source: Annotated[str, Positional, arg(metavar="TEXT|FILE")],
   /,
   *,
   min_link_probability: float | None = None,
@@ -55,21 +55,22 @@ def run(
   output: Path | None = None,
   html_file: Annotated[Path | None, arg(name="html")] = None,
 ) -> None:
-  """Find the names of pages in a text, the longest first.
+  """Finds the names of pages in a text, the longest first.
 
-  Prints the text with its names marked in a terminal, and JSON lines elsewhere unless a file is
-  asked for. `start` and `end` are characters of the whole text; a name lies within a line.
+  It prints the text with its names marked in a terminal, and JSON lines elsewhere unless --output
+  or --html is set. `start` and `end` are characters of the whole text; a name is within a line.
 
       luke-jax wiki annotate wiki/en "The Beatles came from Liverpool."
 
   Args:
     folder: Folder of luke-jax wiki build and luke-jax wiki mentions.
-    given: The text, or a file with it: /dev/stdin is what comes through a pipe.
-    min_link_probability: Pass over names that are links less often: 0.1, or 0.01 with --page.
-    min_prior: Leave out pages that have a smaller share of a name's links.
-    page: Find only names that this page links, and only those that mean one page there.
+    source: Text, or a file with it; /dev/stdin reads it from a pipe.
+    min_link_probability: Smallest share of the pages with a name on which it is a link; without the
+      option 0.1, or 0.01 with --page.
+    min_prior: Smallest share of a name's links that a page has.
+    page: Title of a page; finds only the names that it links and that mean one page there.
     output: File for the JSON lines.
-    html_file: File for the marked text as a page.
+    html_file: File for the marked text as a page of HTML.
   """
   if page is not None and min_prior:
     raise InputError("--min-prior: given with --page; expected one of them")
@@ -81,25 +82,25 @@ def run(
       raise InputError(f"{name}: {value}; expected a number from 0 to 1")
   if output is not None and output == html_file:
     raise InputError(f"--html {html_file}: the file of --output too; expected another")
-  lines = _lines(given)
-  find = _finder(folder, page, min_link_probability, min_prior)
+  lines = _lines(source)
+  annotate_line = _annotator(folder, page, min_link_probability, min_prior)
   console, names = Console(), 0
   with contextlib.ExitStack() as stack:
     rows = _opened(stack, output)
     web = _opened(stack, html_file)
     if web:
-      web.write(head(given[:60]))
+      web.write(head(source[:60]))
     for line in lines:
-      found = find(line.text)
-      names += len(found)
+      annotations = annotate_line(line.text)
+      names += len(annotations)
       if rows:
-        _write_rows(rows, line, found)
+        _write_rows(rows, line, annotations)
       elif console.is_terminal:
-        _show(console, line.text, found)
+        _show(console, line.text, annotations)
       elif not web:
-        _write_rows(sys.stdout, line, found)
+        _write_rows(sys.stdout, line, annotations)
       if web:
-        web.write(f"<p>{marked_html(line.text, found)}</p>\n")
+        web.write(f"<p>{marked_html(line.text, annotations)}</p>\n")
     if web:
       web.write(FOOT)
   for file in filter(None, (output, html_file)):
@@ -107,14 +108,14 @@ def run(
 
 
 def printable(text: str) -> str:
-  """The text as long as it is, with nothing in it that steers a terminal."""
+  """Returns the text in the same length, with a mark in the place of control characters."""
   return CONTROLS.sub("\ufffd", text)
 
 
-def marked_html(text: str, found: Found) -> str:
-  """The text as HTML with the names marked; what they may mean shows under the pointer."""
+def marked_html(text: str, annotations: Annotations) -> str:
+  """Returns the text as HTML with the names marked; their pages show under the pointer."""
   parts, done = [], 0
-  for annotation in found:
+  for annotation in annotations:
     parts.append(html.escape(text[done : annotation.start]))
     inside = html.escape(text[annotation.start : annotation.end])
     parts.append(f'<mark title="{html.escape(_meaning(annotation))}">{inside}</mark>')
@@ -122,46 +123,49 @@ def marked_html(text: str, found: Found) -> str:
   return "".join([*parts, html.escape(text[done:])])
 
 
-def _finder(
+def _annotator(
   folder: Path, page: str | None, min_link_probability: float | None, min_prior: float
-) -> Callable[[str], Found]:
+) -> Callable[[str], Annotations]:
   mentions, least = Mentions(folder), min_link_probability
   if page is None:
     least = LINKED_OFTEN if least is None else least
     return lambda text: annotate(text, mentions, min_link_probability=least, min_prior=min_prior)
-  found = BuiltPages(folder).page(page)
-  if found is None:
+  built_page = BuiltPages(folder).page(page)
+  if built_page is None:
     raise InputError(f"--page {page!r}: no such page in {folder}; expected the title of one")
   least = LINKED_AT_ALL if least is None else least
-  names = names_on_page(found, mentions, min_link_probability=least)
+  names = names_on_page(built_page, mentions, min_link_probability=least)
   return lambda text: annotate_with(text, names)
 
 
-def _lines(given: str) -> Iterator[Line]:
-  """The lines of a file of that name, or of the text itself."""
-  return _numbered(_file_lines(Path(given)) if _is_file(given) else given.split("\n"))
+def _lines(source: str) -> Iterator[Line]:
+  """Yields the lines of a file of that name, or of the text itself."""
+  return _with_starts(_file_lines(Path(source)) if _is_file(source) else source.split("\n"))
 
 
-def _numbered(lines: Iterable[str]) -> Iterator[Line]:
+def _with_starts(lines: Iterable[str]) -> Iterator[Line]:
   start = 0
   for line in lines:
     yield Line(line, start)
     start += len(line) + 1
 
 
-def _is_file(given: str) -> bool:
-  """Whether there is such a file or pipe; a name of one that is not there is no text either."""
+def _is_file(source: str) -> bool:
+  """Returns whether there is such a file or pipe.
+
+  Raises InputError for a text that is not UTF-8 or looks like the name of a missing file.
+  """
   try:
-    given.encode()
-    path = Path(given)
-    found = path.exists() and not path.is_dir()
+    source.encode()
+    path = Path(source)
+    exists = path.exists() and not path.is_dir()
   except UnicodeEncodeError:
     raise InputError("TEXT: not UTF-8; expected a text or the name of a file") from None
   except (OSError, ValueError):  # too long for a name, out of reach, or with a zero byte
-    found = False
-  if not found and LIKE_A_FILE.fullmatch(given):
-    raise InputError(f"{given}: no such file; expected a text or the name of a file")
-  return found
+    exists = False
+  if not exists and LIKE_A_FILE.fullmatch(source):
+    raise InputError(f"{source}: no such file; expected a text or the name of a file")
+  return exists
 
 
 def _file_lines(path: Path) -> Iterator[str]:
@@ -180,8 +184,8 @@ def _opened(stack: contextlib.ExitStack, path: Path | None) -> TextIO | None:
   return stack.enter_context(part.open("w", encoding="utf-8", newline="\n"))
 
 
-def _write_rows(file: TextIO, line: Line, found: Found) -> None:
-  for annotation in found:
+def _write_rows(file: TextIO, line: Line, annotations: Annotations) -> None:
+  for annotation in annotations:
     start, end = annotation.start, annotation.end
     row = {"start": line.start + start, "end": line.start + end, "text": line.text[start:end]}
     if isinstance(annotation, PageAnnotation):
@@ -193,15 +197,15 @@ def _write_rows(file: TextIO, line: Line, found: Found) -> None:
     file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def _show(console: Console, text: str, found: Found) -> None:
+def _show(console: Console, text: str, annotations: Annotations) -> None:
   marked = Text(printable(text))
   table = Table("name", "means", box=None)
-  for annotation in found:
+  for annotation in annotations:
     marked.stylize(COLOUR, annotation.start, annotation.end)
     name = printable(text[annotation.start : annotation.end])
     table.add_row(Text(name), Text(_meaning(annotation)))
   console.print(marked, soft_wrap=True)
-  if found:
+  if annotations:
     console.print(table)
 
 

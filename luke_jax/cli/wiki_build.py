@@ -10,29 +10,29 @@ from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.cli.wiki_engine import EngineOptions
 from luke_jax.errors import InputError
-from luke_jax.wiki.build import RESULT, Settings, StageName, build
-from luke_jax.wiki.packing import Limits
-from luke_jax.wiki.summary import figures, table
-from luke_jax.wiki.vocabulary_stage import Selection, read_lists
+from luke_jax.wiki.stages.build import RESULT, Settings, StageName, build
+from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.summary import figures, table
+from luke_jax.wiki.stages.vocabulary_stage import Selection, read_lists
 
 
 @dataclasses.dataclass(frozen=True)
 class EntityOptions:
-  """Which pages are entities."""
+  """Options for the pages that become entities."""
 
   entities: int = 500_000
   """Size of the entity vocabulary, its three special entities included."""
   min_count: int = 0
-  """How often a page is linked at least to become an entity."""
+  """Smallest number of links to a page that becomes an entity."""
   allowed: UseAppendAction[tuple[Path, ...]] = ()
-  """File of titles, one a line, that become entities first if they are linked at all."""
+  """File of titles, one a line, whose pages become entities first if they are linked at all."""
   allowed_only: bool = False
-  """Make no other pages entities than those of the lists."""
+  """Makes entities only of the pages in the lists."""
   vocabulary: Path | None = None
-  """Entity vocabulary to use instead of choosing one: .jsonl, .json or .tsv."""
+  """Existing entity vocabulary to use, .jsonl, .json or .tsv, instead of selecting entities."""
 
   def selection(self) -> Selection:
-    """The options as the build takes them."""
+    """Returns the options as the build needs them."""
     allowed = read_lists(self.allowed)
     selection = Selection(self.entities, self.min_count, allowed, self.allowed_only)
     if self.vocabulary and selection != Selection():
@@ -45,27 +45,27 @@ class EntityOptions:
 
 @dataclasses.dataclass(frozen=True)
 class RecordOptions:
-  """What a record is."""
+  """Options for the size and content of records."""
 
   max_words: int = 512
-  """Word pieces of a record, the two special ones included."""
+  """Largest number of word pieces in a record, the two special ones included."""
   max_entities: int = 128
-  """Entities of a record; those after are left out."""
+  """Largest number of entities in a record; those after are left out."""
   max_mention: int = 30
-  """Word pieces of an entity's name; those after are left out."""
+  """Largest number of word pieces in an entity's name; those after are left out."""
   min_sentence: int = 5
-  """Word pieces that a sentence has at least."""
+  """Smallest number of word pieces in a sentence."""
   unknown_entities: Literal["keep", "skip"] = "keep"
-  """Keep links to pages outside of the vocabulary as `[UNK]`, or skip them."""
+  """Keeps links to pages outside of the vocabulary as `[UNK]`, or skips them."""
   records_without_entities: bool = False
-  """Keep records that no entity is in."""
+  """Keeps records without an entity."""
   abstract_only: bool = False
-  """Read only what stands before a page's first heading."""
+  """Reads only the text before a page's first heading."""
   vocabulary_pages_only: bool = False
-  """Read only pages that are entities themselves."""
+  """Reads only pages that are entities themselves."""
 
   def limits(self) -> Limits:
-    """The options as the build takes them."""
+    """Returns the options as the build needs them."""
     keep = self.unknown_entities == "keep"
     return Limits(**dataclasses.asdict(self) | {"unknown_entities": keep})
 
@@ -84,10 +84,10 @@ def run(
   records: OmitArgPrefixes[RecordOptions],
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
-  """Make pretraining records of a Wikipedia dump, or go on with it: the same command resumes.
+  """Makes pretraining records from a Wikipedia dump; the same command resumes after a stop.
 
-  What is there already and made of the same dump and options stays. The records, shuffled, and all
-  that reading them needs are in the folder `pretraining` of the output.
+  Stages that were made from the same dump and options are not made again. The folder `pretraining`
+  of the output has the shuffled records and everything that reading them needs.
 
       luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer roberta --output wiki/en
 
@@ -95,10 +95,10 @@ def run(
     dumps: Dump of a wiki's pages, .xml or .xml.bz2, or all the files of one.
     tokenizer: Directory with a tokenizer.
     output: Folder for the stages and the result.
-    language: The dump's language, to be sure; a wiki that is no Wikipedia needs it.
-    paragraphs: What a paragraph is: a line of the page, or a section.
-    until: The last stage to make; `counts` is all that luke-jax wiki join reads.
-    seed: Of the order of the records.
+    language: Language of the dump, as a check; required for a wiki that is no Wikipedia.
+    paragraphs: Unit of a paragraph: a line of the page, or a section.
+    until: Last stage to make; luke-jax wiki join needs no more than `counts`.
+    seed: Seed of the order of the records.
   """
   settings = Settings(
     dumps=dumps,
@@ -110,8 +110,8 @@ def run(
     limits=records.limits(),
     seed=seed,
   )
-  with engine.opened() as chosen:
-    result = build(settings, output, chosen, until=until)
+  with engine.opened() as runner:
+    result = build(settings, output, runner, until=until)
   if until == RESULT:
     numbers = figures(result, settings.limits)
     Console().print(table(numbers))

@@ -1,4 +1,4 @@
-"""Who makes the shards of a stage, as options of the commands that build."""
+"""The options of commands that build, for the engine that makes the shards of a stage."""
 
 import contextlib
 import dataclasses
@@ -6,13 +6,13 @@ import shlex
 from typing import Literal
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.engines import beam, local
-from luke_jax.wiki.stage import Engine
+from luke_jax.wiki.stages.engines import beam, local
+from luke_jax.wiki.stages.stage import Engine
 
 
 @dataclasses.dataclass(frozen=True)
 class EngineOptions:
-  """Who makes the shards."""
+  """Options for the engine that makes the shards."""
 
   workers: int = 1
   """Processes of the local engine."""
@@ -22,7 +22,7 @@ class EngineOptions:
   """Flags of the Beam runner in one string, such as "--runner=FlinkRunner"."""
 
   def opened(self) -> contextlib.AbstractContextManager[Engine]:
-    """The engine that the options ask for."""
+    """Returns the engine that the options select."""
     if self.engine == "local":
       if self.beam_options:
         raise InputError("--beam-options: without --engine beam; expected both or neither")

@@ -9,9 +9,14 @@ from rich.console import Console
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
-from luke_jax.wiki.joined import join, most_linked, read_languages, write_joined
-from luke_jax.wiki.vocabulary_stage import SPECIAL
-from luke_jax.wiki.wikidata import check_name, read_items
+from luke_jax.wiki.read.wikidata import check_name, read_items
+from luke_jax.wiki.stages.multilingual_vocabulary import (
+  join,
+  most_linked,
+  read_languages,
+  write_joined,
+)
+from luke_jax.wiki.stages.vocabulary_stage import SPECIAL
 
 
 def run(
@@ -23,10 +28,10 @@ def run(
   min_languages: int = 3,
   entities: int = 1_200_000,
 ) -> None:
-  """Join the pages of several languages to one entity vocabulary, as multilingual LUKE has it.
+  """Joins the pages of several languages to one entity vocabulary, as multilingual LUKE has it.
 
-  Pages about the same item of Wikidata share an id. Build each language until its counts, and on
-  with the result.
+  Pages about the same item of Wikidata share an id. Each language is first built until its counts,
+  then joined, and then built to the end with the result.
 
       luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
         --until counts
@@ -38,7 +43,7 @@ def run(
     wikidata: JSON dump of Wikidata, .json, .json.gz or .json.bz2.
     builds: Folders of luke-jax wiki build, one a language.
     output: File for the vocabulary, .jsonl.
-    min_languages: Leave out what is linked in fewer of the languages.
+    min_languages: Smallest number of languages in which an item is linked.
     entities: Size of the vocabulary, its three special entities included.
   """
   check_name(wikidata)
@@ -53,10 +58,10 @@ def run(
     disable=not console.is_terminal,
   ) as file:
     joined = join(read_items(file, wikidata), languages, min_languages)
-  chosen = most_linked(joined, languages, entities)
-  write_joined(output, chosen, joined, languages)
-  titles = int((joined.starts[chosen + 1] - joined.starts[chosen]).sum())
-  numbers = {"entities": len(chosen) + len(SPECIAL), "titles": titles, "items": len(joined)}
+  selected = most_linked(joined, languages, entities)
+  write_joined(output, selected, joined, languages)
+  titles = int((joined.starts[selected + 1] - joined.starts[selected]).sum())
+  numbers = {"entities": len(selected) + len(SPECIAL), "titles": titles, "items": len(joined)}
   print(json.dumps({"file": str(output), **numbers}))
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.wiki_engine import EngineOptions
-from luke_jax.wiki.mention_build import MAX_TOKENS, make_mentions
-from luke_jax.wiki.mention_stages import Filter
-from luke_jax.wiki.mentions import TABLE
+from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
+from luke_jax.wiki.mentions.stages import Filter
+from luke_jax.wiki.mentions.table import TABLE
 
 
 def run(
@@ -22,21 +22,21 @@ def run(
   max_tokens: int = MAX_TOKENS,
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
-  """Make the table of names in a build's folder: which pages each is a link to, and how often.
+  """Makes the table of names in a build's folder: the pages that each links to, and how often.
 
-  Case and accents make no difference between names. The same command resumes, and other thresholds
-  use what was counted.
+  Names are compared without case and accents. The same command resumes. Another --max-tokens counts
+  everything again; other thresholds use the same counts.
 
       luke-jax wiki mentions wiki/en --workers 4
 
   Args:
     folder: Folder of luke-jax wiki build.
-    min_link_probability: Leave out names that are links on a smaller share of their pages.
-    max_candidates: Keep so many pages for a name, the most linked.
-    min_count: Leave out pages that a name is linked to less often.
-    max_tokens: Leave out names of more tokens.
+    min_link_probability: Smallest share of the pages with a name on which it is a link.
+    max_candidates: Largest number of pages for a name; the most linked are kept.
+    min_count: Smallest number of links from a name to a page.
+    max_tokens: Largest number of tokens of a name.
   """
-  chosen = Filter(min_link_probability, max_candidates, min_count)
+  thresholds = Filter(min_link_probability, max_candidates, min_count)
   with engine.opened() as runner:
-    stages = make_mentions(folder, chosen, runner, max_tokens=max_tokens)
+    stages = make_mentions(folder, thresholds, runner, max_tokens=max_tokens)
   print(json.dumps({"folder": str(folder / TABLE), **stages[TABLE].counts}))

@@ -16,17 +16,17 @@ def run(
   n: int = 3,
   html: Path | None = None,
 ) -> None:
-  """Show records as text with their entities marked: look before you train.
+  """Shows records as text with their entities marked, to check them before training.
 
-  An entity of the vocabulary is followed by its title where the text has another name for it;
-  entities outside of the vocabulary have another colour.
+  An entity of the vocabulary is followed by its title where the text has another name for it.
+  Entities outside of the vocabulary have another colour.
 
       luke-jax wiki show wiki/en --n 3 --html records.html
 
   Args:
     records: Folder that `luke-jax wiki build` made, or the folder `pretraining` in it.
-    n: How many records.
-    html: File for a page with them, which needs nothing else.
+    n: Number of records.
+    html: File for the same as a page of HTML, which needs no other file.
   """
   shown = shown_records(records, n)
   if html:

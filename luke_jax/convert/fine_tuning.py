@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from luke_jax.convert.loading import read_model
+from luke_jax.convert.loading import MakeHead, read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.vocabularies import add_second_mask, changed_arrays
 from luke_jax.errors import InputError
@@ -20,7 +20,7 @@ Entities = Literal["none", "special", "whole"]
 def fine_tuning_start(
   path: str | Path,
   *,
-  head: str,
+  head: str | MakeHead,
   labels: Sequence[str],
   new_words: Mapping[str, str],
   entities: Entities,

@@ -3,11 +3,13 @@
 import contextlib
 import dataclasses
 import difflib
+import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import flax.linen as nn
 import jax
 
 from luke_jax.convert import vocabularies
@@ -24,6 +26,7 @@ from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
+MakeHead = Callable[[Backbone, Described], nn.Module]
 RUNNING = tuple(field.name for field in dataclasses.fields(Running))
 
 
@@ -31,7 +34,7 @@ def read_model(
   path: str | Path,
   *,
   family: Family | str | None = None,
-  head: str | None = None,
+  head: str | MakeHead | None = None,
   labels: Sequence[str] | None = None,
   tokenizer: str | Path | None = None,
   entity_vocab: EntityVocab | None = None,
@@ -43,15 +46,16 @@ def read_model(
   """Reads a model from a Hugging Face directory or an archive of LUKE's authors.
 
   `family` is a system, or its name, to read the files as: a LUKE starts from a RoBERTa, XLM-R or
-  BERT, and does so where `entity_vocab` is given. `head` names another head than the files have.
-  What the files lack is initialised from `seed`; `report` and a warning name it and what was left
-  over. `tokenizer` is a directory to take one from, since archives hold none. `trained` is the
-  config of a run that will train with the parameters; `words_only` leaves the entities out.
-  `fields` change the config and how the model runs: `dtype="bfloat16"`.
+  BERT, and does so where `entity_vocab` is given. `head` names another head than the files have, or
+  makes a user's own. What the files lack is initialised from `seed`; `report` and a warning name it
+  and what was left over. `tokenizer` is a directory to take one from, since archives hold none.
+  `trained` is the config of a run that will train with the parameters; `words_only` leaves the
+  entities out. `fields` change the config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
   with _named(path), open_source(path, _family(family, entity_vocab)) as source:
-    described = _wanted(source, head, labels, entity_vocab)
+    named = head if isinstance(head, str) else None
+    described = _wanted(source, named, labels, entity_vocab)
     tensors = _without_other_head(source, described)
     if trained is not None:
       config = source.family.read_for(described.config, trained)
@@ -59,7 +63,8 @@ def read_model(
     if words_only:
       config = source.family.with_entities(described.config, 0, None)
       described = dataclasses.replace(described, config=config)
-    network = _network(source.family, described, tensors, fields)
+    own = None if isinstance(head, str) else head
+    network = _network(source.family, described, tensors, fields, own)
     params, report = _params(network, tensors, seed)
     left_over = (*report.unexpected, *sorted(source.tensors.names - tensors.names))
     report = dataclasses.replace(report, unexpected=left_over)
@@ -71,9 +76,20 @@ def read_model(
     model = vocabularies.add_second_mask(model)
     if model.tokenizer is None and has_entity_vocab(source.directory):
       warnings.warn(f"{path}: no tokenizer, so its entity vocabulary is left out", stacklevel=2)
-  if report.missing or report.unexpected:
+  if report.missing or not _known(network, report.unexpected):
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
+
+
+def _known(network: Network, left_over: tuple[str, ...]) -> bool:
+  """Returns true if all that is left over are parts of the system that this head does not read.
+
+  The hub's BERT is such a file: its pooler serves none of its own class.
+  """
+  table = network.backbone.family.keys(network.kind)
+  patterns = (name for key in table.rows.values() for name in key.names)
+  known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
+  return all(known.fullmatch(name) for name in left_over)
 
 
 @contextlib.contextmanager
@@ -133,8 +149,15 @@ def _wanted(
 
 
 def _network(
-  family: Family, described: Described, tensors: Tensors, fields: dict[str, Any]
+  family: Family,
+  described: Described,
+  tensors: Tensors,
+  fields: dict[str, Any],
+  own: MakeHead | None,
 ) -> Network:
+  if own is not None:
+    backbone = _changed(Backbone(described.config), fields)
+    return Network(backbone, own(backbone, described))
   kind = family.kind_of(described.architecture)
   if kind is None:
     known = ", ".join(family.architectures.values())

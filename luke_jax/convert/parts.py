@@ -24,6 +24,7 @@ class ModelParts:
   processor: LukeProcessor | None = None
   report: Report = dataclasses.field(default_factory=Report)
   rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
+  task: type | None = None  # a user's own, that the model was made for
 
   def __post_init__(self) -> None:
     if len(set(self.labels)) < len(self.labels):
@@ -59,12 +60,12 @@ class ModelParts:
   @property
   def architecture(self) -> str:
     """Returns the name of its class in config.json, such as LukeForEntityClassification."""
-    return self.family.architectures[self.kind]
+    return self.family.architecture_of(self.kind)
 
   @property
   def num_labels(self) -> int:
     """Returns the number of the head's labels; 2 for a head without labels, as elsewhere."""
-    return getattr(self.network.head, "labels", 2)
+    return getattr(self.network.head, "labels", len(self.labels) or 2)
 
   @property
   def entity_table(self) -> Any:

@@ -56,8 +56,8 @@ def save(
 
 def number_of_tensors(model: ModelParts) -> int:
   """Returns how many tensors `save` writes."""
-  leaves, rows = keys.flatten(model.params), model.family.keys(model.kind).rows
-  places = sum(len(list(keys.places(rows[path], x.shape))) for path, x in leaves.items())
+  leaves, table = keys.flatten(model.params), model.family.keys(model.kind)
+  places = sum(len(list(keys.places(table.key(path), x.shape))) for path, x in leaves.items())
   return places + len(_written_aliases(model))
 
 

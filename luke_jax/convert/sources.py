@@ -12,7 +12,7 @@ from typing import Any
 from luke_jax.convert.tensors import TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError
 from luke_jax.models.families import FAMILIES
-from luke_jax.models.family import NONE, Described, Family
+from luke_jax.models.family import NONE, Backbone, Described, Family
 from luke_jax.text import json_files
 
 CONFIG, METADATA = "config.json", "metadata.json"
@@ -53,6 +53,13 @@ def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
         raise InputError(str(fault).replace(folder, str(path))) from None
   else:
     raise InputError(f"{path}: expected a directory, an archive (tar) or a {TORCH}")
+
+
+def read_backbone(directory: Path) -> Backbone:
+  """Returns the backbone that a directory's config.json describes, without reading weights."""
+  raw = json_files.read_json_object(directory / CONFIG, "the config of a model")
+  family = family_for(raw, directory / CONFIG, None)
+  return Backbone(family.read_config(raw, directory / CONFIG).config)
 
 
 def _directory(path: Path, family: Family | None) -> Source:

@@ -42,4 +42,5 @@ def read_text_side(
 def _fitted(processor: LukeProcessor, backbone: Backbone) -> LukeProcessor:
   """Returns the processor with rows no longer than the model has positions for."""
   length = min(processor.max_length, backbone.config.room_for_words)
-  return dataclasses.replace(processor, max_length=length)
+  types = backbone.family.token_types
+  return dataclasses.replace(processor, max_length=length, token_types=types)

@@ -1,1 +1,1 @@
-"""Everything once, small: a wiki's dump, a pretrained model, five tasks, and a page to look at."""
+"""Demo of everything at small size: a wiki's dump, a pretrained model, five tasks and a report."""

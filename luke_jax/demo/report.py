@@ -1,4 +1,4 @@
-"""The page that the demo ends with."""
+"""HTML report at the end of the demo."""
 
 import itertools
 import json
@@ -19,12 +19,12 @@ from luke_jax.doctor.packages import optional_parts
 from luke_jax.tasks.names import CLASSES
 
 SHOWN, SHORT = 3, 250  # examples of a task, characters of their passages
-JOINED = "\0"  # a space where no line ends
-COLUMNS = 80  # of a command's lines
+JOINED = "\0"  # stands for a space at which a line must not be broken
+COLUMNS = 80  # at most, in the lines of a command
 FROM_TEST = "The first three of the test file."
-OWN = "Written for this page; no file has it."
+OWN = "Written for this page; it is in no file."
 PRETRAINING = ("word_loss", "entity_loss", "word_accuracy", "entity_accuracy")
-# Of each task the metric that the paper reports, and what it is called.
+# The metric that the paper reports for each task, and its name in the table.
 METRICS = {
   "typing": ("f1", "loose micro F1"),
   "relations": ("f1", "micro F1"),
@@ -35,7 +35,7 @@ METRICS = {
 
 
 class Row(NamedTuple):
-  """A task's scores on its test file, in percent, and what it took."""
+  """Scores of a task on its test file, in percent, and the seconds it took."""
 
   task: str
   metric: str
@@ -45,20 +45,20 @@ class Row(NamedTuple):
 
 
 def rows(folder: Path, seconds: Mapping[str, float]) -> list[Row]:
-  """The table of the tasks; `seconds` are those of the steps."""
+  """Returns the rows of the table of tasks; `seconds` are those of the steps."""
   return [_row(folder, task, seconds[task]) for task in CLASSES]
 
 
 def _row(folder: Path, task: str, seconds: float) -> Row:
-  metric, told = METRICS[task]
-  score, fresh = (
+  metric, label = METRICS[task]
+  score, not_pretrained = (
     100 * result(folder, name)["scores"]["test"][metric] for name in (task, task + FRESH)
   )
-  return Row(task, told, score, fresh, seconds)
+  return Row(task, label, score, not_pretrained, seconds)
 
 
 def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) -> show.Picture:
-  """Everything that the demo made, to look at."""
+  """Returns the report on everything that the demo made."""
   models = {task: luke_jax.load(run_folder(folder, task) / "model") for task in CLASSES}
   pretrained = luke_jax.load(folder / "luke")
   sections = [
@@ -70,24 +70,24 @@ def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) ->
     show.Section("Cloze", _gaps(models["cloze"])),
     show.Section("Questions", _questions(models["qa"])),
     show.Section("Attention", _attention(pretrained)),
-    show.Section("Entities that are alike", _alike(pretrained)),
+    show.Section("Similar entities", _alike(pretrained)),
     show.Section("On TPUs", _tpu(folder, "plan" in seconds)),
     show.Section("What was run", _commands(steps, seconds)),
   ]
   introduction = (
     "A tiny LUKE, two layers deep, was pretrained on a small invented wiki and then fine-tuned for"
-    " five tasks, by the commands at the end of this page; what the models say of the texts on it"
-    " was computed as the page was made. So small a model, minutes old, is often wrong: the page"
-    " shows what there is to see, not how well LUKE does."
+    " five tasks, by the commands at the end of this page; the predictions on it were computed as"
+    " the page was made. So small a model, trained for minutes, is often wrong: the page shows what"
+    " luke_jax can show, not how well LUKE does."
   )
   return show.report("LUKE in JAX: a demo", sections, introduction)
 
 
-def _tasks(found: Sequence[Row]) -> list[str | show.Picture]:
+def _tasks(rows: Sequence[Row]) -> list[str | show.Picture]:
   header = ("task", "metric", "score", "not pretrained", "seconds")
   cells = [
     (x.task, x.metric, round(x.score, 1), round(x.not_pretrained, 1), round(x.seconds))
-    for x in found
+    for x in rows
   ]
   note = (
     "Percent, on test files that no model was trained on; a fifth of them about entities that no"
@@ -109,60 +109,62 @@ def _curves(folder: Path) -> list[str | show.Picture]:
 
 
 def _names(model: Any) -> list[str | show.Picture]:
-  right = ", ".join(f"{name} ({label})" for name, label in texts.NAMED)
+  expected = ", ".join(f"{name} ({label})" for name, label in texts.NAMED)
   picture = show.entities(texts.NAMES, model.predict(texts.NAMES))
-  return [OWN, picture, f"Right would be: {right}."]
+  return [OWN, picture, f"Expected: {expected}."]
 
 
 def _types(model: Any) -> list[str | show.Picture]:
   parts: list[str | show.Picture] = [OWN]
-  for text, name, right in texts.TYPED:
-    found = model.predict(text, span=place(text, name))
-    parts += [show.entities(text, found), f"Right would be: {right}."]
+  for text, name, expected in texts.TYPED:
+    predictions = model.predict(text, span=place(text, name))
+    parts += [show.entities(text, predictions), f"Expected: {expected}."]
   return parts
 
 
 def _relations(model: Any) -> list[str | show.Picture]:
   parts: list[str | show.Picture] = [FROM_TEST]
   for example in _test("relations", lambda example: example["label"] != "no_relation"):
-    found = model.predict(example["text"], head=example["head"], tail=example["tail"])
-    parts += [show.relations(example["text"], [found]), f"Right would be: {example['label']}."]
+    relation = model.predict(example["text"], head=example["head"], tail=example["tail"])
+    parts += [show.relations(example["text"], [relation]), f"Expected: {example['label']}."]
   return parts
 
 
 def _gaps(model: Any) -> list[str | show.Picture]:
-  return _asked(model, "cloze", "query", ("query", "entities"))
+  return _answered(model, "cloze", "query", ("query", "entities"))
 
 
 def _questions(model: Any) -> list[str | show.Picture]:
-  return _asked(model, "qa", "question", ("question", "entities", "question_entities"))
+  return _answered(model, "qa", "question", ("question", "entities", "question_entities"))
 
 
-def _asked(model: Any, task: str, question: str, names: Sequence[str]) -> list[str | show.Picture]:
+def _answered(
+  model: Any, task: str, question: str, names: Sequence[str]
+) -> list[str | show.Picture]:
   parts: list[str | show.Picture] = [FROM_TEST]
   for example in _test(task, lambda example: len(example["text"]) < SHORT):
     text = example["text"]
-    found = model.predict(text, **{name: example[name] for name in names})
-    right = {text[start:end] for start, end in example["answers"]}
-    parts += [show.answers(text, example[question], found, count=3)]
-    parts += [f"Right would be: {' or '.join(sorted(right))}."]
+    predictions = model.predict(text, **{name: example[name] for name in names})
+    expected = {text[start:end] for start, end in example["answers"]}
+    parts += [show.answers(text, example[question], predictions, count=3)]
+    parts += [f"Expected: {' or '.join(sorted(expected))}."]
   return parts
 
 
 def _test(task: str, shown: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-  """The first few examples of a test file that are to be shown."""
+  """Returns the first examples of a test file for which `shown` is true."""
   lines = (REPOSITORY / f"data/sample_tasks/{task}/test.jsonl").read_text(encoding="utf-8")
   examples = map(json.loads, lines.splitlines())
   return list(itertools.islice(filter(shown, examples), SHOWN))
 
 
 def _attention(model: Any) -> list[str | show.Picture]:
-  told = (
+  note = (
     "Words and entities attend to each other. LUKE has a query of its own for each of the four"
-    " kinds of pairs; each row is who looks, each column is what is looked at."
+    " kinds of pairs; each row is an attending token, each column a token that it attends to."
   )
   spans = [place(texts.ATTENDED, name) for name in ("Aurelio Verdano", "A Grammar of Rain")]
-  return [told, show.attention(model, texts.ATTENDED, spans)]
+  return [note, show.attention(model, texts.ATTENDED, spans)]
 
 
 def _alike(model: Any) -> list[str | show.Picture]:
@@ -172,9 +174,9 @@ def _alike(model: Any) -> list[str | show.Picture]:
 
 def _tpu(folder: Path, planned: bool) -> list[str | show.Picture]:
   if not planned:
-    return [f"Not compiled, for libtpu is missing here: {tpu_command()}"]
+    return [f"Not compiled, because libtpu is missing: {tpu_command()}"]
   plan = json.loads(last_line(folder / LOGS / "plan.txt"))
-  told = (
+  note = (
     f"The training step of LUKE-large's pretraining, compiled for {plan['chips']} chips ({TPU}) by"
     " the TPU's own compiler, without a chip."
   )
@@ -182,25 +184,25 @@ def _tpu(folder: Path, planned: bool) -> list[str | show.Picture]:
     ("memory of a chip", f"{plan['gib_per_chip']:.1f} GiB"),
     ("a step", f"{1000 * plan['step_seconds']:.0f} ms"),
     ("steps", f"{plan['steps']:,}"),
-    ("all of it", f"{plan['hours']:.0f} hours"),
+    ("the whole run", f"{plan['hours']:.0f} hours"),
   ]
-  return [told, show.table(("", "by the compiler's account"), figures)]
+  return [note, show.table(("", "according to the compiler"), figures)]
 
 
 def tpu_command() -> str:
-  """What gets libtpu."""
+  """Returns the command that installs libtpu."""
   return next(x.command for x in optional_parts(sys.executable) if x.name == "tpu")
 
 
 def _commands(steps: Sequence[Step], seconds: Mapping[str, float]) -> list[str | show.Picture]:
-  told = [
+  commands = [
     f"# {step.title}: {seconds[step.name]:.0f} s\n{_on_lines(step.command)}" for step in steps
   ]
-  return ["In the folder of the repository:", show.code("\n\n".join(told))]
+  return ["In the folder of the repository:", show.code("\n\n".join(commands))]
 
 
 def _on_lines(command: str) -> str:
-  """A command on lines that a page has room for, each option beside its value."""
-  together = re.sub(" (?!--)", JOINED, command)
-  lines = textwrap.wrap(together, COLUMNS, break_long_words=False, break_on_hyphens=False)
+  """Returns a command broken into lines, with every option beside its value."""
+  unbroken = re.sub(" (?!--)", JOINED, command)
+  lines = textwrap.wrap(unbroken, COLUMNS, break_long_words=False, break_on_hyphens=False)
   return " \\\n  ".join(lines).replace(JOINED, " ")

@@ -1,4 +1,4 @@
-"""Runs steps as processes, as many at once as there is room for, and those that are done never."""
+"""Runner of the demo's steps: each a process, several at once, finished ones never again."""
 
 import os
 import signal
@@ -18,15 +18,14 @@ from luke_jax.training.directory import read_json
 DONE, LOGS = "steps.json", "logs"
 MOST_AT_ONCE = 4
 PAUSE = 0.2  # seconds
-TAIL = 4096  # bytes of a log, in which its last line is
-COMPILED = "compiled"  # programs: half of them are the same in two steps
+TAIL = 4096  # bytes at a log's end that hold its last line
+COMPILED = "compiled"  # XLA's cache, since half of the programs occur in two steps
 
-
-Cores = frozenset[int]  # that a step has to itself; empty where none can be kept for it
+Cores = frozenset[int]  # reserved for a step; empty where the system cannot reserve them
 
 
 class Child(NamedTuple):
-  """A step on its way."""
+  """Process of a running step."""
 
   process: subprocess.Popen
   log: Path
@@ -34,16 +33,16 @@ class Child(NamedTuple):
   cores: Cores = Cores()
 
 
-class State(NamedTuple):
-  """Where the steps are: seconds of the done ones, and what the running ones said last."""
+class Status(NamedTuple):
+  """Progress of the steps: the seconds of finished ones and the processes of running ones."""
 
   steps: Sequence[Step]
   done: Mapping[str, float]
   running: Mapping[str, Child]
 
 
-def run(steps: Sequence[Step], folder: Path, show: Callable[[State], None]) -> dict[str, float]:
-  """Runs what is not done yet; how many seconds each step took, now or before."""
+def run(steps: Sequence[Step], folder: Path, show: Callable[[Status], None]) -> dict[str, float]:
+  """Runs the steps that are not done yet, and returns the seconds of every step."""
   (folder / LOGS).mkdir(parents=True, exist_ok=True)
   done, free = _done(steps, folder), shares()
   with _children() as running:
@@ -59,13 +58,16 @@ def run(steps: Sequence[Step], folder: Path, show: Callable[[State], None]) -> d
           raise InputError(_failure(step, child))
         free.append(child.cores)
         done[step.name] = time.monotonic() - running.pop(step.name).since
-        _note(steps, done, folder)
-      show(State(steps, done, running))
+        _write_done(steps, done, folder)
+      show(Status(steps, done, running))
   return done
 
 
 def shares() -> list[Cores]:
-  """The cores of each of the steps that run at once: two that share cores take twice as long."""
+  """Returns disjoint sets of cores for the steps that run at once.
+
+  Two steps that share cores would take twice as long.
+  """
   if not hasattr(os, "sched_setaffinity"):
     return [Cores()] * 2
   cores = sorted(os.sched_getaffinity(0))
@@ -74,7 +76,7 @@ def shares() -> list[Cores]:
 
 
 def last_line(log: Path) -> str:
-  """What a command said last."""
+  """Returns the last line of a log that is not blank."""
   with log.open("rb") as file:
     file.seek(max(0, log.stat().st_size - TAIL))
     lines = file.read().decode("utf-8", "replace").split("\n")
@@ -82,22 +84,22 @@ def last_line(log: Path) -> str:
 
 
 def _done(steps: Sequence[Step], folder: Path) -> dict[str, float]:
-  """The steps that an earlier call finished, with their seconds."""
-  noted = read_json(folder / DONE) if (folder / DONE).exists() else {}
-  same = {step.name for step in steps if noted.get(step.name, {}).get("command") == step.command}
-  kept: dict[str, float] = {}
-  for step in steps:  # in their order: what a step needs stands before it
-    if step.name in same and all(need in kept for need in step.needs):
-      kept[step.name] = noted[step.name]["seconds"]
-  return kept
+  """Returns the steps that an earlier call finished, with their seconds."""
+  written = read_json(folder / DONE) if (folder / DONE).exists() else {}
+  same = {step.name for step in steps if written.get(step.name, {}).get("command") == step.command}
+  valid: dict[str, float] = {}
+  for step in steps:  # in their order, in which a step follows those it needs
+    if step.name in same and all(need in valid for need in step.needs):
+      valid[step.name] = written[step.name]["seconds"]
+  return valid
 
 
-def _note(steps: Sequence[Step], done: Mapping[str, float], folder: Path) -> None:
+def _write_done(steps: Sequence[Step], done: Mapping[str, float], folder: Path) -> None:
   by_name = {step.name: step for step in steps}
-  noted = {
+  value = {
     name: {"command": by_name[name].command, "seconds": seconds} for name, seconds in done.items()
   }
-  write_json(folder / DONE, noted)
+  write_json(folder / DONE, value)
 
 
 def _ready(
@@ -127,30 +129,30 @@ def _environment(folder: Path) -> dict[str, str]:
   return {
     "JAX_COMPILATION_CACHE_DIR": str(folder / COMPILED),
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-    # So small are the models that no accelerator gains anything, and two processes cannot share it.
+    # An accelerator gains nothing with such small models, and two processes cannot share one.
     "JAX_PLATFORMS": "cpu",
-    # They compile in a third less time, and are as fast.
+    # At this level compiling takes a third less time, and the programs are as fast.
     "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_backend_optimization_level=1",
   }
 
 
 def _failure(step: Step, child: Child) -> str:
   return (
-    f"{step.command}: status {child.process.returncode}, {last_line(child.log)!r}; all of it is in"
+    f"{step.command}: status {child.process.returncode}, {last_line(child.log)!r}; the whole log is"
     f" {child.log}"
   )
 
 
 @contextmanager
 def _children() -> Iterator[dict[str, Child]]:
-  """The running steps; whatever happens, none is left alone."""
+  """Yields the running steps, and ends them in any case when the block is left."""
   running: dict[str, Child] = {}
   before = signal.signal(signal.SIGTERM, _stop)
   try:
     yield running
   finally:
     for child in running.values():
-      child.process.terminate()  # a training saves a checkpoint, and goes on from there
+      child.process.terminate()  # a training saves a checkpoint, from which it resumes
     for child in running.values():
       child.process.wait()
     signal.signal(signal.SIGTERM, before)

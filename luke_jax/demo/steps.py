@@ -1,4 +1,4 @@
-"""What the demo does, as the commands that a user would type."""
+"""Steps of the demo, as the commands that a user would type."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,35 +14,35 @@ REPOSITORY = Path(luke_jax.__file__).resolve().parents[1]
 WIKI = "data/sample_wiki"
 TPU = "v5e:16x16"
 SEED = 1
-# How the records are made that experiments/pretraining/tiny.py reads.
+# The record sizes that experiments/pretraining/tiny.py expects.
 RECORD_OPTIONS = (
   *("--entities", "300", "--max-words", "48", "--max-entities", "16"),
   *("--unknown-entities", "skip"),
 )
-# More than tiny.py has: so long as they take, the other core is busy with what needs none of it.
+# More than tiny.py has: meanwhile the other core runs steps that do not need the pretrained model.
 STEPS = 2500
-# Fewer than in most of the experiments' files, to be done sooner.
+# Fewer than in most of the experiments' files, to take less time.
 EPOCHS = {"typing": 2, "relations": 3, "ner": 1.5, "cloze": 3, "qa": 2.5}
-FRESH = "-not-pretrained"  # of the names of the steps that train a task from nothing
+FRESH = "-not-pretrained"  # suffix of the steps that train a task from random parameters
 
 
 class Step(NamedTuple):
-  """A command, and what it needs of other steps."""
+  """Command of luke-jax, and the names of the steps that it needs."""
 
   name: str
   title: str
-  arguments: tuple[str, ...]  # of luke-jax, run in the repository
+  arguments: tuple[str, ...]  # to luke-jax, which runs in the repository
   needs: tuple[str, ...] = ()
 
   @property
   def command(self) -> str:
-    """What a user would type."""
+    """Returns the command as a user would type it."""
     quoted = (f"'{x}'" if set(x) & set(" ()[]'\"") else x for x in self.arguments)
     return f"luke-jax {' '.join(quoted)}"
 
 
 def check_repository() -> None:
-  """Refuses to go on without the files that only a checkout has."""
+  """Raises InputError unless the files that only a checkout has are present."""
   if not (REPOSITORY / WIKI).is_dir() or not (REPOSITORY / "experiments/sample").is_dir():
     raise InputError(
       f"{REPOSITORY}: no {WIKI}; expected a checkout of the repository, installed by"
@@ -51,8 +51,8 @@ def check_repository() -> None:
 
 
 def steps(folder: Path) -> list[Step]:
-  """All steps, each after what it needs, those first on which the most depends."""
-  if folder.is_relative_to(REPOSITORY):  # where they run
+  """Returns all steps, each after those it needs; steps that most others need come first."""
+  if folder.is_relative_to(REPOSITORY):  # the working directory of the steps
     folder = folder.relative_to(REPOSITORY)
   records, model = folder / "records", folder / "luke"
   text = records / "pretraining"
@@ -61,22 +61,22 @@ def steps(folder: Path) -> list[Step]:
   corpora = json.dumps([str(text)])
   pretrain = ("train", "experiments/pretraining/tiny.py", "--output", str(folder / "pretraining"))
   pretrain += ("--set", f"task.corpora={corpora}", "--set", f"run.steps={STEPS}")
-  made = [
+  ordered = [
     Step("records", "wiki dump to training records", build),
     Step("pretraining", "pretrain a tiny LUKE", pretrain, ("records",)),
     Step("export", "model directory", ("export", pretrain[3], str(model)), ("pretraining",)),
   ]
   for task in CLASSES:
     more = [f"task.text={text}", f"run.start={model}"]
-    made.append(Step(task, f"fine-tune: {task}", _task(folder, task, more), ("export",)))
-  made.append(_torch(folder))
+    ordered.append(Step(task, f"fine-tune: {task}", _task(folder, task, more), ("export",)))
+  ordered.append(_torch(folder))
   for task in CLASSES:
     more = [f"task.text={text}", "run.start=null"]
     title = f"not pretrained: {task}"
-    made.append(Step(task + FRESH, title, _task(folder, task + FRESH, more), ("records",)))
+    ordered.append(Step(task + FRESH, title, _task(folder, task + FRESH, more), ("records",)))
   if find_spec("libtpu"):
-    made.append(_plan(folder))
-  return made
+    ordered.append(_plan(folder))
+  return ordered
 
 
 def _task(folder: Path, name: str, changes: Sequence[str]) -> tuple[str, ...]:
@@ -99,10 +99,10 @@ def _plan(folder: Path) -> Step:
 
 
 def run_folder(folder: Path, name: str) -> Path:
-  """Where the run of a task is."""
+  """Returns the folder of a task's run."""
   return folder / name / f"seed-{SEED}"
 
 
 def result(folder: Path, name: str) -> Mapping[str, Any]:
-  """What is written down of the run of a task."""
+  """Returns the result that a task's run wrote."""
   return json.loads((run_folder(folder, name) / "result.json").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Texts that stand in no file of the sample tasks, about the world of the sample wiki."""
+"""Texts about the world of the sample wiki that are in none of the sample tasks' files."""
 
 NAMES = (
   "Lucella Brunetti-Vay was born in Castrel. In 2011 she signed for Tsukigawa Comets, and a year"
@@ -21,6 +21,6 @@ ALIKE = ("Velmora", "Castrel", "Aurelio Verdano", "Lokomotiv Gorinsk")
 
 
 def place(text: str, name: str) -> tuple[int, int]:
-  """Where a name first stands in a text."""
+  """Returns the span where a name first occurs in a text."""
   start = text.index(name)
   return start, start + len(name)

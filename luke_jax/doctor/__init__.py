@@ -1,1 +1,1 @@
-"""What of a machine and its installation works: looked at from outside, so that a fault is told."""
+"""Diagnosis of a machine and its installation, made in child processes that may crash."""

@@ -1,4 +1,4 @@
-"""What a machine has: cores, memory, disks, and accelerators that the system shows."""
+"""Resources of a machine: cores, memory, disks and accelerators."""
 
 import os
 import shutil
@@ -10,24 +10,24 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 class Room(NamedTuple):
-  """Bytes of a memory or a disk."""
+  """Free and total bytes of a memory or a disk."""
 
   free: int
   total: int
 
 
 class Machine(NamedTuple):
-  """What a machine has."""
+  """Resources of one machine."""
 
   cores: int
-  memory: Room | None  # None: the system does not say
-  disks: dict[str, Room]  # by folder
+  memory: Room | None  # None where the system does not report it
+  disks: dict[str, Room]  # by a folder on them
   shared_memory: Room | None
-  accelerators: tuple[str, ...]  # device files
+  accelerators: tuple[str, ...]  # paths of device files
 
 
 def this_machine() -> Machine:
-  """The machine that this runs on."""
+  """Returns the resources of the machine that this runs on."""
   cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
   disks = {str(folder): _disk(folder) for folder in (Path.cwd(), Path(tempfile.gettempdir()))}
   shared = _disk(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
@@ -35,7 +35,7 @@ def this_machine() -> Machine:
 
 
 def memory(system: Path = Path("/")) -> Room | None:
-  """What can still be had, within what a container is allowed."""
+  """Returns the memory that is available, within the limit of the container if there is one."""
   try:
     lines = (system / "proc/meminfo").read_text(encoding="utf-8").splitlines()
     figures = {
@@ -46,15 +46,15 @@ def memory(system: Path = Path("/")) -> Room | None:
     return None
   group = system / "sys/fs/cgroup"
   try:
-    most = int((group / "memory.max").read_text(encoding="utf-8"))
+    limit = int((group / "memory.max").read_text(encoding="utf-8"))
     used = int((group / "memory.current").read_text(encoding="utf-8"))
   except (OSError, ValueError):  # no container, or one without a limit
     return room
-  return Room(min(room.free, max(0, most - used)), min(room.total, most))
+  return Room(min(room.free, max(0, limit - used)), min(room.total, limit))
 
 
 def accelerators(devices: Path = Path("/dev")) -> tuple[str, ...]:
-  """Device files of TPUs and GPUs, whether or not JAX can use them."""
+  """Returns the device files of TPUs and GPUs, including those that JAX cannot use."""
   patterns = ("accel[0-9]*", "vfio/[0-9]*", "nvidia[0-9]*", "kfd")
   return tuple(str(path) for pattern in patterns for path in sorted(devices.glob(pattern)))
 

@@ -1,4 +1,4 @@
-"""Which packages are installed, and which of the optional parts are not."""
+"""Installed packages, and what the optional extras of luke_jax lack."""
 
 import importlib.metadata
 import json
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlparse
 
 OURS = "luke_jax"
-# What each optional part is for.
+# The purpose of each extra.
 PURPOSES = {
   "tpu": "TPUs, and luke-jax plan",
   "cuda": "NVIDIA GPUs",
@@ -23,7 +23,7 @@ PURPOSES = {
 
 
 class Requirement(NamedTuple):
-  """A package that another one needs, at which version at least, and for which of its extras."""
+  """Package that another one requires: its extras, minimum version, and the extra that needs it."""
 
   name: str
   extras: tuple[str, ...]
@@ -32,7 +32,7 @@ class Requirement(NamedTuple):
 
 
 class Package(NamedTuple):
-  """A package, and which version is installed and needed."""
+  """Package with its installed and its minimum version."""
 
   name: str
   version: str | None
@@ -40,14 +40,14 @@ class Package(NamedTuple):
 
   @property
   def fits(self) -> bool:
-    """Whether it is there and new enough."""
+    """Returns whether the package is installed and new enough."""
     if self.version is None:
       return False
     return self.least is None or numbers(self.version) >= numbers(self.least)
 
 
-class Part(NamedTuple):
-  """An optional part, what of it is missing, and the command that gets it."""
+class Extra(NamedTuple):
+  """Optional extra of luke_jax, the packages it lacks, and the command that installs them."""
 
   name: str
   purpose: str
@@ -56,25 +56,25 @@ class Part(NamedTuple):
 
 
 def base_packages() -> list[Package]:
-  """What luke_jax cannot do without."""
-  needed = [r for r in requirements(OURS) if r.extra is None]
-  found = [Package(r.name, version(r.name), r.least) for r in needed]
-  return [*found[:1], Package("jaxlib", version("jaxlib"), None), *found[1:]]
+  """Returns the packages that luke_jax cannot run without."""
+  required = [r for r in requirements(OURS) if r.extra is None]
+  installed = [Package(r.name, version(r.name), r.least) for r in required]
+  return [*installed[:1], Package("jaxlib", version("jaxlib"), None), *installed[1:]]
 
 
-def optional_parts(python: str) -> list[Part]:
-  """The extras of luke_jax."""
+def optional_parts(python: str) -> list[Extra]:
+  """Returns the extras of luke_jax with what is missing of each."""
   ours = requirements(OURS)
   parts = []
   for extra in dict.fromkeys(r.extra for r in ours if r.extra):
     missing = _missing(r for r in ours if r.extra == extra)
     command = shlex.join([python, "-m", "pip", "install", *_target(extra)])
-    parts.append(Part(extra, PURPOSES.get(extra, ""), missing, command))
+    parts.append(Extra(extra, PURPOSES.get(extra, ""), missing, command))
   return parts
 
 
 def requirements(name: str) -> list[Requirement]:
-  """What an installed package says that it needs; nothing where it is not installed."""
+  """Returns what an installed package requires; nothing where it is not installed."""
   try:
     lines = importlib.metadata.requires(name) or []
   except importlib.metadata.PackageNotFoundError:
@@ -83,18 +83,18 @@ def requirements(name: str) -> list[Requirement]:
 
 
 def parse(line: str) -> Requirement:
-  """A line such as `jax[tpu]>=0.7; extra == "tpu"`."""
-  wanted, _, marker = line.partition(";")
-  name = re.match(r"\s*([\w.-]+)\s*(?:\[([^]]*)\])?", wanted)
+  """Parses a requirement such as `jax[tpu]>=0.7; extra == "tpu"`."""
+  specifier, _, marker = line.partition(";")
+  name = re.match(r"\s*([\w.-]+)\s*(?:\[([^]]*)\])?", specifier)
   assert name is not None
-  least = re.search(r">=\s*([\w.]+)", wanted)
+  least = re.search(r">=\s*([\w.]+)", specifier)
   extra = re.search(r"extra\s*==\s*[\"']([\w.-]+)[\"']", marker)
   extras = tuple(x.strip() for x in (name[2] or "").split(",") if x.strip())
   return Requirement(name[1], extras, least and least[1], extra and extra[1])
 
 
 def version(name: str) -> str | None:
-  """The version that is installed."""
+  """Returns the installed version of a package, or None."""
   try:
     return importlib.metadata.version(name)
   except importlib.metadata.PackageNotFoundError:
@@ -102,16 +102,16 @@ def version(name: str) -> str | None:
 
 
 def numbers(text: str) -> tuple[int, ...]:
-  """A version as numbers that can be compared: 0.10.2.dev1 is 0.10.2."""
+  """Returns a version as comparable numbers: 0.10.2.dev1 is (0, 10, 2, 0)."""
   leading = re.match(r"\d+(\.\d+)*", text)
-  found = tuple(map(int, leading[0].split("."))) if leading else ()
-  return found + (0,) * (4 - len(found))
+  release = tuple(map(int, leading[0].split("."))) if leading else ()
+  return release + (0,) * (4 - len(release))
 
 
-def _missing(needed: Iterable[Requirement]) -> tuple[str, ...]:
-  """Of packages and what their own extras need, those that are not there."""
+def _missing(required: Iterable[Requirement]) -> tuple[str, ...]:
+  """Returns the packages that are missing or too old, including what their extras require."""
   names = []
-  for requirement in needed:
+  for requirement in required:
     if not Package(requirement.name, version(requirement.name), requirement.least).fits:
       names.append(requirement.name)
     inner = [r for r in requirements(requirement.name) if r.extra in requirement.extras]
@@ -120,7 +120,7 @@ def _missing(needed: Iterable[Requirement]) -> tuple[str, ...]:
 
 
 def _target(extra: str) -> Sequence[str]:
-  """What pip is told to install: the folder that luke_jax came from, where there is one."""
+  """Returns pip's arguments: the source folder of luke_jax if it has one, else its name."""
   try:
     text = importlib.metadata.distribution(OURS).read_text("direct_url.json")
     source = json.loads(text) if text else {}

@@ -1,4 +1,4 @@
-"""What has to be tried in a process of its own, for it may fail hard or never end.
+"""Checks to run in a child process, since they may crash or never return.
 
 `python -m luke_jax.doctor.probe packages NAME...`, `... devices` and `... libtpu` print JSON.
 """
@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 TOPOLOGY = "v5e:2x2"
-# Where a package's module has another name.
+# Modules whose name is not that of their package.
 MODULES = {"absl-py": "absl", "orbax-checkpoint": "orbax.checkpoint"}
 
 
 def packages(names: Sequence[str]) -> dict[str, str]:
-  """Why packages cannot be imported, by name: those that can are left out."""
+  """Returns the import errors of the packages that cannot be imported, by name."""
   faults = {}
   for name in names:
     try:
@@ -28,19 +28,19 @@ def packages(names: Sequence[str]) -> dict[str, str]:
 
 
 def devices() -> dict[str, Any]:
-  """What JAX sees, after it has computed something there, and in how many seconds."""
+  """Returns JAX's devices, after a computation on the first one, and the seconds it took."""
   began = time.perf_counter()
   import jax
   import jax.numpy as jnp
 
-  found = jax.devices()
-  first = jax.jit(lambda x: (x @ x).sum())(jnp.ones((64, 64)))
-  if float(first) != 64**3:
-    raise ValueError(f"a product of ones is {float(first)}; expected {64**3}")
-  memory = (found[0].memory_stats() or {}).get("bytes_limit")
-  kinds = Counter(device.device_kind for device in found)
+  available = jax.devices()
+  total = jax.jit(lambda x: (x @ x).sum())(jnp.ones((64, 64)))
+  if float(total) != 64**3:
+    raise ValueError(f"a product of ones is {float(total)}; expected {64**3}")
+  memory = (available[0].memory_stats() or {}).get("bytes_limit")
+  kinds = Counter(device.device_kind for device in available)
   return {
-    "platform": found[0].platform,
+    "platform": available[0].platform,
     "kinds": dict(kinds),
     "memory_bytes": memory,
     "seconds": round(time.perf_counter() - began, 2),
@@ -48,30 +48,30 @@ def devices() -> dict[str, Any]:
 
 
 def libtpu() -> dict[str, Any]:
-  """Whether libtpu describes a slice that is not there, as compiling for one needs."""
+  """Checks that libtpu can describe TPUs that are not attached, as compiling for them needs."""
   from luke_jax.plan.chips import devices, parse_topology
 
   began = time.perf_counter()
-  number = len(devices(parse_topology(TOPOLOGY)))
+  count = len(devices(parse_topology(TOPOLOGY)))
   return {
     "topology": TOPOLOGY,
-    "devices": number,
+    "devices": count,
     "seconds": round(time.perf_counter() - began, 2),
   }
 
 
 def main(arguments: Sequence[str]) -> None:
-  """Prints what was asked for, or why there is none."""
-  what, *names = arguments
+  """Prints the result of one check as JSON, or {"fault": ...} if it raises."""
+  check, *names = arguments
   try:
-    answer: Any = (
-      packages(names) if what == "packages" else {"devices": devices, "libtpu": libtpu}[what]()
+    result: Any = (
+      packages(names) if check == "packages" else {"devices": devices, "libtpu": libtpu}[check]()
     )
   except BaseException as fault:
-    said = (str(fault).strip() or type(fault).__name__).splitlines()[0]
-    answer = {"fault": said[:300]}
-  # Backends print what they like, before and after.
-  print(f"\n{json.dumps(answer)}", flush=True)
+    message = (str(fault).strip() or type(fault).__name__).splitlines()[0]
+    result = {"fault": message[:300]}
+  # On a line of its own, since backends print messages before and after it.
+  print(f"\n{json.dumps(result)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The whole look: what was found, what is wrong with it, and the verdict in one sentence."""
+"""Complete diagnosis: everything that was examined, its findings and the verdict."""
 
 import dataclasses
 import os
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from luke_jax.doctor import packages, traps
-from luke_jax.doctor.asking import ask
+from luke_jax.doctor.child_process import run_probe
 from luke_jax.doctor.machine import Machine, this_machine
-from luke_jax.doctor.packages import Package, Part
+from luke_jax.doctor.packages import Extra, Package
 from luke_jax.doctor.traps import Finding
 
 SETTINGS = ("JAX_", "XLA_", "TPU_", "LIBTPU_", "CUDA_", "MEGASCALE_", "TF_GPU_", "LD_PRELOAD")
@@ -18,50 +18,50 @@ SETTINGS = ("JAX_", "XLA_", "TPU_", "LIBTPU_", "CUDA_", "MEGASCALE_", "TF_GPU_",
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-  """What was found."""
+  """Everything that one examination saw."""
 
   version: str
   python: str
   executable: str
   packages: tuple[Package, ...]
   faults: Mapping[str, str]  # why packages cannot be imported, by name
-  devices: Mapping[str, Any]  # what JAX says, or a "fault"
-  libtpu: Mapping[str, Any]  # its version, and what it answers or a "fault"
+  devices: Mapping[str, Any]  # the probe's result, or a "fault"
+  libtpu: Mapping[str, Any]  # its version, and the probe's result or a "fault"
   machine: Machine
-  settings: Mapping[str, str]  # environment variables that steer JAX
-  parts: tuple[Part, ...]
+  settings: Mapping[str, str]  # environment variables that configure JAX
+  parts: tuple[Extra, ...]
 
   @property
   def findings(self) -> list[Finding]:
-    """What is broken, then what is good to know."""
-    found = [
-      *traps.of_packages(self.packages, self.faults),
-      *traps.of_devices(self.devices, self.settings, self.machine),
-      *traps.of_settings(self.settings),
-      *traps.of_libtpu(self.libtpu),
-      *traps.of_machine(self.machine),
+    """Returns the findings, those of broken parts first."""
+    findings = [
+      *traps.package_findings(self.packages, self.faults),
+      *traps.device_findings(self.devices, self.settings, self.machine),
+      *traps.setting_findings(self.settings),
+      *traps.libtpu_findings(self.libtpu),
+      *traps.machine_findings(self.machine),
     ]
-    return sorted(found, key=lambda finding: not finding.broken)
+    return sorted(findings, key=lambda finding: not finding.broken)
 
   @property
   def works(self) -> bool:
-    """Whether everything that luke_jax needs is there."""
+    """Returns whether nothing that luke_jax needs is broken."""
     return not any(finding.broken for finding in self.findings)
 
   @property
   def sentence(self) -> str:
-    """The verdict."""
+    """Returns the verdict in one sentence."""
     findings = self.findings
     if not self.works:
-      return f"broken: {findings[0].said}"
+      return f"broken: {findings[0].message}"
     kinds = ", ".join(f"{number} x {kind}" for kind, number in self.devices["kinds"].items())
-    known = f"; good to know: {len(findings)}, above" if findings else ""
-    return f"works: luke_jax {self.version} with JAX on {kinds}{known}"
+    warnings = f"; good to know: {len(findings)}, above" if findings else ""
+    return f"works: luke_jax {self.version} with JAX on {kinds}{warnings}"
 
   def to_json(self) -> dict[str, Any]:
-    """All of it."""
+    """Returns the whole report as JSON values."""
     machine = self.machine
-    rooms = {"memory": machine.memory, "shared_memory": machine.shared_memory}
+    memories = {"memory": machine.memory, "shared_memory": machine.shared_memory}
     return {
       "works": self.works,
       "sentence": self.sentence,
@@ -72,7 +72,7 @@ class Report:
       "devices": dict(self.devices),
       "libtpu": dict(self.libtpu),
       "machine": {"cores": machine.cores, "accelerators": machine.accelerators}
-      | {name: room and room._asdict() for name, room in rooms.items()}
+      | {name: room and room._asdict() for name, room in memories.items()}
       | {"disks": {folder: room._asdict() for folder, room in machine.disks.items()}},
       "settings": dict(self.settings),
       "optional": {part.name: part._asdict() for part in self.parts},
@@ -80,18 +80,18 @@ class Report:
 
 
 def examine(seconds: float) -> Report:
-  """Looks at everything. Each of the three questions to a child process takes so long at most."""
+  """Examines the machine; each of its three child processes may take `seconds`."""
   from luke_jax import __version__
 
-  base = packages.base_packages()
-  there = [package.name for package in base if package.version is not None]
+  required = packages.base_packages()
+  installed = [package.name for package in required if package.version is not None]
   return Report(
     version=__version__,
     python=platform.python_version(),
     executable=sys.executable,
-    packages=tuple(base),
-    faults=ask(["packages", *there], seconds),
-    devices=ask(["devices"], seconds),
+    packages=tuple(required),
+    faults=run_probe(["packages", *installed], seconds),
+    devices=run_probe(["devices"], seconds),
     libtpu=_libtpu(seconds),
     machine=this_machine(),
     settings={k: v for k, v in sorted(os.environ.items()) if v and k.startswith(SETTINGS)},
@@ -103,6 +103,6 @@ def _libtpu(seconds: float) -> dict[str, Any]:
   version = packages.version("libtpu")
   if version is None:
     return {"version": None}
-  # A chip that another process works with is not to be touched.
-  answer = ask(["libtpu"], seconds, environment={"JAX_PLATFORMS": "cpu"})
-  return {"version": version, **answer}
+  # On the CPU, so that chips which another process uses are left alone.
+  result = run_probe(["libtpu"], seconds, environment={"JAX_PLATFORMS": "cpu"})
+  return {"version": version, **result}

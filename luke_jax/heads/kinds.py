@@ -17,6 +17,9 @@ from luke_jax.heads.labels import (
 from luke_jax.heads.masked import MaskedHead, PretrainingHead
 from luke_jax.models.family import NONE, Backbone
 
+KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
+KINDS += ("text", "token", "choice")
+
 
 def make_head(
   kind: str, backbone: Backbone, *, labels: int = 2, bias: bool = False

@@ -1,15 +1,17 @@
 """Which task a model is for, and with which settings: what its config.json says of it."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.fine_tuning import fitted
-from luke_jax.tasks.names import CLASSES, task_class
+from luke_jax.tasks.names import CLASSES, is_known, task_class
 from luke_jax.text import LukeProcessor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
@@ -18,30 +20,62 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer")  # kinds of heads
 # What belongs to a run and not to the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
+LOCAL += ("columns", "repair_tags", "tag_names")  # how files are, which differ from each other
 
 
-def task_of(model: ModelParts, name: str | None = None, **changes: Any) -> Any:
-  """The task that a model was trained for; one that others made has the task of its class."""
-  saved = model.rest.get(KEY)
-  saved = saved if isinstance(saved, dict) else {}
-  name = name or saved.get("task") or _name_for(model)
-  found = task_class(name)
+def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -> Any:
+  """Returns the task that a model was trained for, with its settings.
+
+  `task` is a name or a user's own class; without it, it is the one that the model's config names,
+  or that its head serves.
+  """
+  saved = _saved(model.rest)
+  own = saved.get("class")
+  if own and not model.task and not isinstance(task, type):
+    raise InputError(f"made for the task {own}, which is none of luke_jax's; expected it as `task`")
+  kind = task or model.task or saved.get("task") or _name_for(model)
+  found = task_class(kind) if isinstance(kind, str) else kind
   if found.head != model.kind:
-    expected = model.family.architectures[found.head]
-    raise InputError(f"a {model.architecture}; expected a {expected}, as {name} needs")
+    expected = model.family.architecture_of(found.head)
+    raise InputError(f"a {model.architecture}; expected a {expected}, as {found.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
-  settings = saved.get("settings", {}) if saved.get("task") == name else {}
-  task = typed_values.group_from_json(settings, found, f"config.json: {KEY}.settings")
-  fixed = {"labels": _labels(found, model.labels), "words": model.config.room_for_words}
-  return dataclasses.replace(task, **fixed, **changes)
+  return task_with(found, model.rest, model.labels, model.config, **changes)
+
+
+def task_with(
+  task: Any, rest: Mapping[str, Any], labels: Sequence[str], config: Any, **changes: Any
+) -> Any:
+  """Returns a task class with the settings that a model's config.json has for it."""
+  saved = _saved(rest)
+  settings = saved.get("settings", {}) if saved.get("task") == task.name else {}
+  value = typed_values.group_from_json(settings, task, f"config.json: {KEY}.settings")
+  fixed = {"labels": _labels(task, tuple(labels)), "words": config.room_for_words}
+  return dataclasses.replace(value, **fixed, **changes)
+
+
+def own_head(task: Any) -> MakeHead:
+  """Returns what makes the head of a task class for a model, as its config.json describes it."""
+
+  def make(backbone: Backbone, described: Described) -> Any:
+    value = task_with(task, described.rest, described.labels, backbone.config)
+    return value.network(backbone).head
+
+  return make
+
+
+def _saved(rest: Mapping[str, Any]) -> Mapping[str, Any]:
+  saved = rest.get(KEY)
+  return saved if isinstance(saved, dict) else {}
 
 
 def settings_of(task: Any) -> dict[str, Any]:
   """What a model's config.json says of its task."""
   values = typed_values.to_json(task, "")
   settings = {name: value for name, value in values.items() if name not in LOCAL}
-  return {KEY: {"task": task.name, "settings": settings}}
+  kind = type(task)
+  own = {} if is_known(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
+  return {KEY: {"task": task.name, **own, "settings": settings}}
 
 
 def processor_of(model: ModelParts, task: Any) -> LukeProcessor:
@@ -62,7 +96,9 @@ def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
   """A model with the labels and the text side of its task."""
   processor = fine_tuning.processor(task, network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
-  return ModelParts(network, params, labels, processor.tokenizer, processor, rest=rest)
+  own = None if is_known(type(task)) else type(task)
+  tokenizer = processor.tokenizer
+  return ModelParts(network, params, labels, tokenizer, processor, rest=rest, task=own)
 
 
 def _labels(task: Any, labels: tuple[str, ...]) -> tuple[str, ...]:

@@ -12,13 +12,18 @@ _MOST = 2**31 - 1  # ids are 32-bit
 
 def check_config(config: Any, may_be_zero: tuple[str, ...] = ()) -> None:
   """Raises InputError for a field of another type than declared, or out of its range."""
-  for name, kind in get_type_hints(type(config)).items():
-    _check(name, getattr(config, name), kind, least=0 if name in (*may_be_zero, *_IDS) else 1)
+  check_fields(config, may_be_zero)
   if config.hidden_size % config.num_attention_heads:
     raise InputError(
       f"hidden_size: {config.hidden_size}; expected a multiple of num_attention_heads,"
       f" {config.num_attention_heads}"
     )
+
+
+def check_fields(value: Any, may_be_zero: tuple[str, ...] = ()) -> None:
+  """Raises InputError for a field of a dataclass that its declared type does not allow."""
+  for name, kind in get_type_hints(type(value)).items():
+    _check(name, getattr(value, name), kind, least=0 if name in (*may_be_zero, *_IDS) else 1)
 
 
 def _check(name: str, value: Any, kind: Any, least: int) -> None:

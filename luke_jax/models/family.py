@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import flax.linen as nn
 import jax
 
+from luke_jax.models.checks import check_fields
 from luke_jax.models.keys import Keys
 from luke_jax.nn.attention import AttentionForm
 from luke_jax.nn.encoder import Remat
@@ -38,6 +39,9 @@ class Running:
   dtype: Dtype = "float32"  # of products
   attention: AttentionForm = "blocks"
   remat: Remat = "none"
+
+  def __post_init__(self) -> None:
+    check_fields(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +134,7 @@ class Family:
   own_heads: tuple[str, ...] = ()  # kinds of heads that transformers has no classes for
   layout: Layout = Layout()
   decoders: Callable[[Any], Decoders] = lambda config: Decoders()
+  token_types: bool = False  # its words have the type of the text of a pair that they are in
   markers: bool = False  # its vocabularies have LUKE's markers of entities
   # Model types whose weights a new model of this system may start from.
   starts_from: tuple[str, ...] = ()
@@ -145,6 +150,11 @@ class Family:
     """Returns the kind of head of a class of this system; None if it has no such class."""
     kinds = (kind for kind, name in self.architectures.items() if name == architecture)
     return next(kinds, None)
+
+  def architecture_of(self, kind: str) -> str:
+    """Returns the class name of a kind of head, which may be a user's own."""
+    stem = self.architectures[NONE].removesuffix("Model")
+    return self.architectures.get(kind) or f"{stem}For{kind.title().replace('_', '')}"
 
 
 @dataclasses.dataclass(frozen=True)

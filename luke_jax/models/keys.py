@@ -26,6 +26,7 @@ class Key:
   path: str
   names: tuple[str, ...]
   kernel_inputs: int = 0  # a linear kernel: how many axes of ours are its inputs
+  by_kind: bool = False  # queries: two axes before those are the kinds of the two tokens
 
   @property
   def stacked(self) -> bool:
@@ -33,11 +34,18 @@ class Key:
     return "{layer}" in self.names[0]
 
 
-def linear(path: str, *names: str, inputs: int = 1) -> list[Key]:
+def linear(path: str, name: str, *, inputs: int = 1) -> list[Key]:
   """Returns the keys of a linear layer."""
   return [
-    Key(f"{path}/kernel", tuple(f"{name}.weight" for name in names), inputs),
-    Key(f"{path}/bias", tuple(f"{name}.bias" for name in names)),
+    Key(f"{path}/kernel", (f"{name}.weight",), inputs),
+    Key(f"{path}/bias", (f"{name}.bias",)),
+  ]
+
+
+def _queries(path: str, names: Sequence[str]) -> list[Key]:
+  return [
+    Key(f"{path}/kernel", tuple(f"{name}.weight" for name in names), 1, by_kind=True),
+    Key(f"{path}/bias", tuple(f"{name}.bias" for name in names), by_kind=True),
   ]
 
 
@@ -63,7 +71,7 @@ def layers(path: str, name: str, queries: Sequence[str] = ("query",)) -> Iterato
   """Yields the keys of a stack of transformer layers of BERT's shape."""
   layer = f"{name}.{{layer}}."
   attention = f"{layer}attention."
-  yield from linear(f"{path}/attention/query", *(f"{attention}self.{q}" for q in queries))
+  yield from _queries(f"{path}/attention/query", [f"{attention}self.{q}" for q in queries])
   yield from linear(f"{path}/attention/key", f"{attention}self.key")
   yield from linear(f"{path}/attention/value", f"{attention}self.value")
   yield from linear(f"{path}/attention/output", f"{attention}output.dense", inputs=2)
@@ -94,6 +102,10 @@ class Keys:
     """Returns the table of these rows."""
     return cls({key.path: key for key in rows}, **fields)
 
+  def key(self, path: str) -> Key:
+    """Returns the key of one of our paths; that of a user's own head has the same name."""
+    return self.rows.get(path) or _own_key(path)
+
   def canonical(self, name: str) -> str:
     """Returns the reference's own name of a tensor."""
     for pattern, replacement in self.renames:
@@ -103,6 +115,12 @@ class Keys:
   def copied_from(self, name: str) -> str:
     """Returns the name of the tensor that stands in for a missing one, or the name itself."""
     return name if self.copies is None else re.sub(*self.copies, name)
+
+
+def _own_key(path: str) -> Key:
+  *parts, leaf = path.split("/")
+  name = ".".join([*parts, "bias" if leaf == "bias" else "weight"])
+  return Key(path, (name,), kernel_inputs=int(leaf == "kernel"))
 
 
 def flatten(params: dict) -> dict[str, np.ndarray]:
@@ -127,16 +145,16 @@ def places(key: Key, shape: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, .
   """Yields the name of every tensor of a key, and its index in an array of that shape."""
   for layer in range(shape[0]) if key.stacked else (None,):
     lead = () if layer is None else (layer,)
-    kinds = shape[len(lead)] if len(key.names) > 1 else 1  # 2 queries a kind, or 1 for all
+    kinds = shape[len(lead)] if key.by_kind else 1  # 2 queries a kind, or 1 for all
     for n, name in enumerate(key.names[: kinds * kinds]):
-      index = (*lead, *divmod(n, kinds)) if len(key.names) > 1 else lead
+      index = (*lead, *divmod(n, kinds)) if key.by_kind else lead
       yield name.format(layer=layer), index
 
 
 def to_torch(params: dict, keys: Keys) -> Iterator[tuple[str, np.ndarray]]:
   """Yields the names and tensors of a state dict."""
   for path, x in flatten(params).items():
-    key, array = keys.rows[path], np.asarray(x)
+    key, array = keys.key(path), np.asarray(x)
     for name, index in places(key, array.shape):
       part = array[index]
       if key.kernel_inputs:
@@ -181,7 +199,7 @@ def from_torch(
   """
   available, used, leaves, missing, copied = set(names), set(), {}, [], []
   for path, target in flatten(abstract).items():
-    key, array = keys.rows[path], np.empty(target.shape, target.dtype)
+    key, array = keys.key(path), np.empty(target.shape, target.dtype)
     sources = {}
     for name, index in places(key, array.shape):
       sources[name] = name if name in available else keys.copied_from(name)

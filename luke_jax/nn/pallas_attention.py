@@ -1,12 +1,16 @@
 """Entity-aware self-attention as two Pallas TPU kernels, one forward and one backward.
 
 A grid step is one sequence and as many heads as fill the 128 lanes. Its T x T scores never leave
-VMEM: the blocks (word or entity asks, word or entity is asked) are matrix products into one array,
-128 queries at a time; one block is original attention, or words alone. The backward kernel makes
-the probabilities again from log sums.
+VMEM: the blocks (query of a word or entity, key of a word or entity) are matrix products into one
+array, 128 queries at a time. With a single block it is original attention, or words alone. The
+backward kernel recomputes the probabilities from the log sums.
 
-Inside the kernels scores are (keys, queries): the softmax reduces over sublanes, which is plain
-vector work, and wherever probabilities are an operand only H rows stream past them.
+Inside the kernels scores are (keys, queries): the softmax reduces over sublanes, which needs vector
+operations only, and where probabilities are an operand only H rows stream past them.
+
+Letters beyond those of luke_jax.nn: Q, the queries of a chunk, at most 128; S, the keys of one
+kind, W or E; 128, the lanes, which hold 128 / H heads side by side. Arrays of a kernel lie in VMEM,
+seeds in SMEM.
 """
 
 import functools
@@ -26,14 +30,15 @@ from luke_jax.nn.layers import batch_axes, keep
 from luke_jax.nn.repeatable_dropout import kept_where, key_hash, query_hash
 
 LANES = 128
-TILE = 16
+TILE = 16  # sublanes of a bfloat16 tile
 QUERIES_AT_ONCE = 128
-# Matrix products run this many (queries, head) pairs before their softmax, so that matrix and
+# Matrix products run this many (queries, head) pairs ahead of their softmax, so that matrix and
 # vector units work at the same time. Chosen by the schedules compiled for v5e.
 AHEAD = 6
 MASKED = -1e30
-# The backward kernel was seen to take up to 12.6 KiB of VMEM (float32, H 32) for every token and
-# byte of a number. The limit is below every TPU's VMEM; beyond it code, T squared, grows long too.
+# Bytes. The backward kernel was measured to take up to 12.6 KiB of VMEM (float32, H 32) for each
+# token and byte of the dtype. The limit is below the VMEM of every TPU. Above it the kernel's code,
+# which grows with T squared, becomes long too.
 VMEM_PER_TOKEN_AND_BYTE = 13 * 2**10
 VMEM_LIMIT = 52 * 2**20
 
@@ -48,14 +53,14 @@ def pallas_attention(
   dropout_rate: float = 0.0,
   interpret: bool = False,
 ) -> jax.Array:
-  """Attention among words and entities (LUKE, section 3.2), (B, T, N, H) in the type of `value`.
+  """Returns attention of words and entities (LUKE, section 3.2), (B, T, N, H) as `value.dtype`.
 
-  `queries[asking][asked]` are (B, W, N, H) for words and (B, E, N, H) for entities, or a single
-  (B, T, N, H) where one query serves all. `key` and `value` are (B, T, N, H), words first; `mask`
-  (B, T) is true on real tokens. A sequence without any gets the mean of its values and no
-  gradient. `seeds`, (B, N) uint32, choose what is dropped, as `dropout_mask` shows. Products are
-  of bfloat16 as given or of float32 at highest precision, always summed in float32; so is the
-  softmax. Under a mesh every device runs its own sequences.
+  `queries[query kind][key kind]` are (B, W, N, H) for words and (B, E, N, H) for entities, or a
+  single (B, T, N, H) if one query serves all. `key` and `value` are (B, T, N, H), words first;
+  `mask` (B, T) is true on real tokens. A sequence without real tokens gets the mean of its values
+  and no gradient. `seeds` (B, N), uint32, choose what is dropped, as in `dropout_mask`. Operands of
+  products are bfloat16, or float32 at highest precision; sums and softmax are float32. Under a mesh
+  every device runs its own sequences.
   """
   B, _, num_heads, head_size = value.shape
   if reason := unsupported(asking(queries), num_heads, head_size, value.dtype):
@@ -65,18 +70,19 @@ def pallas_attention(
   if seeds is None:
     seeds = jnp.zeros((B, num_heads), jnp.uint32)
   bias = jnp.where(mask.astype(bool), 0.0, MASKED)[..., None]
+  # (B, W | E | T, D); the bias is (B, T, 1), float32.
   flat = jax.tree.map(lambda x: x.reshape(*x.shape[:2], -1), (queries, key, value))
   static = _Static(head_size, dropout_rate, interpret)
   return _over_batch(functools.partial(_attention, static))(seeds, *flat, bias).reshape(value.shape)
 
 
 def asking(queries: Blocks) -> list[int]:
-  """How many tokens of each kind ask."""
+  """Returns the number of queries of each kind: W and E, or T alone."""
   return [row[0].shape[1] for row in queries]
 
 
 def unsupported(lengths: Sequence[int], num_heads: int, head_size: int, dtype: Any) -> str | None:
-  """Why the kernels cannot run these shapes, in one sentence, or None if they can."""
+  """Returns why the kernels cannot run these shapes, or None if they can."""
   if dtype not in (jnp.bfloat16, jnp.float32):
     return f"arrays must be bfloat16 or float32, not {jnp.dtype(dtype).name}"
   if head_size not in (32, 64, 128):
@@ -94,7 +100,7 @@ def unsupported(lengths: Sequence[int], num_heads: int, head_size: int, dtype: A
 
 
 class _Static(NamedTuple):
-  """What a kernel depends on beside its arrays."""
+  """Static arguments of a kernel."""
 
   head_size: int
   dropout_rate: float
@@ -102,16 +108,16 @@ class _Static(NamedTuple):
 
   @property
   def heads(self) -> range:
-    """The heads of a grid step."""
+    """Returns the heads of a grid step, counted from 0."""
     return range(LANES // self.head_size)
 
   def lanes(self, head: int) -> slice:
-    """Where a head lies among the lanes."""
+    """Returns the lanes of a head."""
     return slice(head * self.head_size, (head + 1) * self.head_size)
 
 
 class _Chunk(NamedTuple):
-  """Queries of one kind that are taken together."""
+  """Queries of one kind that are computed together, Q of them."""
 
   index: int
   kind: int
@@ -120,7 +126,7 @@ class _Chunk(NamedTuple):
 
 
 def _over_batch(attend: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-  """Runs `attend` on each device's own sequences: the partitioner cannot split a kernel."""
+  """Maps `attend` over the batch axes of the mesh, since XLA cannot partition a kernel."""
   axes = batch_axes()
   if not axes:
     return attend
@@ -136,6 +142,7 @@ def _attention(static: _Static, seeds: jax.Array, queries: Blocks, *keyed: jax.A
 def _forward(static: _Static, seeds: jax.Array, queries: Blocks, *keyed: jax.Array):
   key, value, _ = keyed
   num_chunks = len(_chunks(queries))
+  # (B, D / 128, chunks x heads of a grid step, 128), float32: in every row the Q of one chunk.
   log_sums = (len(key), key.shape[2] // LANES, num_chunks * len(static.heads), QUERIES_AT_ONCE)
   outputs = (value, jax.ShapeDtypeStruct(log_sums, jnp.float32))
   results = _call(_forward_kernel, static, (seeds, queries, *keyed), outputs)
@@ -153,7 +160,7 @@ _attention.defvjp(_forward, _backward)
 
 
 def _call(kernel: Callable, static: _Static, inputs: tuple, outputs: tuple):
-  """Runs a kernel for every sequence and group of heads, with outputs shaped as those given."""
+  """Runs a kernel for every sequence and group of heads; outputs are shaped as `outputs`."""
   seeds, _, key, *_ = inputs
   B, num_tokens, D = key.shape
   return pl.pallas_call(
@@ -174,94 +181,108 @@ def _call(kernel: Callable, static: _Static, inputs: tuple, outputs: tuple):
 
 
 def _block(array: jax.Array | jax.ShapeDtypeStruct) -> pl.BlockSpec:
-  """What a grid step sees: its group's log sums, the bias of its sequence, its group's lanes."""
+  """Returns the block of an array that a grid step gets: its sequence, and its group of heads."""
   length = array.shape[1]
-  if array.ndim == 4:
+  if array.ndim == 4:  # log sums
     return pl.BlockSpec(
       (1, 1, *array.shape[2:]), lambda sequence, group, _: (sequence, group, 0, 0)
     )
-  if array.shape[2] == 1:
+  if array.shape[2] == 1:  # bias
     return pl.BlockSpec((1, length, 1), lambda sequence, group, _: (sequence, 0, 0))
   return pl.BlockSpec((1, length, LANES), lambda sequence, group, _: (sequence, 0, group))
 
 
 def _forward_kernel(seeds, queries, key, value, bias, out, log_sums, *, static: _Static):
+  # Blocks of one grid step: seeds (B x N,) uint32; queries (1, W | E, 128); key, value and out
+  # (1, T, 128); bias (1, T, 1) float32; log_sums (1, 1, chunks x heads, 128) float32.
   chunks = _chunks(queries)
-  keys = _split_heads(key[0], static, static.head_size**-0.5)
-  value_columns = value[0].T
-  kept = _kept_in_step(seeds, key.shape[1], static)
+  keys = _split_heads(key[0], static, static.head_size**-0.5)  # by head: (T, 128), scaled
+  value_columns = value[0].T  # (128, T)
+  keep_mask = _dropout_of_step(seeds, key.shape[1], static)
   scores_of = functools.partial(_scores, keys, queries, bias[0])
   ahead = _ahead(scores_of, itertools.product(chunks, static.heads))
   for chunk in chunks:
     contexts = []
     for head in static.heads:
+      # Softmax over keys in float32: scores and weights (T, Q), their maxima and sums (1, Q).
       scores = next(ahead)
       highest = scores.max(0, keepdims=True)
       weights = jnp.exp(scores - highest)
       total = weights.sum(0, keepdims=True)
-      # Without a real key the log sum is made infinite, and so no gradient flows.
+      # Without a real key the log sum is made infinite, so that no gradient flows.
       log_sum = jnp.where(highest > MASKED / 2, highest + jnp.log(total), -MASKED)
       row = chunk.index * len(static.heads) + head
       log_sums[0, 0, row : row + 1, : log_sum.shape[1]] = log_sum
       if static.dropout_rate:
-        weights = jnp.where(kept(chunk, head), weights, 0.0)
+        weights = jnp.where(keep_mask(chunk, head), weights, 0.0)
+      # (H, T) x (T, Q) -> (H, Q): operands in the dtype of `value`, result float32. Dividing by the
+      # sum here, after the product, divides H numbers a query instead of T.
       context = _dot(value_columns[static.lanes(head)], weights.astype(value.dtype), (1, 0))
       contexts.append(context / (total * (1 - static.dropout_rate)))
-    out[0, chunk.tokens] = _rows(contexts, 1.0, out.dtype)
+    out[0, chunk.tokens] = _rows(contexts, 1.0, out.dtype)  # (Q, 128)
 
 
 def _backward_kernel(
   seeds, queries, key, value, bias, out, log_sums, d_out, d_queries, d_key, d_value, *, static
 ):
+  # Blocks as in the forward kernel; d_out (1, T, 128). Gradients have the shapes of their arrays.
   parts, chunks = _parts(queries), _chunks(queries)
   scale, keep_rate = static.head_size**-0.5, 1 - static.dropout_rate
+  # By head: (T, 128), keys scaled. By kind of key: (128, S), not scaled.
   keys, values = _split_heads(key[0], static, scale), _split_heads(value[0], static)
   key_columns = [key[0, part].T for part in parts]
-  kept = _kept_in_step(seeds, key.shape[1], static)
+  keep_mask = _dropout_of_step(seeds, key.shape[1], static)
   scores_of = functools.partial(_scores, keys, queries, bias[0])
 
   def products_of(chunk: _Chunk, head: int) -> tuple[jax.Array, jax.Array]:
+    # (T, Q) both, float32: scores, and gradients of the probabilities after dropout.
     return scores_of(chunk, head), _dot(values[head], d_out[0, chunk.tokens], (1, 1))
 
   ahead = _ahead(products_of, itertools.product(chunks, static.heads))
+  # Sums over chunks, float32. By head: (H, T). By kind of key and head: (H, S).
   d_value_columns: list[Any] = [0.0 for _ in static.heads]
   d_key_columns: list[list[Any]] = [[0.0 for _ in static.heads] for _ in parts]
   for chunk in chunks:
+    # All heads of the chunk: (128, Q), the product of output and gradient in float32.
     d_out_columns = d_out[0, chunk.tokens].T
-    agreement = (d_out[0, chunk.tokens].astype(jnp.float32) * out[0, chunk.tokens]).T
+    out_times_d_out = (d_out[0, chunk.tokens].astype(jnp.float32) * out[0, chunk.tokens]).T
     query_columns = [query[0, chunk.rows].T for query in queries[chunk.kind]]
     d_query_columns = [[] for _ in parts]
     for head in static.heads:
       lanes = static.lanes(head)
-      scores, d_kept = next(ahead)
+      # Probabilities (T, Q), float32, recomputed from the log sums (1, Q).
+      scores, d_dropped = next(ahead)
       row = chunk.index * len(static.heads) + head
       log_sum = log_sums[0, 0, row : row + 1, : scores.shape[1]]
       probabilities = dropped = jnp.exp(scores - log_sum)
       if static.dropout_rate:
-        mask = kept(chunk, head)
-        dropped, d_kept = (jnp.where(mask, x, 0.0) for x in (probabilities, d_kept))
-      # The sum over keys of probability times its gradient, which the output already contains.
-      mean = agreement[lanes].sum(0, keepdims=True) * keep_rate
-      d_scores = (probabilities * (d_kept - mean)).astype(key.dtype)
+        mask = keep_mask(chunk, head)
+        dropped, d_dropped = (jnp.where(mask, x, 0.0) for x in (probabilities, d_dropped))
+      # (1, Q): the sum over keys of probability times its gradient, which is the sum over H of
+      # output times gradient. All gradients get the factor 1 / keep_rate at the end, in `_rows`.
+      mean = out_times_d_out[lanes].sum(0, keepdims=True) * keep_rate
+      d_scores = (probabilities * (d_dropped - mean)).astype(key.dtype)  # (T, Q)
+      # (H, Q) x (T, Q) -> (H, T); (H, Q) x (S, Q) -> (H, S); (H, S) x (S, Q) -> (H, Q).
       d_value_columns[head] += _dot(d_out_columns[lanes], dropped.astype(key.dtype), (1, 1))
-      for asked, part in enumerate(parts):
-        d_key_columns[asked][head] += _dot(query_columns[asked][lanes], d_scores[part], (1, 1))
-        d_query_columns[asked].append(_dot(key_columns[asked][lanes], d_scores[part], (1, 0)))
+      for kind, part in enumerate(parts):
+        d_key_columns[kind][head] += _dot(query_columns[kind][lanes], d_scores[part], (1, 1))
+        d_query_columns[kind].append(_dot(key_columns[kind][lanes], d_scores[part], (1, 0)))
     for d_query, columns in zip(d_queries[chunk.kind], d_query_columns, strict=True):
-      d_query[0, chunk.rows] = _rows(columns, scale / keep_rate, d_query.dtype)
+      d_query[0, chunk.rows] = _rows(columns, scale / keep_rate, d_query.dtype)  # (Q, 128)
+  # (T, 128), and (S, 128) for each kind of key.
   d_value[0] = _rows(d_value_columns, 1 / keep_rate, d_value.dtype)
   for part, columns in zip(parts, d_key_columns, strict=True):
     d_key[0, part] = _rows(columns, scale / keep_rate, d_key.dtype)
 
 
 def _parts(queries) -> list[slice]:
-  """Where each kind lies among all tokens."""
+  """Returns the tokens of each kind."""
   ends = itertools.accumulate(asking(queries), initial=0)
   return list(itertools.starmap(slice, itertools.pairwise(ends)))
 
 
 def _chunks(queries) -> list[_Chunk]:
-  """The queries in the order they are taken."""
+  """Returns the chunks of queries in the order in which they are computed."""
   chunks = []
   for kind, part in enumerate(_parts(queries)):
     for start in range(part.start, part.stop, QUERIES_AT_ONCE):
@@ -282,9 +303,9 @@ def _ahead(compute: Callable, tasks: Iterable[tuple]) -> Iterator:
 
 
 def _split_heads(x: jax.Array, static: _Static, factor: float = 1.0) -> list[jax.Array]:
-  """For each head x times a factor in its lanes and zero in the others.
+  """Returns for each head x (T, 128) times a factor in its lanes, and zero in the others.
 
-  A product over all lanes is then one over the head's, and nothing moves between lanes.
+  A product over all lanes is then one over the head's lanes, and no data moves between lanes.
   """
   lane = lax.broadcasted_iota(jnp.int32, x.shape, 1)
   scaled = x.astype(jnp.float32) * factor
@@ -295,7 +316,8 @@ def _split_heads(x: jax.Array, static: _Static, factor: float = 1.0) -> list[jax
 
 
 def _scores(keys: list[jax.Array], queries, bias: jax.Array, chunk: _Chunk, head: int) -> jax.Array:
-  """Masked scores (T, queries); each kind is asked with its own queries."""
+  """Returns masked scores (T, Q), float32; each kind of key has its own queries."""
+  # (S, 128) x (Q, 128) -> (S, Q).
   blocks = [
     _dot(keys[head][part], query[0, chunk.rows], (1, 1))
     for part, query in zip(_parts(queries), queries[chunk.kind], strict=True)
@@ -304,14 +326,14 @@ def _scores(keys: list[jax.Array], queries, bias: jax.Array, chunk: _Chunk, head
 
 
 def _dot(left: jax.Array, right: jax.Array, axes: tuple[int, int]) -> jax.Array:
-  """Their product over one axis of each, summed in float32."""
+  """Returns the product over one axis of each matrix, summed in float32."""
   precision = lax.Precision.HIGHEST if left.dtype == jnp.float32 else lax.Precision.DEFAULT
   numbers = (((axes[0],), (axes[1],)), ((), ()))
   return lax.dot_general(left, right, numbers, precision, preferred_element_type=jnp.float32)
 
 
 def _rows(columns: list[jax.Array], factor: float, dtype: Any) -> jax.Array:
-  """The (H, tokens) of each head as one (tokens, 128)."""
+  """Returns the (H, Q), (H, T) or (H, S) of each head as one (Q, 128), (T, 128) or (S, 128)."""
   return (jnp.concatenate(columns) * factor).T.astype(dtype)
 
 
@@ -319,13 +341,13 @@ def _vmem_bytes(num_tokens: int, dtype: Any) -> int:
   return num_tokens * jnp.dtype(dtype).itemsize * VMEM_PER_TOKEN_AND_BYTE
 
 
-def _kept_in_step(seeds, num_tokens: int, static: _Static) -> Callable[[_Chunk, int], jax.Array]:
-  """The dropout mask of this grid step, as a function of queries and head."""
+def _dropout_of_step(seeds, num_tokens: int, static: _Static) -> Callable[[_Chunk, int], jax.Array]:
+  """Returns the dropout mask (T, Q) of this grid step, as a function of chunk and head."""
   group = pl.program_id(0) * pl.num_programs(1) + pl.program_id(1)
-  keys = key_hash(num_tokens)
+  keys = key_hash(num_tokens)  # (ceil(T / 2), 1), uint32
 
-  def kept(chunk: _Chunk, head: int) -> jax.Array:
+  def keep_mask(chunk: _Chunk, head: int) -> jax.Array:
     seed = seeds[group * len(static.heads) + head]
     return kept_where(keys, query_hash(seed, chunk.tokens), static.dropout_rate)
 
-  return kept
+  return keep_mask

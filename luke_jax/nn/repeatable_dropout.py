@@ -1,6 +1,7 @@
-"""What is dropped, as a function of a seed and of places: of query and key, token and feature.
+"""Dropout masks as functions of a seed and of positions: of query and key, token and feature.
 
-Plain integer arithmetic, so that a kernel, XLA and a test make the same mask on every platform.
+They need only integer arithmetic, so that a kernel, XLA and a test make the same mask on every
+platform. Hashes are uint32.
 """
 
 import jax
@@ -9,48 +10,51 @@ from jax import lax
 
 
 def dropout_mask(seeds: jax.Array, num_tokens: int, rate: float) -> jax.Array:
-  """True where a probability is kept, (B, N, T, T) as [query, key], for `seeds` (B, N)."""
+  """Returns True where a probability is kept, (B, N, T, T) as [query, key], for seeds (B, N)."""
 
   def of_head(seed: jax.Array) -> jax.Array:
-    kept = kept_where(key_hash(num_tokens), query_hash(seed, slice(0, num_tokens)), rate)
-    return kept[:num_tokens].T
+    # (2 x ceil(T / 2), T), keys by queries
+    mask = kept_where(key_hash(num_tokens), query_hash(seed, slice(0, num_tokens)), rate)
+    return mask[:num_tokens].T
 
   return jax.vmap(jax.vmap(of_head))(seeds)
 
 
 def key_hash(num_tokens: int) -> jax.Array:
-  """An odd random number for each of the first half of the keys, (⌈T / 2⌉, 1)."""
+  """Returns an odd random number for each of the first half of the keys, (⌈T / 2⌉, 1), uint32."""
   return _mixed(lax.broadcasted_iota(jnp.uint32, (-(-num_tokens // 2), 1), 0) + 1) | 1
 
 
 def query_hash(seed: jax.Array, tokens: slice) -> jax.Array:
-  """An odd random number for each of some queries of a head, (1, queries)."""
+  """Returns an odd random number for each query in a slice of a head's, (1, queries), uint32."""
   index = lax.broadcasted_iota(jnp.uint32, (1, tokens.stop - tokens.start), 1) + (tokens.start + 1)
   return _mixed(_mixed(index) ^ _mixed(seed + jnp.zeros_like(index))) | 1
 
 
 def kept_features(seed: jax.Array, shape: tuple[int, ...], rate: float) -> jax.Array:
-  """True where a value of an array (..., D) stays: a tenth of the time that random bits take.
+  """Returns True where a value of an array (..., D) is kept.
 
-  A token's place counts over the leading axes, so no device needs another's.
+  This takes a tenth of the time of random bits. A token's position counts over the leading axes, so
+  no device needs another device's.
   """
-  place = jnp.zeros((*shape[:-1], 1), jnp.uint32)
+  position = jnp.zeros((*shape[:-1], 1), jnp.uint32)
   for axis, size in enumerate(shape[:-1]):
-    place = place * jnp.uint32(size) + lax.broadcasted_iota(jnp.uint32, place.shape, axis)
-  tokens = _mixed(_mixed(place + 1) ^ _mixed(seed)) | 1
+    position = position * jnp.uint32(size) + lax.broadcasted_iota(jnp.uint32, position.shape, axis)
+  # Hashes (..., 1) and (1, ..., ceil(D / 2)).
+  tokens = _mixed(_mixed(position + 1) ^ _mixed(seed)) | 1
   features = key_hash(shape[-1]).reshape((1,) * (len(shape) - 1) + (-1,))
   return kept_where(features, tokens, rate, axis=-1)[..., : shape[-1]]
 
 
 def kept_where(keys: jax.Array, queries: jax.Array, rate: float, axis: int = 0) -> jax.Array:
-  """True where a probability stays, (keys, queries), from their hashes: 32 bits for two keys.
+  """Returns True where a probability is kept, (keys, queries), from hashes of keys and queries.
 
-  `axis` is that of the keys, of which the hashes are the first half.
-
-  The lower 16 bits decide for a key of the first half, the upper 16 for one of the second. A
-  product of odd random numbers has good upper bits only; folding and multiplying again spreads
-  them, and is as cheap as the TPU's own generator, which nothing else could repeat.
+  `axis` is that of the keys, of which the hashes are the first half. 32 bits serve two keys: the
+  lower 16 decide for a key of the first half, the upper 16 for one of the second. A product of odd
+  random numbers has good upper bits only; folding and multiplying again spreads them, and is as
+  cheap as the TPU's own generator, whose numbers nothing else could repeat.
   """
+  # (ceil(keys / 2), queries), uint32; after joining the halves (keys, queries), compared as int32.
   product = keys * queries
   bits = (product ^ (product >> 15)) * jnp.uint32(0x846CA68B)
   bits = lax.bitcast_convert_type(jnp.concatenate([bits << 16, bits], axis), jnp.int32)
@@ -58,7 +62,7 @@ def kept_where(keys: jax.Array, queries: jax.Array, rate: float, axis: int = 0) 
 
 
 def _mixed(x: jax.Array) -> jax.Array:
-  """A bijection of 32-bit numbers in which every bit moves all others (lowbias32, C. Wellons)."""
+  """Returns a bijection of 32-bit numbers; every bit affects all others (lowbias32, C. Wellons)."""
   x = (x ^ (x >> 16)) * jnp.uint32(0x7FEB352D)
   x = (x ^ (x >> 15)) * jnp.uint32(0x846CA68B)
   return x ^ (x >> 16)

@@ -1,7 +1,7 @@
-"""Batches: which records, in which order, made ahead by workers.
+"""Batches: the order of records, and the workers that make batches ahead.
 
-Batch k is a function of the seed and of k, whatever the number of hosts and workers. So a run
-that goes on needs to know nothing of its data but how many batches it took.
+Batch k is a function of the seed and of k, for any number of hosts and workers. So a resumed run
+only needs the number of batches it has used.
 """
 
 import dataclasses
@@ -20,11 +20,11 @@ MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-  """How records become batches."""
+  """Sizes of batches, and the number of workers that make them."""
 
-  batch_size: int = 32  # of all devices together, all micro-batches included
+  batch_size: int = 32  # over all devices and micro-batches
   evaluation_batch_size: int = 32
-  workers: int = 0  # processes that make batches; 0: threads of this one
+  workers: int = 0  # processes that make batches; 0 for threads of this process
 
   def __post_init__(self) -> None:
     for name, least in (("batch_size", 1), ("evaluation_batch_size", 1), ("workers", 0)):
@@ -35,36 +35,36 @@ class Data:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingBatches:
-  """Makes this process's rows of any training batch. Every epoch has an order of its own."""
+  """Training batches by number: this process's rows of each. Every epoch has its own order."""
 
-  records: Any  # random access; goes to the workers
+  records: Any  # random access; pickled for the workers
   make_rows: MakeRows
   seed: int
   batch_size: int
   accumulation: int
-  rows: np.ndarray  # of every micro-batch, that this process makes
+  rows: np.ndarray  # indices of the rows that this process makes, in every micro-batch
 
   def positions(self, batch: int) -> np.ndarray:
-    """Places in the endless stream of records, (micro-batches, rows)."""
-    places = np.arange(batch * self.batch_size, (batch + 1) * self.batch_size)
-    return places.reshape(self.accumulation, -1)
+    """Returns positions in the endless stream of records, (micro-batches, rows)."""
+    positions = np.arange(batch * self.batch_size, (batch + 1) * self.batch_size)
+    return positions.reshape(self.accumulation, -1)
 
   def record_ids(self, batch: int) -> list[int]:
-    """Which records make up a batch, on all processes together."""
+    """Returns the indices of the records of a batch, over all processes."""
     order: Any = shuffled(len(self.records), self.seed)
-    return [int(order[int(place)]) for place in self.positions(batch).ravel()]
+    return [int(order[int(position)]) for position in self.positions(batch).ravel()]
 
   def __call__(self, batch: int) -> Rows:
-    """Arrays (micro-batches, rows, ...)."""
+    """Returns this process's arrays of a batch, (micro-batches, rows, ...)."""
     order = shuffled(len(self.records), self.seed)
-    places = self.positions(int(batch))[:, self.rows]
-    records = [self.records[order[int(place)]] for place in places.ravel()]
-    rngs = [np.random.default_rng((self.seed, int(place))) for place in places.ravel()]
+    positions = self.positions(int(batch))[:, self.rows]
+    records = [self.records[order[int(position)]] for position in positions.ravel()]
+    rngs = [np.random.default_rng((self.seed, int(position))) for position in positions.ravel()]
     rows = self.make_rows(records, rngs)
-    return {name: x.reshape(*places.shape, *x.shape[1:]) for name, x in rows.items()}
+    return {name: x.reshape(*positions.shape, *x.shape[1:]) for name, x in rows.items()}
 
   def iterate(self, start: int, stop: int, workers: int) -> Iterator[Rows]:
-    """Batches from `start` to before `stop`, some of them made ahead."""
+    """Returns batches from `start` up to `stop`, some of them made ahead."""
     batches = grain.MapDataset.range(start, stop).map(self)
     options = grain.ReadOptions(num_threads=0 if workers else 2, prefetch_buffer_size=4)
     ahead = batches.to_iter_dataset(options)
@@ -75,24 +75,24 @@ class TrainingBatches:
     return iter(ahead)
 
 
-@functools.lru_cache(maxsize=2)  # Grain keeps a little of every dataset that was ever made
+@functools.lru_cache(maxsize=2)  # Grain never frees some memory of every dataset that is made
 def shuffled(records: int, seed: int) -> grain.MapDataset:
-  """The endless order of records: epoch after epoch, each shuffled in its own way."""
+  """Returns the endless order of records, epoch after epoch, each shuffled differently."""
   return grain.MapDataset.range(records).seed(seed).shuffle().repeat()
 
 
 def evaluation_batches(
   records: Any, make_rows: MakeRows, batch_size: int, rows: np.ndarray
 ) -> Iterator[Rows]:
-  """This process's rows of all records in order; the last record fills the last batch up."""
+  """Yields this process's rows of all records in order; the last record pads the last batch."""
   for first in range(0, len(records), batch_size):
-    places = np.minimum(first + rows, len(records) - 1)
-    rngs = [np.random.default_rng((0, int(place))) for place in places]
-    yield make_rows([records[int(place)] for place in places], rngs)
+    indices = np.minimum(first + rows, len(records) - 1)
+    rngs = [np.random.default_rng((0, int(index))) for index in indices]
+    yield make_rows([records[int(index)] for index in indices], rngs)
 
 
 def _parse_flags() -> None:
-  # Grain's worker processes read absl's flags, which nobody parses outside of absl.app.
+  # Grain's worker processes read absl's flags, which are only parsed under absl.app.
   from absl import flags
 
   if not flags.FLAGS.is_parsed():

@@ -1,4 +1,4 @@
-"""Several folders of records as one, and which of their records are for training."""
+"""Several folders of records as one corpus, and its split into training and held-out records."""
 
 import bisect
 import dataclasses
@@ -14,10 +14,9 @@ from luke_jax.pipeline.stored import StoredRecords
 
 @dataclasses.dataclass(frozen=True)
 class Corpora:
-  """Folders of records sampled by their size to the power of `exponent` (mLUKE: 0.7).
+  """Folders of records, sampled by their size to the power of `exponent` (mLUKE: 0.7).
 
-  An epoch is as long as the largest folder needs to be seen once; of the others some records come
-  more than once.
+  An epoch reads the largest folder once; of the others some records come more than once.
   """
 
   folders: tuple[StoredRecords, ...]
@@ -31,7 +30,7 @@ class Corpora:
     return self.folders[folder][number]
 
   def place(self, index: int) -> tuple[int, int]:
-    """Which record of which folder it is."""
+    """Returns the folder of a record, and its index in the folder."""
     if not 0 <= index < len(self):
       raise IndexError(index)
     folder = bisect.bisect_right(self._ends, index)
@@ -47,13 +46,13 @@ class Corpora:
 
 @dataclasses.dataclass(frozen=True)
 class TrainingRecords:
-  """All records but those of held-out pages; in the place of one of these stands the next other.
+  """All records except those of held-out pages, each of which the next other one replaces.
 
-  So nobody has to read a corpus through to know what is in it.
+  So the corpus need not be read in advance to find the held-out records.
   """
 
   corpora: Corpora
-  share: float  # of the pages that are held out
+  share: float  # of pages that are held out
 
   def __len__(self) -> int:
     return len(self.corpora)
@@ -68,7 +67,7 @@ class TrainingRecords:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOutRecords:
-  """The first records of held-out pages, as many of every folder, as far as there are."""
+  """First records of held-out pages, at most `most`, equally many from every folder."""
 
   corpora: Corpora
   share: float
@@ -84,17 +83,17 @@ class HeldOutRecords:
   @functools.cached_property
   def _places(self) -> list[tuple[int, int]]:
     each = -(-self.most // len(self.corpora.folders))
-    found = [
+    places = [
       place
       for folder in range(len(self.corpora.folders))
       for place in itertools.islice(self._held_out(folder), each)
     ]
-    if not found:
+    if not places:
       raise InputError(
         f"{_names(self.corpora)}: none of {len(self.corpora)} records is held out at a share of"
         f" {self.share}; expected a larger share, or more records"
       )
-    return found[: self.most]
+    return places[: self.most]
 
   def _held_out(self, folder: int) -> Iterator[tuple[int, int]]:
     for number, record in enumerate(self.corpora.folders[folder]):
@@ -103,9 +102,10 @@ class HeldOutRecords:
 
 
 def is_held_out(record: Record, place: tuple[int, int], share: float) -> bool:
-  """Whether a record is kept from training, by a hash of its page.
+  """Returns whether a record is held out from training, by a hash of its page.
 
-  A page that is no entity has no number in its records, so each of these goes by its own place.
+  A page that is not in the entity vocabulary has no id in its records, so these are hashed by their
+  place.
   """
   key = f"page {record.page_id}" if record.page_id >= 0 else f"record {place[0]} {place[1]}"
   digest = hashlib.blake2b(key.encode(), digest_size=8).digest()

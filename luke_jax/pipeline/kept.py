@@ -1,24 +1,27 @@
-"""What is read once and kept until a command or a run begins: a notebook's files may change."""
+"""Cache of files that are read once, cleared when a command or a run begins.
+
+A notebook's process may outlive changes of its files.
+"""
 
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_kept: list[Any] = []
+_caches: list[Any] = []
 
 
 def kept(most: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-  """Keeps what a function returned for so many arguments, until `forget`."""
+  """Caches what a function returns, for up to `most` different arguments, until `forget`."""
 
-  def keeping(function: Callable[..., T]) -> Callable[..., T]:
-    _kept.append(functools.lru_cache(most)(function))
-    return _kept[-1]
+  def cached(function: Callable[..., T]) -> Callable[..., T]:
+    _caches.append(functools.lru_cache(most)(function))
+    return _caches[-1]
 
-  return keeping
+  return cached
 
 
 def forget() -> None:
-  """Everything is read anew."""
-  for function in _kept:
+  """Clears all caches, so that files are read again."""
+  for function in _caches:
     function.cache_clear()

@@ -1,4 +1,4 @@
-"""Which words and entities of a record are hidden, and behind what."""
+"""Masking of words and entities of a record."""
 
 import dataclasses
 from typing import NamedTuple
@@ -10,16 +10,16 @@ from luke_jax.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class Masking:
-  """What is masked; the defaults are LUKE's (paper §3.3, appendix A)."""
+  """Shares of words and entities to mask; the defaults are LUKE's (paper §3.3, appendix A)."""
 
   words: float = 0.15
   entities: float = 0.15
-  whole_words: bool = True  # where the tokenizer tells words from pieces; mLUKE masks pieces
-  random_words: float = 0.1  # of the masked ones: another stands in the place of each
-  unmasked_words: float = 0.1  # of the masked ones: they stay as they are
+  whole_words: bool = True  # if the tokenizer marks starts of words; mLUKE masks pieces
+  random_words: float = 0.1  # share of the masked ones that a random word replaces
+  unmasked_words: float = 0.1  # share of the masked ones that stay as they are
   random_entities: float = 0.0
   unmasked_entities: float = 0.0
-  mask_words_in_entity_span: bool = False  # the words of masked entities go before others
+  mask_words_in_entity_span: bool = False  # mask the words of masked entities before others
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):
@@ -36,22 +36,22 @@ class Masking:
         raise InputError(f"{names}: {changed:g} together; expected at most 1")
 
   def slots(self, words: int, entities: int) -> tuple[int, int]:
-    """The most words and entities that are masked in a row with room for so many."""
+    """Returns the most words and entities that are masked in a row of these lengths."""
     return _budget(self.words, words), _budget(self.entities, entities)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ids:
-  """What masking has to know of a vocabulary."""
+  """Ids of a vocabulary that masking needs."""
 
   mask: int
-  first: int  # of those that may stand in another's place
+  first: int  # of the ids that may replace a masked one
   stop: int
-  starts: np.ndarray | None = None  # (ids,), whether a piece starts a word; None: they all do
+  starts: np.ndarray | None = None  # (V,) bool, whether a piece starts a word; None if all do
 
 
 class Masked(NamedTuple):
-  """A sequence with some of it hidden, and the places of that, in ascending order."""
+  """Ids of a sequence after masking, and the masked positions in ascending order."""
 
   ids: np.ndarray
   places: np.ndarray
@@ -66,36 +66,36 @@ def mask_words(
   slots: int,
   covered: np.ndarray | None = None,
 ) -> Masked:
-  """Hides a share of the words, but no more pieces than there are slots.
+  """Masks a share of the words, at most `slots` pieces.
 
-  Words, or pieces, come in random order, and each is taken that fits into what is left of the
-  share. Those with a `covered` piece come first and have all slots; what they take counts.
+  Words, or pieces, come in random order, and each is masked that fits into the rest of the share.
+  Words with a `covered` piece come first and may use all slots; they count towards the share.
   """
   group = _groups(ids, masking, vocabulary)
   sizes = np.bincount(group)
   order = rng.permutation(len(sizes))
-  room, taken = min(slots, _budget(masking.words, len(ids))), np.zeros(len(sizes), bool)
+  room, selected = min(slots, _budget(masking.words, len(ids))), np.zeros(len(sizes), bool)
   if covered is not None:
-    under = np.bincount(group, weights=covered) > 0
-    taken[_fitting(order[under[order]], sizes, slots)] = True
-    order, room = order[~under[order]], room - int(sizes[taken].sum())
-  taken[_fitting(order, sizes, room)] = True
-  if not taken.any():  # every word is longer than the share
+    is_covered = np.bincount(group, weights=covered) > 0
+    selected[_fitting(order[is_covered[order]], sizes, slots)] = True
+    order, room = order[~is_covered[order]], room - int(sizes[selected].sum())
+  selected[_fitting(order, sizes, room)] = True
+  if not selected.any():  # every word is longer than the share
     group = np.arange(len(ids))
-    taken = group == rng.integers(len(ids))
-  places = np.flatnonzero(taken[group])
-  draws = rng.random(len(taken))[group[places]]
+    selected = group == rng.integers(len(ids))
+  places = np.flatnonzero(selected[group])
+  draws = rng.random(len(selected))[group[places]]
   shares = (masking.random_words, masking.unmasked_words)
-  return _hidden(ids, places, vocabulary, rng, draws=draws, shares=shares)
+  return _replaced(ids, places, vocabulary, rng, draws=draws, shares=shares)
 
 
 def mask_entities(
   ids: np.ndarray, masking: Masking, vocabulary: Ids, rng: np.random.Generator
 ) -> Masked:
-  """Hides a share of the entities: of any at all, one or more."""
+  """Masks a share of the entities, at least one."""
   places = np.sort(rng.permutation(len(ids))[: _budget(masking.entities, len(ids))])
   shares = (masking.random_entities, masking.unmasked_entities)
-  return _hidden(ids, places, vocabulary, rng, draws=rng.random(len(places)), shares=shares)
+  return _replaced(ids, places, vocabulary, rng, draws=rng.random(len(places)), shares=shares)
 
 
 def _budget(share: float, number: int) -> int:
@@ -103,7 +103,7 @@ def _budget(share: float, number: int) -> int:
 
 
 def _groups(ids: np.ndarray, masking: Masking, vocabulary: Ids) -> np.ndarray:
-  """The number of each piece's word; a first piece opens one, whatever it is."""
+  """Returns the index of each piece's word; the first piece always starts a word."""
   if not masking.whole_words or vocabulary.starts is None:
     return np.arange(len(ids))
   numbers = np.cumsum(vocabulary.starts[ids])
@@ -111,7 +111,7 @@ def _groups(ids: np.ndarray, masking: Masking, vocabulary: Ids) -> np.ndarray:
 
 
 def _fitting(order: np.ndarray, sizes: np.ndarray, room: int) -> list[int]:
-  """The groups, of those in order, that each fit into what the ones before leave of the room."""
+  """Selects groups in order, each if it fits into the room that those before it leave."""
   chosen = []
   for group, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
     if room <= 0:
@@ -122,7 +122,7 @@ def _fitting(order: np.ndarray, sizes: np.ndarray, room: int) -> list[int]:
   return chosen
 
 
-def _hidden(
+def _replaced(
   ids: np.ndarray,
   places: np.ndarray,
   vocabulary: Ids,
@@ -131,10 +131,10 @@ def _hidden(
   draws: np.ndarray,
   shares: tuple[float, float],
 ) -> Masked:
-  """The ids with the mask, another id or their own at the places, as draws from 0 to 1 decide."""
+  """Returns ids masked, replaced or left at the places, as draws from 0 to 1 decide."""
   random, unmasked = shares
   others = rng.integers(vocabulary.first, vocabulary.stop, len(places))
-  hidden = ids.copy()
+  masked = ids.copy()
   changed = np.where(draws < 1 - random - unmasked, vocabulary.mask, others)
-  hidden[places] = np.where(draws < 1 - unmasked, changed, ids[places])
-  return Masked(hidden, places)
+  masked[places] = np.where(draws < 1 - unmasked, changed, ids[places])
+  return Masked(masked, places)

@@ -1,4 +1,4 @@
-"""What a folder of pretraining records says of itself: `metadata.json`."""
+"""Metadata of a folder of pretraining records: `metadata.json`."""
 
 import dataclasses
 import hashlib
@@ -18,7 +18,7 @@ CODE = 1  # version of the format
 
 
 class StoredFile(NamedTuple):
-  """A file of records, by its name in the folder, and how many it has."""
+  """File of records: its name in the folder, and the number of its records."""
 
   name: str
   records: int
@@ -26,31 +26,31 @@ class StoredFile(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Metadata:
-  """Of what kind the records of a folder are."""
+  """Sizes and vocabularies of the records of a folder."""
 
   records: int
   files: tuple[StoredFile, ...]
-  max_words: int  # of a record with its special tokens
+  max_words: int  # of a record, with its special tokens
   max_entities: int
   max_mention: int  # words of a mention
   min_sentence: int  # words; shorter sentences were dropped
   language: str | None
   vocab_size: int
   entity_vocab_size: int
-  tokenizer: str  # what `tokenizer_hash` says of the tokenizer that made the word ids
+  tokenizer: str  # `tokenizer_hash` of the tokenizer that made the word ids
   code: int = CODE
 
 
 def read_metadata(folder: str | Path) -> Metadata:
-  """The metadata of a folder of records."""
+  """Reads the metadata of a folder of records."""
   path = Path(folder) / METADATA
   if not path.is_file():
     raise InputError(
       f"{folder}: no {METADATA}; expected a folder of records that `luke-jax wiki build` wrote"
     )
-  values = read_json_object(path, "an object that says what the records are")
+  values = read_json_object(path, "an object with the metadata of records")
   if values.get("code") != CODE:
-    raise InputError(f"{path}: code {values.get('code')!r}; expected {CODE}, records built anew")
+    raise InputError(f"{path}: code {values.get('code')!r}; expected {CODE}, records built again")
   for name, (fits, expected) in _FIELDS.items():
     if not fits(values.get(name)):
       raise InputError(f"{path}: {name} {values.get(name)!r}; expected {expected}")
@@ -62,14 +62,14 @@ def read_metadata(folder: str | Path) -> Metadata:
 
 
 def write_metadata(metadata: Metadata, folder: str | Path) -> None:
-  """Writes the metadata of a folder whole or not at all."""
+  """Writes the metadata of a folder atomically."""
   path = Path(folder) / METADATA
   files = [file._asdict() for file in metadata.files]
   write_json(path, {**dataclasses.asdict(metadata), "files": files})
 
 
 def tokenizer_hash(source: Tokenizer | str | Path) -> str:
-  """A digest of a tokenizer's vocabulary: the same wherever ids mean the same words.
+  """Returns the SHA-256 of a tokenizer's vocabulary, equal wherever ids mean the same words.
 
   `source` is a tokenizer or a directory with one. Entity markers and other added tokens, which are
   in no record, do not count.
@@ -84,7 +84,7 @@ def tokenizer_hash(source: Tokenizer | str | Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-  """What a file of a vocabulary says, however this version of its library spells it."""
+  """Returns the content of a vocabulary's file, independent of how a library formats it."""
   if path.suffix == ".json":
     ids = json.loads(path.read_text(encoding="utf-8"))
     return json.dumps(sorted(ids.items(), key=lambda item: item[1])).encode()
@@ -100,9 +100,9 @@ def _is_count(least: int) -> tuple[Callable[[Any], bool], str]:
 
 def _is_file(value: Any) -> bool:
   fits, _ = _is_count(0)
-  named = isinstance(value, dict) and isinstance(value.get("name"), str)
-  # A name with a folder in it would lead out of this one.
-  return named and value["name"] == Path(value["name"]).name and fits(value.get("records"))
+  has_name = isinstance(value, dict) and isinstance(value.get("name"), str)
+  # A name with a folder in it could refer to files outside of this one.
+  return has_name and value["name"] == Path(value["name"]).name and fits(value.get("records"))
 
 
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -1,4 +1,4 @@
-"""Records of a folder by their number, and how several folders make one stream."""
+"""Random access to the records of a folder."""
 
 import dataclasses
 import functools
@@ -14,12 +14,12 @@ from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.metadata import Metadata, read_metadata
 from luke_jax.pipeline.records import Record, record_from_bytes
 
-_AT_ONCE = 512  # records, where they are read one after another
+_AT_ONCE = 512  # records per read, when all are read in order
 
 
 @dataclasses.dataclass(frozen=True)
 class StoredRecords:
-  """Random access to the records of a folder. Pickled it is a path: every process opens files."""
+  """Records of a folder by index. Pickled as its path, so that every process opens the files."""
 
   folder: str
 
@@ -44,31 +44,31 @@ class StoredRecords:
 
   @functools.cached_property
   def metadata(self) -> Metadata:
-    """What the folder says of its records."""
+    """Returns the folder's metadata."""
     return read_metadata(self.folder)
 
   @functools.cached_property
   def _ends(self) -> np.ndarray:
     return np.array(list(itertools.accumulate(file.records for file in self.metadata.files)))
 
-  def _records(self, file: int, places: list[int] | range) -> list[Record]:
+  def _records(self, file: int, indices: list[int] | range) -> list[Record]:
     name, count = self.metadata.files[file]
     path = Path(self.folder) / name
     reader = _reader(str(path), count)
     try:
-      return [record_from_bytes(data) for data in reader.read(list(places))]
-    except (RuntimeError, InputError) as fault:  # the reader's are RuntimeErrors
-      said = str(fault).partition("\n")[0]
-      raise InputError(f"{path}: {said}; expected whole records, built anew") from None
+      return [record_from_bytes(data) for data in reader.read(list(indices))]
+    except (RuntimeError, InputError) as fault:  # the reader raises RuntimeError
+      message = str(fault).partition("\n")[0]
+      raise InputError(f"{path}: {message}; expected whole records, built again") from None
 
 
 @kept(4096)
 def _reader(path: str, count: int) -> ArrayRecordReader:
-  """The reader of a file, which this process keeps open. Threads share it."""
+  """Returns the reader of a file, which this process keeps open and its threads share."""
   if not Path(path).is_file():
     raise FileNotFoundError(2, "No such file", path)
   options = {"options": "readahead_buffer_size:0", "file_reader_buffer_size": 2**15}
-  reader = ArrayRecordReader(path, **options)  # of a damaged file it says that it is empty
+  reader = ArrayRecordReader(path, **options)  # it reports 0 records for a damaged file
   if reader.num_records() != count:
     raise InputError(
       f"{path}: {reader.num_records()} records; expected {count}, as metadata.json has them"

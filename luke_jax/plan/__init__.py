@@ -1,1 +1,1 @@
-"""What a training step will cost on a TPU that is not there, read from its compiled program."""
+"""Cost of a training step on TPUs that are not attached, read from its compiled program."""

@@ -1,9 +1,9 @@
-"""Cycles of one operation from its final bundles, the instruction words that a TPU core issues.
+"""Cycles of one operation, from its final bundles: the instruction words that a TPU core issues.
 
-libtpu writes them while it compiles if it is loaded with `options`: one file of text for each
-operation, Pallas kernels included. A bundle takes a cycle; the operation takes its bundles
-times the trips of the loops around them, or longer where its matrix units take longer to swallow
-their rows or where it waits for memory that double buffering cannot hide.
+libtpu writes them while it compiles if it is loaded with `options`: one text file for each
+operation, including Pallas kernels. A bundle takes one cycle. An operation takes its bundles times
+the trips of the loops around them; or longer, where its matrix units need more cycles to take in
+their rows, or where it waits for memory that double buffering cannot hide.
 """
 
 import dataclasses
@@ -16,9 +16,9 @@ from luke_jax.plan.chips import Chip
 _PASSES = "(^|[^_])final_bundles|dedup"
 _GRANULE = 32  # bytes
 
-# Latencies in cycles and the stalls of matrix products, fitted to libtpu's own simulator of final
-# bundles, which knows only v5e and only some operations: on six fusions with matrix products the
-# cycles here are 0.97 to 1.01 of its.
+# Latencies in cycles, and the slowdown of matrix products by stalls, fitted to the simulator of
+# final bundles in libtpu. It supports only v5e and only some operations: on six fusions with matrix
+# products the cycles computed here are 0.97 to 1.01 times those of the simulator.
 READ_LATENCY, WRITE_LATENCY = 650, 300
 FIRST_READ, LAST_WRITE = 1150, 450
 STALLS = 1.02
@@ -32,7 +32,7 @@ _COPY = re.compile(r"= dma\.(hbm_to_vmem|vmem_to_hbm|general)\b[^;]*?size_in_gra
 
 
 def options(directory: Path) -> str:
-  """What LIBTPU_INIT_ARGS must hold, when libtpu is loaded, for it to write bundles there."""
+  """Returns the LIBTPU_INIT_ARGS with which libtpu writes final bundles into a directory."""
   return (
     f"--xla_jf_dump_to={directory} --xla_jf_dump_llo_text=true"
     f" --xla_jf_dump_llo_pass_label_regex={_PASSES}"
@@ -41,33 +41,33 @@ def options(directory: Path) -> str:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pipeline:
-  """A loop over windows that copies the next one in while it works on this one."""
+  """Loop over windows that copies the next window in while it computes on this one."""
 
-  starts: int  # how often it begins
-  trips: int  # each time
-  bundles: float  # of one trip
+  starts: int  # times that the loop is entered
+  trips: int  # per start
+  bundles: float  # per trip
   reads: tuple[int, ...]  # bytes of each copy from HBM in one trip
   writes: tuple[int, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Bundles:
-  """What the bundles of one operation say."""
+  """Counts from the final bundles of one operation."""
 
-  count: int  # times trips
-  rows: int  # that its matrix units take in, of all units together
+  count: int  # bundles, each times its trips
+  rows: int  # taken in by all matrix units together
   pipelines: tuple[Pipeline, ...]
-  reads: bool  # from HBM at all
-  writes: bool
-  unknown_loops: int  # taken to run once
+  reads: bool  # whether it reads from HBM
+  writes: bool  # whether it writes to HBM
+  unknown_loops: int  # loops of unknown length, counted as one trip
 
 
 def cycles(bundles: Bundles, chip: Chip) -> float:
-  """Issue or matrix units, whichever takes longer, and the memory that is waited for."""
+  """Returns the cycles of an operation: issue or matrix units, and the memory it waits for."""
   rows = bundles.rows / chip.matrix_units / chip.rows_per_cycle
   busy = max(bundles.count, rows) * (STALLS if rows else 1.0)
   per_bundle = busy / max(bundles.count, 1)
-  waits, bandwidth = 0.0, chip.hbm_bytes_per_cycle
+  waiting, bandwidth = 0.0, chip.hbm_bytes_per_cycle
   copying = [p for p in bundles.pipelines if p.reads or p.writes]
   for pipeline in copying:
     reads, writes = pipeline.reads, pipeline.writes
@@ -78,34 +78,34 @@ def cycles(bundles: Bundles, chip: Chip) -> float:
     steady = max(0.0, copy - per_bundle * pipeline.bundles) * pipeline.trips
     first = FIRST_READ + sum(reads) / bandwidth if reads else 0.0
     last = LAST_WRITE + max(writes) / bandwidth if writes else 0.0
-    waits += (steady + first + last) * pipeline.starts
+    waiting += (steady + first + last) * pipeline.starts
   if not copying:
-    waits = FIRST_READ * bundles.reads + LAST_WRITE * bundles.writes
-  return busy + waits
+    waiting = FIRST_READ * bundles.reads + LAST_WRITE * bundles.writes
+  return busy + waiting
 
 
 def read_directory(directory: Path, windows: Mapping[str, int], cores: int) -> dict[str, Bundles]:
-  """Bundles of every operation that libtpu wrote, by the operation's name.
+  """Returns the bundles of every operation that libtpu wrote, by the operation's name.
 
-  `windows` says how many windows an operation works on, for those that the program's text tells.
+  `windows` has the number of windows of those operations for which the program's text states it.
   """
-  same = _equivalents(directory)
-  found = {}
+  duplicates = _equivalents(directory)
+  operations = {}
   for path in directory.glob("*-final_bundles.txt"):
     label = re.fullmatch(r"\d+-(.+)-\d+-final_bundles\.txt", path.name)
     if label is None or "<late" in label.group(1) or label.group(1) == "TLP":
       continue
     name = label.group(1)
-    names = [name, *same.get(name, [])]
+    names = [name, *duplicates.get(name, [])]
     count = next((windows[n] for n in names if n in windows), None)
     per_core = None if count is None else -(-count // cores)
     bundles = read(path.read_text(encoding="utf-8", errors="replace"), per_core)
-    found |= dict.fromkeys(names, bundles)
-  return found
+    operations |= dict.fromkeys(names, bundles)
+  return operations
 
 
 def _equivalents(directory: Path) -> dict[str, list[str]]:
-  """Operations that are compiled once for all: the first one's name -> the others'."""
+  """Returns the operations that share one compilation: the first one's name -> the others'."""
   same: dict[str, list[str]] = {}
   for path in directory.glob("*deduplication-map.txt"):
     key = ""
@@ -118,7 +118,7 @@ def _equivalents(directory: Path) -> dict[str, list[str]]:
 
 
 def read(text: str, windows: int | None = None) -> Bundles:
-  """Reads the text of one operation; `windows` are those that one core works on."""
+  """Returns the counts of one operation's text; `windows` are those that one core works on."""
   lines = _bundles(text)
   loops, unknown = _loops(lines, windows)
   times = [1] * len(lines)
@@ -142,14 +142,14 @@ def read(text: str, windows: int | None = None) -> Bundles:
 
 
 def _bundles(text: str) -> list[str]:
-  """One string for each bundle; comments may break lines."""
-  found: list[str] = []
+  """Returns one string for each bundle, joining lines that comments break."""
+  bundles: list[str] = []
   for line in text.splitlines():
     if _ADDRESS.match(line):
-      found.append(line)
-    elif found:
-      found[-1] += line
-  return found
+      bundles.append(line)
+    elif bundles:
+      bundles[-1] += line
+  return bundles
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -180,15 +180,15 @@ def _loops(lines: list[str], windows: int | None) -> tuple[list[_Loop], int]:
 
 def _limit(body: list[str]) -> int | None:
   for line in reversed(body):
-    if found := _EXIT.search(line):
-      return int(found.group(1))
+    if match := _EXIT.search(line):
+      return int(match.group(1))
     if "loop exit test" in line:
       return None
   return None
 
 
 def _windows(limit: int, windows: int | None) -> int:
-  """Trips of a pipeline that work: it makes more, at both ends, that only copy."""
+  """Returns the trips of a pipeline that compute; more of them, at both ends, only copy."""
   if windows is not None and windows <= limit:
     return windows
   return max(limit - 2, 1)
@@ -199,7 +199,7 @@ def _rows(product: str) -> int:
 
 
 def _copies(lines: list[str]) -> tuple[list[int], list[int]]:
-  """Bytes of each copy from HBM and of each copy to it."""
+  """Returns the bytes of each copy from HBM, and of each copy to HBM."""
   reads, writes = [], []
   for line in lines:
     if "dma." not in line:

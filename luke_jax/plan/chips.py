@@ -1,4 +1,4 @@
-"""The TPUs that programs are compiled for, and their published speeds."""
+"""TPU chips and slices to compile for, with their published speeds."""
 
 import dataclasses
 import importlib.util
@@ -13,37 +13,37 @@ GIB = 2**30
 
 @dataclasses.dataclass(frozen=True)
 class Chip:
-  """One chip: JAX sees each of those below as one device."""
+  """Kind of TPU chip; each chip of these kinds is one JAX device."""
 
   name: str
   clock: float  # cycles per second
   flops_per_cycle: int  # bfloat16, of all its cores
-  hbm_bytes: int  # what the compiler gives a program
+  hbm_bytes: int  # available to a program
   hbm_bandwidth: float  # bytes per second
-  link_bandwidth: float  # bytes per second that it sends over all its links together
+  link_bandwidth: float  # bytes per second, sent over all its links together
   cores: int
-  matrix_units: int  # of one core
-  rows_per_cycle: int  # that a matrix unit takes in
+  matrix_units: int  # per core
+  rows_per_cycle: int  # taken in by one matrix unit
   dimensions: int  # of the torus
   most_chips: int  # in one slice
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for the compiler
 
   @property
   def peak_flops(self) -> float:
-    """Bfloat16 operations per second."""
+    """Returns the peak bfloat16 operations per second."""
     return self.clock * self.flops_per_cycle
 
   @property
   def hbm_bytes_per_cycle(self) -> float:
-    """Memory moved in a cycle at full bandwidth."""
+    """Returns the bytes moved per cycle at full memory bandwidth."""
     return self.hbm_bandwidth / self.clock
 
 
-# Peak, memory bandwidth and links as in docs.cloud.google.com/tpu/docs/{v4,v5e,v5p,v6e} (2026-11),
-# which give the links both ways together (v5e 400, v5p 1200, v6e 800 GB/s; v4 six links of 50 GB/s
-# each way): here is one way. (Older pages give v6e 3584 Gbit/s.) The clock is what makes the units
-# of matrix products reach the published peak. Memory as libtpu 0.0.42 tells when it runs out; it
-# keeps some of the published 16, 32, 32 and 95 GiB to itself.
+# Peak, memory bandwidth and links are from docs.cloud.google.com/tpu/docs/{v4,v5e,v5p,v6e}
+# (2026-11), which give the links of both directions together (v5e 400, v5p 1200, v6e 800 GB/s; v4
+# six links of 50 GB/s each way); here it is one direction. (Older pages give v6e 3584 Gbit/s.) The
+# clock is the one at which the matrix units reach the published peak. Memory is what libtpu 0.0.42
+# reports when it runs out; it reserves some of the published 16, 32, 32 and 95 GiB.
 CHIPS = {
   chip.name: chip
   for chip in (
@@ -106,26 +106,26 @@ CHIPS = {
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-  """A slice: chips of one kind in a mesh."""
+  """Slice: chips of one kind in a mesh."""
 
   chip: Chip
   shape: tuple[int, ...]
 
   @property
   def devices(self) -> int:
-    """How many chips."""
+    """Returns the number of chips."""
     count = 1
     for size in self.shape:
       count *= size
     return count
 
   def __str__(self) -> str:
-    """As it is written on the command line."""
+    """Returns the slice as it is written on the command line."""
     return f"{self.chip.name}:{'x'.join(map(str, self.shape))}"
 
 
 def parse_topology(text: str) -> Topology:
-  """Reads `v5e:16x16`."""
+  """Parses a slice such as `v5e:16x16`."""
   name, _, dims = text.partition(":")
   if name not in CHIPS:
     raise InputError(f"topology: {text!r}; expected one of {', '.join(CHIPS)}, as in v5e:16x16")
@@ -146,14 +146,14 @@ def parse_topology(text: str) -> Topology:
 
 
 def prepare_environment() -> None:
-  """Tells libtpu that there is no chip to look for. Must come before it is loaded."""
+  """Sets libtpu's variables for compiling without a chip; to be called before it loads."""
   os.environ["TPU_SKIP_MDS_QUERY"] = "1"
-  # Without it two processes that compile collide on a lock file.
+  # Without it two processes that compile would wait for the same lock file.
   os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
 
 
 def devices(topology: Topology) -> list[Any]:
-  """Devices of a slice that is not there, to make a mesh of and compile for."""
+  """Returns the devices of a slice that is not attached, to make a mesh of and compile for."""
   if importlib.util.find_spec("libtpu") is None:
     raise not_installed("libtpu", "to compile for TPUs", "tpu")
   from jax.experimental import topologies

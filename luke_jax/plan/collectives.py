@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from luke_jax.plan.chips import Chip
-from luke_jax.plan.hlo import Array, Computation, Instruction, Program
+from luke_jax.plan.hlo import Array, Computation, HloModule, Instruction
 from luke_jax.plan.loops import Execution, execution
 
 KINDS = (
@@ -17,15 +17,15 @@ KINDS = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Traffic:
-  """All collectives of one kind and type of number in a step of one chip."""
+  """Collectives of one kind and dtype in a step of one chip."""
 
   kind: str
   dtype: str
   count: int
-  bytes: float  # that the chip sends, with the best algorithm for a ring
+  bytes: float  # sent by the chip, with the best algorithm for a ring
 
   def seconds(self, chip: Chip) -> float:
-    """Time at the published speed of all the chip's links together."""
+    """Returns the seconds at the published speed of all the chip's links together."""
     return self.bytes / chip.link_bandwidth
 
 
@@ -34,17 +34,17 @@ class _Collective:
   kind: str
   operands: tuple[Array, ...]
   group: int  # chips that take part
-  chain: str | None  # the same for all parts of one that is spread over fusions
+  chain: str | None  # id shared by the parts of a collective that is spread over fusions
 
   @property
   def largest(self) -> int:
-    """Bytes of the largest array that it reads or gives."""
+    """Returns the bytes of the largest array that it reads or produces."""
     gathered = self.group if self.kind == "all-gather" else 1
     return max((a.bytes * gathered for a in self.operands), default=0)
 
   @property
   def sent(self) -> dict[str, float]:
-    """Bytes that a chip sends, by type of number."""
+    """Returns the bytes that a chip sends, by dtype."""
     others = (self.group - 1) / self.group
     share = {
       "all-gather": self.group - 1,
@@ -59,52 +59,52 @@ class _Collective:
 
 
 def is_collective(instruction: Instruction) -> bool:
-  """Whether an instruction is one, or a part of an asynchronous one."""
+  """Returns whether an instruction is a collective or part of an asynchronous one."""
   return re.sub("-(start|done)$", "", instruction.opcode) in KINDS
 
 
-def only_moves(program: Program, instruction: Instruction) -> bool:
-  """Whether a fusion is nothing but a collective, or the start or the end of one."""
+def only_moves(program: HloModule, instruction: Instruction) -> bool:
+  """Returns whether a fusion does nothing but a collective, or start or end one."""
   if instruction.opcode != "fusion" or "kind=kCustom" not in instruction.attributes:
     return False
-  inside = program.computations[instruction.called or ""].instructions.values()
-  return any(is_collective(i) for i in inside)
+  fused = program.computations[instruction.called or ""].instructions.values()
+  return any(is_collective(i) for i in fused)
 
 
-def traffic(program: Program, found: Execution) -> list[Traffic]:
-  """Sums bytes and counts over a step, most bytes first."""
+def traffic(program: HloModule, executed: Execution) -> list[Traffic]:
+  """Returns counts and bytes of the collectives of a step, most bytes first."""
   counts: dict[tuple[str, str], int] = defaultdict(int)
   sent: dict[tuple[str, str], float] = defaultdict(float)
   seen = set()
-  for executed in found.instructions:
-    where = executed.computation
-    for collective in _inside(program, where, executed.instruction):
+  for run in executed.instructions:
+    where = run.computation
+    for collective in _inside(program, where, run.instruction):
       if collective.chain is not None:
         part = (where.name, collective.kind, collective.chain)
         if part in seen:
           continue
         seen.add(part)
       for dtype, number in collective.sent.items():
-        counts[collective.kind, dtype] += executed.times
-        sent[collective.kind, dtype] += number * executed.times
+        counts[collective.kind, dtype] += run.times
+        sent[collective.kind, dtype] += number * run.times
   rows = [Traffic(kind, dtype, counts[kind, dtype], n) for (kind, dtype), n in sent.items()]
   return sorted(rows, key=lambda row: -row.bytes)
 
 
-def largest_collective(program: Program) -> int:
-  """Bytes of the largest whole array that any collective moves."""
-  found = (
+def largest_collective(program: HloModule) -> int:
+  """Returns the bytes of the largest whole array that any collective moves."""
+  sizes = (
     collective.largest
     for executed in execution(program).instructions
     for collective in _inside(program, executed.computation, executed.instruction)
   )
-  return max(found, default=0)
+  return max(sizes, default=0)
 
 
 def _inside(
-  program: Program, computation: Computation, instruction: Instruction
+  program: HloModule, computation: Computation, instruction: Instruction
 ) -> Iterator[_Collective]:
-  """The collective that an instruction is, or those that it starts or that are fused into it."""
+  """Yields the collective that an instruction is, or those that it starts or has fused into it."""
   if instruction.opcode.endswith("-done"):
     return
   if is_collective(instruction):
@@ -116,11 +116,11 @@ def _inside(
 
 
 def _collective(
-  program: Program, computation: Computation, instruction: Instruction
+  program: HloModule, computation: Computation, instruction: Instruction
 ) -> _Collective:
   kind = instruction.opcode.removesuffix("-start")
   root = computation.instructions[computation.root]
-  # How a TPU's compiler writes a reduce-scatter whose shares need padding.
+  # The TPU compiler writes a reduce-scatter whose shards need padding as these two instructions.
   if kind == "all-reduce" and root.opcode == "dynamic-slice":
     sliced = computation.operand(root, 0)
     kind = "reduce-scatter" if sliced is instruction else kind
@@ -134,8 +134,8 @@ def _collective(
   )
 
 
-def _group(program: Program, attributes: str) -> int:
-  """How many chips exchange, from any of the forms that groups are written in."""
+def _group(program: HloModule, attributes: str) -> int:
+  """Returns the number of chips that exchange; groups are written in one of several forms."""
   if mesh := re.search(r"replica_groups=mesh\[([^\]]*)\][^{]*\{([^}]*)\}", attributes):
     sizes = dict(re.findall(r"'([^']+)'=(\d+)", mesh.group(1)))
     count = 1

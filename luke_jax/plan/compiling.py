@@ -1,7 +1,6 @@
-"""Compiles a step for a TPU that is not there, in a process of its own.
+"""Compiling a step for TPUs that are not attached, in a child process.
 
-libtpu takes its options when it is loaded, so those that make it write final bundles need a fresh
-process.
+libtpu reads its options when it is loaded, so writing final bundles needs a fresh process.
 """
 
 import concurrent.futures
@@ -22,7 +21,7 @@ from luke_jax.plan import bundles
 from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import Topology, prepare_environment
 from luke_jax.plan.cycles import window_counts
-from luke_jax.plan.hlo import Program, parse
+from luke_jax.plan.hlo import HloModule, parse
 from luke_jax.plan.memory import (
   Memory,
   OutOfMemory,
@@ -31,17 +30,17 @@ from luke_jax.plan.memory import (
   parse_out_of_memory,
 )
 
-# Returns a lowered step and the tree of shapes with shardings that it was lowered for. A function
-# of a module, called with arguments that can be pickled.
+# A function that returns a lowered step and the tree of shapes with shardings that it was lowered
+# for. It and its arguments are pickled, so it must be defined at the top level of a module.
 Lower = Callable[..., tuple[jax.stages.Lowered, Any]]
 _LOG = "log"
 
 
 @dataclasses.dataclass(frozen=True)
 class Compiled:
-  """A compiled step, as far as it is needed to tell what it costs."""
+  """Compiled step: its program, final bundles and memory."""
 
-  program: Program
+  program: HloModule
   bundles: dict[str, Bundles]
   memory: Memory
   seconds: float  # to compile
@@ -68,27 +67,28 @@ def compile_in_child(topology: Topology, lower: Lower, *arguments: Any) -> Compi
       return result
     text, memory, seconds = result
     program = parse(text)
-    written = bundles.read_directory(directory, window_counts(program), topology.chip.cores)
-    return Compiled(program, written, memory, seconds)
+    operations = bundles.read_directory(directory, window_counts(program), topology.chip.cores)
+    return Compiled(program, operations, memory, seconds)
 
 
 def _prepare(directory: Path) -> None:
-  """Runs in the child before anything loads libtpu."""
-  # libtpu's chatter about the missing chip says nothing to a user.
+  """Prepares the child, before anything in it loads libtpu."""
+  # libtpu logs much about the missing chip to stderr, which is of no use to a user.
   log = os.open(directory / _LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
   os.dup2(log, 2)
   os.close(log)
   prepare_environment()
-  given = os.environ.get("LIBTPU_INIT_ARGS", "")
-  os.environ["LIBTPU_INIT_ARGS"] = f"{given} {bundles.options(directory)}".strip()
+  arguments = os.environ.get("LIBTPU_INIT_ARGS", "")
+  os.environ["LIBTPU_INIT_ARGS"] = f"{arguments} {bundles.options(directory)}".strip()
   jax.config.update("jax_platforms", "cpu")
-  jax.config.update("jax_enable_compilation_cache", False)  # a program from there has no bundles
+  # For a program from the cache no bundles are written.
+  jax.config.update("jax_enable_compilation_cache", False)
 
 
 def _compile(
   lower: Lower, arguments: tuple
 ) -> tuple[tuple[str, Memory, float] | OutOfMemory, list[str]]:
-  """What the compiler made, and what the program's own code warned of."""
+  """Returns the compiled step, or why it does not fit, and the warnings of the model's code."""
   with warnings.catch_warnings(record=True) as caught:
     lowered, shapes = lower(*arguments)
   messages = [str(warning.message) for warning in caught if warning.category is UserWarning]
@@ -106,4 +106,4 @@ def _compile(
 
 def _last_line(path: Path) -> str:
   lines = path.read_text(errors="replace").strip().splitlines() if path.exists() else []
-  return lines[-1][:200] if lines else "it said nothing"
+  return lines[-1][:200] if lines else "nothing on stderr"

@@ -1,9 +1,9 @@
-"""How long a chip computes on one step, by two estimates of the compiler's.
+"""Computation time of one step on a chip, by two estimates of the compiler.
 
-`estimated_cycles`, written on each fusion, is what the compiler chose windows by: right within a
-tenth for matrix products, several times too high for element-wise work, absent for kernels. Final
-bundles (luke_jax.plan.bundles) come closer. Neither knows waiting for other chips or for the host,
-and neither lets operations overlap, as on the chip they do not.
+`estimated_cycles`, an attribute of each fusion, is what the compiler chose window sizes by: right
+within a tenth for matrix products, several times too high for element-wise work, absent for
+kernels. Final bundles (luke_jax.plan.bundles) come closer. Neither counts waiting for other chips
+or for the host, and both assume that operations do not overlap, as is the case on the chip.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.bundles import cycles as bundle_cycles
 from luke_jax.plan.chips import Chip
 from luke_jax.plan.collectives import is_collective, only_moves
-from luke_jax.plan.hlo import Instruction, Program
+from luke_jax.plan.hlo import HloModule, Instruction
 from luke_jax.plan.loops import Executed, Execution
 from luke_jax.plan.traffic import hbm_bytes
 
@@ -33,44 +33,44 @@ _COPIES = ("copy-start", "slice-start", "dynamic-slice-start", "async-start")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Operation:
-  """Something that takes a core's time."""
+  """Operation that takes a core's time."""
 
   name: str
   times: int
   estimate: int | None  # the compiler's estimated_cycles
   bundles: Bundles | None
   hbm_bytes: int
-  kernel: bool  # Pallas
+  kernel: bool  # whether it is a Pallas kernel
 
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-  """All operations of a step, and what is copied from and to HBM while others run."""
+  """Operations of a step, and the bytes copied from and to HBM while others run."""
 
   operations: tuple[Operation, ...]
   copied_bytes: int
 
   @property
   def hbm_bytes(self) -> int:
-    """All that a step moves through HBM."""
+    """Returns all bytes that a step moves through HBM."""
     return self.copied_bytes + sum(o.hbm_bytes * o.times for o in self.operations)
 
   @property
   def unknown_loops(self) -> int:
-    """Loops inside operations whose bundles do not tell how long they are."""
+    """Returns the number of loops inside operations whose length the bundles do not show."""
     return sum(o.bundles.unknown_loops for o in self.operations if o.bundles is not None)
 
 
 @dataclasses.dataclass(frozen=True)
 class Cycles:
-  """Cycles of a step, and where they are from."""
+  """Cycles of a step, and the sources that they were counted from."""
 
   total: float
   sources: dict[Source, float]
 
 
-def window_counts(program: Program) -> dict[str, int]:
-  """How many windows each fusion works on, for those that say so."""
+def window_counts(program: HloModule) -> dict[str, int]:
+  """Returns the number of windows of each fusion whose attributes state it."""
   counts = {}
   for computation in program.computations.values():
     for instruction in computation.instructions.values():
@@ -80,8 +80,8 @@ def window_counts(program: Program) -> dict[str, int]:
   return counts
 
 
-def work(program: Program, execution: Execution, bundles: Mapping[str, Bundles]) -> Work:
-  """Reads every operation that is not free, no loop and no collective."""
+def work(program: HloModule, execution: Execution, bundles: Mapping[str, Bundles]) -> Work:
+  """Collects the operations of a step that take time and are neither loops nor collectives."""
   operations, copied = [], 0
   for executed in execution.instructions:
     instruction = executed.instruction
@@ -92,7 +92,7 @@ def work(program: Program, execution: Execution, bundles: Mapping[str, Bundles])
   return Work(tuple(operations), copied)
 
 
-def _is_free(program: Program, instruction: Instruction) -> bool:
+def _is_free(program: HloModule, instruction: Instruction) -> bool:
   return (
     instruction.opcode in _FREE
     or instruction.opcode.endswith("-done")
@@ -103,7 +103,7 @@ def _is_free(program: Program, instruction: Instruction) -> bool:
   )
 
 
-def _operation(program: Program, executed: Executed, bundles: Mapping[str, Bundles]) -> Operation:
+def _operation(program: HloModule, executed: Executed, bundles: Mapping[str, Bundles]) -> Operation:
   instruction = executed.instruction
   estimate = re.search(r'"estimated_cycles":"(\d+)"', instruction.attributes)
   return Operation(
@@ -116,11 +116,15 @@ def _operation(program: Program, executed: Executed, bundles: Mapping[str, Bundl
   )
 
 
-def estimated_cycles(found: Work, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles:
-  """Sum of the estimates; the rest by its memory, and Pallas kernels by their FLOPs a step."""
+def estimated_cycles(step_work: Work, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles:
+  """Sums the compiler's estimates; other operations count by their HBM traffic.
+
+  Pallas kernels, which have no estimates, count by `kernel_flops` per step, or by HBM traffic if
+  that takes longer.
+  """
   sources: dict[Source, float] = defaultdict(float)
   kernel_memory = 0.0
-  for operation in found.operations:
+  for operation in step_work.operations:
     memory = operation.hbm_bytes / chip.hbm_bytes_per_cycle * operation.times
     if operation.estimate is not None:
       sources["estimate"] += operation.estimate * operation.times
@@ -128,21 +132,21 @@ def estimated_cycles(found: Work, chip: Chip, *, kernel_flops: float = 0.0) -> C
       kernel_memory += memory
     else:
       sources["memory"] += memory
-  if any(o.kernel and o.estimate is None for o in found.operations):
+  if any(o.kernel and o.estimate is None for o in step_work.operations):
     sources["kernel"] = max(kernel_memory, kernel_flops / chip.flops_per_cycle)
   return Cycles(sum(sources.values()), dict(sources))
 
 
-def final_cycles(found: Work, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles | None:
-  """Sum by final bundles, each operation at least as long as its memory takes.
+def final_cycles(step_work: Work, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles | None:
+  """Sums cycles by final bundles; each operation takes at least the time of its HBM traffic.
 
-  What has no bundles counts by the compiler's estimate. None if nothing has bundles.
+  Operations without bundles count by the compiler's estimate. None if no operation has bundles.
   """
-  if all(operation.bundles is None for operation in found.operations):
+  if all(operation.bundles is None for operation in step_work.operations):
     return None
   sources: dict[Source, float] = defaultdict(float)
-  rest = [o for o in found.operations if o.bundles is None]
-  for operation in found.operations:
+  rest = [o for o in step_work.operations if o.bundles is None]
+  for operation in step_work.operations:
     if operation.bundles is not None:
       memory = operation.hbm_bytes / chip.hbm_bytes_per_cycle
       sources["bundles"] += max(bundle_cycles(operation.bundles, chip), memory) * operation.times

@@ -1,4 +1,4 @@
-"""The largest batch that fits, in few compiles."""
+"""Search for the largest batch that fits, in few compiles."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ Attempt = Callable[[int], Compiled | OutOfMemory]
 
 
 def largest_fit(attempt: Attempt, start: int) -> tuple[int, Compiled | OutOfMemory]:
-  """The most sequences a chip that fit, and the step compiled for them.
+  """Returns the most sequences per chip that fit, and the step compiled for them.
 
-  `attempt` compiles for a number of sequences. Doubles or halves from `start`, then narrows the
-  gap down. Where not even one sequence fits, that is what comes back.
+  `attempt` compiles for a number of sequences. The number is doubled or halved from `start`, then
+  the gap is narrowed. If not even one sequence fits, its OutOfMemory is returned.
   """
   number, fits, fails = start, None, None
   while True:
@@ -34,7 +34,7 @@ def largest_fit(attempt: Attempt, start: int) -> tuple[int, Compiled | OutOfMemo
 
 
 def _between(low: int, fitting: Compiled, high: int, fault: OutOfMemory) -> int:
-  """Where memory would be full if it grew evenly, an eighth away from both ends at least."""
+  """Returns where memory would be full if it grew linearly, away from both ends by an eighth."""
   gap, used = high - low, fitting.memory.total
   share = (fault.available - used) / max(fault.needed - used, 1)
   edge = max(1, gap // 8)

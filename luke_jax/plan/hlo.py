@@ -1,4 +1,4 @@
-"""The text of a compiled program as computations of instructions, and how often each one runs."""
+"""Text of a compiled program, parsed into computations of instructions."""
 
 import dataclasses
 import math
@@ -7,62 +7,62 @@ import re
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Array:
-  """One array of an instruction's result."""
+  """Array in an instruction's result."""
 
   dtype: str
   dims: tuple[int, ...]
-  in_hbm: bool  # the others live on the chip, in VMEM or SMEM
+  in_hbm: bool  # else in VMEM or SMEM, on the chip
 
   @property
   def bytes(self) -> int:
-    """Size without the padding of its layout."""
+    """Returns the size without the padding of its layout."""
     return math.prod(self.dims) * _bits(self.dtype) // 8
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Instruction:
-  """One line of a computation."""
+  """Instruction: one line of a computation."""
 
   name: str
   opcode: str
-  arrays: tuple[Array, ...]  # of a tuple, all its leaves
+  arrays: tuple[Array, ...]  # of the result; all leaves if it is a tuple
   operands: tuple[str, ...]  # names in the same computation
-  argument: str  # what stands in the parentheses: a constant's value, a parameter's number
+  argument: str  # the text in the parentheses: a constant's value, a parameter's number
   attributes: str
 
   def attribute(self, key: str) -> str | None:
-    """A name or number given as `key=value`."""
-    found = re.search(rf"\b{key}=%?([\w.\-]+)", self.attributes)
-    return found.group(1) if found else None
+    """Returns a name or number given as `key=value`, or None."""
+    match = re.search(rf"\b{key}=%?([\w.\-]+)", self.attributes)
+    return match.group(1) if match else None
 
   @property
   def called(self) -> str | None:
-    """The computation of a fusion, a call or an asynchronous start."""
+    """Returns the computation that a fusion, call or asynchronous start runs."""
     return self.attribute("calls") or self.attribute("to_apply")
 
   @property
   def bytes(self) -> int:
-    """Size of the whole result."""
+    """Returns the size of the whole result."""
     return sum(array.bytes for array in self.arrays)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Computation:
-  """Instructions by name, in the order they are written."""
+  """Instructions by name, in the order in which they are written."""
 
   name: str
   instructions: dict[str, Instruction]
   root: str
 
   def operand(self, instruction: Instruction, index: int) -> Instruction | None:
-    """The instruction that gives an operand."""
+    """Returns the instruction that produces an operand, or None."""
     names = instruction.operands
     return self.instructions.get(names[index]) if index < len(names) else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Program:
-  """A compiled module of one device."""
+class HloModule:
+  """Compiled program of one device, which XLA calls a module."""
 
   computations: dict[str, Computation]
   entry: str
@@ -83,8 +83,8 @@ def _bits(dtype: str) -> int:
   return int(width.group(1)) if width else 0  # tokens
 
 
-def parse(text: str) -> Program:
-  """Reads `compiled.as_text()`."""
+def parse(text: str) -> HloModule:
+  """Parses `compiled.as_text()`."""
   computations: dict[str, Computation] = {}
   instructions: dict[str, Instruction] = {}
   entry = name = root = ""
@@ -96,14 +96,14 @@ def parse(text: str) -> Program:
     elif line.startswith("}") and name:
       computations[name] = Computation(name, instructions, root)
       name = ""
-    elif name and (found := _NAME.match(line)):
-      instruction = _instruction(found.group(2), line[found.end() :])
+    elif name and (match := _NAME.match(line)):
+      instruction = _instruction(match.group(2), line[match.end() :])
       instructions[instruction.name] = instruction
-      root = instruction.name if found.group(1) else root
+      root = instruction.name if match.group(1) else root
   if entry not in computations:
     raise ValueError("not the text of a compiled program: no ENTRY computation")
   devices = re.search(r"num_partitions=(\d+)", text.split("\n", 1)[0])
-  return Program(computations, entry, int(devices.group(1)) if devices else 1)
+  return HloModule(computations, entry, int(devices.group(1)) if devices else 1)
 
 
 def _instruction(name: str, text: str) -> Instruction:
@@ -129,10 +129,10 @@ def _instruction(name: str, text: str) -> Instruction:
 
 
 def _closing(text: str) -> int:
-  """Index of the parenthesis that closes the first."""
+  """Returns the index of the parenthesis that closes the first one."""
   depth = 0
-  for found in re.finditer(r"[()]", text):
-    depth += 1 if found.group() == "(" else -1
+  for match in re.finditer(r"[()]", text):
+    depth += 1 if match.group() == "(" else -1
     if depth == 0:
-      return found.start()
+      return match.start()
   raise ValueError(f"parentheses do not close: {text}")

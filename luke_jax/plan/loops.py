@@ -1,14 +1,14 @@
-"""How often each instruction of a program runs in one step."""
+"""Number of times that each instruction of a program runs in one step."""
 
 import dataclasses
 import re
 
-from luke_jax.plan.hlo import Computation, Instruction, Program
+from luke_jax.plan.hlo import Computation, HloModule, Instruction
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Executed:
-  """An instruction outside fusions, and how often it runs."""
+  """Instruction outside fusions, with the number of times it runs."""
 
   instruction: Instruction
   computation: Computation
@@ -17,34 +17,34 @@ class Executed:
 
 @dataclasses.dataclass(frozen=True)
 class Execution:
-  """Everything a step runs; loops of unknown length are taken to run once."""
+  """Everything that a step runs; loops of unknown length count as one trip."""
 
   instructions: list[Executed]
   unknown_loops: list[str]
 
 
-def execution(program: Program) -> Execution:
-  """Walks the program from its entry through loops, calls and the longest branches."""
-  found = Execution([], [])
-  _walk(program, program.computations[program.entry], 1, found)
-  return found
+def execution(program: HloModule) -> Execution:
+  """Walks the program from its entry, through loops, calls and the longest branches."""
+  result = Execution([], [])
+  _walk(program, program.computations[program.entry], 1, result)
+  return result
 
 
-def _walk(program: Program, computation: Computation, times: int, found: Execution) -> None:
+def _walk(program: HloModule, computation: Computation, times: int, result: Execution) -> None:
   for instruction in computation.instructions.values():
     if instruction.opcode == "while":
       trips = trip_count(program, computation, instruction)
       if trips is None:
-        found.unknown_loops.append(instruction.name)
+        result.unknown_loops.append(instruction.name)
       body = program.computations[instruction.attribute("body") or ""]
-      _walk(program, body, times * (1 if trips is None else trips), found)
+      _walk(program, body, times * (1 if trips is None else trips), result)
     elif instruction.opcode == "conditional":
       branches = [program.computations[name] for name in _branches(instruction)]
-      _walk(program, max(branches, key=lambda c: len(c.instructions)), times, found)
+      _walk(program, max(branches, key=lambda c: len(c.instructions)), times, result)
     elif instruction.opcode == "call":
-      _walk(program, program.computations[instruction.called or ""], times, found)
+      _walk(program, program.computations[instruction.called or ""], times, result)
     else:
-      found.instructions.append(Executed(instruction, computation, times))
+      result.instructions.append(Executed(instruction, computation, times))
 
 
 def _branches(instruction: Instruction) -> list[str]:
@@ -55,11 +55,11 @@ def _branches(instruction: Instruction) -> list[str]:
   return [name for name in both if name]
 
 
-def trip_count(program: Program, computation: Computation, loop: Instruction) -> int | None:
-  """Trips of a loop that counts up by one to a constant; None if it does something else."""
-  known = re.search(r'known_trip_count[^\d}]*"?(\d+)', loop.attributes)
-  if known:
-    return int(known.group(1))
+def trip_count(program: HloModule, computation: Computation, loop: Instruction) -> int | None:
+  """Returns the trips of a loop that counts up by one to a constant; None for other loops."""
+  annotated = re.search(r'known_trip_count[^\d}]*"?(\d+)', loop.attributes)
+  if annotated:
+    return int(annotated.group(1))
   condition = program.computations[loop.attribute("condition") or ""]
   test = condition.instructions[condition.root]
   if test.opcode != "compare" or "direction=LT" not in test.attributes:

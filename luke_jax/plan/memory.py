@@ -1,4 +1,4 @@
-"""Memory of a compiled step on one chip, and what to do where it does not fit."""
+"""Memory of a compiled step on one chip, and advice where it does not fit."""
 
 import dataclasses
 import math
@@ -23,19 +23,19 @@ class Memory:
 
   arguments: int  # parameters, the optimizer's state and the batch
   outputs: int
-  aliased: int  # outputs that take the place of arguments
+  aliased: int  # outputs stored in the buffers of donated arguments
   temporaries: int
   code: int
 
   @property
   def total(self) -> int:
-    """What a step needs at most while it runs: some results may use temporaries' place."""
+    """Returns the peak memory of a step; less if XLA stores results in temporaries' buffers."""
     return self.arguments + self.outputs - self.aliased + self.temporaries + self.code
 
 
 @dataclasses.dataclass(frozen=True)
 class OutOfMemory:
-  """A step that does not fit on one chip."""
+  """Step that does not fit on one chip, in bytes."""
 
   needed: int
   available: int
@@ -43,7 +43,7 @@ class OutOfMemory:
 
 
 def memory_of(compiled: jax.stages.Compiled) -> Memory:
-  """Reads what the compiler allotted."""
+  """Returns the memory that the compiler allocated."""
   stats: Any = compiled.memory_analysis()
   return Memory(
     arguments=stats.argument_size_in_bytes,
@@ -55,7 +55,7 @@ def memory_of(compiled: jax.stages.Compiled) -> Memory:
 
 
 def bytes_per_device(arguments: Any) -> int:
-  """Bytes of the largest shards of a tree of shapes with shardings."""
+  """Returns the bytes of the largest shards of a tree of shapes with shardings."""
   total = 0
   for leaf in jax.tree.leaves(arguments):
     shape = leaf.shape if leaf.sharding is None else leaf.sharding.shard_shape(leaf.shape)
@@ -64,13 +64,13 @@ def bytes_per_device(arguments: Any) -> int:
 
 
 def parse_out_of_memory(message: str, arguments: int) -> OutOfMemory | None:
-  """Reads XLA's message; None if it says something else."""
+  """Parses XLA's message; None if it is another error."""
   if "RESOURCE_EXHAUSTED" not in message:
     return None
   for pattern in _MESSAGES:
-    if found := re.search(pattern, message):
-      needed, unit, available, other = found.groups()
-      return OutOfMemory(_bytes(needed, unit), _bytes(available, other), arguments)
+    if match := re.search(pattern, message):
+      needed, unit, available, available_unit = match.groups()
+      return OutOfMemory(_bytes(needed, unit), _bytes(available, available_unit), arguments)
   return None
 
 
@@ -81,9 +81,9 @@ def _bytes(number: str, unit: str) -> int:
 def advice(
   fault: OutOfMemory, topology: Topology, *, sequences: int, remat: str, sharded: bool
 ) -> str:
-  """One line: needed, available, and which of batch, remat or sharding to change.
+  """Returns one line: needed and available memory, and which of batch, remat or sharding to change.
 
-  `sequences` is the batch of one chip; `sharded` says whether all parameters are already spread.
+  `sequences` is the batch of one chip; `sharded` is whether all parameters are already sharded.
   """
   change = _change(fault, sequences=sequences, remat=remat, sharded=sharded)
   return (
@@ -100,8 +100,8 @@ def _change(fault: OutOfMemory, *, sequences: int, remat: str, sharded: bool) ->
     return "shard all parameters, since with the optimizer they alone do not fit"
   if remat != "full":
     return f"set remat to {'dots or full' if remat == 'none' else 'full'}, or take a smaller batch"
-  room, use = fault.available - fault.arguments, fault.needed - fault.arguments
-  fitting = int(sequences * room / use) if use > 0 else 0
+  room, used = fault.available - fault.arguments, fault.needed - fault.arguments
+  fitting = int(sequences * room / used) if used > 0 else 0
   if fitting >= 1:
     return f"take a smaller batch: about {fitting} instead of {sequences} sequences a chip"
   return "take more chips" if sharded else "shard all parameters, or take more chips"

@@ -1,4 +1,4 @@
-"""Everything that a compiled step tells about a run before it starts."""
+"""Plan of a run: its memory, time and traffic, from the compiled step."""
 
 import dataclasses
 from typing import Any
@@ -12,23 +12,23 @@ from luke_jax.plan.memory import Memory
 
 NOTE = (
   "Estimates from the compiler's output; no chip was used. Waiting for other chips, for the host"
-  " and for data is not counted; the time of collectives is apart, as if none overlapped."
+  " and for data is not counted; the time of collectives is listed apart, as if none overlapped."
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-  """Time of the computation of one step, by one way of counting cycles."""
+  """Computation time of one step, by one way of counting cycles."""
 
   cycles: float
   seconds: float
-  utilization: float  # of the chips' peak, counting only what the model needs
+  utilization: float  # share of the chips' peak FLOPs, counting only those the model needs
   cycles_by_source: dict[str, float]
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-  """What a run on a slice will need. Bytes, cycles and collectives are those of one chip."""
+  """Needs of a run on a slice. Bytes, cycles and collectives are those of one chip."""
 
   experiment: str
   topology: Topology
@@ -39,31 +39,31 @@ class Plan:
   final_bundles: Estimate | None  # the better one
   estimated_cycles: Estimate
   collectives: tuple[Traffic, ...]  # of one step, most bytes first
-  unknown_loops: int  # loops, and loops inside operations, that count as if they ran once
+  unknown_loops: int  # loops of unknown length, also inside operations, counted as one trip
   steps: int
 
   @property
   def step_seconds(self) -> float:
-    """Estimated time of a step whose collectives all hide behind its computation."""
+    """Returns the time of a step whose collectives are all hidden behind computation."""
     return (self.final_bundles or self.estimated_cycles).seconds
 
   @property
   def collective_seconds(self) -> float:
-    """Time of a step's collectives one after another at the links' published speed."""
+    """Returns the time of a step's collectives one after another, at the links' speed."""
     return sum(row.seconds(self.topology.chip) for row in self.collectives)
 
   @property
   def hours(self) -> float:
-    """Of the whole run, collectives hidden."""
+    """Returns the hours of the whole run, with all collectives hidden."""
     return self.steps * self.step_seconds / 3600
 
   @property
   def hours_without_overlap(self) -> float:
-    """Of the whole run, if no collective is hidden."""
+    """Returns the hours of the whole run if no collective is hidden."""
     return self.steps * (self.step_seconds + self.collective_seconds) / 3600
 
   def to_json(self) -> dict[str, Any]:
-    """All figures in bytes, seconds, hours and FLOPs."""
+    """Returns all figures in bytes, seconds, hours and FLOPs."""
     chip = self.topology.chip
     final = self.final_bundles
     return {
@@ -101,28 +101,28 @@ def make_plan(
   flops: float,
   kernel_flops: float = 0.0,
 ) -> Plan:
-  """Reads a step compiled for a topology.
+  """Makes a plan from a step compiled for a topology.
 
-  `flops` are those of one step on all chips; `kernel_flops` those of its Pallas kernels, with what
-  they compute again.
+  `flops` are those of one step on all chips; `kernel_flops` those of its Pallas kernels, including
+  what they compute again.
   """
   chip = topology.chip
   executed = execution(compiled.program)
-  found = work(compiled.program, executed, compiled.bundles)
+  step_work = work(compiled.program, executed, compiled.bundles)
   on_chip = kernel_flops / topology.devices
-  final = final_cycles(found, chip, kernel_flops=on_chip)
-  simple = estimated_cycles(found, chip, kernel_flops=on_chip)
+  final = final_cycles(step_work, chip, kernel_flops=on_chip)
+  simple = estimated_cycles(step_work, chip, kernel_flops=on_chip)
   return Plan(
     experiment=experiment,
     topology=topology,
     compile_seconds=compiled.seconds,
     memory=compiled.memory,
     flops=flops,
-    hbm_bytes=found.hbm_bytes,
+    hbm_bytes=step_work.hbm_bytes,
     final_bundles=_estimate(final, topology, flops) if final is not None else None,
     estimated_cycles=_estimate(simple, topology, flops),
     collectives=tuple(traffic(compiled.program, executed)),
-    unknown_loops=len(executed.unknown_loops) + found.unknown_loops,
+    unknown_loops=len(executed.unknown_loops) + step_work.unknown_loops,
     steps=steps,
   )
 

@@ -1,4 +1,4 @@
-"""A plan as a person reads it."""
+"""Plan as text for the terminal."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from luke_jax.plan.plan import NOTE, Estimate, Plan
 
 
 def report(plan: Plan) -> RenderableType:
-  """Tables of memory, time and collectives, the whole run, and what the figures are worth."""
+  """Returns tables of memory, time and collectives, the whole run, and a note on the estimates."""
   title = f"{plan.experiment} on {plan.topology}: {plan.topology.devices} chips"
   return Group(
     Text(f"{title}, compiled in {plan.compile_seconds:.0f} s", style="bold"),
@@ -53,8 +53,8 @@ def _time(plan: Plan) -> Table:
   estimates = {"final bundles": plan.final_bundles, "estimated_cycles": plan.estimated_cycles}
   for name, estimate in estimates.items():
     if estimate is not None:
-      counted = " (kernels by FLOPs)" if "kernel" in estimate.cycles_by_source else ""
-      table.add_row(f"estimate: {name}{counted}", *_figures(estimate))
+      suffix = " (kernels by FLOPs)" if "kernel" in estimate.cycles_by_source else ""
+      table.add_row(f"estimate: {name}{suffix}", *_figures(estimate))
   products = plan.flops / plan.topology.devices
   _bound(table, f"bound: {products / 1e12:.3f} TFLOP at peak", products / chip.peak_flops, plan)
   moved = f"bound: {_gib(plan.hbm_bytes)} GiB through HBM"
@@ -89,7 +89,7 @@ def _collectives(plan: Plan) -> Table:
 
 
 def _large(rows: Sequence[Traffic], least: float) -> list[tuple[str, int, float]]:
-  """Names, counts and bytes of the large ones, and the small ones together."""
+  """Returns names, counts and bytes of the large rows, and of the small ones together."""
   large = [(f"{row.kind} {row.dtype}", row.count, row.bytes) for row in rows if row.bytes >= least]
   small = [row for row in rows if row.bytes < least]
   if small:
@@ -99,12 +99,12 @@ def _large(rows: Sequence[Traffic], least: float) -> list[tuple[str, int, float]
 
 def _first_limit(plan: Plan) -> str:
   if not plan.collectives:
-    return "Computation limits: the chips exchange nothing."
+    return "Limited by computation: the chips exchange nothing."
   first, links = plan.collectives[0], plan.collective_seconds
-  limit = "The links limit" if links > plan.step_seconds else "Computation limits"
+  limit = "Limited by links" if links > plan.step_seconds else "Limited by computation"
   return (
     f"{limit}: {plan.step_seconds * 1e3:.1f} ms of computation, {links * 1e3:.1f} ms of links."
-    f" Of the collectives, {first.kind} {first.dtype} would limit first."
+    f" The largest collective is {first.kind} {first.dtype}."
   )
 
 
@@ -120,8 +120,8 @@ def _unknown(plan: Plan) -> str:
   if not plan.unknown_loops:
     return ""
   return (
-    f" {plan.unknown_loops} loops, mostly inside gathers and scatters, do not tell their length:"
-    " they count one trip."
+    f" {plan.unknown_loops} loops, mostly inside gathers and scatters, are of unknown length and"
+    " counted as one trip."
   )
 
 

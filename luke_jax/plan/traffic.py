@@ -1,13 +1,13 @@
 """Bytes that one instruction reads from and writes to HBM."""
 
-from luke_jax.plan.hlo import Computation, Instruction, Program
+from luke_jax.plan.hlo import Computation, HloModule, Instruction
 
 SLICES = ("dynamic-slice", "slice", "gather")
 UPDATE = "dynamic-update-slice"
 
 
-def hbm_bytes(program: Program, computation: Computation, instruction: Instruction) -> int:
-  """What it reads and writes; slices and updates in place count only what they touch."""
+def hbm_bytes(program: HloModule, computation: Computation, instruction: Instruction) -> int:
+  """Returns the bytes read and written; slices and updates in place count only what they touch."""
   fused = _fused(program, instruction)
   reads = 0
   for index in range(len(instruction.operands)):
@@ -21,7 +21,7 @@ def hbm_bytes(program: Program, computation: Computation, instruction: Instructi
   return reads + _written(program, computation, instruction, fused)
 
 
-def _fused(program: Program, instruction: Instruction) -> Computation | None:
+def _fused(program: HloModule, instruction: Instruction) -> Computation | None:
   return program.computations[instruction.called or ""] if instruction.opcode == "fusion" else None
 
 
@@ -39,8 +39,8 @@ def _read_of_operand(
   return 0 if instruction.opcode == UPDATE and index > 1 else whole
 
 
-def _read_of_parameter(program: Program, fused: Computation, index: int) -> int | None:
-  """What a fusion reads of a parameter; None if that is all of it."""
+def _read_of_parameter(program: HloModule, fused: Computation, index: int) -> int | None:
+  """Returns the bytes that a fusion reads of a parameter; None if it reads all of it."""
   total = 0
   for user, position in _uses(fused, index):
     if user.opcode in SLICES:
@@ -56,7 +56,7 @@ def _read_of_parameter(program: Program, fused: Computation, index: int) -> int 
 
 
 def _uses(fused: Computation, index: int) -> list[tuple[Instruction, int]]:
-  """Who uses a parameter and as which operand, looking through bitcasts."""
+  """Returns the users of a parameter, and as which operand, looking through bitcasts."""
   aliases, uses = set(), []
   for instruction in fused.instructions.values():  # in order: operands come first
     if instruction.opcode == "parameter" and instruction.argument == str(index):
@@ -71,7 +71,7 @@ def _uses(fused: Computation, index: int) -> list[tuple[Instruction, int]]:
 
 
 def _written(
-  program: Program, computation: Computation, instruction: Instruction, fused: Computation | None
+  program: HloModule, computation: Computation, instruction: Instruction, fused: Computation | None
 ) -> int:
   if instruction.opcode == UPDATE:
     return 0  # counted with the array that it updates
@@ -91,8 +91,8 @@ def _written(
   return written
 
 
-def _update_of(program: Program, fused: Computation, part: Instruction) -> int | None:
-  """Bytes of the update if a fusion's result is an update in place."""
+def _update_of(program: HloModule, fused: Computation, part: Instruction) -> int | None:
+  """Returns the bytes of the update if a fusion's result is an update in place, else None."""
   source: Instruction | None = part
   while source is not None and source.opcode == "bitcast":
     source = fused.operand(source, 0)

@@ -1,1 +1,1 @@
-"""Results of experiments: what a run scored and where, and the paper's tables made of them."""
+"""Results of experiments: the scores of runs with their circumstances, and the paper's tables."""

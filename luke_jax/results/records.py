@@ -1,4 +1,4 @@
-"""What is written down of a finished run, so that its numbers can be judged and had again."""
+"""Results of finished runs, with all that is needed to judge the numbers and repeat them."""
 
 import dataclasses
 import datetime
@@ -25,24 +25,24 @@ PACKAGES = ("luke_jax", "jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "n
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-  """One run of an experiment, with one seed."""
+  """Result of one run of an experiment, with one seed."""
 
-  experiment: str  # its file
+  experiment: str  # path of its file
   seed: int
   scores: Mapping[str, Mapping[str, float]]  # by split
   seconds: float
   steps: int
-  paper: Mapping[str, Any]  # what the paper has in this row
-  changes: tuple[str, ...] = ()  # fields that were set otherwise than in the file
+  paper: Mapping[str, Any]  # the paper's row: table, method, split and scores
+  changes: tuple[str, ...] = ()  # overrides of the file's fields
   data: Mapping[str, str | None] = dataclasses.field(default_factory=dict)  # files and their hashes
   hardware: str = ""
   versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
-  revision: str = ""  # of the repository; a + after it: with changes of its own
+  revision: str = ""  # commit of the repository, with a + if there were uncommitted changes
   finished: str = ""
 
 
 def finished(result: Result, folder: Path, experiment: Path) -> Result:
-  """Adds where and when a run was, and writes all of it into the run's folder."""
+  """Writes the result into the run's folder, with hardware, versions, revision and time added."""
   result = dataclasses.replace(
     result,
     hardware=hardware(),
@@ -55,20 +55,20 @@ def finished(result: Result, folder: Path, experiment: Path) -> Result:
 
 
 def read_results(folders: Sequence[Path]) -> list[Result]:
-  """All results in the folders and below them, in the order of their paths."""
+  """Returns all results in the folders and below them, in the order of their paths."""
   results = []
   for folder in folders:
     if not folder.is_dir():
-      raise InputError(f"{folder}: no such folder; expected results of luke-jax experiment run")
+      raise InputError(f"{folder}: no such folder; expected the output of luke-jax experiment run")
     results += [_read(path) for path in sorted(folder.rglob(RESULT))]
   if not results:
     named = ", ".join(map(str, folders))
-    raise InputError(f"{named}: no {RESULT} in it; expected results of luke-jax experiment run")
+    raise InputError(f"{named}: no {RESULT} in it; expected the output of luke-jax experiment run")
   return results
 
 
 def hash_of(source: str) -> str | None:
-  """A hash of a file, or of the files of a dataset, FOLDER:SPLIT. What has gone has none."""
+  """Returns the SHA-256 of a file, or of a dataset's files (FOLDER:SPLIT); None if it is gone."""
   if Path(source).is_file():
     return sha256(Path(source))
   if not is_split(source):
@@ -89,17 +89,17 @@ def _read(path: Path) -> Result:
       return Result(**known)
   except ValueError:
     pass
-  raise InputError(f"{path}: no result; expected what luke-jax experiment run writes")
+  raise InputError(f"{path}: not a result; expected a file that luke-jax experiment run wrote")
 
 
 def versions() -> dict[str, str]:
-  """Versions of what the numbers depend on."""
-  found = {name: importlib.metadata.version(name) for name in PACKAGES}
-  return found | {"python": platform.python_version()}
+  """Returns the versions of Python and of the packages that the numbers depend on."""
+  packages = {name: importlib.metadata.version(name) for name in PACKAGES}
+  return packages | {"python": platform.python_version()}
 
 
 def hardware() -> str:
-  """The devices that JAX computes on; where it is the CPU, its cores."""
+  """Returns the devices that JAX computes on, or the processor and its cores."""
   device = jax.devices()[0]
   if device.platform == "cpu":
     return cores_and_processor()
@@ -107,13 +107,13 @@ def hardware() -> str:
 
 
 def revision(folder: Path) -> str:
-  """The commit that a folder is at, or nothing where git does not know."""
+  """Returns the commit that a folder is at, with a + if it has changes; "" outside git."""
 
   def git(*arguments: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
       ("git", "-C", str(folder), *arguments), capture_output=True, text=True, check=True
     )
-    return done.stdout.strip()
+    return process.stdout.strip()
 
   try:
     return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain") else "")

@@ -1,17 +1,17 @@
-"""The paper's tables beside what was measured: mean, deviation and best over seeds."""
+"""Tables of the paper with measured scores: mean, deviation and best over seeds."""
 
 import statistics
 from collections.abc import Iterable, Sequence
 
 from luke_jax.results.records import Result
 
-# Of an entry's names in `paper`, those that are no metric.
+# Keys of `Result.paper` that are not metrics.
 ABOUT = ("table", "method", "split")
 NOT_MEASURED = "–"
 
 
 def tables(results: Sequence[Result]) -> str:
-  """Markdown: a table for each of the paper's, a row for each experiment."""
+  """Returns Markdown with a table for each of the paper's, and a row for each experiment."""
   by_table: dict[str, list[Result]] = {}
   for result in results:
     by_table.setdefault(str(result.paper.get("table", "No table of the paper")), []).append(result)
@@ -27,18 +27,18 @@ def _table(name: str, results: Sequence[Result]) -> str:
   for result in results:
     method = str(result.paper.get("method", result.experiment))
     rows.setdefault((method, _split(result), tuple(result.changes)), []).append(result)
-  for (method, split, changes), some in rows.items():
-    named = f"{method} ({', '.join(changes)})" if changes else method
-    cells = [named, split, _seeds(some)]
+  for (method, split, changes), group in rows.items():
+    label = f"{method} ({', '.join(changes)})" if changes else method
+    cells = [label, split, _seeds(group)]
     for metric in metrics:
-      cells += _cells(metric, split, some)
+      cells += _cells(metric, split, group)
     lines.append(_row(cells))
   return "\n".join([*lines, "", *_notes(results)])
 
 
 def _metrics(result: Result) -> list[str]:
-  named = [name for name in result.paper if name not in ABOUT]
-  return named or list(result.scores.get(_split(result), {}))[:1]
+  metrics = [name for name in result.paper if name not in ABOUT]
+  return metrics or list(result.scores.get(_split(result), {}))[:1]
 
 
 def _split(result: Result) -> str:
@@ -47,13 +47,13 @@ def _split(result: Result) -> str:
 
 def _cells(metric: str, split: str, results: Sequence[Result]) -> list[str]:
   paper = results[0].paper.get(metric)
-  found = [r.scores[split][metric] for r in results if metric in r.scores.get(split, {})]
-  told = NOT_MEASURED if paper is None else f"{paper:.1f}"
-  if not found:
-    return [told, NOT_MEASURED, NOT_MEASURED]
-  percent = [100 * value for value in found]
+  scores = [r.scores[split][metric] for r in results if metric in r.scores.get(split, {})]
+  published = NOT_MEASURED if paper is None else f"{paper:.1f}"
+  if not scores:
+    return [published, NOT_MEASURED, NOT_MEASURED]
+  percent = [100 * value for value in scores]
   deviation = f" ± {statistics.stdev(percent):.1f}" if len(percent) > 1 else ""
-  return [told, f"{statistics.mean(percent):.1f}{deviation}", f"{max(percent):.1f}"]
+  return [published, f"{statistics.mean(percent):.1f}{deviation}", f"{max(percent):.1f}"]
 
 
 def _seeds(results: Iterable[Result]) -> str:
@@ -61,7 +61,7 @@ def _seeds(results: Iterable[Result]) -> str:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-  """Where and with what the runs of a table were made, and how long one took."""
+  """Returns the hardware, versions and median minutes of a table's runs."""
   hardware = sorted({result.hardware for result in results})
   revisions = sorted({result.revision for result in results if result.revision})
   minutes = statistics.median(result.seconds for result in results) / 60

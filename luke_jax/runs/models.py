@@ -23,31 +23,34 @@ from luke_jax.training.export import is_run, read_experiment, read_run
 MODEL = "model"  # in a run's folder: the directory of what it made
 
 
-def run_model(run: Path) -> tuple[ModelParts, dict[str, Any]]:
-  """Returns the model of a run's best checkpoint, and the record of the run."""
-  experiment, step, params = read_run(run)
+def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dict[str, Any]]:
+  """Returns the model of a run's best checkpoint, and the record of the run.
+
+  `own` is the experiment, where its task or its system is the user's own.
+  """
+  experiment, step, params = read_run(run, own)
   backbone = Backbone(experiment.model)
-  record = run_record(run, step)
+  record = run_record(run, step, experiment)
   if is_fine_tuned(experiment.task):
     network = experiment.task.network(backbone)
     return trained_model(experiment.task, network, params), record
   return _pretrained(experiment, backbone, params), record
 
 
-def write_model(run: Path) -> dict[str, Any]:
+def write_model(run: Path, own: Experiment | None = None) -> dict[str, Any]:
   """Writes the model of a run as a directory in its folder.
 
   Returns what a summary says of it: where it is, its step, and its scores, not the last step's.
   """
-  model, record = run_model(run)
+  model, record = run_model(run, own)
   save(with_record(model, record), run / MODEL)
   scores = {f"dev/{name}": value for name, value in record["scores"].get("dev", {}).items()}
   return {**scores, "model": str(run / MODEL), "model_step": record["step"]}
 
 
-def export(run: Path, target: Path) -> tuple[ModelParts, int]:
+def export(run: Path, target: Path, own: Experiment | None = None) -> tuple[ModelParts, int]:
   """Writes the model of a run to a directory; returns it and the step of its checkpoint."""
-  model, record = run_model(run)
+  model, record = run_model(run, own)
   model = with_record(model, record)
   save(model, target)
   return model, record["step"]

@@ -1,4 +1,4 @@
-"""What a run says of itself to the model that comes of it: its data, settings, scores, machine."""
+"""Training with notes for the model's card: the run's data, settings, scores and machine."""
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping
@@ -18,28 +18,27 @@ from luke_jax.results.records import RESULT, hardware, hash_of, revision, versio
 from luke_jax.training import directory, loop
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.export import read_experiment
 from luke_jax.training.overrides import to_dict
 from luke_jax.training.task import Params
 
 NOTES = "notes.json"  # in a run's folder
-# Nothing that the numbers depend on, or told elsewhere, or names of this machine.
-UNTOLD = {"task.class", "task.corpora", "run.start", "run.seed", *directory.FREE}
-UNTOLD |= {f"task.{name}" for name in LOCAL if name != "words"}
+# Settings left out of the card: without effect on the scores, reported elsewhere, or local paths.
+OMITTED = {"task.class", "task.corpora", "run.start", "run.seed", *directory.FREE}
+OMITTED |= {f"task.{name}" for name in LOCAL if name != "words"}
 PARTS = ("task", "data", "optimizer", "schedule", "run")
-OF_THE_MODEL = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-OF_RUNNING = ("dtype",)
+MODEL_SETTINGS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+RUNNING_SETTINGS = ("dtype",)
 
 
 def train(
   experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
 ) -> dict[str, Any]:
-  """Runs an experiment, or goes on with it, and writes down what it learned from and where."""
+  """Starts or resumes an experiment, and writes notes on its data and machine into its folder."""
   forget()
-  data = list(_data(experiment))  # now, so that the faults of both files show before the first step
+  data = list(_data(experiment))  # reads both files, so that faults show before the first step
   before = _newest_step(folder)
   summary = loop.train(experiment, folder, start=start)
-  # Who asks again for a run that is done is not where it was done.
+  # A finished run may be called again on another machine, whose hardware is not to be noted.
   if jax.process_index() == 0 and summary["step"] != before:
     write_json(folder / NOTES, _notes(data, summary))
   return summary
@@ -59,17 +58,16 @@ def _notes(data: list[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, 
 
 
 def _newest_step(folder: Path) -> int | None:
-  """The step that a run was at when it was left."""
+  """Returns the last step that a run saved, or None."""
   steps = (path.name for path in (folder / directory.CHECKPOINTS).glob("[0-9]*"))
   return max((int(step) for step in steps if step.isdigit()), default=None)
 
 
-def run_record(folder: Path, step: int) -> dict[str, Any]:
-  """What a model made of a run's checkpoint says of where it comes from."""
-  experiment = read_experiment(folder)
-  noted = directory.read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
+def run_record(folder: Path, step: int, experiment: Experiment) -> dict[str, Any]:
+  """Returns the origin of a model exported from a checkpoint: data, settings and scores."""
+  notes = directory.read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
   return {
-    **noted,
+    **notes,
     "task": getattr(experiment.task, "name", "pretraining"),
     "step": step,
     "seed": experiment.run.seed,
@@ -80,43 +78,43 @@ def run_record(folder: Path, step: int) -> dict[str, Any]:
 
 
 def _revision(package: Path) -> str:
-  """The commit of a checkout; where the package is installed, git would tell of others' files."""
+  """Returns the commit of a checkout; an installed package may lie in another repository."""
   return revision(package) if (package.parent / "pyproject.toml").is_file() else ""
 
 
 def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
-  """What each split is. What has gone meanwhile has no hash."""
+  """Yields a description of each split; files that are gone have no hash."""
   task = experiment.task
   for folder in map(Path, getattr(task, "corpora", ())):
     metadata = read_metadata(folder)
-    named = {"split": "train, dev", "file": folder.name, "examples": metadata.records}
-    yield {**named, "sha256": hash_of(str(folder / METADATA)), "language": metadata.language}
+    entry = {"split": "train, dev", "file": folder.name, "examples": metadata.records}
+    yield {**entry, "sha256": hash_of(str(folder / METADATA)), "language": metadata.language}
   for split in ("train", "dev"):
     if file := getattr(task, split, ""):
       records: Any = task.records(experiment.backbone, split)
-      named = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
-      yield {**named, "sha256": hash_of(file)}
+      entry = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
+      yield {**entry, "sha256": hash_of(file)}
 
 
 def _start(start: str | None) -> dict[str, Any] | None:
-  """The name of what a run started from, and what its card says of its licence."""
+  """Returns the name of what a run started from, with the licence and language of its card."""
   if start is None:
     return None
   path = Path(start)
-  told = told_by_card(path / "model") or told_by_card(path)
-  return {"name": path.name, **told}
+  card = told_by_card(path / "model") or told_by_card(path)
+  return {"name": path.name, **card}
 
 
 def _settings(experiment: Experiment) -> Iterator[tuple[str, Any]]:
   values = to_dict(experiment)
   for part in PARTS:
     for name, value in _leaves(values[part], part):
-      if name not in UNTOLD and value not in (None, []):
+      if name not in OMITTED and value not in (None, []):
         yield name, value
-  for name in OF_THE_MODEL:
+  for name in MODEL_SETTINGS:
     if name in values["model"]:
       yield f"model.{name}", values["model"][name]
-  for name in OF_RUNNING:
+  for name in RUNNING_SETTINGS:
     yield f"running.{name}", values["running"][name]
 
 
@@ -129,7 +127,7 @@ def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, Any]:
-  """By split: those of the checkpoint, or of `luke-jax experiment run` where it has scored it."""
+  """Returns scores by split, of `luke-jax experiment run` if it has run, else of the checkpoint."""
   if (folder / RESULT).is_file():
     return directory.read_json(folder / RESULT)["scores"]
   checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)

@@ -10,13 +10,14 @@ import jax
 
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import processor_of
+from luke_jax.models.families import SIZES
 from luke_jax.models.family import Recipe
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import is_fine_tuned, task_class
+from luke_jax.tasks.names import check_task, is_fine_tuned, task_class
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.overrides import load_experiment, override
@@ -25,15 +26,20 @@ WIDTHS = range(64, 513, 64)  # of rows
 
 
 def task_experiment(
-  name: str, train: Path, dev: Path, start: Path, assignments: Sequence[str]
+  kind: str | type, files: tuple[Path, Path], start: Path, assignments: Sequence[str]
 ) -> Experiment:
-  """Returns the recipe for a task, on files; `assignments` change its fields."""
+  """Returns the recipe for a task, a name or a user's own class, on files of train and dev.
+
+  `assignments` change its fields.
+  """
   start = model_directory(start)
   of_task = [text for text in assignments if text.startswith("task.")]
-  bare = task_class(name)(train=str(train), dev=str(dev), text=str(start))
-  task = _with_changes(bare, of_task)
+  train, dev = map(str, files)
+  plain = plain_experiment(kind)
+  bare = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start))
+  task = override(dataclasses.replace(plain, task=bare), of_task).task
   faults = Faults(skip=task.skip_bad)
-  examples = read_examples(task, str(train), faults)
+  examples = read_examples(task, train, faults)
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
   model = start_model(start, task, task.entity_table)
@@ -46,7 +52,7 @@ def task_experiment(
     longest = max(len(row.input_ids) for row in rows)
     fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
-  recipe = model.family.recipes.get(name, Recipe())
+  recipe = model.family.recipes.get(task.name, Recipe())
   batch = math.lcm(recipe.batch_size, jax.device_count())
   experiment = Experiment(
     model=model.family.for_fine_tuning(model.config),
@@ -60,11 +66,11 @@ def task_experiment(
   return consistent(override(experiment, [every, *assignments]))
 
 
-def _with_changes(task: Any, assignments: Sequence[str]) -> Any:
-  """Returns the task with the assignments to its own fields."""
-  from luke_jax.models.families import SIZES
-
-  return override(Experiment(SIZES["tiny"], task), assignments).task
+def plain_experiment(kind: str | type) -> Experiment:
+  """Returns an experiment of a task with the default of every field, and of a tiny model."""
+  found: Any = task_class(kind) if isinstance(kind, str) else kind
+  check_task(found)
+  return Experiment(SIZES["tiny"], found())
 
 
 def read_experiment(file: Path, assignments: Sequence[str]) -> Experiment:

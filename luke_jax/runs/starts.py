@@ -13,6 +13,7 @@ from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.vocabularies import add_markers
 from luke_jax.errors import InputError
+from luke_jax.heads.kinds import KINDS
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import processor
@@ -58,9 +59,10 @@ def start_params(start: Path, experiment: Experiment) -> dict:
 
 def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> ModelParts:
   """Returns what a task's training starts from: a model directory, or that of a run."""
+  own = None if task.head in KINDS else lambda backbone, _: task.network(backbone).head
   return fine_tuning_start(
     model_directory(start),
-    head=task.head,
+    head=own or task.head,
     labels=task.labels,
     new_words=task.new_words,
     entities=entities,

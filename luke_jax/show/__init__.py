@@ -1,4 +1,4 @@
-"""Pictures of texts, predictions, attention and training, for notebooks and as pages.
+"""Pictures of texts, predictions, attention and training runs, for notebooks and as pages.
 
 luke_jax.show.entities(text, model.predict(text)).save("entities.html")
 """

@@ -12,46 +12,47 @@ from luke_jax.tasks.predictions import Relation
 from luke_jax.text.spans import checked_spans
 from luke_jax.text.special_tokens import Span
 
-WIDTHS = {"roomy": 690.0, "narrow": 330.0}  # one for screens and one for phones
+# All lengths are in CSS pixels.
+WIDTHS = {"roomy": 690.0, "narrow": 330.0}  # of rows, for screens and for phones
 LANE, LABEL, CURVE, ARROW = 24.0, 12.0, 8.0, 6.0
-LINE = 34.0  # of text, box and space below
+LINE = 34.0  # height of a row: text, box and the space below
 
 
 class Arc(NamedTuple):
-  """A relation of two mentions, head and tail."""
+  """Relation of two mentions, head and tail."""
 
   mentions: tuple[Span, Span]
   label: str
-  told: str  # the label, with its score if that is known
+  caption: str  # the label, with its score if it has one
 
 
 class Segment(NamedTuple):
-  """The part of an arc that lies above one row; an end outside the row is at its edge."""
+  """Part of an arc above one row; an end in another row is drawn at the edge of this one."""
 
   arc: int
   head: float
   tail: float
-  starts: bool  # at the head
-  arrives: bool  # at the tail
-  told: str = ""
+  starts: bool  # whether the head is in this row
+  arrives: bool  # whether the tail is
+  caption: str = ""
 
   def reach(self, width: float) -> tuple[float, float, float]:
-    """Left and right end of line and label together, and the middle of the label."""
-    label = text_width(self.told, LABEL)
+    """Returns the left and right end of line and caption together, and the caption's middle."""
+    caption = text_width(self.caption, LABEL)
     middle = (self.head + self.tail) / 2
-    middle = min(max(middle, label / 2), max(width - label / 2, label / 2))
-    ends = (self.head, self.tail, middle - label / 2, middle + label / 2)
+    middle = min(max(middle, caption / 2), max(width - caption / 2, caption / 2))
+    ends = (self.head, self.tail, middle - caption / 2, middle + caption / 2)
     return min(ends), max(ends), middle
 
 
 def relations(text: str, relations: Relation | Sequence[Any]) -> Picture:
-  """A text with its relations, each an arc from head to tail.
+  """Draws a text with its relations, each an arc from head to tail.
 
-  They are what `model.predict` gives, or ((start, end), (start, end), label). Wide and narrow
-  screens get rows of their own length.
+  `relations` are what `model.predict` returns, or ((start, end), (start, end), label). Wide and
+  narrow screens get rows of different lengths.
   """
-  given = [relations] if isinstance(relations, Relation) else relations
-  arcs = [_arc(relation, text, f"relation {n}") for n, relation in enumerate(given)]
+  sequence = [relations] if isinstance(relations, Relation) else relations
+  arcs = [_arc(relation, text, f"relation {n}") for n, relation in enumerate(sequence)]
   mentions = list(dict.fromkeys(mention for arc in arcs for mention in arc.mentions))
   drawings = {name: in_rows(text, mentions, width) for name, width in WIDTHS.items()}
   if drawings["roomy"].width <= WIDTHS["narrow"] and len(drawings["roomy"].rows) == 1:
@@ -98,9 +99,9 @@ def _box(box: Box, base: float) -> str:
 
 
 def _segments(rows: Rows, arcs: Sequence[Arc]) -> list[list[Segment]]:
-  """For each row the parts of arcs above it."""
+  """Returns for each row the segments above it."""
   ends = _ends(rows, arcs)
-  found: list[list[Segment]] = [[] for _ in rows.rows]
+  segments: list[list[Segment]] = [[] for _ in rows.rows]
   for number, arc in enumerate(arcs):
     parts = []
     first, last = (rows.boxes[mention].row for mention in arc.mentions)
@@ -110,21 +111,21 @@ def _segments(rows: Rows, arcs: Sequence[Arc]) -> list[list[Segment]]:
       head = ends[number, 0] if starts else (0.0 if forward else rows.edge)
       tail = ends[number, 1] if arrives else (rows.edge if forward else 0.0)
       parts.append((row, Segment(number, head, tail, starts, arrives)))
-    for row, told in _labelled(parts, arc.told):
-      found[row].append(told)
-  return found
+    for row, segment in _captioned(parts, arc.caption):
+      segments[row].append(segment)
+  return segments
 
 
-def _labelled(parts: Sequence[tuple[int, Segment]], told: str) -> Iterator[tuple[int, Segment]]:
-  """The label on those parts of an arc that have room for it, and on the longest."""
+def _captioned(parts: Sequence[tuple[int, Segment]], caption: str) -> Iterator[tuple[int, Segment]]:
+  """Yields the segments, with the caption on those that have room for it and on the longest."""
   lengths = [abs(segment.head - segment.tail) for _, segment in parts]
-  least = min(max(lengths), text_width(told, LABEL) + 3 * CURVE)
+  least = min(max(lengths), text_width(caption, LABEL) + 3 * CURVE)
   for (row, segment), length in zip(parts, lengths, strict=True):
-    yield row, segment._replace(told=told if length >= least else "")
+    yield row, segment._replace(caption=caption if length >= least else "")
 
 
 def _ends(rows: Rows, arcs: Sequence[Arc]) -> dict[tuple[int, int], float]:
-  """Where arcs meet their mentions: side by side, in an order in which they do not cross."""
+  """Returns where arcs meet their mentions, side by side in an order that avoids crossings."""
   meeting: dict[Span, list[tuple[bool, float, int, int]]] = {}
   for number, arc in enumerate(arcs):
     for side in (0, 1):
@@ -132,20 +133,20 @@ def _ends(rows: Rows, arcs: Sequence[Arc]) -> dict[tuple[int, int], float]:
       distance = (other.row - own.row) * 1e6 + other.left - own.left
       rightward = distance > 0 or (distance == 0 and side == 0)
       meeting.setdefault(arc.mentions[side], []).append((rightward, -distance, number, side))
-  found = {}
-  for mention, those in meeting.items():
+  ends = {}
+  for mention, arcs_here in meeting.items():
     box = rows.boxes[mention]
-    step = min(14.0, (box.right - box.left) / (len(those) + 1))
-    for place, (_, _, number, side) in enumerate(sorted(those)):
+    step = min(14.0, (box.right - box.left) / (len(arcs_here) + 1))
+    for place, (_, _, number, side) in enumerate(sorted(arcs_here)):
       middle = (box.left + box.right) / 2
-      found[number, side] = middle + step * (place - (len(those) - 1) / 2)
-  return found
+      ends[number, side] = middle + step * (place - (len(arcs_here) - 1) / 2)
+  return ends
 
 
 def _lanes(segments: Sequence[Segment], width: float) -> list[tuple[int, Segment]]:
-  """Each part with its lane above the row: the shortest lowest, none on another."""
+  """Returns each segment with its lane above the row; shorter ones lie lower, and none overlap."""
   lanes: list[list[tuple[float, float]]] = []
-  found = []
+  placed = []
   for segment in sorted(segments, key=lambda s: abs(s.head - s.tail)):
     left, right, _ = segment.reach(width)
     free = (
@@ -154,12 +155,12 @@ def _lanes(segments: Sequence[Segment], width: float) -> list[tuple[int, Segment
     lane = next(free, len(lanes))
     lanes += [[]] * (lane == len(lanes))
     lanes[lane] = [*lanes[lane], (left, right)]
-    found.append((lane, segment))
-  return found
+    placed.append((lane, segment))
+  return placed
 
 
 def _line(segment: Segment, at: tuple[float, float, float], hue: int) -> str:
-  """A line up from the head, across, and down to the tail, with its label and arrow."""
+  """Returns SVG for a line up from the head, across, and down to the tail, with its caption."""
   base, height, width = at
   _, head, tail, starts, arrives, _ = segment
   turn = min(CURVE, abs(tail - head) / 2) * (1 if tail >= head else -1)
@@ -173,8 +174,8 @@ def _line(segment: Segment, at: tuple[float, float, float], hue: int) -> str:
     path += f"Q{tail:.1f} {height:.1f} {tail:.1f} {height + CURVE:.1f}V{base - ARROW:.1f}"
     corners = f"M{tail - ARROW / 1.5:.1f} {base - ARROW - 1:.1f}h{ARROW / 0.75:.1f}L{tail:.1f}"
     arrow = f'<path class="arrow" d="{corners} {base:.1f}Z"/>'
-  told = ""
-  if segment.told:
+  caption = ""
+  if segment.caption:
     place = f'x="{segment.reach(width)[2]:.1f}" y="{height + 4:.1f}"'
-    told = f'<text class="label" {place}>{html.escape(segment.told)}</text>'
-  return f'<g style="--hue: {hue}"><path class="arc" d="{path}"/>{arrow}{told}</g>'
+    caption = f'<text class="label" {place}>{html.escape(segment.caption)}</text>'
+  return f'<g style="--hue: {hue}"><path class="arc" d="{path}"/>{arrow}{caption}</g>'

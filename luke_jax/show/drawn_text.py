@@ -1,7 +1,7 @@
-"""Text in drawings: how wide it is, and its words in rows with mentions as boxes.
+"""Text in SVG: estimated widths, and words in rows with mentions as boxes.
 
-Nothing measures text before a browser shows it, so widths are estimated, and the browser is told to
-draw each piece as wide as was estimated.
+Text cannot be measured before a browser shows it, so widths are estimated, and the browser is made
+to draw each fragment at its estimated width.
 """
 
 import html
@@ -13,12 +13,12 @@ from typing import NamedTuple
 from luke_jax.text.special_tokens import Span
 
 NARROW, SLIM, BROAD = frozenset("iljI.,:;'|!"), frozenset('frt()[]{}-"/ '), frozenset("mwMW@%—")
-SIZE = 16  # of letters
-ROOM = 4  # beside a mention, in its box
+SIZE = 16  # of letters, in CSS pixels, as all lengths here
+ROOM = 4  # padding at both sides of a mention's box
 
 
-class Piece(NamedTuple):
-  """Some of a text, and how far from its row's left edge it begins."""
+class Fragment(NamedTuple):
+  """Part of a text, drawn `x` to the right of its row's left edge."""
 
   text: str
   x: float
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
 
 class Box(NamedTuple):
-  """Where a mention lies."""
+  """Row and horizontal extent of a mention."""
 
   row: int
   left: float
@@ -34,16 +34,16 @@ class Box(NamedTuple):
 
 
 class Rows(NamedTuple):
-  """A text in rows, and the boxes of its mentions."""
+  """Text in rows, with the boxes of its mentions."""
 
-  rows: list[list[Piece]]
+  rows: list[list[Fragment]]
   boxes: dict[Span, Box]
   width: float
-  edge: float  # where rows end, but for those that are wider
+  edge: float  # right edge of rows, except those that could not be broken
 
 
 def text_width(text: str, size: float = SIZE) -> float:
-  """About how wide a text is in a proportional font."""
+  """Returns the estimated width of a text in a proportional font."""
   return size * sum(map(_em, text))
 
 
@@ -61,33 +61,34 @@ def _em(letter: str) -> float:
   return 0.7 if letter.isupper() else 0.58
 
 
-def drawn(piece: Piece, y: float) -> str:
-  """A piece as SVG."""
-  text = html.escape("".join(" " if letter.isspace() else letter for letter in piece.text))
-  fitted = f'textLength="{piece.width:.1f}" lengthAdjust="spacingAndGlyphs"'
-  return f'<text x="{piece.x:.1f}" y="{y:.1f}" {fitted}>{text}</text>'
+def drawn(fragment: Fragment, y: float) -> str:
+  """Returns a fragment as SVG."""
+  text = html.escape("".join(" " if letter.isspace() else letter for letter in fragment.text))
+  fitted = f'textLength="{fragment.width:.1f}" lengthAdjust="spacingAndGlyphs"'
+  return f'<text x="{fragment.x:.1f}" y="{y:.1f}" {fitted}>{text}</text>'
 
 
 def in_rows(text: str, mentions: Sequence[Span], width: float) -> Rows:
-  """The text in rows of that width; only what has no place to break is wider."""
+  """Breaks a text into rows of at most `width`; only a word or mention alone may be wider."""
   edges = sorted({edge for mention in mentions for edge in mention})
-  rows: list[list[Piece]] = [[]]
-  starts: dict[int, tuple[int, float]] = {}  # row and place of what begins and ends at an edge
+  rows: list[list[Fragment]] = [[]]
+  # By character: the row and x where a fragment starts, and the x where one ends.
+  starts: dict[int, tuple[int, float]] = {}
   ends: dict[int, float] = {}
   x, done = 0.0, 0
   for start, end in _words(text, mentions):
     points = sorted({start, end, *(edge for edge in edges if start < edge < end)})
-    pieces = list(itertools.pairwise(points))
-    room = ROOM * sum((left in edges) + (right in edges) for left, right in pieces)
+    fragments = list(itertools.pairwise(points))
+    room = ROOM * sum((left in edges) + (right in edges) for left, right in fragments)
     x += text_width(text[done:start][-1:]) if rows[-1] else 0.0
     if rows[-1] and ("\n" in text[done:start] or x + text_width(text[start:end]) + room > width):
       rows.append([])
       x = 0.0
     done = end
-    for left, right in pieces:
+    for left, right in fragments:
       starts[left] = (len(rows) - 1, x)
       x += ROOM * (left in edges)
-      rows[-1].append(Piece(text[left:right], x, text_width(text[left:right])))
+      rows[-1].append(Fragment(text[left:right], x, text_width(text[left:right])))
       x += rows[-1][-1].width + ROOM * (right in edges)
       ends[right] = x
   boxes = {(start, end): Box(*starts[start], ends[end]) for start, end in mentions}
@@ -96,15 +97,15 @@ def in_rows(text: str, mentions: Sequence[Span], width: float) -> Rows:
 
 
 def _words(text: str, mentions: Sequence[Span]) -> Iterator[Span]:
-  """What stands between white space; a mention's own white space divides nothing."""
+  """Yields the spans between white space; white space inside a mention does not separate."""
   inside = {place for start, end in mentions for place in range(start, end)}
   start = None
   for place, letter in enumerate(text):
-    divides = letter.isspace() and place not in inside
-    if divides and start is not None:
+    separates = letter.isspace() and place not in inside
+    if separates and start is not None:
       yield start, place
       start = None
-    elif not divides and start is None:
+    elif not separates and start is None:
       start = place
   if start is not None:
     yield start, len(text)

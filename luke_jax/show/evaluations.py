@@ -1,4 +1,4 @@
-"""An evaluation as tables for the terminal, as JSON, and as one page of HTML."""
+"""Evaluations as tables for the terminal, as JSON, and as an HTML page."""
 
 import html
 import itertools
@@ -14,14 +14,14 @@ from luke_jax.show.picture import Picture
 from luke_jax.show.tables import bar
 from luke_jax.tasks.evaluation import Evaluation, Mistake
 
-MOST_CONFUSED = 15  # pairs that the terminal shows
-MOST_LABELS = 40  # of the square that the page shows
+MOST_CONFUSED = 15  # pairs in the terminal
+MOST_LABELS = 40  # of the confusion matrix on the page
 NOTHING = "(none)"
-SURROUNDINGS = 200  # characters of a text before and after what is marked
+SURROUNDINGS = 200  # characters of a text before and after its marks
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
-  """All of an evaluation, as JSON has it."""
+  """Returns the whole evaluation as JSON values."""
   return {
     "scores": dict(evaluation.scores),
     "labels": {name: dict(row) for name, row in evaluation.labels.items()},
@@ -37,7 +37,7 @@ def as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:
-  """What the terminal shows: scores, labels, what was confused, and the worst mistakes."""
+  """Returns scores, labels, confused pairs and the worst mistakes, for the terminal."""
   parts: list[RenderableType] = [_scores(evaluation.scores)]
   if evaluation.labels:
     parts.append(_labels(evaluation.labels))
@@ -73,14 +73,14 @@ def _figure(value: float) -> str:
 
 
 def _confused(confusion: Mapping[tuple[str, str], int]) -> list[tuple[str, str, int]]:
-  wrong = [(gold, said, n) for (gold, said), n in confusion.items() if gold != said and n]
+  wrong = [(gold, label, n) for (gold, label), n in confusion.items() if gold != label and n]
   return sorted(wrong, key=lambda row: -row[2])
 
 
 def _pairs(rows: Sequence[tuple[str, str, int]]) -> Table:
   table = Table("gold", "predicted", "times")
-  for gold, said, count in rows:
-    table.add_row(Text(gold or NOTHING), Text(said or NOTHING), str(count))
+  for gold, predicted, count in rows:
+    table.add_row(Text(gold or NOTHING), Text(predicted or NOTHING), str(count))
   return table
 
 
@@ -94,13 +94,13 @@ def _mistake(mistake: Mistake) -> Text:
 
 
 def _predicted(mistake: Mistake) -> str:
-  """What was said, and how surely if anything was."""
-  sure = f" ({mistake.score:.2f})" if mistake.score else ""
-  return f"{mistake.predicted}{sure}"
+  """Returns the prediction, with its score if it has one."""
+  score = f" ({mistake.score:.2f})" if mistake.score else ""
+  return f"{mistake.predicted}{score}"
 
 
 def _cut(mistake: Mistake) -> tuple[str, list[Any]]:
-  """The text around the marks."""
+  """Returns the text around the marks, and the marks moved accordingly."""
   if not mistake.marks:
     return mistake.text[: 2 * SURROUNDINGS], []
   first = max(0, min(mark.start for mark in mistake.marks) - SURROUNDINGS)
@@ -110,12 +110,15 @@ def _cut(mistake: Mistake) -> tuple[str, list[Any]]:
 
 
 def page(evaluation: Evaluation, title: str, mistakes: int) -> str:
-  """The evaluation as a page that needs nothing from elsewhere."""
+  """Returns the evaluation as an HTML page that loads nothing from elsewhere."""
   parts = [f"<h1>{html.escape(title)}</h1>", _html_scores(evaluation.scores)]
   if evaluation.labels:
     parts += ["<h2>Labels</h2>", _html_labels(evaluation.labels)]
   if evaluation.confusion:
-    parts += ["<h2>Gold (rows) and predicted (columns)</h2>", _square(evaluation.confusion)]
+    parts += [
+      "<h2>Gold (rows) and predicted (columns)</h2>",
+      _confusion_matrix(evaluation.confusion),
+    ]
   if evaluation.mistakes:
     parts.append("<h2>The worst mistakes</h2>")
     shown = evaluation.mistakes[:mistakes]
@@ -146,21 +149,23 @@ def _html_labels(labels: Mapping[str, Mapping[str, float]]) -> str:
   return f"<div class=wide><table><tr><th></th>{header}<th></th></tr>{body}</table></div>"
 
 
-def _square(confusion: Mapping[tuple[str, str], int]) -> str:
-  """The counts as a square of cells, darker where more: the labels with the most of them."""
+def _confusion_matrix(confusion: Mapping[tuple[str, str], int]) -> str:
+  """Returns the counts of the most frequent labels as a table, darker where higher."""
   counts: dict[str, int] = {}
-  for (gold, said), count in confusion.items():
-    for label in {gold, said}:
+  for (gold, predicted), count in confusion.items():
+    for label in {gold, predicted}:
       counts[label] = counts.get(label, 0) + count
-  kept = sorted(sorted(counts, key=lambda label: -counts[label])[:MOST_LABELS])
-  most = max((confusion.get(pair, 0) for pair in itertools.product(kept, kept)), default=1) or 1
-  names = [html.escape(label or NOTHING) for label in kept]
+  labels = sorted(sorted(counts, key=lambda label: -counts[label])[:MOST_LABELS])
+  most = max((confusion.get(pair, 0) for pair in itertools.product(labels, labels)), default=1) or 1
+  names = [html.escape(label or NOTHING) for label in labels]
   rows = ["<tr><th></th>" + "".join(f"<th class=turned><span>{n}</span></th>" for n in names)]
-  for gold, name in zip(kept, names, strict=True):
-    cells = (_cell(confusion.get((gold, said), 0), most, gold == said) for said in kept)
+  for gold, name in zip(labels, names, strict=True):
+    cells = (
+      _cell(confusion.get((gold, predicted), 0), most, gold == predicted) for predicted in labels
+    )
     rows.append(f"<tr><th>{name}</th>{''.join(cells)}")
-  left = len(counts) - len(kept)
-  note = f"<p>The {left} rarer labels are left out.</p>" if left else ""
+  omitted = len(counts) - len(labels)
+  note = f"<p>The {omitted} rarer labels are not shown.</p>" if omitted else ""
   return f"<div class=wide><table class=square>{''.join(rows)}</table></div>{note}"
 
 
@@ -174,7 +179,7 @@ def _html_mistake(mistake: Mistake, colours: Mapping[str, int]) -> str:
   text, marks = _cut(mistake)
   lines: Iterable[str] = (
     f"<p class=mistake><b>{html.escape(mistake.id)}</b> {html_text(text, marks, colours)}</p>",
-    f"<p class=said>gold: {html.escape(mistake.gold)}<br>",
+    f"<p class=labels>gold: {html.escape(mistake.gold)}<br>",
     f"predicted: {html.escape(_predicted(mistake))}</p>",
   )
   return "".join(lines)

@@ -1,4 +1,4 @@
-"""The attention of one sentence, words and entities."""
+"""Attention of one text, over words and entities, as heat maps."""
 
 import html
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 KINDS = ("word", "entity")
 HUES = {("word", "word"): 210, ("word", "entity"): 30}
 HUES |= {("entity", "word"): 130, ("entity", "entity"): 290}
-CELL, LETTERS = 20, 12.0
+CELL, LETTERS = 20, 12.0  # sizes in CSS pixels
 MOST = 64  # tokens in one picture
-LONGEST = 18  # letters of a name beside its cells; the cells have it whole
+LONGEST = 18  # letters of a name beside its cells; their tooltips have it whole
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
-class Attention(NamedTuple):
-  """What each token of a text reads of each: words first, then entities."""
+class AttentionWeights(NamedTuple):
+  """Attention weights of one text, over its words and then its entities."""
 
   words: list[str]
   entities: list[str]
-  weights: np.ndarray  # (T, T): from asking token to asked one, 1 in every row
+  weights: np.ndarray  # (T, T), float32: queries by keys; every row sums to 1
 
 
 def attention(
@@ -39,33 +39,33 @@ def attention(
   layer: int = -1,
   head: int | None = None,
 ) -> Picture:
-  """What each word and entity of a text reads of which: a map for each kind of query (paper §3.2).
+  """Draws the attention of a text, with one map for each kind of query (paper §3.2).
 
   `spans` are (start, end), or (start, end, title) for an entity of the vocabulary. Without `head`
   it is the mean of a layer's heads. Layers count from 0, or from -1, the last.
   """
-  found = attention_of(model, text, spans, layer=layer, head=head)
-  if len(found.weights) > MOST:
-    raise InputError(f"text: {len(found.weights)} tokens; expected at most {MOST} to be drawn")
-  most = float(found.weights.max())
+  result = attention_of(model, text, spans, layer=layer, head=head)
+  if len(result.weights) > MOST:
+    raise InputError(f"text: {len(result.weights)} tokens; expected at most {MOST} to be drawn")
+  most = float(result.weights.max())
   layers = model.config.num_hidden_layers
   which = "mean of its heads" if head is None else f"head {head}"
-  about = f"Layer {layer % layers} of {layers}, {which}. Rows ask, columns are asked; each row"
+  about = f"Layer {layer % layers} of {layers}, {which}. Rows are queries, columns keys; each row"
   about += " sums to 1 over words and entities."
   if getattr(model.config, "use_entity_aware_attention", False):
-    maps = [_map(found, asking, asked, most) for asking in KINDS for asked in KINDS]
+    maps = [_map(result, query, key, most) for query in KINDS for key in KINDS]
   else:
     about += " One kind of query serves words and entities."
-    maps = [_whole_map(found, most)]
-  columns = "two-columns" if found.entities and len(maps) > 1 else ""
+    maps = [_whole_map(result, most)]
+  columns = "two-columns" if result.entities and len(maps) > 1 else ""
   body = f'<p class="note">{about}</p>{_scale(most)}<div class="{columns}">{"".join(maps)}</div>'
   return Picture(body, text[:60])
 
 
 def attention_of(
   model: "Model", text: str, spans: Sequence[Any] = (), *, layer: int = -1, head: int | None = None
-) -> Attention:
-  """The numbers that `attention` draws."""
+) -> AttentionWeights:
+  """Returns the weights that `attention` draws."""
   from luke_jax.inference.settings import any_processor  # other pictures need no jax
 
   config = model.config
@@ -84,7 +84,7 @@ def attention_of(
   heads = np.asarray(outputs["attentions"][layer, 0], np.float32)
   weights = heads.mean(0) if head is None else heads[head]
   names = titles or [text[slice(*entity.characters)] for entity in row.entities or ()]
-  return Attention(_words(row, text, processor), list(names), weights)
+  return AttentionWeights(_words(row, text, processor), list(names), weights)
 
 
 def _check_number(name: str, number: int, count: int) -> None:
@@ -93,7 +93,7 @@ def _check_number(name: str, number: int, count: int) -> None:
 
 
 def _words(row: Row, text: str, processor: LukeProcessor) -> list[str]:
-  """What the tokens stand for: characters of the text, or the names of special tokens."""
+  """Returns the text of each token, or the name of a special token."""
   special = processor.tokenizer.special.names
   return [
     special.get(id) or text[max(start, 0) : max(end, 0)] or "▁"
@@ -101,24 +101,25 @@ def _words(row: Row, text: str, processor: LukeProcessor) -> list[str]:
   ]
 
 
-def _map(found: Attention, asking: str, asked: str, most: float) -> str:
-  """The map of one kind of query; none without entities, if it is about them."""
-  words = len(found.words)
+def _map(result: AttentionWeights, query: str, key: str, most: float) -> str:
+  """Returns the map of one kind of query; "" for a map of entities where there are none."""
+  words = len(result.words)
   parts = {"word": slice(words), "entity": slice(words, None)}
-  names = {"word": found.words, "entity": found.entities}
-  if not names[asking] or not names[asked]:
+  names = {"word": result.words, "entity": result.entities}
+  if not names[query] or not names[key]:
     return ""
-  weights = found.weights[parts[asking], parts[asked]]
+  weights = result.weights[parts[query], parts[key]]
   plural = {"word": "words", "entity": "entities"}
-  note = f"{weights.sum(1).mean():.0%} of what {plural[asking]} read"
-  grid = _grid(found, weights, (names[asking], names[asked]), most)
-  return _figure(f"{asking} → {asked}", note, grid, HUES[asking, asked])
+  note = f"{weights.sum(1).mean():.0%} of the attention of {plural[query]}"
+  grid = _grid(result, weights, (names[query], names[key]), most)
+  return _figure(f"{query} → {key}", note, grid, HUES[query, key])
 
 
-def _whole_map(found: Attention, most: float) -> str:
-  names = [*found.words, *found.entities]
-  note = "words, then entities" if found.entities else "words"
-  return _figure("token → token", note, _grid(found, found.weights, (names, names), most), 210)
+def _whole_map(result: AttentionWeights, most: float) -> str:
+  names = [*result.words, *result.entities]
+  note = "words, then entities" if result.entities else "words"
+  grid = _grid(result, result.weights, (names, names), most)
+  return _figure("token → token", note, grid, 210)
 
 
 def _figure(title: str, note: str, grid: str, hue: int) -> str:
@@ -128,12 +129,15 @@ def _figure(title: str, note: str, grid: str, hue: int) -> str:
 
 
 def _grid(
-  found: Attention, weights: np.ndarray, names: tuple[Sequence[str], Sequence[str]], most: float
+  result: AttentionWeights,
+  weights: np.ndarray,
+  names: tuple[Sequence[str], Sequence[str]],
+  most: float,
 ) -> str:
-  """Cells beside and under the names of what they are about."""
+  """Returns the weights as cells, with the names of their tokens beside and above them."""
   rows, columns = names
-  # As much room in every map, so that maps side by side are in line.
-  widths = (text_width(_short(name), LETTERS) for name in (*found.words, *found.entities))
+  # The same margin in every map, so that maps side by side are aligned.
+  widths = (text_width(_short(name), LETTERS) for name in (*result.words, *result.entities))
   left = top = 10 + 1.1 * max(widths)
   width, height = CELL * len(columns), CELL * len(rows)
   parts = [f'<g transform="translate({left:.0f} {top:.0f})">']
@@ -144,8 +148,8 @@ def _grid(
     place = f'transform="translate({CELL * number + 14} -6) rotate(-90)"'
     parts.append(f'<text class="quiet" {place}>{html.escape(_short(name))}</text>')
   for (y, x), weight in np.ndenumerate(weights):
-    told = f"<title>{html.escape(f'{rows[y]} → {columns[x]}')}: {weight:.3f}</title>"
-    parts.append(_cell(CELL * x, CELL * y, float(weight) / most, told))
+    tooltip = f"<title>{html.escape(f'{rows[y]} → {columns[x]}')}: {weight:.3f}</title>"
+    parts.append(_cell(CELL * x, CELL * y, float(weight) / most, tooltip))
   parts.append(f'<rect class="frame" width="{width}" height="{height}"/></g>')
   size = f'width="{left + width + 2:.0f}" height="{top + height + 2:.0f}"'
   return f"<svg {size}>{''.join(parts)}</svg>"
@@ -155,19 +159,19 @@ def _short(name: str) -> str:
   return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
-def _cell(x: float, y: float, share: float, told: str = "") -> str:
-  """A cell, as dark as the root of its share, so that small ones can be seen too."""
+def _cell(x: float, y: float, share: float, tooltip: str = "") -> str:
+  """Returns a cell as dark as the square root of its share, so that small shares are visible."""
   place = f'x="{x + 0.5}" y="{y + 0.5}" width="{CELL - 1}" height="{CELL - 1}"'
-  return f'<rect class="cell" {place} fill-opacity="{max(share, 0.0) ** 0.5:.3f}">{told}</rect>'
+  return f'<rect class="cell" {place} fill-opacity="{max(share, 0.0) ** 0.5:.3f}">{tooltip}</rect>'
 
 
 def _scale(most: float) -> str:
-  """What the darkness of cells means."""
+  """Returns the legend of the cells' darkness."""
   step = 58
   parts = []
-  for number, dark in enumerate(STEPS):
-    parts.append(_cell(step * number, 0, dark**2))
+  for number, opacity in enumerate(STEPS):
+    parts.append(_cell(step * number, 0, opacity**2))
     place = f'x="{step * number + CELL + 4}" y="14"'
-    parts.append(f'<text class="quiet" {place}>{most * dark**2:.2f}</text>')
+    parts.append(f'<text class="quiet" {place}>{most * opacity**2:.2f}</text>')
   size = f'width="{step * len(STEPS)}" height="{CELL + 8}"'
   return f'<svg style="--hue: 210" {size}>{"".join(parts)}</svg>'

@@ -1,4 +1,4 @@
-"""Losses and scores of runs over their steps."""
+"""Losses and scores of runs over their steps, as line charts."""
 
 import html
 import json
@@ -13,54 +13,54 @@ from luke_jax.training.metrics import METRICS
 
 DEV = "dev/"
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 330, 190, 46, 12, 8, 24
-MOST_POINTS = 300  # of a line; of more, neighbours are drawn as their mean
+MOST_POINTS = 300  # of a line; if there are more, neighbours are averaged
 
 Point = tuple[float, float]
-Run = Mapping[str, list[Point]]  # points by the names of metrics
+Series = Mapping[str, list[Point]]  # of one run: points by metric
 Folders = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
 
 
 def curves(runs: Folders, *, metrics: Sequence[str] | None = None) -> Picture:
-  """How losses and scores of runs went: a panel for each metric, a colour for each run.
+  """Draws losses and scores of runs: a panel for each metric, a colour for each run.
 
   `runs` are the folders of runs, or names with folders. Lines are of training, faint where there
-  are dots, which are of evaluations. Unless `metrics` are named, shown are the loss and all that
-  was evaluated. Of very long runs, the means of neighbouring points are drawn.
+  are dots, which are of evaluations. Without `metrics`, the loss and all evaluated metrics are
+  shown. Of very long runs, the means of neighbouring points are drawn.
   """
-  read = {name: read_run(Path(folder)) for name, folder in _named(runs).items()}
-  colours = dict(zip(read, HUES * (1 + len(read) // len(HUES)), strict=False))
+  series = {name: read_run(Path(folder)) for name, folder in _named(runs).items()}
+  colours = dict(zip(series, HUES * (1 + len(series) // len(HUES)), strict=False))
   legend = "".join(
     f'<span style="--hue: {colours[name]}"><i class="key"></i>{html.escape(name)}</span>'
-    for name in read
+    for name in series
   )
-  shown = _metrics(read, metrics)
-  panels = [_panel(metric, read, colours) for metric in shown]
-  told = f'<p class="legend">{legend}</p>' if len(read) > 1 else ""
-  evaluated = any(DEV + metric in run for metric in shown for run in read.values())
+  shown = _metrics(series, metrics)
+  panels = [_panel(metric, series, colours) for metric in shown]
+  key = f'<p class="legend">{legend}</p>' if len(series) > 1 else ""
+  evaluated = any(DEV + metric in run for metric in shown for run in series.values())
   note = f'<p class="note">by step; lines: training{", dots: evaluation" * evaluated}</p>'
-  body = f'{told}{note}<div class="side-by-side">{"".join(panels)}</div>'
-  return Picture(body, ", ".join(read)[:60])
+  body = f'{key}{note}<div class="side-by-side">{"".join(panels)}</div>'
+  return Picture(body, ", ".join(series)[:60])
 
 
 def read_run(folder: Path) -> dict[str, list[Point]]:
-  """The finite points (step, value) of each metric that a run has recorded."""
+  """Returns the finite points (step, value) of each metric that a run has recorded."""
   path = folder / METRICS
   if not path.is_file():
     raise InputError(f"{folder}: no {METRICS}; expected the folder of a run")
   lines = path.read_text(encoding="utf-8").splitlines()
-  found: dict[str, list[Point]] = {}
+  points: dict[str, list[Point]] = {}
   for number, line in enumerate(lines, start=1):
     try:
       values = json.loads(line)
       step = float(values.pop("step"))
     except (ValueError, TypeError, KeyError, AttributeError):
-      if number == len(lines):  # torn, for the run goes on
+      if number == len(lines):  # incomplete, since the run is still writing it
         break
       raise InputError(f"{path}: line {number} has no step; expected metrics") from None
     for name, value in values.items():
       if isinstance(value, int | float) and math.isfinite(value):
-        found.setdefault(name, []).append((step, value))
-  return found
+        points.setdefault(name, []).append((step, value))
+  return points
 
 
 def _named(runs: Folders) -> dict[str, str | Path]:
@@ -72,25 +72,25 @@ def _named(runs: Folders) -> dict[str, str | Path]:
   return {Path(folder).name if short else str(folder): folder for folder in folders}
 
 
-def _metrics(runs: Mapping[str, Run], asked: Sequence[str] | None) -> list[str]:
-  """The names of panels; training and evaluation of a metric share one."""
+def _metrics(runs: Mapping[str, Series], requested: Sequence[str] | None) -> list[str]:
+  """Returns the names of panels; training and evaluation of a metric share one."""
   known = list(dict.fromkeys(name for run in runs.values() for name in run))
   plain = {name.removeprefix(DEV) for name in known}
-  for name in asked or ():
+  for name in requested or ():
     if name.removeprefix(DEV) not in plain:
       listed = ", ".join(sorted(plain)) or "none"
       raise InputError(f"metric {name!r}: in no run; expected some of {listed}")
-  if asked is not None:
-    return list(dict.fromkeys(name.removeprefix(DEV) for name in asked))
+  if requested is not None:
+    return list(dict.fromkeys(name.removeprefix(DEV) for name in requested))
   loss = ["loss"] if "loss" in plain else []
   evaluated = [name.removeprefix(DEV) for name in known if name.startswith(DEV)]
   return list(dict.fromkeys([*loss, *evaluated]))
 
 
-def _panel(metric: str, runs: Mapping[str, Run], colours: Mapping[str, int]) -> str:
+def _panel(metric: str, runs: Mapping[str, Series], colours: Mapping[str, int]) -> str:
   lines = {name: _thinned(run.get(metric, [])) for name, run in runs.items()}
   dots = {name: run.get(DEV + metric, []) for name, run in runs.items()}
-  points = [point for some in (*lines.values(), *dots.values()) for point in some]
+  points = [point for group in (*lines.values(), *dots.values()) for point in group]
   x_ticks = ticks(0.0, max((x for x, _ in points), default=1.0))
   y_ticks = ticks(
     min((y for _, y in points), default=0.0), max((y for _, y in points), default=1.0)
@@ -108,13 +108,13 @@ def _panel(metric: str, runs: Mapping[str, Run], colours: Mapping[str, int]) -> 
 
 
 class _Frame:
-  """Where a panel's values lie in its drawing."""
+  """Mapping from a panel's values to positions in its drawing."""
 
   def __init__(self, x: Point, y: Point) -> None:
     self._x, self._y = x, y
 
   def at(self, point: Point) -> Point:
-    """A point in the drawing."""
+    """Returns the position of a point in the drawing."""
     (left, right), (low, high) = self._x, self._y
     across = (point[0] - left) / (right - left)
     up = (point[1] - low) / (high - low)
@@ -122,7 +122,7 @@ class _Frame:
     return LEFT + across * width, TOP + (1 - up) * height
 
   def grid(self, x_ticks: Sequence[float], y_ticks: Sequence[float]) -> str:
-    """Lines and numbers of the axes."""
+    """Returns the lines and numbers of the axes."""
     parts = []
     for x in x_ticks:
       place, _ = self.at((x, self._y[0]))
@@ -138,7 +138,7 @@ class _Frame:
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
-  """About so many round numbers, the first not above `low` and the last not below `high`."""
+  """Returns about `count` round numbers that enclose `low` and `high`."""
   if low == high:
     low, high = min(low, 0.0), max(high, 0.0) or low + 1.0
   rough = (high - low) / count
@@ -172,6 +172,6 @@ def _dots(frame: _Frame, points: Iterable[Point]) -> str:
   parts = []
   for point in points:
     x, y = frame.at(point)
-    told = f"<title>step {point[0]:g}: {point[1]:.4g}</title>"
-    parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2.6">{told}</circle>')
+    tooltip = f"<title>step {point[0]:g}: {point[1]:.4g}</title>"
+    parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2.6">{tooltip}</circle>')
   return "".join(parts)

@@ -1,4 +1,4 @@
-"""Entities that a model holds to be alike."""
+"""Entities with similar embeddings."""
 
 import html
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def nearest(model: "ModelParts", titles: Sequence[str], *, count: int = 5) -> Picture:
-  """The entities nearest to some, by the cosine of their embeddings.
+  """Shows the entities nearest to some, by the cosine of their embeddings.
 
-  Titles are those of the model's vocabulary; with a language before them if it has several.
+  `titles` are those of the model's vocabulary, with a language before them if it has several.
   """
   tables = [
     f"<figure><h3>{html.escape(title)}</h3>{bars(near)}</figure>"
@@ -31,7 +31,7 @@ def nearest(model: "ModelParts", titles: Sequence[str], *, count: int = 5) -> Pi
 def neighbours(
   model: "ModelParts", titles: Sequence[str], count: int
 ) -> list[list[tuple[str, float]]]:
-  """For each title the nearest others with their cosines, the nearest first."""
+  """Returns for each title the nearest others with their cosines, the nearest first."""
   if isinstance(titles, str) or count < 1:
     raise InputError(f"titles: {titles!r}, count: {count}; expected a list of titles, 1 or more")
   if model.processor is None or not model.backbone.entities:
@@ -43,10 +43,10 @@ def neighbours(
   table = np.asarray(model.entity_table, np.float32)[: len(vocab)]
   lengths = np.maximum(np.linalg.norm(table, axis=1), 1e-12)
   special = [vocab.ids[title] for title in SPECIAL if title in vocab.ids]
-  found = []
+  nearest = []
   for id in (vocab.ids[title] for title in titles):
     cosines = table @ table[id] / (lengths * lengths[id])
     cosines[[*special, id]] = -np.inf
     best = [int(i) for i in np.argsort(-cosines)[:count] if np.isfinite(cosines[i])]
-    found.append([(vocab.title(i), float(cosines[i])) for i in best])
-  return found
+    nearest.append([(vocab.title(i), float(cosines[i])) for i in best])
+  return nearest

@@ -8,14 +8,14 @@ from luke_jax.show.picture import Picture
 
 
 class Section(NamedTuple):
-  """A part of a page: pictures, and strings, which are paragraphs."""
+  """Part of a page: pictures, and strings, which become paragraphs."""
 
   title: str
   parts: Sequence[str | Picture] | Picture
 
 
 def report(title: str, sections: Sequence[Section], introduction: str = "") -> Picture:
-  """One page of sections, with a line of links to them."""
+  """Returns a page of sections, with links to them at the top."""
   links = [f'<a href="#part-{n}">{html.escape(x.title)}</a>' for n, x in enumerate(sections)]
   parts = [_shown(introduction)] if introduction else []
   parts += [f"<p>{' · '.join(links)}</p>"] if len(links) > 1 else []

@@ -14,14 +14,14 @@ from luke_jax.tasks.predictions import Answer
 from luke_jax.text.spans import checked_spans
 
 HUE = 130
-LEAST = 0.2  # of the best answer's colour: what the faintest one has
+LEAST = 0.2  # opacity of the faintest answer, where the best has 1
 
 
 def answers(text: str, question: str, answers: Sequence[Answer], *, count: int = 5) -> Picture:
-  """A passage with the best answers to a question, the fainter the less probable.
+  """Draws a passage with the best answers to a question, fainter where less probable.
 
-  The question may have a gap, as those of cloze have. `count` different answers are listed, each
-  where it is most probable; in the passage one that overlaps a better one is not marked again.
+  The question may have a gap, as in cloze. `count` different answers are listed, each where it is
+  most probable; an answer that overlaps a better one is not marked in the passage.
   """
   if count < 1:
     raise InputError(f"count: {count}; expected 1 or more")
@@ -29,18 +29,18 @@ def answers(text: str, question: str, answers: Sequence[Answer], *, count: int =
   for answer in answers:
     different.setdefault(answer.text, answer)
   shown = list(different.values())[:count]
-  found = [(answer.start, answer.end) for answer in shown if answer.text]
-  checked_spans(found, len(text), "answers")
+  spans = [(answer.start, answer.end) for answer in shown if answer.text]
+  checked_spans(spans, len(text), "answers")
   ranked = [(rank, answer) for rank, answer in enumerate(shown, start=1) if answer.text]
   best = max((answer.score for _, answer in ranked), default=1.0) or 1.0
   ranked = [(rank, x) for rank, x in ranked if not _overlaps(x, shown[: rank - 1])]
   marks = [Mark(answer.start, answer.end, str(rank)) for rank, answer in ranked]
   shares = [f"; --share: {max(LEAST, answer.score / best):.2f}" for _, answer in ranked]
   marked = html_text(text, marks, {mark.name: HUE for mark in marks}, shares)
-  gap = '<span class="gap" title="what is asked for">&nbsp;</span>'
-  asked = html.escape(question).replace(PLACEHOLDER, gap)
+  gap = '<span class="gap" title="the gap to fill">&nbsp;</span>'
+  shown_question = html.escape(question).replace(PLACEHOLDER, gap)
   rows = [(f"{rank}  {x.text or NO_ANSWER}", x.score) for rank, x in enumerate(shown, start=1)]
-  body = f'<h3>{asked}</h3><p class="marked" dir="auto">{marked}</p>{bars(rows)}'
+  body = f'<h3>{shown_question}</h3><p class="marked" dir="auto">{marked}</p>{bars(rows)}'
   return Picture(body, question[:60])
 
 

@@ -1,4 +1,4 @@
-"""A text with what a model found in it."""
+"""Predictions in their text, for the terminal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,16 +14,16 @@ ALTERNATIVES = 3
 
 
 def shown(example: Any, prediction: Any) -> Text:
-  """For the terminal: the text with its marks and, where those do not tell all, a line below."""
+  """Returns the text with its marks, and with a line below where marks do not show everything."""
   marked = terminal_text(example.text, marks(prediction))
-  said = below(prediction)
-  asked = getattr(example, "question", None) or getattr(example, "query", None)
-  parts = [Text(f"{asked}\n", "bold")] if asked else []
-  return Text.assemble(*parts, marked, *([f"\n  {said}"] if said else []), "\n")
+  line = below(prediction)
+  question = getattr(example, "question", None) or getattr(example, "query", None)
+  parts = [Text(f"{question}\n", "bold")] if question else []
+  return Text.assemble(*parts, marked, *([f"\n  {line}"] if line else []), "\n")
 
 
 def marks(prediction: Any) -> list[Mark]:
-  """The stretches of the text that a prediction is about."""
+  """Returns the spans of the text that a prediction is about."""
   if isinstance(prediction, Relation):
     head, tail = prediction.head, prediction.tail
     return [Mark(head.start, head.end, "head"), Mark(tail.start, tail.end, "tail")]
@@ -34,7 +34,7 @@ def marks(prediction: Any) -> list[Mark]:
 
 
 def below(prediction: Any) -> str:
-  """What the marks do not tell."""
+  """Returns what the marks do not show, such as scores."""
   if isinstance(prediction, Relation):
     return f"{prediction.head.text} | {prediction.label} | {prediction.tail.text}" + (
       f"  {prediction.score:.2f}"

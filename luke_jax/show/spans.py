@@ -11,15 +11,15 @@ from luke_jax.text.spans import checked_spans
 
 
 def entities(text: str, spans: Sequence[Any], *, labels: Sequence[str] = ()) -> Picture:
-  """A text with its entities, each label in a colour of its own.
+  """Draws a text with its entities, each label in a colour of its own.
 
-  `spans` are what `model.predict` gives, or (start, end, label). Colours are the same in all
-  pictures that are given the same `labels`, all that a model has.
+  `spans` are what `model.predict` returns, or (start, end, label). Pictures with the same `labels`,
+  such as all of a model's, have the same colours.
   """
-  found = _labelled(text, spans)
-  marks = joined(found)
-  colours = hues([*labels, *(label for *_, label in found)])
-  first = {(start, end): label for start, end, label in reversed(found)}
+  labelled = _labelled(text, spans)
+  marks = joined(labelled)
+  colours = hues([*labels, *(label for *_, label in labelled)])
+  first = {(start, end): label for start, end, label in reversed(labelled)}
   colours |= {mark.name: colours[first[mark.start, mark.end]] for mark in marks}
   none = "" if marks else '<p class="note">nothing found</p>'
   body = f'<p class="marked" dir="auto">{html_text(text, marks, colours)}</p>{none}'
@@ -27,7 +27,7 @@ def entities(text: str, spans: Sequence[Any], *, labels: Sequence[str] = ()) -> 
 
 
 def _labelled(text: str, spans: Sequence[Any]) -> list[tuple[int, int, str]]:
-  """Spans of either form as (start, end, label), checked."""
+  """Returns spans of either form as (start, end, label), checked."""
   plain = [(s.start, s.end, s.label) if isinstance(s, Span) else s for s in spans]
   for number, span in enumerate(plain):
     if not isinstance(span, tuple | list) or len(span) != 3 or not isinstance(span[2], str):

@@ -1,6 +1,6 @@
-"""How pictures look: one style for all, which touches nothing but them.
+"""Style shared by all pictures, which affects nothing outside them.
 
-Colours come in pairs, for light and for dark. The system says which, unless a notebook has a theme.
+Colours come in pairs, for light and dark. A notebook's theme decides, else the system does.
 """
 
 STYLE = """
@@ -25,9 +25,9 @@ STYLE = """
   background: light-dark(hsl(var(--hue) 75% 84% / var(--share, 1)),
     hsl(var(--hue) 45% 27% / var(--share, 1))) }
 .luke-picture mark mark { box-shadow: 0 0 0 1.5px Canvas }
-.luke-picture mark.goes-on { border-start-end-radius: 0; border-end-end-radius: 0;
+.luke-picture mark.continues { border-start-end-radius: 0; border-end-end-radius: 0;
   border-inline-end: 2px dotted var(--line) }
-.luke-picture mark.came { border-start-start-radius: 0; border-end-start-radius: 0 }
+.luke-picture mark.continued { border-start-start-radius: 0; border-end-start-radius: 0 }
 .luke-picture mark small { font-weight: 600; font-size: .7em; user-select: none;
   margin-inline-start: .15em;
   color: light-dark(hsl(var(--hue) 80% 20%), hsl(var(--hue) 60% 86%)) }
@@ -73,7 +73,7 @@ STYLE = """
   .luke-picture td.bar { width: 5rem } .luke-picture :is(td, th) { padding-right: .6rem } }
 @container (min-width: 701px) { .luke-picture .two-columns { display: grid; gap: 1.2rem 2rem;
   grid-template-columns: auto auto; justify-content: start } }
-.luke-picture p.said { color: var(--quiet); margin: -.8rem 0 1.2rem 1rem }
+.luke-picture p.labels { color: var(--quiet); margin: -.8rem 0 1.2rem 1rem }
 .luke-picture table.square td { width: 2.2rem; min-width: 2.2rem; text-align: center;
   padding: .2rem; font-size: .8rem; border: 1px solid var(--faint) }
 .luke-picture table.square th { font-size: .8rem; white-space: nowrap }

@@ -7,9 +7,9 @@ from luke_jax.show.picture import Picture
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str | int | float]]) -> Picture:
-  """A table; numbers stand at the right of their column, floats with up to four digits.
+  """Draws a table; numbers are aligned at the right, floats have up to four digits.
 
-  Those of a column have as many decimals as the one that needs the most.
+  The floats of a column have as many decimals as the one that needs most.
   """
   kinds = [" class=number" if _numeric(column) else "" for column in zip(*rows, strict=True)]
   kinds = kinds or [""] * len(header)
@@ -24,12 +24,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str | int | float]]) ->
 
 
 def code(text: str) -> Picture:
-  """Commands or the like, as they are typed."""
+  """Shows commands or code as they are typed."""
   return Picture(f'<pre class="wide">{html.escape(text)}</pre>', "Code")
 
 
 def bars(rows: Sequence[tuple[str, float]]) -> str:
-  """Names with bars as long as their numbers, from 0 to 1."""
+  """Returns a table of names with bars as long as their numbers, from 0 to 1."""
   lines = [
     f'<tr><td class="name">{html.escape(name)}</td><td class="number">{value:.3f}</td>'
     f'<td class="bar">{bar(value)}</td></tr>'
@@ -39,7 +39,7 @@ def bars(rows: Sequence[tuple[str, float]]) -> str:
 
 
 def bar(share: float) -> str:
-  """A bar from 0 to 1."""
+  """Returns a bar as long as a number from 0 to 1."""
   return f'<div style="width: {100 * min(max(share, 0.0), 1.0):.1f}%"></div>'
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from luke_jax.nn.losses import IGNORED
 from luke_jax.text import Row
+from luke_jax.text.rows import token_types
 
 
 class Sizes(NamedTuple):
@@ -44,6 +45,7 @@ def from_row(row: Row, labels: np.ndarray | None = None, source: Any = None) -> 
     np.array([entity.tokens for entity in entities], np.int32).reshape(-1, 2),
     labels,
     source,
+    np.array(token_types(row), np.int32) if len(row.text_starts) > 1 else None,
   )
 
 

@@ -67,6 +67,8 @@ def parse_lines(
     with faults.caught():
       value = (read or json_object)(line, place)
       id = value.get("id", str(number))
+      if type(id) is int:  # as Hugging Face and doccano have them
+        id = str(id)
       if not isinstance(id, str):
         raise InputError(f"{place}: id: {id!r}; expected a string")
       if ids.setdefault(id, number) != number:

@@ -247,7 +247,7 @@ def input_names(task: FineTuned, backbone: Backbone) -> tuple[str, ...]:
   Heads read the places of entities where there are two of them, or no entities to read.
   """
   names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
-  if backbone.config.type_vocab_size > 1:
+  if backbone.family.token_types:
     names += ("token_type_ids",)
   places = task.network(backbone).head.places
   return names + (places if len(places) > 1 or not backbone.entities else ())

@@ -16,6 +16,11 @@ CLASSES = {
   "qa": "QuestionAnswering",
 }
 
+# The attributes of a fine-tuned task, of this package or a user's own.
+FUNCTIONS = ("name", "metric", "head", "entity_table", "new_words", "text_task", "read", "parse")
+FUNCTIONS += ("check", "features", "label_shape", "network", "outputs", "loss", "predict")
+FUNCTIONS += ("decode", "evaluate", "score", "records", "rows", "row_shapes", "found_labels")
+
 
 def task_class(name: str) -> Any:
   """The settings of a task."""
@@ -23,8 +28,26 @@ def task_class(name: str) -> Any:
 
 
 def is_fine_tuned(task: Any) -> bool:
-  """Whether a task is one of the five."""
-  return type(task).__name__ in CLASSES.values()
+  """Returns true if a task has what fine-tuning needs, be it of this package or a user's own.
+
+  Pretraining has no examples of texts, and so no `features` and no `decode`.
+  """
+  return all(callable(getattr(task, name, None)) for name in ("features", "decode", "evaluate"))
+
+
+def is_known(task: type) -> bool:
+  """Returns true if a class is one of the tasks that have names."""
+  return task.__module__.startswith("luke_jax.") and task.__name__ in CLASSES.values()
+
+
+def check_task(task: Any) -> None:
+  """Raises InputError for a class that lacks functions of a fine-tuned task."""
+  lacking = [name for name in FUNCTIONS if not hasattr(task, name)]
+  if lacking:
+    name = getattr(task, "__name__", type(task).__name__)
+    raise InputError(
+      f"task {name}: no {', '.join(lacking)}; expected all of {', '.join(FUNCTIONS)}"
+    )
 
 
 def task_files(name: str) -> ModuleType:

@@ -18,22 +18,22 @@ MORE_SPECIAL = ("additional_special_tokens", "extra_special_tokens")
 
 
 def tokenizer_config(directory: Path) -> dict[str, Any]:
-  """The settings in tokenizer_config.json; none where there is no such file."""
+  """Returns the settings in tokenizer_config.json; none where there is no such file."""
   return _object(directory / CONFIG, "a tokenizer's settings")
 
 
 def whole_tokenizer(directory: Path) -> dict[str, Any]:
-  """The contents of tokenizer.json; nothing where there is no such file."""
+  """Returns the contents of tokenizer.json; nothing where there is no such file."""
   return _object(directory / WHOLE, "a tokenizer")
 
 
 def special_map(directory: Path) -> dict[str, Any]:
-  """The names in special_tokens_map.json; none where there is no such file."""
+  """Returns the names in special_tokens_map.json; none where there is no such file."""
   return _object(directory / SPECIAL_MAP, "an object of role -> token")
 
 
 def token_name(token: Any) -> str | None:
-  """The name of a token, written as a string or as an object; None for anything else."""
+  """Returns the name of a token, written as a string or as an object; None for anything else."""
   name = token.get("content") if isinstance(token, dict) else token
   return name if isinstance(name, str) and name else None
 
@@ -64,7 +64,7 @@ def read_special_tokens(
 
 
 def added_tokens(directory: Path) -> dict[str, int]:
-  """Tokens added to the vocabulary, wherever this version of transformers wrote them."""
+  """Returns the tokens added to a vocabulary, wherever this version of transformers wrote them."""
   if (directory / ADDED).exists():
     return read_json_object(directory / ADDED, "an object of token -> id")
   config = tokenizer_config(directory)

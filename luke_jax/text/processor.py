@@ -12,13 +12,13 @@ from luke_jax.text.entity_vocab import SPECIAL, EntityVocab
 from luke_jax.text.examples import MARKED, TASKS, Example, Task, examples_from, mentions
 from luke_jax.text.parts import Part, tokenized
 from luke_jax.text.rows import (
-  SPECIAL_PER_TEXT,
   Lengths,
   Row,
   boundary_arrays,
   enclosed,
   entity_arrays,
   padded_length,
+  type_array,
   word_arrays,
 )
 from luke_jax.text.special_tokens import Span
@@ -44,6 +44,7 @@ class LukeProcessor:
   max_entity_length: int = 32
   max_mention_length: int = 30
   language: str | None = None
+  token_types: bool = False  # tell the two texts of a pair apart, as BERT does
 
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:
@@ -55,6 +56,8 @@ class LukeProcessor:
       object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
     for entity in MARKED.get(self.task, ()):
       self.entity_vocab.id(entity)  # refuses a vocabulary that lacks it
+    if self.task in MARKED and not self.tokenizer.special.markers:
+      raise InputError(f"task {self.task}: no markers in the tokenizer; expected <ent> and <ent2>")
     if self.language is not None:
       self.entity_vocab.check_language(self.language)
 
@@ -124,12 +127,17 @@ class LukeProcessor:
     that holds the longest row: `512`, `(128, 256, 512)`, `range(64, 513, 64)`.
     """
     inputs = word_arrays(rows, self.tokenizer.special.pad, word_lengths)
+    if self.token_types:
+      inputs["token_type_ids"] = type_array(rows, inputs["input_ids"].shape[1])
     if any(row.entities is not None for row in rows):
       width = padded_length([len(row.entities or ()) for row in rows], entity_lengths, "entities")
       inputs |= entity_arrays(rows, self.entity_vocab.pad_id, width, self.max_mention_length)
       if self.task == "entity_span_classification":
         inputs |= boundary_arrays(rows, width)
     return inputs
+
+  def _around(self, parts: Sequence[Part]) -> int:
+    return self.tokenizer.special.around(len(parts))
 
   @property
   def _entity_room(self) -> int:
@@ -166,7 +174,7 @@ class LukeProcessor:
     return [list(itertools.islice(parts, len(texts))) for texts in found]
 
   def _truncated(self, parts: list[Part]) -> list[Part]:
-    room = self.max_length - SPECIAL_PER_TEXT * len(parts)
+    room = self.max_length - self._around(parts)
     lengths = longest_first([len(part.ids) for part in parts], room)
     cut = [part.cut(0, length) for part, length in zip(parts, lengths, strict=True)]
     counts = longest_first([len(part.entities) for part in cut], self._entity_room)
@@ -176,7 +184,7 @@ class LukeProcessor:
 
   def _windows(self, parts: list[Part], stride: int, where: str) -> list[list[Part]]:
     *whole, long = parts
-    room = self.max_length - SPECIAL_PER_TEXT * len(parts) - sum(len(part.ids) for part in whole)
+    room = self.max_length - self._around(parts) - sum(len(part.ids) for part in whole)
     entity_room = self._entity_room - sum(len(part.entities) for part in whole)
     if room < 1 or entity_room < 1:
       raise InputError(
@@ -192,7 +200,7 @@ class LukeProcessor:
     ]
 
   def _check_fit(self, parts: list[Part], where: str) -> None:
-    tokens = sum(len(part.ids) + SPECIAL_PER_TEXT for part in parts)
+    tokens = sum(len(part.ids) for part in parts) + self._around(parts)
     if tokens > self.max_length:
       raise InputError(
         f"{where}: {tokens} tokens; expected at most max_length {self.max_length}, or to be read"

@@ -10,8 +10,6 @@ from luke_jax.text.checks import whole_number
 from luke_jax.text.parts import NOT_TEXT, Entity, Part, moved
 from luke_jax.text.special_tokens import Span, SpecialTokens
 
-SPECIAL_PER_TEXT = 2
-
 Lengths = int | Sequence[int] | None
 
 
@@ -34,20 +32,34 @@ class Row:
 
 
 def enclosed(parts: Sequence[Part], special: SpecialTokens) -> tuple[Part, list[int]]:
-  """`<s> A </s>` or `<s> A </s></s> B </s>` as one part, and where each text starts in it."""
+  """Returns texts between special tokens as one part, and where each text starts in it.
+
+  That is `<s> A </s>` or `<s> A </s></s> B </s>`; in BERT a pair is `[CLS] A [SEP] B [SEP]`.
+  """
   ids: list[int] = []
   offsets: list[Span] = []
   entities: list[Entity] = []
   starts: list[int] = []
   for part in parts:
-    opening = special.end if ids else special.start
-    starts.append(len(ids) + 1)
-    ids += [opening, *part.ids, special.end]
-    offsets += [NOT_TEXT, *part.offsets, NOT_TEXT]
+    opening = [special.start] if not ids else [special.end] * special.doubled
+    starts.append(len(ids) + len(opening))
+    ids += [*opening, *part.ids, special.end]
+    offsets += [*[NOT_TEXT] * len(opening), *part.offsets, NOT_TEXT]
     entities += [moved(entity, starts[-1]) for entity in part.entities]
   if len(offsets) < len(ids):  # the parts have none, for nobody asked
     offsets = []
   return Part(ids, offsets, entities), starts
+
+
+def token_types(row: Row) -> list[int]:
+  """Returns 0 for the tokens of the first text and 1 for those of the second, ends included."""
+  second = row.text_starts[1] if len(row.text_starts) > 1 else len(row.input_ids)
+  return [int(place >= second) for place in range(len(row.input_ids))]
+
+
+def type_array(rows: Sequence[Row], width: int) -> np.ndarray:
+  """Returns `token_type_ids`, (B, W)."""
+  return _array([token_types(row) for row in rows], width, 0)
 
 
 def word_arrays(rows: Sequence[Row], pad_id: int, lengths: Lengths) -> dict[str, np.ndarray]:

@@ -57,37 +57,46 @@ class SpecialTokens:
 
   @property
   def start(self) -> int:
-    """The id of the token that opens every row."""
+    """Returns the id of the token that opens every row."""
     return self.ids[self.roles.start]
 
   @property
   def pad(self) -> int:
-    """The id of padding."""
+    """Returns the id of padding."""
     return self.ids[self.roles.pad]
 
   @property
   def end(self) -> int:
-    """The id of the token that closes every text."""
+    """Returns the id of the token that closes every text."""
     return self.ids[self.roles.end]
 
   @property
   def unknown(self) -> int:
-    """The id of what the vocabulary lacks."""
+    """Returns the id of what the vocabulary lacks."""
     return self.ids[self.roles.unknown]
 
   @property
   def mask(self) -> int:
-    """The id of the mask."""
+    """Returns the id of the mask."""
     return self.ids[self.roles.mask]
+
+  def around(self, texts: int) -> int:
+    """Returns how many special tokens a row of one or two texts has."""
+    return 1 + texts + (texts - 1) * self.doubled
+
+  @property
+  def doubled(self) -> bool:
+    """Returns true if two ends stand between two texts, as in RoBERTa; BERT has one."""
+    return self.roles != BERT
 
   @property
   def mask_name(self) -> str:
-    """The mask as a text spells it."""
+    """Returns the mask as a text spells it."""
     return self.roles.mask
 
   @property
   def marker_ids(self) -> tuple[int, ...]:
-    """The ids of the two markers, `<ent>` and `<ent2>`; none where the model never had them."""
+    """Returns the ids of the markers `<ent>` and `<ent2>`, none where the model never had them."""
     return tuple(self.ids[marker] for marker in self.markers)
 
   @cached_property
@@ -101,7 +110,7 @@ class SpecialTokens:
     return re.compile("|".join(map(re.escape, longest_first)))
 
   def with_words(self, words: Iterable[str], first: int) -> "SpecialTokens":
-    """These and more of them, with ids from `first`; LUKE's markers among them become markers."""
+    """Returns these and more, with ids from `first`; LUKE's markers among them become markers."""
     new = [word for word in words if word not in self.ids]
     ids = {**self.ids, **{word: first + i for i, word in enumerate(new)}}
     return replace(self, ids=ids, markers=self.markers or _markers_among(ids))
@@ -148,7 +157,7 @@ def special_tokens(
   *,
   roles: Roles = ROBERTA,
 ) -> SpecialTokens:
-  """A vocabulary's special tokens: its own, the ones added to it, and the markers after those."""
+  """Returns a vocabulary's special tokens: its own, those added to it, then the markers."""
   ids = dict(base)
   for token, id in added.items():
     new = token not in base

@@ -22,9 +22,9 @@ LONGEST_WORD = 100
 
 @dataclass(frozen=True)
 class Normalization:
-  """What is done to a text before it is cut into pieces, as tokenizer_config.json names it.
+  """Changes made to a text before it is cut into pieces, as tokenizer_config.json names them.
 
-  The defaults are those of transformers; None for accents is to strip them if case is lowered.
+  The defaults are those of transformers; None strips accents where the case is lowered.
   """
 
   do_lower_case: bool = True
@@ -52,20 +52,20 @@ class WordPieceTokenizer:
     self.vocab_size = 1 + max(len(self._pieces) - 1, *special.ids.values())
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """The tokens of each text, with their character offsets on request."""
+    """Returns the tokens of each text, with their character offsets on request."""
     return self.special.encode(texts, self._encode_plain, offsets)
 
   def decode(self, ids: Iterable[int]) -> str:
-    """The text of ids, special tokens included: words with a space between, as transformers'."""
+    """Returns the text of ids as transformers 5 does: special tokens too, a space between words."""
     return self._library.decoder.decode([self._token(int(id)) for id in ids])
 
   def piece_id(self, piece: str) -> int:
-    """The id of a piece as the vocabulary spells it, or of the unknown one."""
+    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
     id = self._library.token_to_id(piece)
     return self.special.unknown if id is None else id
 
   def with_words(self, words: Iterable[str]) -> "WordPieceTokenizer":
-    """A tokenizer that also knows these words, each of which is one token."""
+    """Returns a tokenizer that also knows these words, each of which is one token."""
     special = self.special.with_words(words, self.vocab_size)
     return WordPieceTokenizer(self._pieces, special, self.normalization)
 

@@ -41,7 +41,7 @@ def load_word_piece(directory: Path) -> WordPieceTokenizer:
   """Reads vocab.txt or else tokenizer.json, with the settings beside it.
 
   Lower-casing and the like are what tokenizer_config.json says, else tokenizer.json, else the
-  defaults of transformers, which lower the case.
+  defaults of transformers, which lower the case. Added tokens are recognised as they are spelt.
   """
   config, whole = tokenizer_config(directory), whole_tokenizer(directory)
   if str(config.get("tokenizer_class")).removesuffix("Fast") in OTHER_WORDS:

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: written while it goes on, whole or not at all, and checked when read."""
+"""Checkpoints of a run: written asynchronously and atomically, and verified when read."""
 
 import contextlib
 import json
@@ -23,9 +23,10 @@ SIZES = "sizes.json"
 
 
 class Checkpoints:
-  """The checkpoints in a folder, by step: the newest n, every k-th and the best.
+  """Checkpoints in a folder, by step: the newest n, every k-th and the best.
 
-  The run itself removes what it was killed while writing. Readers do not: it may be at work.
+  The run itself removes what it was writing when it was killed. Readers do not, since it may be
+  running.
   """
 
   def __init__(self, folder: Path, run: Run, *, reading: bool = False):
@@ -44,7 +45,7 @@ class Checkpoints:
     self.folder = folder
     self._best_metric = run.best_metric
     self._writing: Any = None
-    # Orbax's own types do not fit each other, nor its documents.
+    # Orbax's types contradict each other and its documentation.
     checkpointer: Any = ocp.training.Checkpointer
     self._orbax: Any = checkpointer(
       folder.absolute(),
@@ -55,22 +56,22 @@ class Checkpoints:
 
   @property
   def steps(self) -> list[int]:
-    """The steps there are checkpoints of, those still being written left out."""
+    """Returns the steps of finished checkpoints."""
     return sorted(checkpoint.step for checkpoint in self._orbax.checkpoints)
 
   @property
   def best(self) -> int | None:
-    """The step where the best metric is highest, the first of equals."""
+    """Returns the step where the best metric is highest, the first of equals."""
     metrics = self._metrics()
     return max(sorted(metrics), key=metrics.__getitem__, default=None)
 
   def save(self, step: int, state: State, metrics: Mapping[str, float] | None = None) -> None:
-    """Starts writing a checkpoint; one that is still being written is finished first."""
+    """Starts writing a checkpoint, after the previous one is finished."""
     self.wait()
     arrays = _described(state)
     for name, checksum in _checksums(state).items():
       arrays[name].append(checksum)
-    with self._told():
+    with self._as_input_error():
       self._writing = self._orbax.save_checkpointables_async(
         step,
         {"state": state},
@@ -80,117 +81,119 @@ class Checkpoints:
       )
 
   def wait(self) -> None:
-    """Returns when all that was begun is written."""
+    """Waits until the checkpoint that is being written is finished."""
     if self._writing is not None:
       writing, self._writing = self._writing, None
-      with self._told():
+      with self._as_input_error():
         writing.result()
-        self._note_sizes()
+        self._write_sizes()
 
   def close(self) -> None:
-    """Waits and lets go."""
+    """Waits, and closes Orbax's checkpointer."""
     try:
       self.wait()
     finally:
-      with self._told():
+      with self._as_input_error():
         self._orbax.close()
 
   @contextlib.contextmanager
-  def _told(self) -> Iterator[None]:
-    """What keeps a checkpoint from being written, in one line."""
+  def _as_input_error(self) -> Iterator[None]:
+    """Raises InputError, in one line, if a checkpoint cannot be written."""
     try:
       yield
-    except (OSError, ValueError) as fault:  # TensorStore raises the latter, for a full disk too
+    except (OSError, ValueError) as fault:  # TensorStore raises ValueError, also for a full disk
       reason = str(fault).strip().splitlines()[0][:300]
       older = ", ".join(map(str, self.steps)) or "none"
       raise InputError(
-        f"{self.folder}: not written ({reason}); the checkpoints before it are whole: {older}"
+        f"{self.folder}: not written ({reason}); complete checkpoints before it: {older}"
       ) from None
 
   def restore(self, shapes: State) -> tuple[int, State] | None:
-    """The newest good checkpoint, placed as the shapes say; damaged ones are set aside.
+    """Returns the newest intact checkpoint, with the shardings of `shapes`; renames damaged ones.
 
-    Nothing if there were none yet; where all are damaged, a person decides.
+    Returns None if there were no checkpoints, and raises InputError if all of them are damaged.
     """
-    aside = False
+    renamed = False
     while (latest := self._orbax.latest) is not None:
       try:
         return latest.step, self._read(latest, shapes)
       except (InputError, MemoryError, PermissionError, jax.errors.JaxRuntimeError):
-        raise  # not the files' fault
-      except Exception as fault:  # whatever reading broken files may raise
-        self._set_aside(latest.step, fault)
-        aside = True
-    if aside or any(self.folder.glob(f"*{DAMAGED}")):
+        raise  # not caused by the files
+      except Exception as fault:  # reading damaged files may raise anything
+        self._rename_damaged(latest.step, fault)
+        renamed = True
+    if renamed or any(self.folder.glob(f"*{DAMAGED}")):
       raise InputError(
         f"{self.folder}: all checkpoints are damaged; expected a new folder, or the folders"
-        f" *{DAMAGED} taken away to begin again"
+        f" *{DAMAGED} moved away to start again"
       )
     return None
 
   def scores(self, step: int) -> dict[str, float]:
-    """What the dev split said of the checkpoint of a step; nothing if it was not asked there."""
-    found = [x.metrics for x in self._orbax.checkpoints if x.step == step and x.metrics]
-    return dict(found[0]) if found else {}
+    """Returns the dev scores of a checkpoint; empty if it was not evaluated."""
+    scores = [x.metrics for x in self._orbax.checkpoints if x.step == step and x.metrics]
+    return dict(scores[0]) if scores else {}
 
   def better(self, scores: Mapping[str, float]) -> bool:
-    """Whether the best metric is higher than at every checkpoint."""
+    """Returns whether the best metric is higher than at every checkpoint."""
     name = self._best_metric
     return bool(name) and scores[name] > max(self._metrics().values(), default=float("-inf"))
 
   def _metrics(self) -> dict[int, float]:
-    """The best metric where it is known, by step; nothing if there is none."""
+    """Returns the best metric by step, of the checkpoints that have it."""
     name, checkpoints = self._best_metric, self._orbax.checkpoints
     return {x.step: x.metrics[name] for x in checkpoints if name and x.metrics}
 
   def read_params(self, step: int, shapes: State) -> State:
-    """The trained and frozen parameters of one checkpoint, placed as the shapes say."""
+    """Returns the trained and frozen parameters of a checkpoint, sharded as `shapes`."""
     for checkpoint in self._orbax.checkpoints:
       if checkpoint.step == step:
-        kept = {
+        wanted = {
           part: x if part in PARAMS else jax.tree.map(lambda _: ocp.PLACEHOLDER, x)
           for part, x in shapes.items()
         }
-        return {part: x for part, x in self._read(checkpoint, kept).items() if part in PARAMS}
+        return {part: x for part, x in self._read(checkpoint, wanted).items() if part in PARAMS}
     raise InputError(f"{self.folder}: no checkpoint of step {step}; there are {self.steps}")
 
   def _read(self, checkpoint: Any, shapes: State) -> State:
     folder = self.folder / str(checkpoint.step)
-    noted, sizes = folder / SIZES, _sizes(folder)
-    if noted.exists():  # a run that was killed right after writing has none
-      for name, size in json.loads(noted.read_text(encoding="utf-8")).items():
+    sizes_file, sizes = folder / SIZES, _sizes(folder)
+    if sizes_file.exists():  # missing if the run was killed right after writing
+      for name, size in json.loads(sizes_file.read_text(encoding="utf-8")).items():
         if sizes.get(name) != size:
           raise ValueError(f"{name} has {sizes.get(name, 'no')} bytes, not {size}")
     saved = self._orbax.checkpointables_metadata(checkpoint).custom_metadata["arrays"]
     expected = _described(shapes)
     for name in sorted(saved.keys() | expected.keys()):
-      there, here = saved.get(name, ["none"])[:2], expected.get(name, ["none"])
-      if here and there != here:  # nothing is expected of what is left out
+      saved_array, expected_array = saved.get(name, ["none"])[:2], expected.get(name, ["none"])
+      if expected_array and saved_array != expected_array:  # placeholders are not compared
         raise InputError(
-          f"{self.folder / str(checkpoint.step)}: {name}: {_shown(there)}; expected"
-          f" {_shown(here)}, as this experiment has it"
+          f"{self.folder / str(checkpoint.step)}: {name}: {_shown(saved_array)}; expected"
+          f" {_shown(expected_array)}, as this experiment has it"
         )
     state = self._orbax.load_checkpointables(checkpoint, {"state": shapes})["state"]
     for name, checksum in _checksums(state).items():
       if checksum != saved[name][2]:
-        raise ValueError(f"{name} is not what was saved")
+        raise ValueError(f"{name} differs from what was saved")
     return state
 
-  def _note_sizes(self) -> None:
-    """Writes down how long the newest checkpoint's files are: Orbax reads short ones with a din."""
+  def _write_sizes(self) -> None:
+    """Writes the sizes of the newest checkpoint's files: Orbax logs much about truncated ones."""
     latest = self._orbax.latest
     if latest is not None and jax.process_index() == 0:
       folder = self.folder / str(latest.step)
       write_json(folder / SIZES, _sizes(folder))
 
-  def _set_aside(self, step: int, fault: Exception) -> None:
+  def _rename_damaged(self, step: int, fault: Exception) -> None:
     reason = str(fault).strip().split("\n")[0][:200]
-    warnings.warn(f"{self.folder / str(step)}: damaged ({reason}); set aside", stacklevel=2)
+    warnings.warn(
+      f"{self.folder / str(step)}: damaged ({reason}); renamed to {step}{DAMAGED}", stacklevel=2
+    )
     if jax.process_index() == 0:
-      aside = self.folder / f"{step}{DAMAGED}"
-      shutil.rmtree(aside, ignore_errors=True)
-      (self.folder / str(step)).rename(aside)
-    multihost_utils.sync_global_devices(f"set aside {step}")
+      damaged = self.folder / f"{step}{DAMAGED}"
+      shutil.rmtree(damaged, ignore_errors=True)
+      (self.folder / str(step)).rename(damaged)
+    multihost_utils.sync_global_devices(f"renamed {step}")
     self._orbax.reload()
 
 
@@ -209,7 +212,7 @@ def _shown(described: list) -> str:
 
 
 def _described(state: State) -> dict[str, list]:
-  """Shape and type of every array; nothing of one that is left out."""
+  """Returns shape and dtype of every array; an empty list for placeholders."""
   return {
     name: [] if x is ocp.PLACEHOLDER else [list(x.shape), str(x.dtype)]
     for name, x in _named(state).items()
@@ -217,14 +220,14 @@ def _described(state: State) -> dict[str, list]:
 
 
 def _checksums(state: State) -> dict[str, int]:
-  """The sum of every array's bits: Orbax reads a flipped one without a word."""
+  """Returns the sum of every array's bits, as Orbax does not notice a flipped bit."""
   arrays = {name: x for name, x in _named(state).items() if x is not ocp.PLACEHOLDER}
   return dict(zip(arrays, map(int, jax.device_get(_sums(list(arrays.values())))), strict=True))
 
 
 @jax.jit
 def _sums(arrays: list[jax.Array]) -> jax.Array:
-  # One program for all: processes that run many small ones at once wait for each other for ever.
+  # One program for all arrays: processes that run many small ones at once can deadlock.
   sums = []
   for x in arrays:
     if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):

@@ -1,4 +1,4 @@
-"""The folder of a run: its config, its checkpoints, its metrics, its ledger."""
+"""Folder of a run: its config, checkpoints, metrics and ledger."""
 
 import json
 import os
@@ -13,16 +13,16 @@ from luke_jax.training.overrides import differences, to_dict
 
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 
-# What may change while a run goes on, since its numbers do not depend on it.
+# Fields that may change when a run is resumed, since its numbers do not depend on them.
 FREE = ("mesh", "running.remat", "data.workers", "data.evaluation_batch_size")
 FREE += tuple(f"run.{name}" for name in ("log_every", "save_every", "keep", "keep_every"))
 
 
 def prepare(folder: Path, experiment: Experiment) -> None:
-  """Makes the folder, or refuses one that holds another run."""
+  """Makes the folder and writes the config; raises InputError if it holds another run."""
   current = to_dict(experiment)
   path = folder / CONFIG
-  # A run that ended before its first step, such as by a fault in its config, has nothing to lose.
+  # A run that ended before its first step, such as by an error in its config, may be overwritten.
   if path.exists() and (_has_files(folder / CHECKPOINTS) or (folder / LEDGER).exists()):
     lines = [x for x in differences(read_json(path), current) if not _free(x)]
     if lines:
@@ -45,7 +45,7 @@ def _free(line: str) -> bool:
 
 
 def read_json(path: Path) -> Any:
-  """A file of ours."""
+  """Reads a JSON file of a run; raises InputError if it is not JSON."""
   try:
     return json.loads(path.read_text(encoding="utf-8"))
   except ValueError as fault:
@@ -53,22 +53,22 @@ def read_json(path: Path) -> Any:
 
 
 def continue_ledger(folder: Path, ledger: Ledger) -> None:
-  """Adds what the run's earlier processes spent, what came after their last checkpoint as lost."""
+  """Adds the time of the run's earlier processes; time after their last checkpoint is lost."""
   path = folder / LEDGER
   if path.exists():
-    noted = read_json(path)
-    ledger.add_previous(noted["saved"])
-    ledger.add_lost(noted["wall"] - noted["saved_wall"])
+    previous = read_json(path)
+    ledger.add_previous(previous["saved"])
+    ledger.add_lost(previous["wall"] - previous["saved_wall"])
 
 
 def note_saved(folder: Path, ledger: Ledger) -> None:
-  """Writes down where the time went up to a checkpoint."""
+  """Writes the ledger as of a checkpoint."""
   wall = ledger.wall
   write_json(folder / LEDGER, {"saved": ledger.state(), "saved_wall": wall, "wall": wall})
 
 
 def note_wall(folder: Path, ledger: Ledger) -> None:
-  """Writes down how long the run goes on, which a kill would lose since the checkpoint."""
+  """Updates the ledger's wall clock, so that time after the checkpoint is counted if killed."""
   path = folder / LEDGER
-  noted = read_json(path) if path.exists() else {"saved": {}, "saved_wall": 0.0}
-  write_json(path, noted | {"wall": ledger.wall})
+  previous = read_json(path) if path.exists() else {"saved": {}, "saved_wall": 0.0}
+  write_json(path, previous | {"wall": ledger.wall})

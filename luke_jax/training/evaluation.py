@@ -1,4 +1,4 @@
-"""Predictions for all records of a split, each counted once, and their score."""
+"""Evaluation of all records of a split, each counted once."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from luke_jax.training.program import Program, State
 
 
 def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
-  """The task's metrics on a split; the same on every process."""
+  """Returns the task's metrics on a split; the same on every process."""
   task, backbone = program.experiment.task, program.backbone
   records = task.records(backbone, split)
   size = program.experiment.data.evaluation_batch_size
@@ -26,11 +26,14 @@ def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
     }
     outputs.append(program.predict(state, arrays))
   whole = jax.tree.map(lambda *parts: np.concatenate(list(map(np.asarray, parts))), *outputs)
-  return task.score(records, _without_filling(whole, len(records)))
+  return task.score(records, _without_padding(whole, len(records)))
 
 
 def metrics_of(program: Program, split: str) -> list[str]:
-  """The names of a split's metrics. Scores zeros, so that what cannot be scored shows."""
+  """Returns the names of a split's metrics.
+
+  They come from scoring zeros, which shows before training what cannot be scored.
+  """
   task = program.experiment.task
   records = task.records(program.backbone, split)
   zeros = jax.tree.map(
@@ -39,5 +42,5 @@ def metrics_of(program: Program, split: str) -> list[str]:
   return list(task.score(records, zeros))
 
 
-def _without_filling(predictions: Any, count: int) -> Any:
+def _without_padding(predictions: Any, count: int) -> Any:
   return jax.tree.map(lambda x: x[:count], predictions)

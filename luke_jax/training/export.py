@@ -20,11 +20,14 @@ def is_run(folder: Path) -> bool:
   return (folder / directory.CHECKPOINTS).is_dir() and (folder / directory.CONFIG).is_file()
 
 
-def read_experiment(folder: Path) -> Experiment:
-  """What a run's folder says it is."""
+def read_experiment(folder: Path, own: Experiment | None = None) -> Experiment:
+  """Returns the experiment of a run's folder.
+
+  `own` is one that the user's code made, where the task or the system is not of this package.
+  """
   if not is_run(folder):
     raise InputError(f"{folder}: not the folder of a run; expected config.json and checkpoints")
-  return from_dict(directory.read_json(folder / directory.CONFIG))
+  return from_dict(directory.read_json(folder / directory.CONFIG), own)
 
 
 def _host() -> jax.Device:
@@ -35,12 +38,12 @@ def _host() -> jax.Device:
     return jax.local_devices()[0]
 
 
-def read_run(folder: Path) -> tuple[Experiment, int, Params]:
+def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, int, Params]:
   """A run's experiment and, without padding, the parameters of its best or else newest checkpoint.
 
   Best where the experiment names a metric. The parameters are on the host.
   """
-  experiment = read_experiment(folder)
+  experiment = read_experiment(folder, own)
   checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)
   try:
     if not checkpoints.steps:

@@ -1,4 +1,4 @@
-"""Where the time of a run went: parts that add up to the wall clock, over restarts too."""
+"""Ledger of a run's time: parts that add up to the wall clock, over restarts too."""
 
 import contextlib
 import time
@@ -10,9 +10,9 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 
 class Ledger:
-  """Charges every moment from its making on to one part; what is outside of parts is "step".
+  """Clock that charges all time since it was made to one of `PARTS`, "step" by default.
 
-  Time is counted in whole nanoseconds, so that the parts add up to the last one.
+  Time is counted in whole nanoseconds, so that the parts add up exactly.
   """
 
   def __init__(
@@ -29,7 +29,7 @@ class Ledger:
 
   @contextlib.contextmanager
   def part(self, name: Part) -> Generator[None, None, None]:
-    """Charges to a part. Of parts inside each other, the inner one is charged."""
+    """Charges the time of a block to a part; of nested blocks the inner one is charged."""
     if name not in PARTS:
       raise KeyError(name)
     outer = self._switch(name)
@@ -39,7 +39,7 @@ class Ledger:
       self._switch(outer)
 
   def add_previous(self, state: Mapping[str, int]) -> None:
-    """Adds what an earlier process of the run had spent: its `state()`."""
+    """Adds what an earlier process of the run had spent, which is its `state()`."""
     for name in PARTS:
       self._spent[name] += state.get(name, 0)
 
@@ -48,27 +48,27 @@ class Ledger:
     self._spent["lost"] += round(seconds * 1e9)
 
   def state(self) -> dict[str, int]:
-    """Nanoseconds by part, until now; made for JSON."""
+    """Returns nanoseconds by part until now, as JSON values."""
     self._switch(self._current)
     return dict(self._spent)
 
   @property
   def seconds(self) -> dict[str, float]:
-    """Seconds by part, until now."""
+    """Returns seconds by part until now."""
     return {name: spent / 1e9 for name, spent in self.state().items()}
 
   @property
   def wall(self) -> float:
-    """Seconds of all processes of the run together, until now."""
+    """Returns the seconds of all processes of the run together until now."""
     return sum(self.state().values()) / 1e9
 
   def share(self, name: Literal["data", "step"]) -> float:
-    """How much of the time that steps take, waiting for data included, goes to one of the two."""
+    """Returns the share of "data" or "step" in the time of steps, waiting for data included."""
     spent = self.state()
     return spent[name] / max(spent["data"] + spent["step"], 1)
 
   def _switch(self, name: Part) -> Part:
-    """Charges the time since the last switch; what comes goes to the part. Returns the last one."""
+    """Charges the time since the last switch, and from now on to `name`; returns the last part."""
     now, last = self._clock(), self._current
     self._spent[last] += now - self._since
     self._since, self._current = now, name

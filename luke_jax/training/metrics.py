@@ -1,4 +1,4 @@
-"""A run's numbers as they come: lines of JSON, and the same for TensorBoard."""
+"""Metrics of a run, as lines of JSON and as events for TensorBoard."""
 
 import contextlib
 import importlib
@@ -12,14 +12,14 @@ from typing import Any, Self
 from luke_jax.errors import InputError
 
 METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
-_FLUSH_SECONDS = 30  # between writes of TensorBoard's file through to the disk, which are slow
+_FLUSH_SECONDS = 30  # between flushes of TensorBoard's file to the disk, which are slow
 
 
 class MetricsWriter:
-  """Appends to metrics.jsonl and to TensorBoard's events, from a step on.
+  """Writer that appends to metrics.jsonl and to TensorBoard's events, from a step on.
 
-  What an earlier process wrote of later steps is dropped: they are run again. Only one process of
-  a run is `enabled`.
+  Lines that an earlier process wrote for later steps are dropped, since these steps run again. Only
+  one process of a run is `enabled`.
   """
 
   def __init__(self, directory: Path, *, start_step: int, enabled: bool = True) -> None:
@@ -32,11 +32,11 @@ class MetricsWriter:
   def __enter__(self) -> Self:
     if self._enabled:
       with contextlib.ExitStack() as opened:
-        with _told(self._path):
+        with _as_input_error(self._path):
           self._path.parent.mkdir(parents=True, exist_ok=True)
           _drop_after(self._path, self._start_step)
           self._lines = opened.enter_context(self._path.open("a", encoding="utf-8"))
-        with _told(self._events_path):
+        with _as_input_error(self._events_path):
           self._events = opened.enter_context(
             contextlib.closing(_Events(self._events_path, self._start_step))
           )
@@ -45,39 +45,39 @@ class MetricsWriter:
 
   def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
     try:
-      with _told(self._path.parent):
+      with _as_input_error(self._path.parent):
         self._open.close()
     except InputError:
-      # What ended the run tells more than the files' ends.
+      # The error that ended the run matters more than one from closing the files.
       if fault is None:
         raise
 
   def write(self, step: int, numbers: Mapping[str, Any]) -> None:
-    """Writes numbers of a step. NaN and infinities are the strings "nan", "inf" and "-inf"."""
+    """Writes the numbers of a step. NaN and infinities are the strings "nan", "inf" and "-inf"."""
     if not self._enabled:
       return
     plain = {name: _plain(number) for name, number in numbers.items()}
     line = {"step": step} | {name: _in_json(number) for name, number in plain.items()}
-    with _told(self._path):
+    with _as_input_error(self._path):
       self._lines.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
       self._lines.flush()
-    with _told(self._events_path):
+    with _as_input_error(self._events_path):
       self._events.write(step, plain)
 
 
 class _Events:
-  """TensorBoard's file. tensorboardX's own writer waits for ever once a disk is full."""
+  """TensorBoard's event file; tensorboardX's own writer hangs once a disk is full."""
 
   def __init__(self, path: Path, start_step: int) -> None:
-    # Takes long where it finds PyTorch.
+    # Imported here, as it takes long where PyTorch is installed.
     from tensorboardX import RecordWriter
 
     path.parent.mkdir(exist_ok=True)
-    # Its names are made when it is imported, so that type checkers see none of them.
+    # The module's names are made when it is imported, so type checkers do not see them.
     self._event = importlib.import_module("tensorboardX.proto.event_pb2").Event
     self._records = RecordWriter(str(path))
     self._flushed = time.monotonic()
-    # The start of a session hides what earlier files have of its first step and later ones.
+    # With the start of a session TensorBoard hides that step and later ones of earlier files.
     self._write(file_version="brain.Event:2")
     self._write(step=start_step + 1, session_log={"status": "START"})
     self._records.flush()
@@ -97,7 +97,7 @@ class _Events:
 
 
 def summary_line(summary: Mapping[str, Any]) -> str:
-  """A summary as one line of JSON: floats of 6 digits, in the alphabet's order, groups last."""
+  """Returns a summary as one line of JSON: floats of 6 digits, sorted names, groups last."""
   return json.dumps(_brief(summary), ensure_ascii=False, allow_nan=False)
 
 
@@ -114,7 +114,7 @@ def _brief(value: Any) -> Any:
 
 
 def _plain(number: Any) -> int | float:
-  """A number of Python's; numpy's and jax's come from their `item`."""
+  """Returns a Python number for one of Python, numpy or JAX."""
   plain = number.item() if hasattr(number, "item") else number
   return plain if isinstance(plain, int) else float(plain)
 
@@ -124,30 +124,30 @@ def _in_json(number: int | float) -> int | float | str:
 
 
 def _drop_after(path: Path, step: int) -> None:
-  """Rewrites a file without the lines of later steps and without a last line that is torn."""
+  """Rewrites a file without the lines of later steps and without an incomplete last line."""
   if not path.is_file():
     return
   part = path.with_name(f"{path.name}.part")
   try:
-    with path.open("rb") as lines, part.open("wb") as kept:
-      for line in _whole(lines, path):
+    with path.open("rb") as lines, part.open("wb") as shortened:
+      for line in _complete(lines, path):
         if json.loads(line)["step"] <= step:
-          kept.write(line.rstrip(b"\n") + b"\n")
+          shortened.write(line.rstrip(b"\n") + b"\n")
     part.replace(path)
   finally:
     part.unlink(missing_ok=True)
 
 
-def _whole(lines: Iterator[bytes], path: Path) -> Iterator[bytes]:
-  """The lines that have a step; only the last one may have none."""
-  torn = None
+def _complete(lines: Iterator[bytes], path: Path) -> Iterator[bytes]:
+  """Yields the lines that have a step; only the last line may have none."""
+  incomplete = None
   for number, line in enumerate(lines, 1):
-    if torn:
-      raise InputError(f"{path}: line {torn} is not an object with a step; expected metrics")
+    if incomplete:
+      raise InputError(f"{path}: line {incomplete} is not an object with a step; expected metrics")
     if _has_step(line):
       yield line
     else:
-      torn = number
+      incomplete = number
 
 
 def _has_step(line: bytes) -> bool:
@@ -158,7 +158,7 @@ def _has_step(line: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Generator[None, None, None]:
+def _as_input_error(path: Path) -> Generator[None, None, None]:
   try:
     yield
   except OSError as fault:

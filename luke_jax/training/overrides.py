@@ -76,6 +76,25 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
   return _replaced(experiment, changes, "")
 
 
+def assignment(experiment: Experiment, name: str, value: Any) -> str:
+  """Returns the assignment of a value to a field, by its dotted name or by its own alone."""
+  fields = {field: value for field, value, _ in _fields(experiment, "") if not is_group(value)}
+  matches = [name] if name in fields else [x for x in fields if x.rpartition(".")[2] == name]
+  if len(matches) != 1:
+    described = {field: (value, None) for field, value in fields.items()}
+    if matches:
+      raise InputError(f"{name}: several fields; expected one of {', '.join(matches)}")
+    raise InputError(f"{name}: no such field; expected {_nearest(name, described)}")
+  return f"{matches[0]}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+  """Returns a value as the command line has it."""
+  if value is None or isinstance(value, bool | list | tuple):
+    return json.dumps(value)
+  return str(value)
+
+
 def to_dict(experiment: Experiment) -> dict[str, Any]:
   """Returns the experiment as JSON has it.
 

@@ -1,4 +1,4 @@
-"""One process a host: joining them, agreeing, and leaving together when told to."""
+"""Processes of a run, one per host: joining them, checks among them, and preemption."""
 
 import contextlib
 import hashlib
@@ -15,7 +15,7 @@ from jax.experimental import multihost_utils
 
 from luke_jax.errors import InputError
 
-# What launchers set where more than one process runs and jax can find the others by itself.
+# Variables that launchers set if there are several processes, which JAX then finds by itself.
 LAUNCHERS = (
   "SLURM_NTASKS",
   "OMPI_COMM_WORLD_SIZE",
@@ -25,48 +25,48 @@ LAUNCHERS = (
 
 
 def join(coordinator: str | None, processes: int | None, process: int | None) -> None:
-  """Joins the other processes, before anything else touches a device.
+  """Joins the other processes; to be called before anything uses a device.
 
-  With nothing given, only where a launcher or a TPU slice says that there are others.
+  Without arguments it joins only if a launcher or a TPU slice reports other processes.
   """
-  given = (coordinator, processes, process)
-  if all(x is not None for x in given):
+  arguments = (coordinator, processes, process)
+  if all(x is not None for x in arguments):
     assert processes is not None and process is not None
     if not 0 <= process < processes:
       raise InputError(f"process: {process}; expected one of 0 to {processes - 1}")
     jax.distributed.initialize(coordinator, num_processes=processes, process_id=process)
-  elif any(x is not None for x in given):
+  elif any(x is not None for x in arguments):
     raise InputError("coordinator, processes, process: expected all three or none of them")
   elif any(os.environ.get(name, "1") != "1" for name in LAUNCHERS):
     try:
       jax.distributed.initialize()
     except (ValueError, RuntimeError) as fault:
       raise InputError(
-        f"processes: {fault}; expected the launcher's word of all of them, or --coordinator,"
+        f"processes: {fault}; expected the launcher to set them all, or --coordinator,"
         " --processes and --process"
       ) from None
   elif any(Path("/dev").glob("accel*")) or any(Path("/dev/vfio").glob("[0-9]*")):
-    # A TPU, whose metadata tell of its other hosts; a machine without them has none.
+    # The metadata of a TPU lists its hosts; a machine without metadata has no others.
     with contextlib.suppress(ValueError, RuntimeError, OSError):
       jax.distributed.initialize()
 
 
 def agree(what: str, text: str) -> None:
-  """Refuses to go on if the processes have different texts."""
+  """Raises InputError if `text` differs between the processes."""
   if jax.process_count() == 1:
     return
   digest = np.frombuffer(hashlib.sha256(text.encode()).digest(), np.uint8)
   others = multihost_utils.process_allgather(digest)
-  wrong = [i for i, other in enumerate(others) if (other != others[0]).any()]
-  if wrong:
+  differing = [i for i, other in enumerate(others) if (other != others[0]).any()]
+  if differing:
     raise InputError(
-      f"{what}: differs on process {', '.join(map(str, wrong))} from process 0;"
+      f"{what}: differs on process {', '.join(map(str, differing))} from process 0;"
       " expected the same command and files on every host"
     )
 
 
 def on_first(action: Callable[[], None]) -> None:
-  """Runs on process 0 alone; if it refuses, all do."""
+  """Runs `action` on process 0; if it raises, all processes raise."""
   fault = None
   if jax.process_index() == 0:
     try:
@@ -76,28 +76,28 @@ def on_first(action: Callable[[], None]) -> None:
   if jax.process_count() > 1:
     failed = multihost_utils.broadcast_one_to_all(np.array(fault is not None))
     if failed and fault is None:
-      raise InputError("process 0 refused to start; its message says why")
+      raise InputError("process 0 did not start; expected the cause in its message")
   if fault is not None:
     raise fault
 
 
 class Preemption:
-  """Notices that the machine is to be taken away (SIGTERM), at the same step on every process."""
+  """Watch for the machine being taken away (SIGTERM), seen at the same step by every process."""
 
   def __enter__(self) -> Self:
-    self._told = False
+    self._requested = False
     self._together = jax.distributed.is_initialized()
-    self._before = None if self._together else signal.signal(signal.SIGTERM, self._tell)
+    self._before = None if self._together else signal.signal(signal.SIGTERM, self._request)
     return self
 
-  def _tell(self, number: int, frame: FrameType | None) -> None:
-    self._told = True
+  def _request(self, number: int, frame: FrameType | None) -> None:
+    self._requested = True
 
   def due(self, step: int) -> bool:
-    """Whether to save and leave before this step; every process asks at every step."""
+    """Returns whether to save and stop before this step; all processes call it at every step."""
     if self._together:
       return multihost_utils.reached_preemption_sync_point(step)
-    return self._told
+    return self._requested
 
   def __exit__(self, *_: object) -> None:
     if not self._together:

@@ -1,4 +1,4 @@
-"""What a person sees of a run, on stderr."""
+"""Progress of a run, on stderr."""
 
 import math
 import time
@@ -11,7 +11,7 @@ from rich.text import Text
 
 
 class Progress:
-  """On a terminal one line that is rewritten, elsewhere a line per update."""
+  """Progress display: on a terminal one line that is rewritten, elsewhere a line per update."""
 
   def __init__(
     self,
@@ -25,8 +25,8 @@ class Progress:
     self._total, self._step, self._enabled, self._clock = total, start, enabled, clock
     self._console = console or Console(stderr=True)
     self._first: tuple[int, float] | None = None
-    lives = enabled and self._console.is_terminal and not self._console.is_dumb_terminal
-    self._live = Live(console=self._console, auto_refresh=False) if lives else None
+    live = enabled and self._console.is_terminal and not self._console.is_dumb_terminal
+    self._live = Live(console=self._console, auto_refresh=False) if live else None
 
   def __enter__(self) -> Self:
     if self._live:
@@ -47,10 +47,10 @@ class Progress:
     tokens_per_second: float,
     waiting: float,
   ) -> None:
-    """Shows where the run is; `waiting` is the share of time that goes to waiting for data."""
+    """Shows step and metrics; `waiting` is the share of time spent waiting for data."""
     self._step = step
     now = self._clock()
-    # From here on, not from the start: compiling comes before, and comes once.
+    # The time left is estimated from the first update on, to leave out compiling.
     self._first = self._first or (step, now)
     facts = [
       f"loss {loss:.4g}",
@@ -60,8 +60,8 @@ class Progress:
     ]
     first_step, first_time = self._first
     if step > first_step:
-      left = (now - first_time) / (step - first_step) * (self._total - step)
-      facts.append(f"{_duration(left)} left")
+      seconds_left = (now - first_time) / (step - first_step) * (self._total - step)
+      facts.append(f"{_duration(seconds_left)} left")
     self._show(", ".join(facts))
 
   def note(self, text: str) -> None:
@@ -78,7 +78,7 @@ class Progress:
 
 
 def _duration(seconds: float) -> str:
-  """A time in its two largest units."""
+  """Returns a time in its two largest units."""
   minutes = math.ceil(seconds / 60)
   if seconds < 60:
     return f"{math.ceil(seconds)} s"

@@ -1,6 +1,6 @@
-"""Values of the fields of frozen dataclasses, by the fields' declared types.
+"""Values of the fields of frozen dataclasses, converted by the fields' declared types.
 
-They come as the command line's text or as JSON. Types are bool, int, float, str, Path, None,
+They come as text of the command line or as JSON. Types are bool, int, float, str, Path, None,
 Literal, tuples, other dataclasses and unions of these.
 """
 
@@ -24,18 +24,18 @@ _WORDS = {
   Path: "a path",
   NoneType: "null",
 }
-# Of a union, the strictest type that fits is meant: "2" is a text too.
+# Of a union the strictest type that fits is chosen, since "2" is also a text.
 _STRICTEST = (Literal, NoneType, bool, int, float, tuple, Path, str)
 
 
 def field_kinds(group: type) -> dict[str, Any]:
-  """The declared type of each field that a dataclass is made of."""
+  """Returns the declared types of a dataclass's fields."""
   hints = get_type_hints(group)
   return {field.name: hints[field.name] for field in dataclasses.fields(group) if field.init}
 
 
 def from_text(text: str, kind: Any, place: str) -> Any:
-  """The value that a text of the command line stands for."""
+  """Returns the value that a text of the command line stands for."""
   for arm in _arms(kind):
     with contextlib.suppress(ValueError, RecursionError):
       if get_origin(arm) is tuple:
@@ -45,7 +45,7 @@ def from_text(text: str, kind: Any, place: str) -> Any:
 
 
 def from_json(value: Any, kind: Any, place: str) -> Any:
-  """The value that a value of JSON stands for."""
+  """Returns the value that a JSON value stands for."""
   for arm in _arms(kind):
     if isinstance(value, dict) and dataclasses.is_dataclass(arm):
       return group_from_json(value, arm, place)
@@ -54,7 +54,7 @@ def from_json(value: Any, kind: Any, place: str) -> Any:
         return _tuple(value, arm, place)
       return _scalar(value, arm)
     except InputError:
-      raise  # it tells which item
+      raise  # it names the item
     except ValueError:
       continue
   raise InputError(f"{place}: {value!r}; expected {expected(kind)}")
@@ -63,7 +63,7 @@ def from_json(value: Any, kind: Any, place: str) -> Any:
 def group_from_json(
   values: Mapping[str, Any], group: Any, place: str, *, kinds: Mapping[str, Any] | None = None
 ) -> Any:
-  """A dataclass of JSON's values; `kinds` are its fields' types if not the declared ones."""
+  """Returns a dataclass from JSON values; `kinds` replaces its fields' declared types."""
   kinds = kinds or field_kinds(group)
   for name in values:
     if name not in kinds:
@@ -81,7 +81,7 @@ def group_from_json(
 
 
 def to_json(value: Any, place: str) -> Any:
-  """The value as JSON has it; `from_json` gives it back."""
+  """Returns the value as JSON values, which `from_json` converts back."""
   if is_group(value):
     names = field_kinds(type(value))
     return {name: to_json(getattr(value, name), dotted(place, name)) for name in names}
@@ -97,27 +97,27 @@ def to_json(value: Any, place: str) -> Any:
 
 
 def is_group(value: Any) -> bool:
-  """Whether a value is a dataclass and not its class."""
+  """Returns whether a value is an instance of a dataclass."""
   return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
 def dotted(place: str, name: str) -> str:
-  """The name of a field of the group at a place."""
+  """Returns the dotted name of a field of the group at `place`."""
   return f"{place}.{name}" if place else name
 
 
 @contextlib.contextmanager
 def placed(place: str) -> Generator[None, None, None]:
-  """Faults that a group finds in its own fields, with the group's place before the field."""
+  """Raises a group's own InputErrors again with the group's place before the field."""
   try:
     yield
   except InputError as fault:
-    there = not place or str(fault).startswith(f"{place}.")
-    raise InputError(str(fault) if there else f"{place}.{fault}") from None
+    has_place = not place or str(fault).startswith(f"{place}.")
+    raise InputError(str(fault) if has_place else f"{place}.{fault}") from None
 
 
 def expected(kind: Any) -> str:
-  """What a field of a type takes, in words."""
+  """Returns the values that a type allows, in words."""
   if get_origin(kind) in (Union, UnionType):
     return " or ".join(expected(arm) for arm in get_args(kind))
   if get_origin(kind) is Literal:
@@ -131,14 +131,14 @@ def expected(kind: Any) -> str:
 
 
 def optional(kind: Any) -> bool:
-  """Whether None is a value of the type."""
+  """Returns whether None is a value of the type."""
   return NoneType in _arms(kind)
 
 
 def _arms(kind: Any) -> list[Any]:
   def looseness(arm: Any) -> int:
-    known = get_origin(arm) or arm
-    return _STRICTEST.index(known) if known in _STRICTEST else len(_STRICTEST)
+    origin = get_origin(arm) or arm
+    return _STRICTEST.index(origin) if origin in _STRICTEST else len(_STRICTEST)
 
   arms = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
   return sorted(arms, key=looseness)

@@ -1,1 +1,1 @@
-"""From a MediaWiki dump to pretraining records."""
+"""Builds pretraining records, an entity vocabulary and a table of names from a MediaWiki dump."""

@@ -1,4 +1,4 @@
-"""Records as text for people, with their entities marked."""
+"""Records as readable text with their entities marked."""
 
 import html
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.build import RESULT
+from luke_jax.wiki.stages.build import RESULT
 
 
 class Stretch(NamedTuple):
-  """Some text of a record: that of an entity, or what lies between two."""
+  """Some text of a record: that of an entity, or that between two."""
 
   text: str
   title: str | None  # of the entity
@@ -27,14 +27,14 @@ class Stretch(NamedTuple):
 
 
 class Shown(NamedTuple):
-  """A record as people read it."""
+  """A record as readable text, under a heading."""
 
   head: str
   stretches: list[Stretch]
 
 
 def shown_records(folder: Path, number: int) -> list[Shown]:
-  """The first records of a folder that `luke-jax wiki build` made."""
+  """Returns the first records of a folder that `luke-jax wiki build` made."""
   if number < 1:
     raise InputError(f"--n: {number}; expected a whole number from 1")
   if not (folder / METADATA).exists() and (folder / RESULT).is_dir():
@@ -46,7 +46,7 @@ def shown_records(folder: Path, number: int) -> list[Shown]:
 
 
 def as_text(record: Shown) -> Text:
-  """A record for the terminal."""
+  """Returns a record for the terminal."""
   text = Text(f"{record.head}\n", style="dim")
   for stretch in record.stretches:
     style = "" if stretch.title is None else "bold cyan" if stretch.known else "magenta"
@@ -57,7 +57,7 @@ def as_text(record: Shown) -> Text:
 
 
 def write_html(records: Sequence[Shown], path: Path, language: str | None = None) -> None:
-  """Writes records as one page of HTML that needs nothing else."""
+  """Writes records as one page of HTML that needs no other file."""
   body = "\n".join(f"<h2>{html.escape(x.head)}</h2>\n<p>{_paragraph(x)}</p>" for x in records)
   with whole(path) as part:
     part.write_text(f"{head('Records', language or 'en')}{body}\n{FOOT}", encoding="utf-8")
@@ -81,7 +81,7 @@ def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab)
 
 
 def _decoded(tokenizer: Tokenizer, ids: np.ndarray) -> str:
-  """The text of some of a record's words, with the space before the first one."""
+  """Returns the text of some of a record's words, with the space before the first one."""
   special = tokenizer.special
   return tokenizer.decode([special.start, *ids]).removeprefix(special.roles.start)
 

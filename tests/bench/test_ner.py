@@ -9,9 +9,9 @@ import pytest
 from tiny import TEXTS, tiny_processor
 
 from luke_jax.bench.ner import (
-  FOUND,
   LABELS,
   LONGEST,
+  PREDICTED,
   TASK,
   best_spans,
   check_same,
@@ -63,7 +63,7 @@ def test_a_random_model_finds_some(documents):
   model = random_model(tiny_processor().tokenizer, "tiny", two)
   found = entities_of(model, two)
   spans = sum(len(spans_of(words)) for words in two[0].sentences)
-  assert 0 < len(found) <= FOUND * spans + 1
+  assert 0 < len(found) <= PREDICTED * spans + 1
 
 
 def test_the_best_of_overlapping_spans_stay():
@@ -76,7 +76,7 @@ def test_the_best_of_overlapping_spans_stay():
 def test_different_entities_are_not_timed():
   ours = {(0, 0, 3, "LOC"), (0, 4, 7, "PER")}
   check_same(ours, set(ours))
-  with pytest.raises(InputError, match="2 entities are found by one side only, 1 by both"):
+  with pytest.raises(InputError, match="2 entities are predicted by one side only, 1 by both"):
     check_same(ours, {(0, 0, 3, "LOC"), (0, 4, 7, "ORG")})
 
 

@@ -40,7 +40,7 @@ def test_texts_of_a_file(tmp_path):
   path.write_text("One.\n\n  \nTwo\u2028half.\n", encoding="utf-8")
   assert read_texts(path) == ["One.", "Two\u2028half."]
   path.write_text("\n")
-  with pytest.raises(InputError, match=r"texts\.txt: no text; expected one a line"):
+  with pytest.raises(InputError, match=r"texts\.txt: no text; expected one per line"):
     read_texts(path)
 
 
@@ -48,7 +48,7 @@ def test_different_inputs_are_not_timed():
   ours = {"input_ids": np.array([[0, 5, 2]]), "entity_ids": np.array([[2]])}
   check_same(ours, dict(ours))
   for theirs in ({**ours, "entity_ids": np.array([[1]])}, {"input_ids": ours["input_ids"]}):
-    with pytest.raises(InputError, match="entity_ids: not what transformers gives"):
+    with pytest.raises(InputError, match="entity_ids: differs from the array of transformers"):
       check_same(ours, theirs)
 
 

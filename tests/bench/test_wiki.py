@@ -7,7 +7,7 @@ import pytest
 
 from luke_jax.cli.bench_wiki import run
 from luke_jax.errors import InputError
-from luke_jax.wiki.build import STAGES
+from luke_jax.wiki.stages.build import STAGES
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data/sample_wiki"
 DUMP = SAMPLE / "samplewiki-pages-articles-multistream.xml.bz2"

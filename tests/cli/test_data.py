@@ -125,3 +125,81 @@ def test_labels_of_relations_and_of_columns(tmp_path, capsys):
   conll = REPOSITORY / "data/conll2003/dummy_data/eng.train"
   assert main(["data", "check", str(conll), "--task", "ner"]) == 0
   assert capsys.readouterr().out.endswith("examples: 2; faults: 0; labels: LOC 4, PER 1, ORG 1\n")
+
+
+def check(path, *options):
+  return main(["data", "check", str(path), "--task", "ner", *options])
+
+
+def test_which_column_is_read_as_words(tmp_path, capsys):
+  path = tmp_path / "a.conll"
+  path.write_text("0\tJohn\tB-PER\n1\tlives\tO\n\n0\tMary\tB-PER\n")
+  assert check(path) == 0
+  assert capsys.readouterr().out.splitlines() == [
+    f"{path}: column 2 is read as words, since column 1 numbers the lines; --columns (in training"
+    " --set task.columns) chooses another",
+    "entities that can be found: 2 of 2",
+    "example 1: [John](PER) lives",
+    "example 2: [Mary](PER)",
+    f"{path}: examples: 2; faults: 0; labels: PER 2",
+  ]
+  assert check(path, "--columns", "word,_,tag") == 0
+  assert capsys.readouterr().out.splitlines()[1] == "example 1: [0](PER) 1"
+  assert check(path, "--columns", "wrod,_,tag") == 2
+  assert "columns: 'wrod,_,tag'; expected word once" in capsys.readouterr().err
+  assert main(["data", "check", str(path), "--task", "qa", "--columns", "word"]) == 2
+  assert "--columns: qa has no such files; expected it for ner only" in capsys.readouterr().err
+
+
+def test_tags_are_repaired_on_request(tmp_path, capsys):
+  path = tmp_path / "a.conll"
+  path.write_text("EU I-ORG\nof O\n\nAna B-PER\nRome I-LOC\n\nBob B-PER\n")
+  assert check(path) == 2
+  assert "line 1: tag 'I-ORG'" in (told := capsys.readouterr().out) and "; --repair-tags" in told
+  assert check(path, "--repair-tags") == 0
+  told = capsys.readouterr().out.splitlines()
+  assert told[0].startswith(f"{path}: tags read as conlleval reads them: 2, the first in line 1: ")
+  assert told[-1].endswith("examples: 3; faults: 0; labels: PER 2, ORG 1, LOC 1")
+
+
+def test_numbers_of_tags_have_names(tmp_path, capsys):
+  path = tmp_path / "a.jsonl"
+  path.write_text('{"id": "0", "tokens": ["EU", "rejects"], "ner_tags": [3, 0]}\n')
+  assert check(path) == 2
+  assert "ner_tags: 3, a number; expected tags such as B-PER" in capsys.readouterr().out
+  assert check(path, "--tag-names", "O, B-PER, I-PER, B-ORG") == 0
+  assert "example 0: [EU](ORG) rejects" in capsys.readouterr().out
+
+
+def test_what_cannot_be_learnt(tmp_path, capsys):
+  path = tmp_path / "a.jsonl"
+  spans = [[0, 4, "PER"], [7, 8, "X"]]
+  line = {"text": "Johnson lives here.", "spans": spans}
+  path.write_text(json.dumps(line))
+  model = ["--model", str(REPOSITORY / "data/sample_model")]
+  pieces = "<s>·J·o·h·n·s·on l·iv·es here·.·</s>"
+  for options, shown in (([], "Johnson lives here ."), (model, pieces)):
+    assert check(path, *options) == 2
+    assert capsys.readouterr().out.splitlines() == [
+      f"{path}: no entity can be found; expected whole words",
+      f"{path}: line 1: 'John' cannot be found: begins or ends inside a word",
+      f"{path}: line 1: ' ' cannot be found: white space",
+      "entities that can be found: 0 of 2",
+      f"example 1: {shown}",
+      f"{path}: examples: 1; faults: 1; labels: PER 1, X 1",
+    ]
+  path.write_text(json.dumps(line | {"spans": [*spans, [0, 7, "PER"]]}))
+  assert check(path, *model) == 0  # the rest can be learnt
+  told = capsys.readouterr().out
+  assert "entities that can be found: 1 of 3" in told and "[J·o·h·n·s·on](PER) l·iv·es" in told
+  assert check(path, "--model", str(tmp_path)) == 2
+  assert not (told := capsys.readouterr()).out and told.err.count("\n") == 1
+
+
+def test_examples_of_other_tasks_as_a_model_reads_them(capsys):
+  path = REPOSITORY / "data/sample_tasks/relations/dev.jsonl"
+  command = ["data", "check", str(path), "--task", "relations"]
+  assert main([*command, "--model", str(REPOSITORY / "data/sample_model")]) == 0
+  first, second, _ = capsys.readouterr().out.splitlines()
+  assert first.startswith("example dev-1: <s>·") and "[<ent2> H·inosh·ir·o·<ent2>]" in first
+  assert second.startswith("example dev-2: <s>·[<ent>·")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from luke_jax.cli.fine_tune import consistent, task_experiment
 from sample_models import ROOT, sample_file, save_start
 from tiny import tiny_model
 
@@ -275,6 +276,43 @@ def test_named_entities_in_columns(tmp_path, capsys):
   lines = Path(predicted).read_text("utf-8").splitlines()
   assert [line.split()[0] for line in lines if line] == ["Anabel", "It", "rained", "."]
   assert all(len(line.split()) == 2 for line in lines if line)
+
+
+@pytest.mark.filterwarnings("always:.*read as")
+def test_numbered_lines_and_tags_of_no_scheme(tmp_path, capsys):
+  model, gold, predicted = (str(tmp_path / name) for name in ("model", "g.conll", "p.conll"))
+  tiny_model("LukeForEntitySpanClassification").save(model)
+  Path(gold).write_text("0\tAna\tO\n1\tsaw\tO\n2\tTokyo\tB-place\n\n0\tBerlin\tI-place\n")
+  command = ["predict", "ner", model, gold, "--output", predicted]
+  assert main(command) == 2
+  assert "line 5: tag 'I-place'" in capsys.readouterr().err
+  assert main([*command, "--repair-tags"]) == 0
+  told = capsys.readouterr().err
+  assert "column 2 is read as words, since column 1 numbers the lines" in told
+  assert "tags read as conlleval reads them: 1, the first in line 5" in told
+  words = [line.split()[0] for line in Path(predicted).read_text("utf-8").splitlines() if line]
+  assert words == ["Ana", "saw", "Tokyo", "Berlin"]
+  columns = ["--columns", "_,word,_"]
+  assert main([*command, *columns]) == 0
+  assert "column" not in capsys.readouterr().err
+  assert len(Path(predicted).read_text("utf-8").splitlines()[0].split()) == 2  # no gold tags
+  assert main(["evaluate", "ner", model, gold, *columns]) == 2
+  assert "no spans; expected those of the entities, or tags" in capsys.readouterr().err
+  scored = ["--gold", gold, "--predictions", predicted, "--repair-tags"]
+  assert main(["score", "ner", *scored]) == 0
+
+
+@pytest.mark.filterwarnings("always:2 of 2 entities cannot be found")
+def test_a_training_file_from_which_nothing_can_be_learnt(start, tmp_path, one_device, capsys):
+  bad = tmp_path / "bad.jsonl"
+  bad.write_text(json.dumps({"text": "Johnson lives.", "spans": [[0, 4, "PER"], [7, 8, "PER"]]}))
+  files = ["--train", str(bad), "--dev", str(bad), "--model", start]
+  assert main(["train", "ner", *files, "--output", str(tmp_path / "run")]) == 2
+  assert capsys.readouterr().err.splitlines()[-1] == (
+    f"luke-jax: {bad}: none of its 2 entities can be found; expected whole words of a sentence:"
+    f" luke-jax data check {bad} --task ner says what is wrong"
+  )
+  assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
 def test_standard_input_that_is_no_text(tmp_path, monkeypatch, capsys):

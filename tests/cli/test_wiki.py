@@ -14,7 +14,7 @@ from small_wikis import TOKENIZER, build_wiki, write_wikidata
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.pipeline.stored import StoredRecords
-from luke_jax.wiki import files
+from luke_jax.wiki.stages import files
 
 GOLDENS = Path(__file__).resolve().parents[1] / "goldens/text"
 

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 from tiny import tiny_model
 
 import luke_jax
-from luke_jax.convert import add_entities
+from luke_jax.convert.vocabularies import add_entities
 from luke_jax.errors import InputError
 
 

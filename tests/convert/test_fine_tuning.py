@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from tiny import tiny_model
 
-from luke_jax.convert import load
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
+from luke_jax.model import Model, load
 from luke_jax.text.entity_vocab import SPECIAL
 
 MARKERS = {"<ent>": "@", "<ent2>": "#"}
@@ -21,12 +21,12 @@ def directory(tmp_path):
 
 def start(directory, **changes):
   asked = {
-    "architecture": "LukeForEntityPairClassification",
+    "head": "pair",
     "labels": ("no", "yes"),
     "new_words": MARKERS,
     "entities": "special",
   }
-  return fine_tuning_start(directory, **(asked | changes))
+  return Model.of(fine_tuning_start(directory, **(asked | changes)))
 
 
 def test_a_start_has_a_new_head_and_the_special_entities_alone(directory):
@@ -63,7 +63,7 @@ def test_new_words_come_back_from_disk(directory, tmp_path):
 
 
 def test_the_whole_table_stays(directory):
-  model = start(directory, architecture="LukeForQuestionAnswering", labels=(), entities="whole")
+  model = start(directory, head="answer", labels=(), entities="whole")
   assert model.processor.entity_vocab.ids == load(directory).processor.entity_vocab.ids
 
 
@@ -84,11 +84,11 @@ def test_a_model_of_words_only_reads_where_entities_start(directory):
 
 @pytest.mark.parametrize("entities", ["special", "none"])
 @pytest.mark.parametrize(
-  "architecture",
-  ["LukeForEntityClassification", "LukeForEntityPairClassification", "LukeForCloze"],
+  "head",
+  ["entity", "pair", "cloze"],
 )
-def test_every_head_has_gradients_with_and_without_entities(directory, architecture, entities):
-  model = start(directory, architecture=architecture, entities=entities)
+def test_every_head_has_gradients_with_and_without_entities(directory, head, entities):
+  model = start(directory, head=head, entities=entities)
   inputs = {"input_ids": np.array([[0, 10, 11, 12, 2]])}
   if entities == "none":
     inputs["entity_start_positions"] = np.array([[1, 3]])
@@ -96,15 +96,15 @@ def test_every_head_has_gradients_with_and_without_entities(directory, architect
     inputs |= {"entity_ids": np.array([[2, 2]]), "entity_position_ids": np.array([[[1], [3]]])}
 
   def loss(params):
-    return jax.numpy.square(model.module.apply({"params": params}, **inputs)["logits"]).sum()
+    return jax.numpy.square(model.network.apply({"params": params}, **inputs)["logits"]).sum()
 
   gradients = jax.grad(loss)(model.params)
-  head = gradients["scorer" if architecture == "LukeForCloze" else "classifier"]["kernel"]
-  assert np.abs(head).max() > 0
+  kernel = gradients["scorer" if head == "cloze" else "classifier"]["kernel"]
+  assert np.abs(kernel).max() > 0
 
 
 def test_the_span_head_without_entities_reads_two_words(directory):
-  model = start(directory, architecture="LukeForEntitySpanClassification", entities="none")
+  model = start(directory, head="span", entities="none")
   assert model.params["classifier"]["kernel"].shape[0] == 2 * model.config.hidden_size
 
 

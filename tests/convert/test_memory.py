@@ -6,10 +6,11 @@ import sys
 import jax
 import numpy as np
 import pytest
+from networks import network
 
 import luke_jax
-from luke_jax.config import SIZES
-from luke_jax.models.luke import LukeModel, abstract_params
+from luke_jax.models.luke import SIZES
+from luke_jax.models.network import abstract_params
 
 CONVERT = """
 import resource, sys
@@ -21,9 +22,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 @pytest.mark.slow
 def test_within_three_times_the_file(tmp_path):
-  module = LukeModel(SIZES["luke-large"])
-  params = jax.tree.map(lambda x: np.ones(x.shape, np.float32), abstract_params(module))
-  luke_jax.Model(module, params).save(tmp_path / "model")
+  made = network(config=SIZES["luke-large"])
+  params = jax.tree.map(lambda x: np.ones(x.shape, np.float32), abstract_params(made))
+  luke_jax.Model(made, params).save(tmp_path / "model")
   size = (tmp_path / "model" / "model.safetensors").stat().st_size
   done = subprocess.run(
     [sys.executable, "-c", CONVERT, tmp_path / "model", tmp_path / "target"],

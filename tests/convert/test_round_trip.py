@@ -9,17 +9,17 @@ from safetensors.numpy import load_file
 from tiny import LABELS, same_params, tiny_model
 
 import luke_jax
-from luke_jax.convert import keys
 from luke_jax.errors import InputError
-from luke_jax.models.luke import ARCHITECTURES
+from luke_jax.models import keys
+from luke_jax.models.luke import LUKE
 
-VARIANTS = [(name, {}) for name in ARCHITECTURES] + [
+VARIANTS = [(name, {}) for name in LUKE.architectures.values()] + [
   ("LukeForMaskedLM", {"use_entity_aware_attention": False}),
   ("LukeForMaskedLM", {"entity_emb_size": 64}),
   ("LukeForMaskedLM", {"tie_word_embeddings": False}),
   ("LukeForMaskedLM", {"cls_entity_prediction": True}),
   ("LukeForMaskedLM", {"word_positions": "bert", "pad_token_id": 0, "type_vocab_size": 2}),
-  ("LukeForEntityPairClassification", {"classifier_bias": True}),
+  ("LukeForEntityPairClassification", {"bias": True}),
 ]
 
 
@@ -63,7 +63,7 @@ def test_kernels_are_written_as_pytorch_holds_them(tmp_path):
   model = tiny_model("LukeModel")
   model.save(tmp_path)
   written = load_file(tmp_path / "model.safetensors")
-  layer = model.params["encoder"]["layers"]
+  layer = model.params["luke"]["encoder"]["layers"]
   up = np.asarray(layer["mlp"]["up"]["kernel"])[1]
   np.testing.assert_array_equal(written["encoder.layer.1.intermediate.dense.weight"], up.T)
   query = np.asarray(layer["attention"]["query"]["kernel"])[0, 1, 0]

@@ -15,8 +15,8 @@ from data.sample_wiki.extras import ODD_REDIRECTS, RED_LINKS
 from data.sample_wiki.sentences import plain
 from data.sample_wiki.world import FOLDER, IMPLIED, TOLD, UNSEEN
 from luke_jax.text import load_tokenizer
-from luke_jax.wiki.dump import pieces, read_pages, read_site
-from luke_jax.wiki.pages import page_from_raw
+from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
+from luke_jax.wiki.read.pages import page_from_raw
 
 OUTPUTS = [
   "entities.tsv",
@@ -150,8 +150,8 @@ def test_the_package_reads_the_dumps(world, redirects, size):
 def read_pages_of(name: str, size: int, faults: dict[str, Counter]):
   """The pages of the namespace of articles, with what each could not be read."""
   site = read_site(dump_path(name))
-  for piece in pieces([dump_path(name)], size):
-    for raw in read_pages(piece):
+  for part in split_dumps([dump_path(name)], size):
+    for raw in read_pages(part):
       if raw.namespace == 0:
         faults[raw.title] = Counter()
         yield raw, page_from_raw(raw, site, faults=faults[raw.title])

@@ -4,7 +4,7 @@ import time
 import pytest
 from rich.console import Console
 
-from luke_jax.demo.running import Child, State
+from luke_jax.demo.running import Child, Status
 from luke_jax.demo.screen import Screen
 from luke_jax.demo.steps import Step
 
@@ -15,7 +15,7 @@ STEPS = [Step("a", "make records", ()), Step("b", "train", ()), Step("c", "look"
 def state(tmp_path):
   log = tmp_path / "b.txt"
   log.write_text("step 10/40: loss 3.2, 900 tokens/s\nstep 20/40: loss 2.5, 950 tokens/s\n\n")
-  return State(STEPS, {"a": 3.4}, {"b": Child(None, log, time.monotonic())})
+  return Status(STEPS, {"a": 3.4}, {"b": Child(None, log, time.monotonic())})
 
 
 def test_on_a_terminal_every_step_has_a_line_and_a_running_one_a_bar(state):

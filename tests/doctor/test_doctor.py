@@ -9,9 +9,9 @@ import pytest
 
 from luke_jax.cli import doctor, main
 from luke_jax.doctor import packages, probe, traps
-from luke_jax.doctor.asking import ask
+from luke_jax.doctor.child_process import run_probe
 from luke_jax.doctor.machine import Machine, Room, accelerators, memory
-from luke_jax.doctor.packages import Package, Part, Requirement
+from luke_jax.doctor.packages import Extra, Package, Requirement
 from luke_jax.doctor.report import Report, examine
 
 GB = 10**9
@@ -35,7 +35,7 @@ def report(**changes):
     "libtpu": {"version": None},
     "machine": machine(),
     "settings": {},
-    "parts": (Part("beam", "dump builds", ("apache-beam",), "pip install 'luke_jax[beam]'"),),
+    "parts": (Extra("beam", "dump builds", ("apache-beam",), "pip install 'luke_jax[beam]'"),),
   }
   return Report(**(found | changes))
 
@@ -89,26 +89,31 @@ def test_a_child_that_never_ends_is_left_behind():
     "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); time.sleep(60)"
   )
   began = time.monotonic()
-  answer = ask([], 0.5, command=child(forever))
+  answer = run_probe([], 0.5, command=child(forever))
   assert answer == {"fault": "no answer in 0.5 s", "late": True}
   assert time.monotonic() - began < 10
 
 
-def test_a_child_that_dies_says_its_last_word():
+def test_a_child_that_dies_reports_its_last_line():
   code = "import os, sys; print('no chip', file=sys.stderr, flush=True); os.abort()"
-  assert ask([], 30, command=child(code)) == {"fault": "the process ended with -6: no chip"}
-  assert ask([], 30, command=child("pass"))["fault"] == "the process ended with 0: no word"
+  assert run_probe([], 30, command=child(code)) == {
+    "fault": "the process ended with status -6: no chip"
+  }
+  assert (
+    run_probe([], 30, command=child("pass"))["fault"]
+    == "the process ended with status 0: nothing on stderr"
+  )
 
 
 def test_chatter_around_the_answer_is_passed_over():
   code = "print('{no} [1]'); print('{\"a\": 1}'); print('3'); print('bye')"
-  assert ask([], 30, command=child(code)) == {"a": 1}
+  assert run_probe([], 30, command=child(code)) == {"a": 1}
 
 
 def test_a_file_of_the_users_is_no_package(tmp_path, monkeypatch):
   (tmp_path / "rich.py").write_text("raise OSError")
   monkeypatch.chdir(tmp_path)
-  assert ask(["packages", "rich"], 30) == {}
+  assert run_probe(["packages", "rich"], 30) == {}
 
 
 def test_what_cannot_be_imported_is_named(tmp_path, monkeypatch):
@@ -161,8 +166,8 @@ def test_a_part_lacks_what_its_packages_extras_lack(monkeypatch):
   assert tpu.command.startswith("'py thon' -m pip install ") and "[tpu]" in tpu.command
 
 
-def said(findings):
-  return [finding.said for finding in findings]
+def messages(findings):
+  return [finding.message for finding in findings]
 
 
 def test_packages_that_do_not_fit():
@@ -172,11 +177,11 @@ def test_packages_that_do_not_fit():
     Package("flax", None, "0.11"),
     Package("optax", "0.1", "0.2"),
   )
-  lines = said(traps.of_packages(found, {"grain": "ImportError: x"}))
+  lines = messages(traps.package_findings(found, {"grain": "ImportError: x"}))
   assert lines == [
-    "flax: not installed; expected pip install of luke_jax anew",
+    "flax: not installed; expected luke_jax reinstalled with pip",
     "optax: 0.1; expected 0.2 or newer",
-    "grain: cannot be imported (ImportError: x); expected pip install of it anew",
+    "grain: cannot be imported (ImportError: x); expected it reinstalled with pip",
     "jaxlib: 0.9.0 with jax 0.10.2; expected the same version of both",
   ]
 
@@ -186,32 +191,34 @@ def test_packages_that_do_not_fit():
   [
     (CPU, {}, (), None),
     (CPU, {"JAX_PLATFORMS": "cpu"}, (), None),
-    (CPU, {}, ("/dev/accel0",), "CPU, though /dev/accel0 is here .* optional part tpu"),
-    (CPU, {}, ("/dev/nvidia0",), "CPU, though /dev/nvidia0 is here .* optional part cuda"),
+    (CPU, {}, ("/dev/accel0",), "CPU, though /dev/accel0 exists .* optional part tpu"),
+    (CPU, {}, ("/dev/nvidia0",), "CPU, though /dev/nvidia0 exists .* optional part cuda"),
     (CPU, {"JAX_PLATFORMS": "cpu"}, ("/dev/nvidia0",), "JAX_PLATFORMS is cpu.; expected it unset"),
     ({"fault": "no (set JAX_PLATFORMS='')"}, {"JAX_PLATFORMS": "tpu"}, (), "devices: no .JAX_PLAT"),
     ({"fault": "no answer", "late": True}, {}, (), "no other process"),
   ],
 )
 def test_devices_that_are_not_those_of_the_machine(devices, settings, files, expected):
-  found = list(traps.of_devices(devices, settings, machine(accelerators=files)))
+  found = list(traps.device_findings(devices, settings, machine(accelerators=files)))
   if expected is None:
     assert not found
   else:
     (finding,) = found
     assert finding.broken is ("fault" in devices)
-    assert re.search(expected, finding.said)
+    assert re.search(expected, finding.message)
 
 
 def test_settings_that_change_things():
-  assert said(traps.of_settings({"XLA_FLAGS": "--x", "JAX_ENABLE_X64": "0"})) == [
-    "XLA_FLAGS: --x; the compiler is told otherwise than it would do"
+  assert messages(traps.setting_findings({"XLA_FLAGS": "--x", "JAX_ENABLE_X64": "0"})) == [
+    "XLA_FLAGS: --x; the compiler's defaults are overridden"
   ]
 
 
 def test_too_little_room():
   little = Room(64 * 2**20, 64 * 2**20)
-  lines = said(traps.of_machine(machine(shared_memory=little, disks={"/tmp": little}, memory=None)))
+  lines = messages(
+    traps.machine_findings(machine(shared_memory=little, disks={"/tmp": little}, memory=None))
+  )
   assert lines == [
     "disk of /tmp: 0.1 GB free; expected 5 or more for real data",
     "/dev/shm: 0.1 GB free; expected 1 or more for real data",

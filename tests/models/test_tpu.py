@@ -1,20 +1,19 @@
 """The whole model compiled for TPUs that are not there, as training runs it."""
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from networks import network
 
-from luke_jax.config import SIZES
-from luke_jax.models.luke import LukeModel, abstract_params
+from luke_jax.models.families import SIZES
+from luke_jax.models.network import abstract_params
 
 pytestmark = pytest.mark.tpu_aot
 GIB = 2**30
 
 
-def compiled(devices, **fields):
+def compiled(devices, attention):
   """Forward and backward of 8 sequences a chip, 512 words and 128 entities each, with dropout."""
   mesh = jax.sharding.Mesh(
     np.reshape(devices, (1, -1)), ("replica", "data"), axis_types=(jax.sharding.AxisType.Auto,) * 2
@@ -24,8 +23,8 @@ def compiled(devices, **fields):
   def shape(spec, dtype, *dims):
     return jax.ShapeDtypeStruct(dims, dtype, sharding=jax.NamedSharding(mesh, spec))
 
-  config = dataclasses.replace(SIZES["luke-base-lite"], dtype="bfloat16", remat="dots", **fields)
-  model, size = LukeModel(config), 8 * len(devices)
+  running = {"dtype": "bfloat16", "remat": "dots", "attention": attention}
+  model, size = network(config=SIZES["luke-base-lite"], **running), 8 * len(devices)
   params = jax.tree.map(lambda x: shape(whole, x.dtype, *x.shape), abstract_params(model))
   inputs = {
     "input_ids": shape(batch, jnp.int32, size, 512),

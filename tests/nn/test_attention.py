@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from luke_jax.config import SIZES
+
 from luke_jax.nn import attention as forms
 
 CONFIG = dataclasses.replace(SIZES["tiny"], hidden_size=128)  # heads of 64 fill the kernel's lanes

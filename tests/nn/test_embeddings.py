@@ -5,8 +5,8 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from luke_jax.config import SIZES
+
 from luke_jax.nn.embeddings import EntityEmbeddings, WordEmbeddings, word_positions
 
 CONFIG = SIZES["tiny"]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from luke_jax.convert.model import Model
 from parity_models import CLASSES, Shape, make_inputs, make_model, run, tiny_config
 
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.convert import configs, keys
-from luke_jax.convert.model import Model
 from luke_jax.models.luke import ARCHITECTURES, abstract_params
 
 pytestmark = [

@@ -83,7 +83,7 @@ def test_metadata_comes_back_and_is_checked(folder, tmp_path):
     ("records", 3, "records 3; expected 700, those of its files"),
     ("files", [{"name": "../x", "records": 700}], "files .* expected a list of"),
     ("max_words", None, "max_words None; expected a whole number from 3"),
-    ("code", 2, "code 2; expected 1, records built anew"),
+    ("code", 2, "code 2; expected 1, records built again"),
     ("tokenizer", 7, "tokenizer 7; expected the digest"),
   ):
     (tmp_path / "metadata.json").write_text(json.dumps(written | {name: value}))

@@ -2,7 +2,7 @@ import pytest
 
 from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.fit import largest_fit
-from luke_jax.plan.hlo import Program
+from luke_jax.plan.hlo import HloModule
 from luke_jax.plan.memory import Memory, OutOfMemory
 
 AVAILABLE = 1000
@@ -19,7 +19,7 @@ class Chip:
     needed = self.fixed + int(number * self.each)
     if needed > AVAILABLE:
       return OutOfMemory(needed, AVAILABLE, self.fixed)
-    return Compiled(Program({}, "", 1), {}, Memory(self.fixed, 0, 0, needed - self.fixed, 0), 0.0)
+    return Compiled(HloModule({}, "", 1), {}, Memory(self.fixed, 0, 0, needed - self.fixed, 0), 0.0)
 
 
 @pytest.mark.parametrize("start", [1, 7, 64, 300, 2000])

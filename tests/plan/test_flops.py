@@ -4,8 +4,8 @@ import math
 import jax
 import jax.numpy as jnp
 import pytest
-
 from luke_jax.config import SIZES
+
 from luke_jax.nn.encoder import Encoder
 from luke_jax.plan.flops import batch_sizes, encoder_flops, kernel_flops, step_flops
 from luke_jax.tasks.synthetic import SyntheticPretraining

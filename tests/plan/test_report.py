@@ -86,8 +86,8 @@ def test_report():
 
 def test_links_that_limit():
   text = printed(plan_of(COLLECTIVES))
-  assert "The links limit" in text
-  assert "reduce-scatter f32 would limit first" in " ".join(text.split())
+  assert "Limited by links" in text
+  assert "The largest collective is reduce-scatter f32" in " ".join(text.split())
 
 
 def test_small_collectives_share_a_line():

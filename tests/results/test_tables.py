@@ -52,7 +52,7 @@ def test_bad_input(tmp_path):
     read_results([tmp_path])
   for text in ("{", "[]", '{"seed": 1}'):
     (tmp_path / RESULT).write_text(text)
-    with pytest.raises(InputError, match=r"result.json: no result"):
+    with pytest.raises(InputError, match=r"result.json: not a result"):
       read_results([tmp_path])
 
 

@@ -76,7 +76,7 @@ def test_four_maps_show_all_weights(model, drawings, read):
   for drawing, block in zip(maps, blocks, strict=True):
     shown = [float(x.text.rpartition(": ")[2]) for x in drawing.iter("title")]
     np.testing.assert_allclose(shown, block.ravel(), atol=5.1e-4)
-  shares = [int(x) for x in re.findall(r"(\d+)% of what", told)]
+  shares = [int(x) for x in re.findall(r"(\d+)% of the attention", told)]
   assert abs(sum(shares[:2]) - 100) <= 1 and abs(sum(shares[2:]) - 100) <= 1
 
 

@@ -54,8 +54,8 @@ def test_every_character_is_in_as_many_marks_as_there_are_spans_on_it(text, span
 def test_by_hand():
   assert html_text("Ana in Oslo", [Mark(0, 3, "A"), Mark(2, 6, "B")], {"A": 1, "B": 2}) == (
     '<mark class="span" style="--hue: 1">An'
-    '<mark class="span goes-on" style="--hue: 2">a</mark><small>&nbsp;A</small></mark>'
-    '<mark class="span came" style="--hue: 2"> in<small>&nbsp;B</small></mark> Oslo'
+    '<mark class="span continues" style="--hue: 2">a</mark><small>&nbsp;A</small></mark>'
+    '<mark class="span continued" style="--hue: 2"> in<small>&nbsp;B</small></mark> Oslo'
   )
 
 

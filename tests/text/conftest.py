@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer, save_tokenizer
+from luke_jax.text.special_tokens import MARKERS
 
 GOLDENS = Path(__file__).resolve().parents[1] / "goldens"
+KINDS = ("byte_level", "sentence_piece", "word_piece")
 
 
 @pytest.fixture(scope="session")
 def tiny_directories():
-  return {kind: GOLDENS / "text" / kind for kind in ("byte_level", "sentence_piece")}
+  return {kind: GOLDENS / "text" / kind for kind in KINDS}
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +26,18 @@ def sentence_piece(tiny_directories):
   return load_tokenizer(tiny_directories["sentence_piece"])
 
 
-@pytest.fixture(scope="session", params=["byte_level", "sentence_piece"])
+@pytest.fixture(scope="session")
+def word_piece(tiny_directories):
+  return load_tokenizer(tiny_directories["word_piece"])
+
+
+@pytest.fixture(scope="session")
+def marked_word_piece(word_piece):
+  """The tokenizer of a LUKE that has BERT's vocabulary."""
+  return word_piece.with_words(MARKERS)
+
+
+@pytest.fixture(scope="session", params=["byte_level", "sentence_piece", "marked_word_piece"])
 def tokenizer(request):
   return request.getfixturevalue(request.param)
 
@@ -67,6 +80,17 @@ def real_sentence_pieces(real_data, tmp_path_factory):
     shutil.copyfile(model, directory / "sentencepiece.bpe.model")
     save_tokenizer(load_tokenizer(directory), directory)
     directories.append(directory)
+  return directories
+
+
+@pytest.fixture(scope="session")
+def real_word_pieces(real_data, tmp_path_factory):
+  """Directories with the real vocabularies under the name a model's directory has, by model."""
+  directories = {}
+  for name in ("bert-base-uncased", "bert-base-chinese", "ernie-1.0"):
+    directories[name] = tmp_path_factory.mktemp(name)
+    vocab = real_data / f"siblings/vocab/{name}.vocab.txt"
+    shutil.copyfile(vocab, directories[name] / "vocab.txt")
   return directories
 
 

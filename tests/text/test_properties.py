@@ -35,6 +35,12 @@ def spans_of(text, data, most):
   return data.draw(st.lists(spans, max_size=most if text else 0))
 
 
+@pytest.fixture(scope="module", params=["byte_level", "sentence_piece"])
+def tokenizer(request):
+  """The kinds that leave out no visible character; test_word_piece.py has the other."""
+  return request.getfixturevalue(request.param)
+
+
 @pytest.fixture(scope="module")
 def luke(tokenizer):
   vocab = EntityVocab({"[PAD]": 0, "[UNK]": 1, "[MASK]": 2, "[MASK2]": 3})

@@ -11,6 +11,7 @@ from luke_jax.text import (
   load_entity_vocab,
   load_tokenizer,
   save_entity_vocab,
+  save_tokenizer,
 )
 
 pytestmark = pytest.mark.real_data
@@ -102,3 +103,61 @@ def test_half_a_million_titles_load_in_seconds(tmp_path):
     start = time.perf_counter()
     assert len(load_entity_vocab(tmp_path / name)) == 500_000
     assert time.perf_counter() - start < 10
+
+
+# From the scripts that came with BERT and ERNIE, and from the tokenizers library.
+WORD_PIECES = [
+  ("bert-base-uncased", "Jim Henson was a puppeteer.", "3958 27227 2001 1037 13997 11510 1012"),
+  (
+    "bert-base-uncased",
+    "don't U.S.A. $5,000.00",
+    "2123 1005 1056 1057 1012 1055 1012 1037 1012 1002 1019 1010 2199 1012 4002",
+  ),
+  (
+    "bert-base-uncased",
+    "naïve café—unaffable 你好",
+    "15743 7668 1517 14477 20961 3468 100 100",
+  ),
+  ("bert-base-chinese", "北京是中国首都。", "1266 776 3221 704 1744 7674 6963 511"),
+  (
+    "bert-base-chinese",
+    "ERNIE 1.0模型在2019年发布",
+    "10451 10519 122 119 121 3563 1798 1762 9160 2399 1355 2357",
+  ),
+  ("ernie-1.0", "北京是中国首都。", "252 560 10 12 20 504 165 12043"),
+  ("ernie-1.0", "ERNIE 1.0模型在2019年发布", "9150 10490 208 42 540 469 289 11 7085 17 34 460"),
+  ("ernie-1.0", "Ｈｅｌｌｏ，世界！", "17963 4 203 280 12044"),
+  ("ernie-1.0", "naïve café 你好", "5569 9758 9554 226 170"),
+  ("ernie-1.0", "臺灣🙂a_b", "17963 17963 17963 17963 1801"),
+  ("ernie-1.0", "[MASK]龙江", "3 550 409"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "ids"), WORD_PIECES)
+def test_word_pieces(real_word_pieces, name, text, ids):
+  tokenizer = load_tokenizer(real_word_pieces[name])
+  (tokens,) = tokenizer.encode([text], offsets=True)
+  assert tokens.ids == [int(id) for id in ids.split()]
+  assert "".join(text[start:end] for start, end in tokens.offsets) == text.replace(" ", "")
+
+
+def test_special_ids_of_word_pieces(real_word_pieces):
+  found = {}
+  for name, directory in real_word_pieces.items():
+    special = load_tokenizer(directory).special
+    found[name] = [special.pad, special.start, special.end, special.mask, special.unknown]
+    assert special.marker_ids == ()
+  assert found == {
+    "bert-base-uncased": [0, 101, 102, 103, 100],
+    "bert-base-chinese": [0, 101, 102, 103, 100],
+    "ernie-1.0": [0, 1, 2, 3, 17963],
+  }
+
+
+@pytest.mark.parametrize("name", ["bert-base-uncased", "bert-base-chinese"])
+def test_a_real_vocabulary_is_written_as_it_was_read(real_word_pieces, tmp_path, name):
+  """The Chinese one has a piece that is U+2028, which is an end of line to Python."""
+  tokenizer = load_tokenizer(real_word_pieces[name])
+  save_tokenizer(tokenizer, tmp_path)
+  expected = (real_word_pieces[name] / "vocab.txt").read_bytes()
+  assert (tmp_path / "vocab.txt").read_bytes() == expected

@@ -117,7 +117,7 @@ def flip(path):
 @pytest.mark.parametrize(
   ("harm", "told"),
   [
-    (flip, "is not what was saved|Failed to load"),
+    (flip, "differs from what was saved|Failed to load"),
     (lambda path: path.write_bytes(path.read_bytes()[:100]), "has 100 bytes, not"),
     (lambda path: path.unlink(), "has no bytes, not"),
   ],

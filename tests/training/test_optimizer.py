@@ -11,8 +11,8 @@ import pytest
 from goldens.training.replay import distances, read, replay
 from hypothesis import given
 from hypothesis import strategies as st
-
 from luke_jax.config import SIZES
+
 from luke_jax.convert import keys
 from luke_jax.errors import InputError
 from luke_jax.models.luke import ARCHITECTURES, abstract_params

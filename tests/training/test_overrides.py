@@ -8,8 +8,8 @@ from typing import Literal, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from luke_jax.config import RUN_FIELDS, SIZES
+
 from luke_jax.errors import InputError
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining

@@ -197,5 +197,5 @@ def test_a_host_that_disagrees_is_told(command, tmp_path):
 def test_a_full_disk_is_one_line(command, tmp_path):
   """Stood in for by a limit on the size of files, in KiB."""
   line = refused(command(tmp_path / "run", largest_file=100))
-  assert "checkpoints: not written" in line and line.endswith("are whole: none")
+  assert "checkpoints: not written" in line and line.endswith("before it: none")
   finish(command(tmp_path / "run"))

@@ -90,6 +90,7 @@ BERT = Family(
   sizes=_sizes(BertConfig),
   encoder=_encoder(after_padding=False),
   inputs=lambda config: encoder.INPUTS,
+  token_types=True,
   numerics=encoder.numerics,
   keys=lambda kind: BERT_KEYS,
   architectures={**_classes("Bert"), "pretraining": "BertForPreTraining"},

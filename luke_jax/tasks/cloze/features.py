@@ -16,7 +16,7 @@ from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Entity, LukeProcessor, Row
 from luke_jax.text.parts import Mentions, Part, tokenized
-from luke_jax.text.rows import SPECIAL_PER_TEXT, enclosed
+from luke_jax.text.rows import enclosed
 from luke_jax.text.special_tokens import Span
 from luke_jax.text.windows import even_groups, sliding
 
@@ -85,12 +85,13 @@ def _windows(
   processor: LukeProcessor, query: Part, passage: Part, place: str
 ) -> Iterator[tuple[Part, Part]]:
   """The question with as much of the passage, and as many candidates, as a row has room for."""
-  room = processor.max_length - 2 * SPECIAL_PER_TEXT - len(query.ids)
+  most = processor.max_length - processor.tokenizer.special.around(2)
+  room = most - len(query.ids)
   longest = max(end - start for start, end in (entity.tokens for entity in passage.entities))
   if longest > room:
     raise InputError(
       f"{place}: {len(query.ids)} tokens of the query and {longest} of an entity; expected at most"
-      f" {processor.max_length - 2 * SPECIAL_PER_TEXT} together"
+      f" {most} together"
     )
   for window in sliding(passage, room, STRIDE):
     if window.entities:

@@ -1,14 +1,17 @@
-"""Files of columns: a word a line, its tag last, sentences between empty lines."""
+"""Files of columns: a word and its tag a line, sentences between empty lines."""
 
 import dataclasses
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults, lines
-from luke_jax.tasks.ner.tags import check_tag, illegal, scheme_of
+from luke_jax.tasks.ner.layout import Block, Layout, Row, is_comment, layout_of
+from luke_jax.tasks.ner.other_tools import check_separator
+from luke_jax.tasks.ner.tags import REPAIR, check_tag, illegal, scheme_of
 
 BOUNDARY = "-DOCSTART-"  # begins the line before a document
 _SEPARATOR = re.compile(r"[ \t]+")  # other white space may be part of a word
@@ -43,33 +46,66 @@ class Sentence:
 Document = list[Sentence]
 
 
-def read_columns(path: Path, faults: Faults) -> list[Document]:
-  """The sentences of a file. Where it has no document boundaries, each is a document."""
-  documents, sentence, width, bounded = [[]], Sentence(), 0, False
-  for number, line in lines(path):
-    columns = _SEPARATOR.split(line.strip(" \t")) if line.strip() else [""]
-    if columns[0].startswith(BOUNDARY):
+def read_columns(path: Path, faults: Faults, names: Sequence[str] = ()) -> list[Document]:
+  """Returns the sentences of a file; without document boundaries each is a document.
+
+  `names` are those of the columns: word, tag or _ for one that is not read; guessed by default.
+  """
+  blocks = _blocks(path)
+  check_separator(path, [row.columns for block in blocks for row in block.rows])
+  layout = layout_of(path, blocks, names)
+  documents: list[Document] = [[]]
+  for block in blocks:
+    if block.boundary:
       documents.append([])
-      bounded = True
-    if columns[0].startswith(BOUNDARY) or not columns[0]:
-      sentence = Sentence()
-      continue
-    width = width or len(columns)
-    if not sentence.lines:
+    elif sentence := _sentence(block.rows, layout, path, faults):
       documents[-1].append(sentence)
-    sentence.lines.append(Line(number, columns[0], columns[-1] if width > 1 else ""))
-    sentence.sound &= _sound(columns, width, f"{path}: line {number}", faults)
-  if not bounded:
+  if not any(block.boundary for block in blocks):
     documents = [[sentence] for sentence in documents[0]]
   return [document for document in documents if document]
 
 
-def _sound(columns: Sequence[str], width: int, place: str, faults: Faults) -> bool:
+def _blocks(path: Path) -> list[Block]:
+  blocks: list[Block] = []
+  follows = False
+  for number, line in lines(path):
+    columns = _SEPARATOR.split(line.strip(" \t")) if line.strip() else [""]
+    counted = len(columns) > 1 and columns[0].isdigit() and columns[1].startswith(BOUNDARY)
+    if counted or columns[0].startswith(BOUNDARY):
+      blocks.append(Block([Row(number, columns)] if counted else [], boundary=True))
+      follows = False
+    elif not columns[0]:
+      follows = False
+    elif follows:
+      blocks[-1].rows.append(Row(number, columns))
+    else:
+      blocks.append(Block([Row(number, columns)]))
+      follows = True
+  return blocks
+
+
+def _sentence(rows: Sequence[Row], layout: Layout, path: Path, faults: Faults) -> Sentence | None:
+  sentence = Sentence()
+  for row in rows:
+    if not sentence.lines and is_comment(row, layout):
+      continue
+    # The parts of a line that is too short, which is a fault, may be anything.
+    word = row.columns[min(layout.word, len(row.columns) - 1)]
+    tag = "" if layout.tag is None else row.columns[min(layout.tag, len(row.columns) - 1)]
+    sentence.lines.append(Line(row.number, word, tag))
+    sentence.sound &= _sound(row, layout, path, faults)
+  return sentence if sentence.lines else None
+
+
+def _sound(row: Row, layout: Layout, path: Path, faults: Faults) -> bool:
+  place, columns = f"{path}: line {row.number}", row.columns
   with faults.caught():
-    if len(columns) != width:
-      raise InputError(f"{place}: {len(columns)} columns; expected {width}, as in the first line")
-    if width > 1:
-      check_tag(columns[-1], place)
+    if len(columns) != layout.width:
+      raise InputError(
+        f"{place}: {len(columns)} columns; expected {layout.width}, as in {layout.source}"
+      )
+    if layout.tag is not None:
+      check_tag(columns[layout.tag], place)
     return True
   return False
 
@@ -79,12 +115,33 @@ def has_tags(documents: Sequence[Document]) -> bool:
   return any(sentence.lines[0].tag for document in documents for sentence in document)
 
 
-def check_tags(path: Path, documents: Sequence[Document], faults: Faults) -> None:
-  """Finds the tags that are not legal in the scheme of the file, which is that of the most."""
+def check_tags(
+  path: Path, documents: Sequence[Document], faults: Faults, repair: bool = False
+) -> None:
+  """Finds the tags that are not legal in the file's scheme, which is that of the most tags.
+
+  With `repair` they are counted in a warning and stay, to be read as conlleval reads them.
+  """
   sound = [sentence for document in documents for sentence in document if sentence.sound]
   scheme = scheme_of([sentence.tags for sentence in sound])
+  repaired: list[str] = []
   for sentence in sound:
     for word, fault in illegal(sentence.tags, scheme):
+      said = f"{path}: line {sentence.lines[word].number}: {fault}"
+      if repair:
+        repaired.append(said)
+        continue
       sentence.sound = False
       with faults.caught():
-        raise InputError(f"{path}: line {sentence.lines[word].number}: {fault}")
+        raise InputError(f"{said}; {REPAIR}")
+  warn_repaired(path, repaired)
+
+
+def warn_repaired(path: Path, repaired: Sequence[str]) -> None:
+  """Warns how many tags of a file were read as conlleval reads them; names the first."""
+  if repaired:
+    first = repaired[0].removeprefix(f"{path}: ")
+    warnings.warn(
+      f"{path}: tags read as conlleval reads them: {len(repaired)}, the first in {first}",
+      stacklevel=4,
+    )

@@ -9,8 +9,16 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults, Text, check_fields, listed, read_json_lines, read_text
-from luke_jax.tasks.ner.columns import BOUNDARY, Document, check_tags, has_tags, read_columns
+from luke_jax.tasks.ner.columns import (
+  BOUNDARY,
+  Document,
+  check_tags,
+  has_tags,
+  read_columns,
+  warn_repaired,
+)
 from luke_jax.tasks.ner.documents import Example, labelled, of_words, to_characters, to_words
+from luke_jax.tasks.ner.other_tools import as_ours, check_json, check_name
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
 from luke_jax.tasks.ner.words import PAPER, Reading, sentences_of, words_of
 from luke_jax.tasks.predictions import Span
@@ -20,20 +28,30 @@ FIELDS = ("sentences", "spans")
 
 
 def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
-  """Reads JSON lines (.jsonl) or columns: words first and tags last, or words alone.
+  """Reads JSON lines (.jsonl, .json) or columns of words and tags, or of words alone.
 
   In columns a line of `-DOCSTART-` begins a document; without any, every sentence is one.
   """
+  check_name(path)
   if is_json_lines(path):
-    return list(read_json_lines(path, functools.partial(parse, reading=reading), faults))
-  documents = read_columns(path, faults)
+    return _of_json_lines(path, faults, reading)
+  documents = read_columns(path, faults, reading.columns)
   if has_tags(documents):
-    check_tags(path, documents, faults)
+    check_tags(path, documents, faults, reading.repair_tags)
   return [
     _of_columns(path, str(number), document, reading)
     for number, document in enumerate(documents, start=1)
     if all(sentence.sound for sentence in document)
   ]
+
+
+def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[Example]:
+  check_json(path)
+  repaired: list[str] = []
+  one = functools.partial(parse, reading=reading, repaired=repaired)
+  examples = list(read_json_lines(path, one, faults))
+  warn_repaired(path, repaired)
+  return examples
 
 
 def is_json_lines(path: Path) -> bool:
@@ -61,8 +79,19 @@ def tagged_spans(document: Document) -> Iterator[Labelled]:
     before += len(sentence.lines)
 
 
-def parse(value: Mapping[str, Any], id: str, place: str, reading: Reading = PAPER) -> Example:
-  """The document in an object of JSON lines."""
+def parse(
+  value: Mapping[str, Any],
+  id: str,
+  place: str,
+  reading: Reading = PAPER,
+  *,
+  repaired: list[str] | None = None,
+) -> Example:
+  """Returns the document in an object of JSON lines, in our form or in that of another tool.
+
+  The tags that were repaired are added to `repaired`.
+  """
+  value = as_ours(value, place, reading, [] if repaired is None else repaired)
   check_fields(value, FIELDS, place)
   given = read_text(value, place)
   edges = _edges(value, given, place)

@@ -12,6 +12,8 @@ from luke_jax.errors import InputError
 
 Scheme = Literal["IOB2", "IOB1", "BIOES"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+# How to have tags read that are not legal where they stand.
+REPAIR = "--repair-tags (in training --set task.repair_tags=true) reads it as conlleval does"
 _TAG = re.compile(r"[BIES]-\S+")
 
 
@@ -30,10 +32,15 @@ class Illegal(NamedTuple):
   fault: str
 
 
-def check_tag(tag: str, place: str) -> None:
-  """Refuses what is no tag of any scheme."""
-  if tag != "O" and not _TAG.fullmatch(tag):
-    raise InputError(f"{place}: tag {tag!r}; expected O, or one of B- I- E- S- and a label")
+def is_tag(text: str) -> bool:
+  """Returns whether a text is a tag of any scheme."""
+  return text == "O" or _TAG.fullmatch(text) is not None
+
+
+def check_tag(tag: str, place: str, hint: str = "") -> None:
+  """Raises InputError for what is no tag of any scheme; `hint` ends its message."""
+  if not is_tag(tag):
+    raise InputError(f"{place}: tag {tag!r}; expected O, or one of B- I- E- S- and a label{hint}")
 
 
 def chunks(tags: Sequence[str]) -> list[Labelled]:

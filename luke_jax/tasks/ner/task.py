@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner import decoding, features, files, score
 from luke_jax.tasks.ner.documents import Example, labelled
+from luke_jax.tasks.ner.layout import check_names
+from luke_jax.tasks.ner.learnable import check_learnable
 from luke_jax.tasks.ner.words import Reading
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import LukeProcessor, Task
@@ -37,6 +40,9 @@ class NamedEntities:
   language: str = "en"  # whose rules end sentences where a file does not say where they end
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
   skip_bad: bool = False
+  columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
+  repair_tags: bool = False  # read tags that no scheme has where they stand as conlleval does
+  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "ner"
   head: ClassVar[str] = "span"
@@ -47,6 +53,7 @@ class NamedEntities:
 
   def __post_init__(self) -> None:
     fine_tuning.check_settings(self)
+    check_names(self.columns)
     for name in ("span_words", "span_pieces"):
       number = getattr(self, name)
       if (type(number) is not int or number < 1) and (number is not None or name == "span_words"):
@@ -57,11 +64,18 @@ class NamedEntities:
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
-  records = fine_tuning.records
   row_shapes = fine_tuning.row_shapes
   rows = fine_tuning.rows
   predict = fine_tuning.predict
   score = fine_tuning.score
+
+  def records(self, backbone: Backbone, split: str) -> fine_tuning.Records:
+    """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
+    task: Any = self
+    found = fine_tuning.records(task, backbone, split)
+    if split == "train":
+      check_learnable(self.train, found.examples, found.features)
+    return found
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """The documents of a file."""
@@ -73,7 +87,8 @@ class NamedEntities:
 
   @property
   def _reading(self) -> Reading:
-    return Reading(self.language, self.every_word_spaced)
+    form = self.columns, self.repair_tags, self.tag_names
+    return Reading(self.language, self.every_word_spaced, *form)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """The label of no entity, and those that a file has, in alphabetical order."""

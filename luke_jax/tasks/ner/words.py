@@ -8,19 +8,22 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from luke_jax.text import JoinedWords, join_words
+from luke_jax.text.sentences import split_sentences
 from luke_jax.text.special_tokens import Span
-from luke_jax.wiki.sentences import segments
 
 LONGEST = 64  # characters of a word in a text; as word pieces they fit any window of use
 
 
 class Reading(NamedTuple):
-  """How texts are split, and words joined."""
+  """Choices in reading files: how texts are split, words joined, columns and tags understood."""
 
   language: str = "en"  # whose rules end sentences
   # Whether a space stands before every word of a list, or as in the paper's code before all but
   # single punctuation characters and those that begin with an apostrophe.
   every_word_spaced: bool = False
+  columns: tuple[str, ...] = ()  # what each column holds: word, tag or _ (not read)
+  repair_tags: bool = False  # read tags that no scheme has where they stand as conlleval does
+  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
 
 PAPER = Reading()
@@ -39,7 +42,7 @@ def _attached(word: str) -> bool:
 def sentences_of(text: str, language: str) -> Iterator[Span]:
   """Where the sentences of a text begin and end; together they are the text."""
   end = 0
-  for sentence in segments(text, language):
+  for sentence in split_sentences(text, language):
     start, end = end, end + len(sentence)
     yield start, end
 

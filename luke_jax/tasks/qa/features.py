@@ -14,7 +14,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity, LukeProcessor
 from luke_jax.text.parts import Mentions, Part, tokenized
-from luke_jax.text.rows import SPECIAL_PER_TEXT, enclosed
+from luke_jax.text.rows import enclosed
 from luke_jax.text.special_tokens import Span
 from luke_jax.text.windows import even_groups, sliding
 
@@ -55,7 +55,8 @@ def features(
   says how many such there are, and another how many answers cannot be found.
   """
   rows: list[Features] = []
-  most = min(limits.question_words, (processor.max_length - 2 * SPECIAL_PER_TEXT) // 2)
+  around = processor.tokenizer.special.around(2)
+  most = min(limits.question_words, (processor.max_length - around) // 2)
   limits = limits._replace(question_words=most)
   cut = missed = 0
   for number, asked in enumerate(_tokenized(processor, examples)):
@@ -118,7 +119,8 @@ def _numbered(part: Part) -> tuple[Part, np.ndarray]:
 
 def _windows(processor: LukeProcessor, asked: _Asked, limits: Limits) -> Iterator[Features]:
   question = asked.question.cut(0, limits.question_words)
-  room = processor.max_length - 2 * SPECIAL_PER_TEXT - len(question.ids)
+  special = processor.tokenizer.special
+  room = processor.max_length - special.around(2) - len(question.ids)
   entity_room = processor.max_entity_length - len(question.entities)
   if entity_room < 1:
     most = f"expected fewer than task.entities, {processor.max_entity_length}"
@@ -129,13 +131,14 @@ def _windows(processor: LukeProcessor, asked: _Asked, limits: Limits) -> Iterato
     start = window.offsets[0][0] if window.ids else 0
     for group in even_groups(window.entities, entity_room):
       parts = [question, dataclasses.replace(window, entities=group)]
-      row, (_, place) = enclosed(parts, processor.tokenizer.special)
+      row, (_, place) = enclosed(parts, special)
       yield Features(
         0,
         np.array(row.ids, np.int32),
         np.array([entity.id for entity in row.entities], np.int32),
         np.array([entity.tokens for entity in row.entities], np.int32).reshape(-1, 2),
         source=Window(start, place, asked.offsets),
+        token_type_ids=(np.arange(len(row.ids)) >= place).astype(np.int32),
       )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from luke_jax.pipeline.kept import kept
 from luke_jax.tasks.qa.files import Example, Link
-from luke_jax.wiki.annotate import annotate, annotate_with, names_on_page
-from luke_jax.wiki.mention_pages import BuiltPages
-from luke_jax.wiki.mentions import Mentions
+from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page
+from luke_jax.wiki.mentions.pages import BuiltPages
+from luke_jax.wiki.mentions.table import Mentions
 
 _REMEMBERED = 8  # the paragraphs of an article, and their questions, come one after the other
 

@@ -9,9 +9,9 @@ from typing import Any
 import jax
 import numpy as np
 import optax
+from luke_jax.convert.configs import parse_config
 
 from luke_jax.convert import keys
-from luke_jax.convert.configs import parse_config
 from luke_jax.models.luke import ARCHITECTURES, abstract_params
 from luke_jax.training.optimizer import (
   Optimizer,

@@ -116,7 +116,8 @@ def test_bad_columns(tmp_path, text, fault):
   path = written(tmp_path, text)
   with pytest.raises(InputError) as found:
     read(path, Faults())
-  assert str(found.value) == f"{path}: {fault}"
+  remedy = "; --repair-tags (in training --set task.repair_tags=true) reads it as conlleval does"
+  assert str(found.value) == f"{path}: {fault}{remedy * ('file' in fault)}"
 
 
 def test_bad_documents_are_skipped_and_all_their_faults_told(tmp_path):

@@ -10,6 +10,7 @@ from tiny import TEXTS, tiny_processor
 from tiny_runs import TINY, trained
 
 from luke_jax.errors import InputError
+from luke_jax.inference.settings import settings_of
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words
@@ -83,6 +84,11 @@ def test_a_model_of_words_only_has_a_loss_and_gradients(tmp_path):
   assert np.isfinite(value)
   assert np.abs(gradients["classifier"]["kernel"]).max() > 0
   assert gradients["classifier"]["kernel"].shape[0] == 2 * words.config.hidden_size
+
+
+def test_how_files_are_read_is_not_stored_with_the_model():
+  form = {"columns": ("word", "tag"), "repair_tags": True, "tag_names": ("O", "B-X")}
+  assert settings_of(NamedEntities(**form)) == settings_of(NamedEntities())
 
 
 def test_labels_of_a_file():

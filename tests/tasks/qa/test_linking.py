@@ -11,9 +11,9 @@ from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.tasks.qa.linking import linked
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import EntityVocab
-from luke_jax.wiki.engines import local
-from luke_jax.wiki.mention_build import make_mentions
-from luke_jax.wiki.mention_stages import Filter
+from luke_jax.wiki.mentions.build import make_mentions
+from luke_jax.wiki.mentions.stages import Filter
+from luke_jax.wiki.stages.engines import local
 
 PAGES = {
   "Rye": "The town of [[Rye]] lies in [[Sussex]], far from [[Rye (city)|the city]] in America.",

@@ -136,7 +136,7 @@ BAD_LINES = {
   "label: None; expected a string": {"label": None},
   "label: empty; expected the name of a relation": {"label": ""},
   "both text and tokens; expected text or tokens": {"tokens": ["Ana"]},
-  "id: 7; expected a string": {"id": 7},
+  "id: 7.5; expected a string": {"id": 7.5},
 }
 
 

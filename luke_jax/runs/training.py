@@ -1,0 +1,150 @@
+"""Training from Python, as notebooks and the command line do it."""
+
+import contextlib
+import functools
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.saving import save
+from luke_jax.errors import InputError
+from luke_jax.files import whole
+from luke_jax.model import Model
+from luke_jax.pipeline.kept import forget
+from luke_jax.runs import notes
+from luke_jax.runs.models import run_model, write_model
+from luke_jax.runs.recipes import consistent, plain_experiment, read_experiment, task_experiment
+from luke_jax.runs.starts import start_params
+from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.overrides import assignment, override
+
+Data = str | Path | Iterable[Mapping[str, Any]]
+
+
+class Trained(NamedTuple):
+  """The model of a training's best checkpoint, its scores on dev, and what the run reports."""
+
+  model: Model
+  scores: dict[str, float]
+  summary: dict[str, Any]
+
+
+def train(
+  experiment: Experiment | str | Path, folder: str | Path, *, set: Sequence[str] = ()
+) -> Trained:
+  """Trains an experiment, a value or a file, or goes on with it where its folder left off.
+
+  `set` changes fields: `["optimizer.learning_rate=3e-3", "run.seed=1"]`.
+  """
+  if isinstance(experiment, str | Path):
+    chosen = read_experiment(Path(experiment), set)
+  elif isinstance(experiment, Experiment):
+    chosen = consistent(override(experiment, set))
+  else:
+    raise InputError(f"experiment: {experiment!r:.60}; expected an Experiment or a file with one")
+  summary = run(chosen, Path(folder))
+  if summary["status"] != "done":
+    raise InputError(
+      f"{folder}: {summary['status']} at step {summary['step']} of {summary['steps']}; expected to"
+      " be done: the same call goes on with it"
+    )
+  return _trained(chosen, Path(folder), summary)
+
+
+def fine_tune(
+  task: str | type,
+  model: str | Path | ModelParts,
+  *,
+  train: Data,
+  dev: Data,
+  folder: str | Path | None = None,
+  **settings: Any,
+) -> Trained:
+  """Fine-tunes a model for a task with the settings of its authors, and returns it with its scores.
+
+  `task` is typing, relations, ner, cloze or qa, or a class of one's own. `train` and `dev` are
+  files, or examples as dictionaries of the fields that JSON lines have: a list, a data set of
+  Hugging Face, a data frame. `settings` are fields of the experiment by their own names:
+  `learning_rate=3e-3, epochs=2, batch_size=16, seed=1`; `luke-jax settings TASK` lists them.
+  `folder` keeps the run, so that the same call goes on with it; without it nothing is kept.
+  """
+  forget()
+  with _kept(folder) as place:
+    place.mkdir(parents=True, exist_ok=True)
+    inputs = place / "inputs"
+    files = _file(train, inputs / "train.jsonl"), _file(dev, inputs / "dev.jsonl")
+    start = _directory(model, inputs / "start")
+    fields = plain_experiment(task)
+    assignments = [assignment(fields, name, value) for name, value in settings.items()]
+    chosen = task_experiment(task, files, start, assignments)
+    summary = run(chosen, place / "run")
+    return _trained(chosen, place / "run", summary)
+
+
+def run(experiment: Experiment, folder: Path) -> dict[str, Any]:
+  """Trains an experiment from its start and writes the model it made; returns the summary."""
+  start = experiment.run.start
+  if start and not Path(start).is_dir():
+    raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
+  params = functools.partial(start_params, Path(start), experiment) if start else None
+  summary = notes.train(experiment, folder, start=params)
+  # Among several processes one alone cannot read a checkpoint: luke-jax export does it later.
+  done = summary["status"] == "done" and jax.process_count() == 1
+  if done and is_fine_tuned(experiment.task):
+    summary |= write_model(folder, experiment)
+  return summary
+
+
+def _trained(experiment: Experiment, folder: Path, summary: dict[str, Any]) -> Trained:
+  model, record = run_model(folder, experiment)
+  scores = dict(record["scores"].get("dev", {}))
+  return Trained(Model.of(model), scores, summary)
+
+
+@contextlib.contextmanager
+def _kept(folder: str | Path | None) -> Iterator[Path]:
+  """Yields the folder, or a temporary one that is removed."""
+  if folder is not None:
+    yield Path(folder)
+    return
+  with tempfile.TemporaryDirectory(prefix="luke_jax-") as temporary:
+    yield Path(temporary)
+
+
+def _file(data: Data, path: Path) -> Path:
+  """Returns the file of the data: of examples in memory one that is written now."""
+  if isinstance(data, str | Path):
+    return Path(data)
+  as_records = getattr(data, "to_dict", None) if hasattr(data, "columns") else None
+  rows: Any = as_records("records") if as_records else data  # of a data frame
+  if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
+    raise InputError(f"{path.stem}: {data!r:.60}; expected a file, or a list of dictionaries")
+  path.parent.mkdir(parents=True, exist_ok=True)
+  with whole(path) as part, part.open("w", encoding="utf-8") as file:
+    for number, row in enumerate(rows, start=1):
+      if not isinstance(row, Mapping):
+        raise InputError(f"{path.stem}: example {number}: {row!r:.60}; expected a dictionary")
+      file.write(json.dumps(dict(row), ensure_ascii=False, default=_plain) + "\n")
+  return path
+
+
+def _plain(value: Any) -> Any:
+  """Returns an array or a NumPy number as JSON has it."""
+  if isinstance(value, np.ndarray | np.generic):
+    return value.tolist()
+  raise InputError(f"{value!r:.60}: a {type(value).__name__}; expected what JSON has")
+
+
+def _directory(model: str | Path | ModelParts, path: Path) -> Path:
+  """Returns the directory of a model; one in memory is written."""
+  if not isinstance(model, ModelParts):
+    return Path(model)
+  save(model, path)
+  return path

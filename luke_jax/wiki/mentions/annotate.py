@@ -1,0 +1,123 @@
+"""Annotations of a text: its names, with the pages that they may mean.
+
+Of names that overlap the first one counts, and of names that start together the longest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from luke_jax.wiki.mentions.table import Candidate, Mentions
+from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_of, token_hashes
+from luke_jax.wiki.read.pages import Page
+from luke_jax.wiki.stages.string_table import ABSENT
+from luke_jax.wiki.stages.title_stage import NOWHERE
+
+# Below the first, which is the paper's for SQuAD, a name is hardly ever a link. A text from an
+# unknown page needs a higher one.
+LINKED_AT_ALL, LINKED_OFTEN = 0.01, 0.1
+
+
+class Annotation(NamedTuple):
+  """A name in a text, `text[start:end]`, and the pages that it may mean, the likeliest first."""
+
+  start: int
+  end: int
+  link_probability: float
+  candidates: tuple[Candidate, ...]
+
+
+class PageAnnotation(NamedTuple):
+  """A name in a text, `text[start:end]`, and the one page that it means."""
+
+  start: int
+  end: int
+  title: str
+
+
+def annotate(
+  text: str,
+  mentions: Mentions,
+  *,
+  min_link_probability: float = LINKED_OFTEN,
+  min_prior: float = 0.0,
+) -> list[Annotation]:
+  """Returns the names in a text that are in the table, from left to right, the longest first.
+
+  Names below the link probability, or without a candidate of the prior, are ignored.
+  """
+  spans = [match.span() for match in TOKEN.finditer(text)]
+  tokens = [text[start:end] for start, end in spans]
+  matches = mentions.names.matches(token_hashes(tokens))
+  likely = mentions.link_probabilities(matches.names)
+  linked = likely >= min_link_probability
+  starts, lengths, names = (column[linked] for column in matches)
+  order = np.lexsort((-lengths, starts))
+  rows = zip(*(x[order].tolist() for x in (starts, lengths, names, likely[linked])), strict=True)
+  annotations, free = [], 0
+  for start, length, name, probability in rows:
+    if start < free or not _is_name(mentions, name, tokens[start : start + length]):
+      continue
+    candidates = mentions.candidates(name, min_prior)
+    if candidates:
+      free = start + length
+      span = spans[start][0], spans[free - 1][1]
+      annotations.append(Annotation(*span, probability, tuple(candidates)))
+  return annotations
+
+
+def names_on_page(
+  page: Page, mentions: Mentions, *, min_link_probability: float = LINKED_AT_ALL
+) -> dict[str, str]:
+  """Returns the names of a page's links with the page that each means.
+
+  A name that means several pages there is left out, as is one that the table lacks or that is
+  linked too rarely, and a link to a page that does not exist.
+  """
+  meant: dict[str, set[str]] = {}
+  for paragraph in page.paragraphs:
+    for link in paragraph.links:
+      name, to = name_of(link.text, len(link.text)), mentions.titles.page(link.target)
+      if name is None or to == NOWHERE:
+        continue
+      if _linked(name, mentions) >= min_link_probability:
+        meant.setdefault(name, set()).add(mentions.titles.table[to])
+  return {name: next(iter(pages)) for name, pages in meant.items() if len(pages) == 1}
+
+
+def annotate_with(text: str, names: Mapping[str, str]) -> list[PageAnnotation]:
+  """Returns the places of one page's names in a text, from left to right, the longest first."""
+  lengths: dict[str, set[int]] = {}
+  for name in names:
+    first, *rest = name.split(" ")
+    lengths.setdefault(first, set()).add(1 + len(rest))
+  longest = {first: sorted(own, reverse=True) for first, own in lengths.items()}
+  spans = [match.span() for match in TOKEN.finditer(text)]
+  tokens = [folded_token(text[start:end]) for start, end in spans]
+  return [
+    PageAnnotation(spans[start][0], spans[stop - 1][1], names[" ".join(tokens[start:stop])])
+    for start, stop in _longest(tokens, names, longest)
+  ]
+
+
+def _linked(name: str, mentions: Mentions) -> float:
+  number = mentions.number(name)
+  return -1.0 if number == ABSENT else float(mentions.link_probabilities(np.array([number]))[0])
+
+
+def _longest(
+  tokens: Sequence[str], names: Mapping[str, str], lengths: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[int, int]]:
+  start = 0
+  while start < len(tokens):
+    stops = (start + length for length in lengths.get(tokens[start], ()))
+    stop = next((stop for stop in stops if " ".join(tokens[start:stop]) in names), None)
+    if stop is not None:
+      yield start, min(stop, len(tokens))
+    start = start + 1 if stop is None else stop
+
+
+def _is_name(mentions: Mentions, name: int, tokens: Sequence[str]) -> bool:
+  """Returns whether the tokens are the name, and do not only share its hash."""
+  return mentions.names.strings[name] == " ".join(map(folded_token, tokens))

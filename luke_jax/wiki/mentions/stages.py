@@ -1,0 +1,270 @@
+"""The stages of the table of mentions: links, names, the pages that have a name, the table.
+
+pages --links--> (name, page, links) per shard --names--> all names, the pages each leads to
+      --counts--> the number of pages that have a name --mentions--> the table
+"""
+
+import dataclasses
+import heapq
+import itertools
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import whole
+from luke_jax.wiki.mentions.names import Names, write_names
+from luke_jax.wiki.mentions.tokens import LINE_END, TOKEN, name_of, token_hashes
+from luke_jax.wiki.stages.files import save_array
+from luke_jax.wiki.stages.page_stage import Shards
+from luke_jax.wiki.stages.string_table import StringTable
+from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
+
+# Of name n, the candidates are at starts[n]:starts[n + 1]: pages, and the links of each.
+STARTS, PAGES, LINKS = "candidate_starts.npy", "candidate_pages.npy", "candidate_links.npy"
+TOTALS, DOCUMENTS = "links.npy", "documents.npy"
+_BUFFER = 2**18  # bytes of each shard that are in memory while names are merged
+_TOKENS = 2**18  # tokens of the pages that are searched for names together, approximately
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+  """Thresholds for the names and candidates in the table.
+
+  A name needs a link probability, a candidate a number of links. Of too many candidates the most
+  linked are kept.
+  """
+
+  min_link_probability: float = 0.01
+  max_candidates: int = 100
+  min_count: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class CountNames:
+  """The function of a shard of links: counts its links by name and page."""
+
+  folder: Path
+  shards: Shards
+  titles: Path
+  max_tokens: int
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes lines of name, page and number of links, in the order of the names."""
+    titles, pages = Titles(self.titles), 0
+    links: Counter[tuple[str, str]] = Counter()
+    for page in self.shards.read_pages(shard):
+      pages += 1
+      for paragraph in page.paragraphs:
+        links.update([(link.text, link.target) for link in paragraph.links])
+    counts: Counter[tuple[str, int]] = Counter()
+    dropped = Counter(links_to_no_page=0, links_without_name=0)
+    for (text, target), count in links.items():
+      name, to = name_of(text, self.max_tokens), titles.page(target)
+      if name is not None and to != NOWHERE:
+        counts[name, to] += count
+      else:
+        dropped["links_to_no_page" if to == NOWHERE else "links_without_name"] += count
+    lines = sorted(_line(name, to, count) for (name, to), count in counts.items())
+    with whole(_links_path(self.folder, shard)) as part:
+      part.write_bytes(b"".join(lines))
+    return {"pages": pages, "links": counts.total(), **dropped}
+
+
+@dataclasses.dataclass(frozen=True)
+class MergeNames:
+  """The function of the stage of names: merges the names of all shards.
+
+  Its numbers are in memory, and a little of each shard.
+  """
+
+  folder: Path
+  links: Path
+  shards: int
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes all names, and for each the pages it leads to with their numbers of links."""
+    starts, pages, links = array("Q", [0]), array("i"), array("Q")
+
+    def names() -> Iterator[str]:
+      for name, candidates in self._names():
+        for page, count in sorted(candidates.items()):
+          pages.append(page)
+          links.append(count)
+        starts.append(len(pages))
+        yield name
+
+    write_names(self.folder, names())
+    if len(starts) == 1:
+      raise InputError(f"{self.links}: no link leads to a page; expected one or more")
+    _save_candidates(self.folder, *(np.frombuffer(x, x.typecode) for x in (starts, pages, links)))
+    return {"names": len(starts) - 1, "candidates": len(pages), "links": int(np.sum(links))}
+
+  def _names(self) -> Iterator[tuple[str, Counter[int]]]:
+    files = (_lines(_links_path(self.links, shard)) for shard in range(self.shards))
+    # A tab sorts before the space between tokens, so the lines of a name are together.
+    rows = (line.split(b"\t") for line in heapq.merge(*files))
+    for name, group in itertools.groupby(rows, key=lambda row: row[0]):
+      candidates: Counter[int] = Counter()
+      for _, page, count in group:
+        candidates[int(page)] += int(count)
+      yield name.decode(errors="surrogatepass"), candidates
+
+
+@dataclasses.dataclass(frozen=True)
+class CountDocuments:
+  """The function of a shard of counts: counts the pages that have a name, in longer names too."""
+
+  folder: Path
+  shards: Shards
+  names: Path
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes an array (2, names) of names and their numbers of pages."""
+    names = Names(self.names)
+    counts, pages, characters = np.zeros(len(names), np.int32), 0, 0
+    for texts in self._batches(shard):
+      pages += len(texts)
+      characters += sum(map(len, texts))
+      _count_pages(names, texts, counts)
+    present = np.flatnonzero(counts).astype(np.int32)
+    save_array(_counts_path(self.folder, shard), np.stack([present, counts[present]]))
+    return {"pages": pages, "characters": characters}
+
+  def _batches(self, shard: int) -> Iterator[list[str]]:
+    batch, size = [], 0
+    for page in self.shards.read_pages(shard):
+      batch.append(LINE_END.join([paragraph.text for paragraph in page.paragraphs]))
+      size += len(batch[-1])
+      if size > 5 * _TOKENS:
+        yield batch
+        batch, size = [], 0
+    if batch:
+      yield batch
+
+
+@dataclasses.dataclass(frozen=True)
+class MakeMentions:
+  """The function of the last stage: joins the counts of each name, and applies the filter."""
+
+  folder: Path
+  names: Path
+  counts: Path
+  shards: int
+  filter: Filter
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes the table, and returns its counts of names and candidates."""
+    starts, pages, links = read_candidates(self.names)
+    starts = starts.astype(np.int64)
+    documents = self._documents(len(starts) - 1)
+    totals = np.add.reduceat(links.astype(np.int64), starts[:-1])
+    likely = link_probabilities(totals, documents) >= self.filter.min_link_probability
+    owners, places = self._candidates(starts, pages, links, likely)
+    sizes = np.bincount(owners, minlength=len(likely))
+    names = np.flatnonzero(sizes)
+    if not len(names):
+      raise InputError(
+        f"{self.names}: none of its {len(likely)} names is linked so often; expected a lower"
+        " --min-link-probability or --min-count"
+      )
+    strings = StringTable(self.names)
+    write_names(self.folder, (strings[name] for name in names.tolist()))
+    edges = np.append(0, np.cumsum(sizes[names]))
+    _save_candidates(self.folder, edges, pages[places], links[places])
+    save_array(self.folder / TOTALS, _small(totals[names]))
+    save_array(self.folder / DOCUMENTS, documents[names])
+    return {
+      "names": len(names),
+      "candidates": len(places),
+      "names_left_out": len(likely) - len(names),
+    }
+
+  def _documents(self, names: int) -> np.ndarray:
+    documents = np.zeros(names, np.uint32)
+    for shard in range(self.shards):
+      present, counts = np.load(_counts_path(self.counts, shard))
+      documents[present] += counts.astype(np.uint32)
+    return documents
+
+  def _candidates(
+    self, starts: np.ndarray, pages: np.ndarray, links: np.ndarray, likely: np.ndarray
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the name and the place of each candidate to keep, by name, the most linked first."""
+    owners = np.repeat(np.arange(len(likely)), np.diff(starts))
+    order = np.lexsort((pages, -links.astype(np.int64), owners))
+    ranks = np.arange(len(owners)) - starts[:-1][owners]
+    keep = likely[owners] & (ranks < self.filter.max_candidates)
+    keep &= links[order] >= self.filter.min_count
+    return owners[keep], order[keep]
+
+
+def link_probabilities(links: np.ndarray, documents: np.ndarray) -> np.ndarray:
+  """Returns the share of the pages with a name where it is a link, at most 1.
+
+  A link's text may be a part of a word. Then it is counted as a link but on no page.
+  """
+  return np.minimum(1.0, links / np.maximum(documents, 1))
+
+
+def read_candidates(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Returns the starts of each name's candidates, their pages and links, mapped into memory."""
+  starts, pages, links = (
+    np.asarray(np.load(folder / name, mmap_mode="r")) for name in (STARTS, PAGES, LINKS)
+  )
+  return starts, pages, links
+
+
+def _save_candidates(
+  folder: Path, starts: np.ndarray, pages: np.ndarray, links: np.ndarray
+) -> None:
+  save_array(folder / STARTS, _small(starts))
+  save_array(folder / PAGES, pages.astype(np.int32))
+  save_array(folder / LINKS, _small(links))
+
+
+def _small(numbers: np.ndarray) -> np.ndarray:
+  """Returns the numbers in four bytes each if they fit, else in eight."""
+  return numbers.astype(np.uint32 if int(numbers.max(initial=0)) < 2**32 else np.uint64)
+
+
+def _count_pages(names: Names, texts: list[str], counts: np.ndarray) -> None:
+  """Adds 1 to the count of each name for each of the texts that have it."""
+  tokens, ends = [], []
+  for text in texts:
+    tokens += TOKEN.findall(text)
+    tokens.append(LINE_END)  # no name continues on the next page
+    ends.append(len(tokens))
+  matches = names.matches(token_hashes(tokens))
+  pages = np.searchsorted(np.array(ends), matches.starts, side="right")
+  once = np.unique(pages * len(names) + matches.names)
+  present, number = np.unique(once % len(names), return_counts=True)
+  counts[present] += number.astype(counts.dtype)
+
+
+def _line(name: str, page: int, count: int) -> bytes:
+  return f"{name}\t{page}\t{count}\n".encode(errors="surrogatepass")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+  """Yields the lines of a file, open only while some are read: there may be very many shards."""
+  position = 0
+  while True:
+    with path.open("rb") as file:
+      file.seek(position)
+      lines = file.readlines(_BUFFER)
+      position = file.tell()
+    if not lines:
+      return
+    yield from lines
+
+
+def _links_path(folder: Path, shard: int) -> Path:
+  return folder / f"links-{shard:05}.tsv"
+
+
+def _counts_path(folder: Path, shard: int) -> Path:
+  return folder / f"documents-{shard:05}.npy"

@@ -1,0 +1,61 @@
+"""The table name -> pages that the name links to, in a folder that `wiki build` made."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.wiki.mentions.names import Names
+from luke_jax.wiki.mentions.stages import DOCUMENTS, TOTALS, link_probabilities, read_candidates
+from luke_jax.wiki.stages.stage import MANIFEST, check_made_of
+from luke_jax.wiki.stages.title_stage import Titles
+
+TABLE = "mentions"
+
+
+class Candidate(NamedTuple):
+  """A page that a name links to, and its share of the links with that name."""
+
+  title: str
+  prior: float
+
+
+class Mentions:
+  """The finished table; opening it reads almost nothing, and it is small when pickled."""
+
+  def __init__(self, folder: Path):
+    self.folder = folder
+    table = folder / TABLE
+    if not (table / MANIFEST).is_file():
+      raise InputError(f"{table}: no table of mentions; expected luke-jax wiki mentions to make it")
+    check_made_of(table, "titles")
+    self.titles, self.names = Titles(folder / "titles"), Names(table)
+    self._starts, self._pages, self._links = read_candidates(table)
+    self._totals = np.asarray(np.load(table / TOTALS, mmap_mode="r"))
+    self._documents = np.asarray(np.load(table / DOCUMENTS, mmap_mode="r"))
+
+  def __reduce__(self):
+    return Mentions, (self.folder,)
+
+  def __len__(self) -> int:
+    return len(self.names)
+
+  def number(self, name: str) -> int:
+    """Returns the number of a name as `name_of` returns it, -1 if the table lacks it."""
+    return self.names.strings.index(name)
+
+  def link_probabilities(self, names: np.ndarray) -> np.ndarray:
+    """Returns for each name the share of the pages with it where it is a link."""
+    return link_probabilities(self._totals[names], self._documents[names])
+
+  def candidates(self, name: int, min_prior: float = 0.0) -> list[Candidate]:
+    """Returns the pages of a name with at least that prior, the most linked first."""
+    start, stop, total = self._starts[name], self._starts[name + 1], self._totals[name]
+    priors = (self._links[start:stop] / total).tolist()
+    pages = self._pages[start:stop].tolist()
+    return [
+      Candidate(self.titles.table[page], prior)
+      for page, prior in zip(pages, priors, strict=True)
+      if prior >= min_prior
+    ]

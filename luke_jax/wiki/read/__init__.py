@@ -1,0 +1,1 @@
+"""Reads dumps of MediaWiki and of Wikidata as pages, titles and items."""

@@ -1,0 +1,254 @@
+"""MediaWiki dumps of pages as a sequence of pages, read by several workers."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from html import unescape
+from pathlib import Path
+
+from luke_jax.errors import InputError
+from luke_jax.wiki.read.dump_files import chunks, is_bz2, stream_starts
+from luke_jax.wiki.read.languages import CANONICAL_NAMESPACES, LANGUAGES, Language
+
+_HEAD = 1 << 22  # bytes in which a dump's <siteinfo> must end
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_REDIRECT = re.compile(rb'<redirect(?:\s+title="([^"]*)")?\s*/>')
+_REDIRECT_TEXT = re.compile(r"\s*#\s*redirect\s*:?\s*\[\[([^\[\]|]+)", re.IGNORECASE)
+_FIRST_LINK = re.compile(r"\[\[([^\[\]|]+)")
+
+
+@dataclass(frozen=True)
+class Site:
+  """A wiki as its dump describes it."""
+
+  language: str
+  database: str
+  capitalised: bool  # titles start with an upper-case letter
+  namespaces: Mapping[str, int]  # every prefix, as `folded` returns it
+  names: Mapping[int, str]  # the local name of each namespace
+
+  def __hash__(self) -> int:
+    return hash((self.language, self.database, self.capitalised))
+
+
+@dataclass(frozen=True)
+class RawPage:
+  """A page as it is in the dump, with its newest text; `redirect` is the title it leads to."""
+
+  id: int
+  title: str
+  namespace: int
+  redirect: str | None
+  text: str
+
+
+@dataclass(frozen=True)
+class DumpPart:
+  """A range of bytes of a dump file, whose pages are those with their first byte in it.
+
+  `start` and `stop` are positions in the file; in a compressed file both are starts of streams.
+  """
+
+  path: Path
+  start: int
+  stop: int
+
+
+def folded(prefix: str) -> str:
+  """Returns a namespace's name for comparison, without its case, underscores and extra spaces."""
+  return " ".join(prefix.replace("_", " ").split()).casefold()
+
+
+def read_site(path: Path) -> Site:
+  """Returns the description of the wiki in the first lines of its dump."""
+  path = Path(path)
+  head = bytearray()
+  for data, _ in chunks(path, 0, 1):
+    head += data
+    if b"</siteinfo>" in head or len(head) > _HEAD:
+      break
+  start, stop = head.find(b"<mediawiki"), head.find(b"</siteinfo>")
+  if start < 0:
+    raise InputError(f"{path}: no <mediawiki>; expected a dump of pages-articles")
+  if stop < start:
+    raise InputError(f"{path}: no <siteinfo>; expected a dump of pages-articles")
+  try:
+    root = ElementTree.fromstring(bytes(head[start:stop]) + b"</siteinfo></mediawiki>")
+  except ElementTree.ParseError as error:
+    raise InputError(f"{path}: <siteinfo>: {error}; expected XML") from None
+  return _site(root)
+
+
+def split_dumps(paths: Sequence[Path], size: int) -> list[DumpPart]:
+  """Returns the files in parts of about `size` bytes; the same files give the same parts."""
+  parts = []
+  for path in map(Path, paths):
+    starts = _compressed_starts(path, size) if is_bz2(path) else _plain_starts(path, size)
+    stops = [*starts[1:], path.stat().st_size]
+    parts += [DumpPart(path, start, stop) for start, stop in zip(starts, stops, strict=True)]
+  return parts
+
+
+def read_pages(part: DumpPart, *, faults: Counter | None = None) -> Iterator[RawPage]:
+  """Yields the pages of a part; one at a time is in memory.
+
+  `faults` counts those with bytes that are not UTF-8, which read as U+FFFD.
+  """
+  faults = Counter() if faults is None else faults
+  for data in _elements(part):
+    yield _page(data, part.path, faults)
+
+
+def _compressed_starts(path: Path, size: int) -> list[int]:
+  starts = [0]
+  for start in stream_starts(path):
+    if start - starts[-1] >= size:
+      starts.append(start)
+  return starts
+
+
+def _plain_starts(path: Path, size: int) -> list[int]:
+  length = path.stat().st_size
+  with path.open("rb") as file:
+    file.seek(max(0, length - 4096))
+    if b"</mediawiki>" not in file.read():
+      raise InputError(f"{path}: no </mediawiki> at its end; expected a whole dump")
+  return list(range(0, length, size))
+
+
+def _site(root: ElementTree.Element) -> Site:
+  schema = root.tag.removesuffix("mediawiki")
+  info = root.find(f"{schema}siteinfo")
+  assert info is not None  # the slice ends with its end tag
+  names = {
+    int(element.get("key", "0")): element.text or ""
+    for element in info.iter(f"{schema}namespace")
+    if re.fullmatch("-?[0-9]+", element.get("key", ""))
+  }
+  language = root.get(_LANGUAGE, "")
+  own = LANGUAGES.get(language, Language())
+  aliases = {6: own.files, 14: own.categories, 4: own.projects}
+  namespaces = dict(CANONICAL_NAMESPACES)
+  namespaces |= {folded(name): number for number in aliases for name in aliases[number]}
+  namespaces |= {folded(name): number for number, name in names.items() if name}
+  database = info.findtext(f"{schema}dbname", "")
+  capitalised = info.findtext(f"{schema}case", "first-letter") == "first-letter"
+  return Site(language, database, capitalised, namespaces, names)
+
+
+def _elements(part: DumpPart) -> Iterator[bytes]:
+  """Yields the content of every `<page>` that begins in the part.
+
+  No text of a page has the bytes `<page>` or `</page>`, because texts are escaped.
+  """
+  buffer, owned, at = bytearray(), 0, 0
+  start = -1  # of the page that is open
+  for data, inside in chunks(part.path, part.start, part.stop):
+    if not inside and start < 0 and not _may_begin(buffer):
+      return
+    buffer += data
+    owned = len(buffer) if inside else owned
+    while True:
+      if start < 0:
+        start = buffer.find(b"<page>", at)
+        if start < 0:
+          at = max(at, len(buffer) - 5)
+          break
+        if start >= owned:
+          return
+        at = start + 6
+      stop = buffer.find(b"</page>", at)
+      if stop < 0:
+        at = max(at, len(buffer) - 6)
+        break
+      content = bytes(buffer[start + 6 : stop])
+      if b"<page>" in content:
+        raise InputError(_no_end(part, content))
+      yield content
+      start, at = -1, stop + 7
+    keep = at if start < 0 else start
+    del buffer[:keep]
+    owned, at, start = max(0, owned - keep), at - keep, min(start, 0)
+  if start >= 0:
+    raise InputError(_no_end(part, bytes(buffer)))
+
+
+def _may_begin(buffer: bytearray) -> bool:
+  return any(buffer.endswith(b"<page>"[:length]) for length in range(1, 6))
+
+
+def _no_end(part: DumpPart, content: bytes) -> str:
+  title = _between(content[:4096], b"<title>", b"</title>") or b"?"
+  return f"{part.path}: page {_text(title)[:80]!r} has no end; expected </page>"
+
+
+def _page(data: bytes, path: Path, faults: Counter) -> RawPage:
+  revision = data.rfind(b"<revision>")
+  first = data.find(b"<revision>")
+  head = data if first < 0 else data[:first]
+  title = _between(head, b"<title>", b"</title>")
+  number = _between(head, b"<id>", b"</id>") or b""
+  if title is None or not number.strip().isdigit():
+    place = f"page {_text(title)!r}" if title is not None else "a page"
+    raise InputError(f"{path}: {place} without title or id; expected <title> and <id>")
+  namespace = _between(head, b"<ns>", b"</ns>") or b"0"
+  if not re.fullmatch(rb"\s*-?[0-9]+\s*", namespace):
+    raise InputError(f"{path}: page {_text(title)!r}: <ns> is {namespace!r}; expected a number")
+  encoded = _revision_text(data, revision, first)
+  if encoded is None:
+    raise InputError(f"{path}: page {_text(title)!r}: its text has no end; expected </text>")
+  text = _text(encoded)
+  if "\ufffd" in text and not _valid(encoded):
+    faults["invalid UTF-8"] += 1
+  return RawPage(int(number), _text(title), int(namespace), _redirect(head, text), text)
+
+
+def _revision_text(data: bytes, revision: int, first: int) -> bytes | None:
+  """Returns the last revision's text, empty if it has none; None if it does not end."""
+  start = data.find(b"<text", revision) if first >= 0 else -1
+  if start < 0:
+    return b""
+  opened = data.find(b">", start)
+  if opened < 0:
+    return None
+  return b"" if data[opened - 1] == ord("/") else _between(data[start:], b">", b"</text>")
+
+
+def _redirect(head: bytes, text: str) -> str | None:
+  element = _REDIRECT.search(head)
+  if element is None:
+    target = _REDIRECT_TEXT.match(text)
+  elif element[1] is not None:
+    return _text(element[1])
+  else:
+    target = _FIRST_LINK.search(text)
+  return target[1] if target else None
+
+
+def _between(data: bytes, opening: bytes, closing: bytes) -> bytes | None:
+  start = data.find(opening)
+  stop = data.find(closing, start + len(opening)) if start >= 0 else -1
+  return None if stop < 0 else data[start + len(opening) : stop]
+
+
+def _valid(data: bytes) -> bool:
+  try:
+    data.decode()
+  except UnicodeDecodeError:
+    return False
+  return True
+
+
+_ENTITIES = re.compile(r"(&(?:#[0-9]{1,7}|#x[0-9a-fA-F]{1,6}|lt|gt|amp|quot|apos);)")
+_unescaped = lru_cache(maxsize=1024)(unescape)
+
+
+def _text(data: bytes) -> str:
+  """Returns an element's text with its escaped characters as characters."""
+  text = data.decode(errors="replace").replace("\r\n", "\n")
+  parts = _ENTITIES.split(text)
+  parts[1::2] = map(_unescaped, parts[1::2])
+  return "".join(parts)

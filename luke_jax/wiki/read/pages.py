@@ -1,0 +1,54 @@
+"""Pages without markup, and their form as bytes."""
+
+import json
+from collections import Counter
+from typing import NamedTuple
+
+from luke_jax.wiki.read.dump import RawPage, Site
+from luke_jax.wiki.read.markup import Link, Paragraph, read_wikitext
+from luke_jax.wiki.read.titles import normalized
+
+
+class Page(NamedTuple):
+  """A page of a dump as text with links.
+
+  A redirect has no paragraphs, and one that leads out of the wiki is None as `redirect` too.
+  """
+
+  id: int
+  title: str
+  redirect: str | None
+  disambiguation: bool
+  paragraphs: tuple[Paragraph, ...]
+
+
+def page_from_raw(
+  raw: RawPage, site: Site, *, sections: bool = False, faults: Counter | None = None
+) -> Page:
+  """Returns a page of a dump without its markup; `faults` counts by kind what cannot be read."""
+  faults = Counter() if faults is None else faults
+  title = normalized(raw.title, site)
+  if title is None:
+    faults["title that MediaWiki does not allow"] += 1
+    title = raw.title
+  if raw.redirect is not None:
+    target = normalized(raw.redirect, site)
+    if target is None:
+      faults["redirect out of the wiki"] += 1
+    return Page(raw.id, title, target, False, ())
+  text = read_wikitext(raw.text, site, sections=sections, faults=faults)
+  return Page(raw.id, title, None, text.disambiguation, tuple(text.paragraphs))
+
+
+def page_to_bytes(page: Page) -> bytes:
+  """Returns a page as JSON in UTF-8."""
+  return json.dumps(page, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+
+
+def page_from_bytes(data: bytes) -> Page:
+  """Returns the page that `page_to_bytes` wrote."""
+  id, title, redirect, disambiguation, rows = json.loads(data)
+  paragraphs = tuple(
+    Paragraph(text, tuple(map(Link._make, links)), abstract) for text, links, abstract in rows
+  )
+  return Page(id, title, redirect, disambiguation, paragraphs)

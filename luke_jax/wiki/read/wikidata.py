@@ -1,0 +1,105 @@
+"""Wikidata's JSON dump, which has one entity a line."""
+
+import bz2
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from luke_jax.errors import InputError
+
+KINDS = (".json", ".json.gz", ".json.bz2")
+_LONGEST = 2**28  # bytes of a line; the longest entities have some 2**22
+_ENTITY = 'expected an entity {"type": …, "id": …}, as in a JSON dump of Wikidata'
+
+
+class Item(NamedTuple):
+  """A subject of pages, with the title of its page in each wiki (`enwiki`) that has one."""
+
+  id: str
+  sitelinks: Mapping[str, str]
+
+
+def check_name(path: Path) -> None:
+  """Raises InputError if the path is not named as a dump is, or there is no such file."""
+  if not path.name.endswith(KINDS):
+    raise InputError(f"{path}: not named as a dump is; expected a name in {', '.join(KINDS)}")
+  if not path.is_file():
+    raise InputError(f"{path}: no such file; expected a JSON dump of Wikidata")
+
+
+def read_items(file: IO[bytes], path: Path) -> Iterator[Item]:
+  """Yields the items of a dump; `file` is the file at `path`, opened."""
+  ended = False
+  number = 0
+  for number, line in enumerate(_lines(file, path), start=1):
+    where, text = f"{path}: line {number}", line.strip()
+    if ended and text:
+      raise InputError(f"{where}: more after the closing ]; expected the end of the dump")
+    if number == 1:
+      if text != b"[":
+        raise InputError(f"{where} is {_short(text)}; expected [, the start of a dump of Wikidata")
+    elif text == b"]":
+      ended = True
+    elif text:
+      item = _item(text, where)
+      if item:
+        yield item
+  if not ended:
+    raise InputError(f"{path}: ends after line {number} without ]; expected a whole dump")
+
+
+def _lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
+  plain = _plain(file, path)
+  number = 0
+  while True:
+    try:
+      line = plain.readline(_LONGEST)
+    except EOFError:
+      raise InputError(f"{path}: cut off after line {number}; expected a whole dump") from None
+    except (zlib.error, OSError, ValueError) as fault:
+      raise InputError(f"{path}: damaged after line {number} ({fault}); expected a dump") from None
+    if not line:
+      return
+    number += 1
+    if len(line) == _LONGEST:
+      raise InputError(f"{path}: line {number} is {_LONGEST} bytes or more; {_ENTITY}")
+    yield line
+
+
+def _plain(file: IO[bytes], path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:
+  if path.suffix == ".gz":
+    return gzip.GzipFile(fileobj=file)
+  return bz2.BZ2File(file) if path.suffix == ".bz2" else file
+
+
+def _item(text: bytes, where: str) -> Item | None:
+  """Returns the item in a line, None for an entity of another type."""
+  try:
+    entity = json.loads(text.removesuffix(b","))
+  except (ValueError, RecursionError):  # a UnicodeDecodeError is a ValueError
+    raise InputError(f"{where}: {_short(text)} is no JSON; {_ENTITY}") from None
+  if not isinstance(entity, dict) or not isinstance(entity.get("id"), str) or "type" not in entity:
+    raise InputError(f"{where}: {_short(text)}; {_ENTITY}")
+  if entity["type"] != "item":
+    return None
+  return Item(entity["id"], _sitelinks(entity.get("sitelinks", {}), where))
+
+
+def _sitelinks(links: Any, where: str) -> dict[str, str]:
+  if links == []:  # PHP writes an empty object like this
+    return {}
+  try:
+    titles = {site: link["title"] for site, link in links.items()}
+  except (AttributeError, TypeError, KeyError):
+    titles = None
+  if titles is None or not all(isinstance(title, str) for title in titles.values()):
+    raise InputError(f'{where}: sitelinks; expected {{"enwiki": {{"title": "Tokyo"}}}}')
+  return titles
+
+
+def _short(text: bytes) -> str:
+  start = text[:40].decode(errors="replace")
+  return repr(start + "…" if len(text) > 40 else start)

@@ -1,0 +1,1 @@
+"""Builds the entity vocabulary and the pretraining records from pages, shard by shard."""

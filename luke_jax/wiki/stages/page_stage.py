@@ -1,0 +1,116 @@
+"""Stage `pages`: the pages of a dump without markup; beside each shard its titles and links."""
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from luke_jax.files import whole
+from luke_jax.wiki.read.dump import DumpPart, Site, read_pages
+from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
+from luke_jax.wiki.stages.files import read_records, write_records
+from luke_jax.wiki.stages.stage import Done
+
+ARTICLES = 0  # the namespace of the pages that are read
+_OPTIONS = "group_size:8,zstd:1"
+
+
+class Title(NamedTuple):
+  """A page as the table of titles needs it."""
+
+  title: str
+  redirect: str | None
+
+
+class Names(NamedTuple):
+  """The titles of a shard's pages, and the number of their links by target."""
+
+  titles: list[Title]
+  links: dict[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Shards:
+  """A finished stage of pages, shard by shard."""
+
+  folder: Path
+  pages: tuple[int, ...]  # in each shard
+
+  def __len__(self) -> int:
+    return len(self.pages)
+
+  def read_pages(self, shard: int) -> Iterator[Page]:
+    """Yields the pages of a shard that are no redirects, in the order of the dump."""
+    path = shard_path(self.folder, "pages", shard, len(self))
+    return map(page_from_bytes, read_records(path, self.pages[shard]))
+
+  def read_names(self, shard: int) -> Names:
+    """Returns the titles of a shard, redirects included, and the targets of its links."""
+    path = _names_path(self.folder, shard, len(self))
+    titles, links = json.loads(path.read_text(encoding="utf-8"))
+    return Names([Title(*title) for title in titles], links)
+
+
+@dataclasses.dataclass(frozen=True)
+class MakePages:
+  """The function of a shard: reads one part of the dump."""
+
+  folder: Path
+  parts: tuple[DumpPart, ...]
+  site: Site
+  sections: bool
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes the pages of a part with their titles and links, and returns the counts of each."""
+    counts, links, titles = Counter(pages=0, redirects=0), Counter(), []
+
+    def records() -> Iterator[bytes]:
+      for page in self._pages(shard, counts):
+        titles.append(Title(page.title, page.redirect))
+        if page.redirect is not None:
+          counts["redirects"] += 1
+          continue
+        counts["pages"] += 1
+        counts["disambiguations"] += page.disambiguation
+        counts["paragraphs"] += len(page.paragraphs)
+        counts["characters"] += sum(len(paragraph.text) for paragraph in page.paragraphs)
+        links.update([link.target for paragraph in page.paragraphs for link in paragraph.links])
+        yield page_to_bytes(page)
+
+    shards = len(self.parts)
+    write_records(shard_path(self.folder, "pages", shard, shards), records(), _OPTIONS)
+    with whole(_names_path(self.folder, shard, shards)) as part:
+      part.write_text(json.dumps([titles, links], ensure_ascii=False), encoding="utf-8")
+    return {**counts, "links": links.total()}
+
+  def _pages(self, shard: int, counts: Counter) -> Iterator[Page]:
+    faults: Counter = Counter()
+    for raw in read_pages(self.parts[shard], faults=faults):
+      if raw.namespace == ARTICLES:
+        yield page_from_raw(raw, self.site, sections=self.sections, faults=faults)
+    counts.update({f"fault: {kind}": number for kind, number in faults.items()})
+
+
+def shard_path(folder: Path, name: str, shard: int, shards: int) -> Path:
+  """Returns the path of a shard's ArrayRecord file."""
+  return folder / f"{name}-{shard:05}-of-{shards:05}.array_record"
+
+
+def shards_of(folder: Path, done: Done) -> Shards:
+  """Returns the shards of a finished stage of pages."""
+  return Shards(folder, tuple(counts["pages"] for counts in done.shards))
+
+
+def _names_path(folder: Path, shard: int, shards: int) -> Path:
+  return folder / f"names-{shard:05}-of-{shards:05}.json"
+
+
+def site_facts(site: Site) -> dict[str, Any]:
+  """Returns a site as the key of a stage needs it."""
+  facts = dataclasses.asdict(site)
+  return facts | {
+    "names": sorted(site.names.items()),
+    "namespaces": sorted(site.namespaces.items()),
+  }

@@ -1,0 +1,194 @@
+"""A stage of the build: a folder that a function fills shard by shard, once and only once.
+
+A shard writes each of its files whole, then a note with its counts. When every shard has its note,
+the stage gets a manifest, and the notes are deleted. The key of a stage is a hash of everything it
+is made of (inputs, options, version of the code): a folder with another key is emptied first.
+"""
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from luke_jax.errors import InputError
+from luke_jax.files import is_part, read_json, write_json
+
+MANIFEST, BEGUN, NOTES = "manifest.json", "begun.json", "notes"
+_FAULT = "fault"
+
+Counts = dict[str, int]
+Work = Callable[[int], Mapping[str, int]]  # makes the files of a shard; can be pickled
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+  """A folder to make: its number of shards, the function for one, and its inputs.
+
+  `made_of` holds everything that the bytes depend on, and `version` counts changes of the code.
+  """
+
+  folder: Path
+  shards: int
+  work: Work
+  made_of: Mapping[str, Any]
+  version: int = 1
+
+  @property
+  def name(self) -> str:
+    """The name of the folder."""
+    return self.folder.name
+
+  @property
+  def key(self) -> str:
+    """The hash of what the stage is made of."""
+    parts = [self.name, self.version, self.shards, self.made_of]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+  """A finished stage: its key and the counts of every shard."""
+
+  key: str
+  shards: Sequence[Counts]
+  fresh: bool  # made now and not by an earlier command
+
+  @property
+  def counts(self) -> Counts:
+    """The sums over the shards, by name."""
+    names = sorted({name for counts in self.shards for name in counts})
+    return {name: sum(counts.get(name, 0) for counts in self.shards) for name in names}
+
+
+class Engine(Protocol):
+  """A way to run a function for every one of some shards, in any order and anywhere."""
+
+  def __call__(self, run: Callable[[int], None], shards: Sequence[int]) -> None:
+    """Runs the function for the shards and returns when all are made, or raises one's error."""
+    ...
+
+
+@dataclasses.dataclass(frozen=True)
+class MakeShard:
+  """The function that workers run: makes one shard of a stage and writes its note."""
+
+  stage: Stage
+
+  def __call__(self, shard: int) -> None:
+    """Makes the shard unless it is made. An error that a user can correct is also written down."""
+    notes = self.stage.folder / NOTES
+    note, fault_note = notes / f"{shard}.json", notes / f"{shard}.{_FAULT}"
+    if note.exists():
+      return
+    try:
+      counts = dict(self.stage.work(shard))
+      write_json(note, counts)
+    except (InputError, OSError) as fault:
+      with contextlib.suppress(OSError):  # a full disk has no room for this either
+        write_json(fault_note, str(fault))
+      raise
+    fault_note.unlink(missing_ok=True)  # of an earlier try: engines may try again
+
+
+def finish(stage: Stage, engine: Engine) -> Done:
+  """Returns the finished stage, after its missing shards are made."""
+  done = finished(stage)
+  if done:
+    return done
+  _begin(stage)
+  missing = [shard for shard in range(stage.shards) if shard not in shard_notes(stage.folder)]
+  try:
+    engine(MakeShard(stage), missing)
+  finally:
+    _raise_written_fault(stage.folder)
+  return _end(stage)
+
+
+def finished(stage: Stage) -> Done | None:
+  """Returns the stage if its folder has its manifest and every file in its size, else None."""
+  manifest = read_json(stage.folder / MANIFEST)
+  if not isinstance(manifest, dict) or manifest.get("key") != stage.key:
+    return None
+  if manifest["files"] != _sizes(stage.folder):
+    return None
+  return Done(stage.key, manifest["shards"], fresh=False)
+
+
+def read_finished(folder: Path) -> Done:
+  """Returns the stage that an earlier command has finished in a folder."""
+  manifest = read_json(folder / MANIFEST)
+  if not isinstance(manifest, dict) or not {"key", "shards"} <= manifest.keys():
+    raise InputError(f"{folder}: no finished stage; expected a folder of luke-jax wiki build")
+  return Done(manifest["key"], manifest["shards"], fresh=False)
+
+
+def check_made_of(folder: Path, part: str) -> None:
+  """Raises InputError if a finished stage was made of another state of the stage `part`."""
+  read_finished(folder)
+  if read_json(folder / MANIFEST)["made_of"][part] != read_finished(folder.parent / part).key:
+    raise InputError(
+      f"{folder}: made of other {part} than those in {folder.parent / part}; expected both of one"
+      " run: run the command that makes it again"
+    )
+
+
+def shard_notes(folder: Path) -> dict[int, Path]:
+  """Returns the notes of the finished shards of a stage that is not finished."""
+  return {int(path.stem): path for path in (folder / NOTES).glob("*.json") if not is_part(path)}
+
+
+def _begin(stage: Stage) -> None:
+  """Prepares the folder: only the finished shards of the very same stage stay in it."""
+  folder = stage.folder
+  begun = read_json(folder / BEGUN)
+  if begun != stage.key:
+    if folder.exists() and any(folder.iterdir()):
+      if begun is None and not (folder / MANIFEST).exists():
+        raise InputError(f"{folder}: not a folder of this command; expected it empty or missing")
+      _remove(folder)
+    (folder / NOTES).mkdir(parents=True)
+    write_json(folder / BEGUN, stage.key)
+  for path in [*folder.iterdir(), *(folder / NOTES).iterdir()]:
+    if is_part(path) or path.suffix == f".{_FAULT}":
+      path.unlink()
+
+
+def _remove(folder: Path) -> None:
+  # The manifest is deleted last but one and BEGUN last, so that what a kill in between leaves is
+  # still known as a folder of this command.
+  for path in folder.iterdir():
+    if path.name not in (MANIFEST, BEGUN):
+      shutil.rmtree(path) if path.is_dir() else path.unlink()
+  shutil.rmtree(folder)
+
+
+def _end(stage: Stage) -> Done:
+  notes = shard_notes(stage.folder)
+  shards = [read_json(notes[shard]) for shard in range(stage.shards)]
+  done = Done(stage.key, shards, fresh=True)
+  files = _sizes(stage.folder)
+  made_of = {"key": stage.key, "version": stage.version, "made_of": stage.made_of}
+  manifest = made_of | {"counts": done.counts, "shards": shards, "files": files}
+  write_json(stage.folder / MANIFEST, manifest)
+  shutil.rmtree(stage.folder / NOTES)
+  (stage.folder / BEGUN).unlink()
+  return done
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+  ours = (MANIFEST, BEGUN)
+  return {
+    path.name: path.stat().st_size
+    for path in sorted(folder.iterdir())
+    if path.is_file() and path.name not in ours and not is_part(path)
+  }
+
+
+def _raise_written_fault(folder: Path) -> None:
+  """Raises the error that a shard wrote down, in whichever process it was made."""
+  for path in sorted((folder / NOTES).glob(f"*.{_FAULT}")):
+    raise InputError(str(read_json(path)))

@@ -1,0 +1,139 @@
+"""A fixed table string -> number on disk, shared among processes by the page cache.
+
+One file has the strings end to end. A second one is a hash table with linear probing, from the hash
+of a string to its number. Opening a table reads nothing.
+"""
+
+import hashlib
+import mmap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import whole
+from luke_jax.wiki.stages.files import save_array
+
+BLOB, OFFSETS, SLOTS = "strings.bin", "offsets.npy", "slots.npy"
+ABSENT = -1
+_LOAD = 0.6  # share of the slots in use, at which a search reads two or three
+_MOST = 2**31 - 2
+
+
+class StringTable:
+  """Strings by number, and the number of a string; small when pickled."""
+
+  def __init__(self, folder: Path):
+    self.folder = folder
+    try:
+      self._offsets = np.load(folder / OFFSETS, mmap_mode="r")
+      self._slots = np.load(folder / SLOTS, mmap_mode="r")
+      self._blob = _mapped(folder / BLOB)
+    except (OSError, ValueError) as fault:
+      raise InputError(f"{folder}: {fault}; expected a table of strings") from None
+    self._homes = _homes_of(len(self))
+    # Items of a view are Python's own numbers, several times faster than those of an array.
+    self._slot_view, self._offset_view = memoryview(self._slots), memoryview(self._offsets)
+
+  def __reduce__(self):
+    return StringTable, (self.folder,)
+
+  def __len__(self) -> int:
+    return len(self._offsets) - 1
+
+  def __getitem__(self, index: int) -> str:
+    return self._bytes(range(len(self))[index]).decode()
+
+  def __iter__(self) -> Iterator[str]:
+    return map(self.__getitem__, range(len(self)))
+
+  def index(self, string: str) -> int:
+    """Returns the number of a string, of equal strings the first one's; -1 for a missing one."""
+    data = string.encode(errors="surrogatepass")
+    slot = _hash(data) * self._homes >> 64
+    while (index := self._slot_view[slot]) != ABSENT:
+      if self._bytes(index) == data:
+        return index
+      slot += 1
+    return ABSENT
+
+  def indices(self, strings: Iterable[str]) -> np.ndarray:
+    """Returns the numbers of many strings, int32."""
+    return np.fromiter(map(self.index, strings), np.int32)
+
+  def _bytes(self, index: int) -> bytes:
+    return self._blob[self._offset_view[index] : self._offset_view[index + 1]]
+
+
+def write_string_table(folder: Path, strings: Iterable[str]) -> None:
+  """Writes a table of the strings in their order, with 16 bytes of memory for each string."""
+  ends, hashes = _Numbers(np.int64), _Numbers(np.uint64)
+  ends.append(0)
+  position = 0
+  with whole(folder / BLOB) as part, part.open("wb", buffering=1 << 20) as blob:
+    for string in strings:
+      data = string.encode(errors="surrogatepass")
+      blob.write(data)
+      position += len(data)
+      ends.append(position)
+      hashes.append(_hash(data))
+  if len(hashes.array()) > _MOST:
+    raise InputError(f"{folder}: {len(hashes.array())} strings; expected at most {_MOST}")
+  save_array(folder / OFFSETS, ends.array())
+  save_array(folder / SLOTS, _slots(hashes.array()))
+
+
+class _Numbers:
+  """A list of numbers with eight bytes for each."""
+
+  def __init__(self, dtype: type):
+    self._array, self._size = np.empty(1024, dtype), 0
+
+  def append(self, number: int) -> None:
+    if self._size == len(self._array):
+      self._array = np.concatenate([self._array, np.empty_like(self._array)])
+    self._array[self._size] = number
+    self._size += 1
+
+  def array(self) -> np.ndarray:
+    return self._array[: self._size]
+
+
+def _mapped(path: Path) -> mmap.mmap | bytes:
+  if not path.stat().st_size:  # an empty file cannot be mapped
+    return b""
+  with path.open("rb") as file:
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _hash(data: bytes) -> int:
+  return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def _homes_of(strings: int) -> int:
+  return max(int(strings / _LOAD), 1)
+
+
+def _slots(hashes: np.ndarray) -> np.ndarray:
+  """Returns the number of the string in each slot, or -1 for an empty one.
+
+  In the order of their hashes the strings take the first free slot from their home on. The search
+  does not wrap around: there are slots past the last home for strings that overflow, and the last
+  slot is always empty, which ends every search.
+  """
+  order = np.argsort(hashes, kind="stable").astype(np.int32)
+  rank = np.arange(len(order))
+  homes = _scaled(hashes[order], _homes_of(len(order)))
+  places = np.maximum.accumulate(homes - rank) + rank
+  most = max(_homes_of(len(order)) - 1, int(places[-1]) if len(places) else 0)
+  slots = np.full(most + 2, ABSENT, np.int32)
+  slots[places] = order
+  return slots
+
+
+def _scaled(hashes: np.ndarray, homes: int) -> np.ndarray:
+  """Returns hash * homes >> 64, in two halves because the product does not fit into 64 bits."""
+  low, high = hashes & np.uint64(0xFFFFFFFF), hashes >> np.uint64(32)
+  carried = low * np.uint64(homes) >> np.uint64(32)
+  return (high * np.uint64(homes) + carried >> np.uint64(32)).astype(np.int64)

@@ -1,0 +1,183 @@
+"""What WordPiece tokenizers do alone; what they share with the others is in test_tokenizers.py."""
+
+import tempfile
+import time
+import unicodedata
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from luke_jax.text import Example, LukeProcessor, load_tokenizer, save_tokenizer
+from luke_jax.text.special_tokens import BERT, MARKERS, SpecialTokens
+from luke_jax.text.word_piece import Normalization, WordPieceTokenizer
+from luke_jax.text.word_piece_files import read_pieces
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+PIECES = [
+  *("jim", "henson", "was", "a", "puppet", "##eer", ".", "un", "##aff", "##able", "unaff"),
+  *("naive", "naïve", "—", "5", "000", ",", "$", "北", "京", "mask", "[", "]"),
+  *("U", "u", "s", "S", "x", "##x", "ernie", "2019", "年"),
+]
+CHUNKS = [
+  "Beyoncé",
+  " ",
+  "\n",
+  "東京",
+  "[MASK]",
+  "<ent>",
+  "e\u0301",
+  "שלום",
+  "\u200b",
+  "\x00",
+  "한",
+  "İ",
+]
+TEXTS = st.lists(st.sampled_from(CHUNKS) | st.text(max_size=8), max_size=8).map("".join)
+EXAMPLES = settings(max_examples=60, deadline=None)
+
+
+def made(*more, **normalization):
+  special = SpecialTokens({name: i for i, name in enumerate(SPECIAL)}, (), BERT)
+  return WordPieceTokenizer([*SPECIAL, *PIECES, *more], special, Normalization(**normalization))
+
+
+def pieces(tokenizer, text):
+  names = [*SPECIAL, *PIECES]
+  return [names[id] for id in tokenizer.encode([text])[0].ids]
+
+
+def test_the_longest_piece_goes_first():
+  assert pieces(made(), "Jim Henson was a puppeteer.") == [
+    *("jim", "henson", "was", "a", "puppet", "##eer", ".")
+  ]
+  # Greedy: `unaff` wins though only `un` `##aff` could go on to `##able`.
+  assert pieces(made(), "unaffable unaffx unx") == ["unaff", "##able", "unaff", "##x", "un", "##x"]
+
+
+def test_words_are_unknown_as_a_whole():
+  assert pieces(made(), "puppets 首 unaffz") == ["[UNK]"] * 3
+  longest = "x" * 100
+  assert pieces(made(), longest) == ["x"] + ["##x"] * 99
+  assert pieces(made(), f"{longest}x") == ["[UNK]"]
+
+
+def test_punctuation_and_chinese_characters_are_words():
+  assert pieces(made(), "U.S. $5,000") == ["u", ".", "s", ".", "$", "5", ",", "000"]
+  assert pieces(made(), "ERNIE北京2019年") == ["ernie", "北", "京", "2019", "年"]
+  assert pieces(made(tokenize_chinese_chars=False), "北京 北") == ["[UNK]", "北"]
+
+
+def test_case_and_accents():
+  assert pieces(made(), "Naïve U") == ["naive", "u"]
+  assert pieces(made(strip_accents=False), "Naïve U") == ["naïve", "u"]
+  assert pieces(made(do_lower_case=False), "Naïve naïve U") == ["[UNK]", "naïve", "U"]
+  assert pieces(made(do_lower_case=False, strip_accents=True), "naïve U") == ["naive", "U"]
+
+
+def test_offsets_are_of_the_text_before_normalization():
+  text = "\u200bNai\u0308ve—un\x00x  [MASK]\ufffd北5"
+  (tokens,) = made().encode([text], offsets=True)
+  found = [text[start:end] for start, end in tokens.offsets]
+  assert found == ["Nai\u0308ve", "—", "un", "x", "[MASK]", "北", "5"]
+
+
+def test_special_tokens_in_a_text_are_literal():
+  assert pieces(made(), "a[MASK]x [mask]") == ["a", "[MASK]", "x", "[", "mask", "]"]
+  assert pieces(made(), "[SEP][CLS] [UNK][PAD]") == ["[SEP]", "[CLS]", "[UNK]", "[PAD]"]
+
+
+def test_which_pieces_start_a_word():
+  tokenizer = made().with_words(MARKERS)
+  starts = tokenizer.word_starts()
+  assert len(starts) == tokenizer.vocab_size
+  continuing = {i for i, piece in enumerate([*SPECIAL, *PIECES]) if piece.startswith("##")}
+  assert set((~starts).nonzero()[0]) == continuing != set()
+
+
+def test_decoding_gives_words():
+  tokenizer = made()
+  ids = tokenizer.encode(["Jim  was unaffx, a [MASK]北."])[0].ids
+  special = tokenizer.special
+  text = "[CLS] jim was unaffx, a [MASK] 北. [SEP]"
+  assert tokenizer.decode([special.start, *ids, special.end]) == text
+  assert tokenizer.decode([]) == ""
+  assert tokenizer.decode([tokenizer.piece_id("##eer")]) == "##eer"
+
+
+def test_markers_are_there_when_given(word_piece):
+  assert word_piece.special.markers == word_piece.special.marker_ids == ()
+  size = word_piece.vocab_size
+  other = word_piece.with_words(["[ENTITY]"])
+  assert (other.special.markers, other.vocab_size) == ((), size + 1)
+  luke = other.with_words([*MARKERS, "[ENTITY]"])
+  assert luke.special.markers == MARKERS
+  assert luke.special.marker_ids == (size + 1, size + 2)
+  (tokens,) = luke.encode(["Tokyo<ent2>[ENTITY]"])
+  assert tokens.ids[-2:] == [size + 2, size]
+
+
+def test_a_luke_with_this_vocabulary(marked_word_piece, vocab):
+  pair = LukeProcessor(marked_word_piece, vocab, "entity_pair_classification")
+  text = "\x00Tokyo is the\u200b capital of Japan"
+  (row,) = pair.encode([Example(text, [(1, 6), (15, 31)])], offsets=True)
+  first, second = marked_word_piece.special.marker_ids
+  assert [id for id in row.input_ids if id >= first] == [first, first, second, second]
+  covered = [[row.offsets[i] for i in range(*entity.tokens)] for entity in row.entities]
+  words = ["".join(text[start:end] for start, end in each[1:-1]) for each in covered]
+  assert words == ["Tokyo", "capitalofJapan"]
+  assert all(each[0] == each[-1] == (-1, -1) for each in covered)
+
+
+def test_a_repeated_piece_has_its_last_id():
+  tokenizer = made("jim")
+  assert tokenizer.encode(["Jim"])[0].ids == [tokenizer.vocab_size - 1]
+
+
+def test_a_megabyte_in_seconds(word_piece):
+  part = 2**20 // 4
+  text = "river " * (part // 6) + "a" * part + "[MASK]" * (part // 6) + "([" * (part // 2)
+  for offsets in (False, True):
+    start = time.perf_counter()
+    (tokens,) = word_piece.encode([text], offsets=offsets)
+    assert time.perf_counter() - start < 10
+  assert len(tokens.ids) > 300_000
+  assert tokens.offsets[-1] == (len(text) - 1, len(text))
+
+
+def dropped(character):
+  """Whether the normalization may leave a character out of every token."""
+  category = unicodedata.category(character)
+  return character.isspace() or category[0] in "CZ" or category == "Mn" or character == "\ufffd"
+
+
+@EXAMPLES
+@given(text=TEXTS)
+def test_offsets_of_any_text(word_piece, text):
+  (tokens,) = word_piece.encode([text], offsets=True)
+  assert tokens.ids == word_piece.encode([text])[0].ids
+  assert all(0 <= start < end <= len(text) for start, end in tokens.offsets)
+  for (start, end), (next_start, next_end) in zip(tokens.offsets, tokens.offsets[1:], strict=False):
+    assert start <= next_start and end <= next_end
+  covered = {i for start, end in tokens.offsets for i in range(start, end)}
+  assert all(dropped(text[i]) for i in set(range(len(text))) - covered)
+
+
+@EXAMPLES
+@given(text=TEXTS)
+def test_decoded_text_has_the_same_tokens(word_piece, text):
+  (tokens,) = word_piece.encode([text])
+  assert word_piece.encode([word_piece.decode(tokens.ids)]) == [tokens]
+
+
+@EXAMPLES
+@given(more=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), min_size=1)))
+def test_any_vocabulary_comes_back(more):
+  tokenizer = made(*more)
+  with tempfile.TemporaryDirectory() as folder:
+    one, two = Path(folder) / "one", Path(folder) / "two"
+    save_tokenizer(tokenizer, one)
+    save_tokenizer(load_tokenizer(one), two)
+    assert read_pieces(one / "vocab.txt") == [*SPECIAL, *PIECES, *more]
+    for file in one.iterdir():
+      assert file.read_bytes() == (two / file.name).read_bytes()
