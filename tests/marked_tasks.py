@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from luke_jax.config import SIZES, LukeConfig
+from networks import TINY, backbone
 from tiny import TEXTS
 from tiny_runs import trained
 
+from luke_jax.models.family import Backbone
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
@@ -37,11 +38,11 @@ def with_labels(task: Any) -> Any:
 
 def experiment(task: Any, **fields: Any) -> Experiment:
   """A tiny model; `fields` are of its config."""
-  words = fine_tuning.processor(task).tokenizer.vocab_size
-  sizes = {"vocab_size": words, "entity_vocab_size": 4, "num_labels": len(task.labels)}
+  words = fine_tuning.processor(task, backbone()).tokenizer.vocab_size
+  sizes = {"vocab_size": words, "entity_vocab_size": 4}
   sizes |= {"hidden_size": 32, "intermediate_size": 64}
   return Experiment(
-    model=dataclasses.replace(SIZES["tiny"], **(sizes | fields)),
+    model=dataclasses.replace(TINY, **(sizes | fields)),
     task=task,
     data=Data(batch_size=16, evaluation_batch_size=32),
     optimizer=Optimizer(learning_rate=3e-3, frozen=("luke/pooler",)),
@@ -55,9 +56,9 @@ def learned(chosen: Experiment, steps: int) -> tuple[list[float], dict[str, floa
   return losses, evaluate(program, state, "dev")
 
 
-def loss_and_gradients(task: Any, model: LukeConfig, rows: int) -> tuple[float, dict]:
+def loss_and_gradients(task: Any, backbone: Backbone, rows: int) -> tuple[float, dict]:
   """Of fresh parameters, on some rows of the task's training file."""
-  records = task.records(model, "train")
-  batch = task.rows(model, [records[i] for i in range(rows)], [])
-  params = task.initial_params(model, jax.random.key(0))
-  return jax.jit(jax.value_and_grad(lambda p: task.loss(model, p, batch, None)[0]))(params)
+  records = task.records(backbone, "train")
+  batch = task.rows(backbone, [records[i] for i in range(rows)], [])
+  params = task.initial_params(backbone, jax.random.key(0))
+  return jax.jit(jax.value_and_grad(lambda p: task.loss(backbone, p, batch, None)[0]))(params)

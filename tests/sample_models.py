@@ -1,6 +1,7 @@
 """Tiny models with the words of the sample wiki, for tests on the sample tasks."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import jax
@@ -22,14 +23,31 @@ WIDTHS = {
 }
 
 
+TOKENIZER = ROOT / "data/sample_wiki/tokenizer"
+
+
 def save_start(folder: Path) -> Path:
-  """Writes a pretrained model's directory: nothing learnt, and one entity beside the special."""
-  tokenizer = load_tokenizer(ROOT / "data/sample_wiki/tokenizer")
+  """Writes a pretrained LUKE's directory: nothing learnt, and one entity beside the special."""
+  tokenizer = load_tokenizer(TOKENIZER)
   vocab = EntityVocab({title: id for id, title in enumerate((*SPECIAL, "Castrel"))})
   sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": len(vocab)}
   made = network("LukeForMaskedLM", dataclasses.replace(SIZES["luke-base"], **sizes, **WIDTHS))
   params = jax.device_get(initial_params(made, jax.random.key(0)))
   Model(made, params, (), tokenizer, LukeProcessor(tokenizer, vocab)).save(folder)
+  return folder
+
+
+def save_roberta(folder: Path, *, markers: bool = False) -> Path:
+  """Writes a pretrained RoBERTa's directory; with markers, as one of LUKE's records has them."""
+  folder.mkdir()
+  for name in ("vocab.json", "merges.txt"):  # the files beside them name the markers
+    shutil.copy(TOKENIZER / name, folder)
+  tokenizer = load_tokenizer(folder, markers=markers)
+  sizes = {"vocab_size": tokenizer.vocab_size, **WIDTHS}
+  del sizes["entity_emb_size"]
+  made = network("RobertaForMaskedLM", dataclasses.replace(SIZES["roberta-base"], **sizes))
+  params = jax.device_get(initial_params(made, jax.random.key(0)))
+  Model(made, params, (), tokenizer).save(folder)
   return folder
 
 

@@ -22,8 +22,8 @@ from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.programs import programs
-from luke_jax.models.families import SIZES
 from luke_jax.models.family import Backbone
+from luke_jax.models.luke import SIZES
 from luke_jax.models.network import initial_params
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted

@@ -87,7 +87,7 @@ def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> LukeProcessor
   """What makes rows of texts for a model, and of spans of entities where it has any."""
   if model.tokenizer is None:
     raise InputError("no tokenizer; expected a model with one")
-  if spans and not model.processor:
+  if spans and not (model.backbone.entities and model.processor):
     raise InputError(f"spans: {len(spans)} of them; expected none, for the model has no entities")
   return model.processor or LukeProcessor(model.tokenizer, SPECIAL_ENTITIES)
 

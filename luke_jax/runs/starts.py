@@ -43,17 +43,18 @@ def start_params(start: Path, experiment: Experiment) -> dict:
     origin = before.task.text_directory
     if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
       return params
-    return _fitted(params, load_tokenizer(origin), load_entity_vocab(origin), experiment, start)
-  if named is None:
-    return read_model(start).params
+    _check_tokenizer(start, load_tokenizer(origin), named)
+    return _fitted(params, load_entity_vocab(origin), experiment, start)
   family = experiment.model.family
+  if named is None:
+    return read_model(start, family=family).params
   model = read_model(start, family=family, trained=experiment.model)
-  own = model.tokenizer
-  if own is not None:  # the records' tokenizer has markers, which the start's may lack
-    model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named)))
+  _check_tokenizer(start, model.tokenizer, named)
+  # The records' tokenizer has markers, which the start's may lack.
+  model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named)))
   has_entities = model.processor is not None and model.backbone.entities > 0
   vocab = model.processor.entity_vocab if model.processor and has_entities else None
-  return _fitted(model.params, own, vocab, experiment, start)
+  return _fitted(model.params, vocab, experiment, start)
 
 
 def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> ModelParts:
@@ -90,18 +91,16 @@ def _check_text(start: Path, model: ModelParts, task: Any, rows: LukeProcessor) 
     raise InputError(f"run.start: {start}: other entities than {task.text}; expected task.text's")
 
 
-def _fitted(
-  params: dict,
-  tokenizer: Tokenizer | None,
-  vocab: EntityVocab | None,
-  experiment: Experiment,
-  start: Path,
-) -> dict:
-  folder, backbone = experiment.task.text_directory, experiment.backbone
+def _check_tokenizer(start: Path, tokenizer: Tokenizer | None, folder: str) -> None:
+  """Raises InputError for a start to which the ids of the records in a folder mean other words."""
   if tokenizer is None:
     raise InputError(f"{start}: no tokenizer; expected that of the records in {folder}")
   if tokenizer_hash(tokenizer) != tokenizer_hash(folder):
     raise InputError(f"{start}: another tokenizer than {folder}; expected that of the records")
+
+
+def _fitted(params: dict, vocab: EntityVocab | None, experiment: Experiment, start: Path) -> dict:
+  folder, backbone = experiment.task.text_directory, experiment.backbone
   if vocab is None or not backbone.entities:
     return params
   wanted = load_entity_vocab(folder)

@@ -13,9 +13,8 @@ from luke_jax.plan.memory import Memory, OutOfMemory
 
 QA = Path(__file__).parents[2] / "experiments/qa/luke_large.py"
 EXPERIMENT = """
-import dataclasses
-
-from luke_jax.config import SIZES
+from luke_jax.models.families import SIZES
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -23,7 +22,8 @@ from luke_jax.training.experiment import Experiment, Run
 
 def config():
   return Experiment(
-    model=dataclasses.replace(SIZES["tiny"], remat="dots"),
+    model=SIZES["tiny"],
+    running=Running(remat="dots"),
     task=SyntheticPretraining(pages=320, words=64, entities=16, mention=4),
     data=Data(batch_size=32, evaluation_batch_size=32),
     run=Run(epochs=3, accumulation=2),

@@ -10,18 +10,22 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from luke_jax.cli.start import start_params
+from networks import network
+from tiny import TEXTS
 from toy_corpus import FIRST, toy_model, toy_records, write_corpus
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.models.luke import LukeForMaskedLM, initial_params
-from luke_jax.text import load_entity_vocab, load_processor, save_entity_vocab
+from luke_jax.models.bert import RobertaConfig
+from luke_jax.models.network import initial_params
+from luke_jax.runs.starts import start_params
+from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer, save_entity_vocab
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.overrides import load_experiment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXPERIMENT = """
-from luke_jax.config import LukeConfig
+from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -83,7 +87,35 @@ def test_a_run_of_words_only_has_no_titles(folder, tmp_path):
   assert main(["train", file, "--output", str(tmp_path / "run")]) == 0
   assert main(["export", str(tmp_path / "run"), str(tmp_path / "model")]) == 0
   loaded = luke_jax.load(tmp_path / "model")
-  assert loaded.tokenizer is not None and loaded.processor is None
+  assert not loaded.backbone.entities and not (tmp_path / "model/entity_vocab.json").exists()
+  assert loaded.tokenizer is not None and loaded.processor.entity_vocab == SPECIAL_ENTITIES
+
+
+def test_a_roberta_goes_on_with_records_whose_words_include_markers(folder, tmp_path):
+  """The markers' rows start from those of @ and #, which nothing trains here."""
+  luke = toy_model(num_hidden_layers=1)
+  names = {field.name for field in dataclasses.fields(RobertaConfig)}
+  sizes = {name: x for name, x in dataclasses.asdict(luke).items() if name in names}
+  model = RobertaConfig(**sizes | {"vocab_size": luke.vocab_size - 2})
+  start, made = tmp_path / "roberta", network("RobertaForMaskedLM", model)
+  tokenizer = load_tokenizer(TEXTS / "byte_level", markers=False)
+  params = jax.device_get(initial_params(made, jax.random.key(0)))
+  luke_jax.Model(made, params, (), tokenizer).save(start)
+  text = EXPERIMENT.format(model=sizes, folder=folder).replace("LukeConfig", "RobertaConfig")
+  file = tmp_path / "control.py"
+  file.write_text(text.replace("models.luke import", "models.bert import"))
+  changes = [f"run.start={start}", "optimizer.frozen=roberta/embeddings", "run.steps=1"]
+  sets = [word for change in changes for word in ("--set", change)]
+  assert main(["train", str(file), "--output", str(tmp_path / "run"), *sets]) == 0
+  assert main(["export", str(tmp_path / "run"), str(tmp_path / "model")]) == 0
+  loaded = luke_jax.load(tmp_path / "model")
+  assert loaded.architecture == "RobertaForMaskedLM" and not loaded.report.missing
+  rows = loaded.params["roberta"]["embeddings"]["word"]["embedding"]
+  assert loaded.tokenizer.special.marker_ids == (len(rows) - 2, len(rows) - 1)
+  sources = [tokenizer.piece_id(piece) for piece in "@#"]
+  np.testing.assert_array_equal(
+    rows[-2:], params["roberta"]["embeddings"]["word"]["embedding"][sources]
+  )
 
 
 @pytest.mark.filterwarnings("always:.*the others begin fresh")
@@ -118,10 +150,9 @@ def test_a_start_with_another_tokenizer_is_refused(folder, tmp_path, capsys):
   other = write_corpus(tmp_path / "other", toy_records(20), kind="sentence_piece")
   model = toy_model("sentence_piece", num_hidden_layers=1)
   processor = load_processor(other)
-  params = initial_params(LukeForMaskedLM(model), jax.random.key(0))
-  start = luke_jax.Model(
-    LukeForMaskedLM(model), params, tokenizer=processor.tokenizer, processor=processor
-  )
+  made = network("LukeForMaskedLM", model)
+  params = initial_params(made, jax.random.key(0))
+  start = luke_jax.Model(made, params, tokenizer=processor.tokenizer, processor=processor)
   start.save(tmp_path / "start")
   file = write_experiment(tmp_path / "toy.py", folder)
   changes = ["--set", f"run.start={tmp_path / 'start'}"]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import jax
 import pytest
-from luke_jax.cli.fine_tune import consistent, task_experiment
 from sample_models import ROOT, sample_file, save_start
 from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
+from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.names import CLASSES
 from luke_jax.training import loop
 from luke_jax.training.mesh import make_mesh
@@ -161,10 +161,10 @@ def test_scoring_is_once_an_epoch_whatever_the_batch(start, tmp_path):
 def test_a_file_that_changed_between_two_commands_is_read_again(start, tmp_path):
   dev = Path(few("typing", "dev", tmp_path))
   chosen = task_experiment("typing", sample_file("typing", "train"), dev, Path(start), [])
-  assert len(chosen.task.records(chosen.model, "dev").examples) == FEW
+  assert len(chosen.task.records(chosen.backbone, "dev").examples) == FEW
   dev.write_text("".join(dev.read_text("utf-8").splitlines(keepends=True)[:5]), "utf-8")
   assert main(["data", "check", str(dev), "--task", "typing"]) == 0
-  assert len(chosen.task.records(chosen.model, "dev").examples) == 5
+  assert len(chosen.task.records(chosen.backbone, "dev").examples) == 5
 
 
 def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, capsys):
@@ -191,7 +191,7 @@ def test_a_model_pretrained_with_the_original_attention_is_fine_tuned_with_four_
     query = layer["attention"]["query"]
     query.update({name: x[:, :1, :1] for name, x in query.items()})
   before = str(tmp_path / "original")
-  dataclasses.replace(model, module=type(model.module)(config), params=params).save(before)
+  model.with_config(config, params).save(before)
   assert not luke_jax.load(before).config.use_entity_aware_attention
   assert train("typing", before, tmp_path) == 0
   assert luke_jax.load(tmp_path / "run" / "model").config.use_entity_aware_attention

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from luke_jax.config import SIZES
 
 from luke_jax.inference.batches import batches
 from luke_jax.inference.programs import Programs, programs, tokens
+from luke_jax.models.luke import SIZES
 from luke_jax.tasks.features import Features, Sizes
 from luke_jax.tasks.ner.task import NamedEntities
 

@@ -18,7 +18,7 @@ def model():
   rows = np.zeros_like(table)
   rows[4, :2], rows[5, :2], rows[6, :2] = (1, 0), (-2, 0), (3, 4)
   params["luke"]["entity_embeddings"]["entity"]["embedding"] = rows
-  return type(made)(made.module, params, (), made.tokenizer, made.processor)
+  return type(made)(made.network, params, (), made.tokenizer, made.processor)
 
 
 def test_by_hand(model):

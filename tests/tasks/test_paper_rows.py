@@ -6,9 +6,11 @@ from pathlib import Path
 
 import jax
 import pytest
-from sample_models import WIDTHS, save_start
+from sample_models import WIDTHS, save_roberta, save_start
 
+import luke_jax
 from luke_jax.cli import experiment_run
+from luke_jax.models.families import SIZES
 from luke_jax.results.records import read_results
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.names import CLASSES, task_class
@@ -26,6 +28,8 @@ RECIPES = {
   "cloze": (1e-5, 32, 2),
   "qa": (1.5e-5, 48, 2),
 }
+# Those of the paper, and where each starts.
+ROBERTAS = {"roberta_large": "roberta-large", "roberta_control": "roberta-large-control"}
 
 
 def name_of(path):
@@ -50,8 +54,9 @@ def test_a_row_says_what_the_paper_says(path):
   assert f"luke-jax experiment run experiments/{task.name}/{path.name} --seeds" in text
   scores = [value for name, value in paper.items() if name not in ("table", "method", "split")]
   assert all(str(score) in text.split('"""')[1] for score in scores)
-  assert experiment.model.num_labels == (len(task.labels) or 2)
-  assert set(task.row_shapes(experiment.model)) >= {"input_ids", "labels"}
+  head = task.network(experiment.backbone).head
+  assert getattr(head, "labels", 0) == len(task.labels)
+  assert set(task.row_shapes(experiment.backbone)) >= {"input_ids", "labels"}
 
 
 def test_the_ablations_differ_from_luke_in_what_they_are_named_for():
@@ -61,15 +66,36 @@ def test_the_ablations_differ_from_luke_in_what_they_are_named_for():
   assert large.model.use_entity_aware_attention
   assert original.model == dataclasses.replace(large.model, use_entity_aware_attention=False)
   none = load_experiment(folder / "no_entities.py")
-  assert "entity_ids" in large.task.row_shapes(large.model)
-  assert not [x for x in none.task.row_shapes(none.model) if x.startswith("entity_ids")]
+  assert "entity_ids" in large.task.row_shapes(large.backbone)
+  assert not [x for x in none.task.row_shapes(none.backbone) if x.startswith("entity_ids")]
   for other in (original, none):
     assert (other.task, other.data, other.run) == (large.task, large.data, large.run)
 
 
+@pytest.mark.parametrize("path", [path for path in FILES if path.stem in ROBERTAS], ids=name_of)
+def test_the_rows_of_roberta_are_a_roberta_with_the_words_of_the_task(path):
+  """No markers of entities but where LUKE's records were read, and all else as for LUKE."""
+  row, large = load_experiment(path), load_experiment(path.with_name("luke_large.py"))
+  words = 50265 + 2 * (path.stem == "roberta_control") + len(row.task.new_words)
+  assert row.model == dataclasses.replace(SIZES["roberta-large"], vocab_size=words)
+  assert row.optimizer == dataclasses.replace(large.optimizer, frozen=())
+  assert row.task == dataclasses.replace(large.task, text=row.run.start)
+  assert row.run == dataclasses.replace(large.run, start=ROBERTAS[path.stem])
+  assert (row.running, row.data) == (large.running, large.data)
+
+
 @pytest.fixture(scope="module")
-def start(tmp_path_factory):
-  return save_start(tmp_path_factory.mktemp("rows") / "luke")
+def starts(tmp_path_factory):
+  """Tiny models by the names of those that the rows start from."""
+  folder = tmp_path_factory.mktemp("rows")
+  luke = save_start(folder / "luke")
+  control = save_roberta(folder / "control", markers=True)
+  return {
+    "luke-base": luke,
+    "luke-large": luke,
+    "roberta-large": save_roberta(folder / "roberta"),
+    "roberta-large-control": control,
+  }
 
 
 def smoke(experiment, start):
@@ -81,11 +107,11 @@ def smoke(experiment, start):
   entities = {} if task.name in ("typing", "relations") else {"entities": 32}
   fields = files | {"text": str(start), "labels": bare.found_labels(examples), "words": 64}
   task = dataclasses.replace(task, **fields, **entities)
-  words = 2002 + sum(not word.startswith("<") for word in task.new_words)
-  table = {0: 0, 4: 4}.get(model.entity_vocab_size, 5)
-  labels = max(2, len(task.labels))
-  sizes = {"vocab_size": words, "entity_vocab_size": table, "num_labels": labels}
-  model = dataclasses.replace(model, **WIDTHS, **sizes)
+  sizes = {**WIDTHS, "vocab_size": 2000 + model.vocab_size - 50265}  # so many more than RoBERTa's
+  if experiment.backbone.entities:
+    sizes["entity_vocab_size"] = 4 if model.entity_vocab_size == 4 else 5
+  fitting = {name: size for name, size in sizes.items() if hasattr(model, name)}
+  model = dataclasses.replace(model, **fitting)
   run = dataclasses.replace(
     experiment.run, epochs=None, steps=2, evaluate_every=None, start=str(start)
   )
@@ -94,20 +120,20 @@ def smoke(experiment, start):
 
 
 # All of them run where slow tests do.
-QUICK = ("cloze-luke_large", "qa-luke_large")
+QUICK = ("cloze-luke_large", "cloze-roberta_large", "qa-luke_large")
 ROWS = [
   pytest.param(path, marks=() if name_of(path) in QUICK else pytest.mark.slow) for path in FILES
 ]
 
 
 @pytest.mark.parametrize("path", ROWS, ids=name_of)
-def test_a_tiny_form_of_every_row_runs(path, start, tmp_path, monkeypatch, capsys):
+def test_a_tiny_form_of_every_row_runs(path, starts, tmp_path, monkeypatch, capsys):
   experiment, paper = experiment_and_notes(path, "PAPER")
   monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
-  if not experiment.model.entity_vocab_size:  # nor has a language model's directory entities
-    words = shutil.copytree(start, tmp_path / "words")
-    (words / "entity_vocab.json").unlink()
-    start = words
+  start = starts[experiment.run.start]
+  if path.stem == "no_entities":  # nor has the directory any
+    start = shutil.copytree(start, tmp_path / "words")
+    (start / "entity_vocab.json").unlink()
   chosen = smoke(experiment, start)
   monkeypatch.setattr(experiment_run, "experiment_and_notes", lambda *_: (chosen, paper))
   experiment_run.run(path, seeds="3", output=tmp_path / "out")
@@ -117,7 +143,9 @@ def test_a_tiny_form_of_every_row_runs(path, start, tmp_path, monkeypatch, capsy
   headline = next(name for name in (*paper, "f1") if name in ("f1", "exact_match"))
   assert 0 <= result.scores[paper["split"]][headline] <= 1
   assert len(result.data) == 3 and result.versions["jax"] == jax.__version__
-  card = (tmp_path / "out" / "seed-3" / "model" / "README.md").read_text(encoding="utf-8")
+  model = tmp_path / "out" / "seed-3" / "model"
+  assert luke_jax.load(model).family is experiment.model.family
+  card = (model / "README.md").read_text(encoding="utf-8")
   assert "\n| dev |" in card and "\n| test |" in card and "| seed | 3 |" in card
   capsys.readouterr()
   experiment_run.run(path, seeds="3", output=tmp_path / "out")  # it is done: nothing trains

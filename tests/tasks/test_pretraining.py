@@ -9,11 +9,11 @@ import numpy as np
 import optax
 import pytest
 from flax.traverse_util import flatten_dict
+from networks import backbone, network
 from tiny_runs import logged, same
 from toy_corpus import MAX_ENTITIES, MAX_MENTION, MAX_WORDS, toy_model, toy_records, write_corpus
 
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LukeForMaskedLM
 from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.masking import Masking
 from luke_jax.tasks.pretraining import Pretraining
@@ -47,14 +47,14 @@ def experiment(folder, model=None, **run):
 
 
 def a_batch(folder, model, rows=8):
-  task = task_of(folder)
-  records = task.records(model, "train")
+  task, encoder = task_of(folder), backbone(model)
+  records = task.records(encoder, "train")
   rngs = [np.random.default_rng((0, number)) for number in range(rows)]
-  return task, task.rows(model, [records[number] for number in range(rows)], rngs)
+  return task, task.rows(encoder, [records[number] for number in range(rows)], rngs)
 
 
 def random_params(task, model):
-  params = task.initial_params(model, jax.random.key(0))
+  params = task.initial_params(backbone(model), jax.random.key(0))
   rng = np.random.default_rng(0)
   return jax.tree.map(lambda x: (0.2 * rng.normal(size=x.shape)).astype(np.float32), params)
 
@@ -63,7 +63,7 @@ def dense(model, params, batch):
   """The losses and accuracies from the logits of every token, plainly."""
   names = ("input_ids", "attention_mask", "entity_ids", "entity_attention_mask")
   inputs = {name: batch[name] for name in (*names, "entity_position_ids") if name in batch}
-  outputs = LukeForMaskedLM(model).apply({"params": params}, **inputs)
+  outputs = network("LukeForMaskedLM", model).apply({"params": params}, **inputs)
   found = {}
   for kind, logits, prefix in (("word", "logits", ""), ("entity", "entity_logits", "entity_")):
     if f"{prefix}labels" not in batch:
@@ -91,7 +91,7 @@ def test_the_loss_is_that_of_all_logits(folder, fields):
   model = toy_model(**fields)
   task, batch = a_batch(folder, model)
   params = random_params(task, model)
-  loss, metrics = task.loss(model, params, batch, None)
+  loss, metrics = task.loss(backbone(model), params, batch, None)
   expected = dense(model, params, batch)
   for name, value in expected.items():
     np.testing.assert_allclose(metrics[name], value, rtol=1e-4, err_msg=name)
@@ -105,8 +105,8 @@ def test_the_score_is_the_loss_over_all_records(folder):
   model = toy_model()
   task, batch = a_batch(folder, model)
   params = random_params(task, model)
-  _, metrics = task.loss(model, params, batch, None)
-  predictions = jax.device_get(task.predict(model, params, batch))
+  _, metrics = task.loss(backbone(model), params, batch, None)
+  predictions = jax.device_get(task.predict(backbone(model), params, batch))
   scores = task.score(None, predictions)
   for name in ("word_loss", "word_accuracy", "entity_loss", "entity_accuracy"):
     np.testing.assert_allclose(scores[name], metrics[name], rtol=1e-4, err_msg=name)
@@ -119,7 +119,7 @@ def test_the_control_run_has_no_entities(folder):
   task, batch = a_batch(folder, model)
   params = random_params(task, model)
   assert not [path for path in flatten_dict(params, sep="/") if "entit" in path]
-  loss, metrics = task.loss(model, params, batch, None)
+  loss, metrics = task.loss(backbone(model), params, batch, None)
   np.testing.assert_allclose(loss, dense(model, params, batch)["word_loss"], rtol=1e-4)
   assert not [name for name in {**metrics, **batch} if "entity" in name]
 
@@ -128,9 +128,9 @@ def test_pages_are_met_and_do_not_come_to_meet(folder):
   """The embeddings of pages get a gradient only from where they are among the entities read."""
   model = toy_model(cls_entity_prediction=True, num_hidden_layers=1)
   task, batch = a_batch(folder, model, rows=6)
-  params = random_params(task, model)
+  params, encoder = random_params(task, model), backbone(model)
 
-  gradient = jax.jit(jax.grad(lambda p, batch: task.loss(model, p, batch, None)[1]["page_loss"]))
+  gradient = jax.jit(jax.grad(lambda p, batch: task.loss(encoder, p, batch, None)[1]["page_loss"]))
   found = flatten_dict(jax.device_get(gradient(params, batch)), sep="/")
   table = found["luke/entity_embeddings/entity/embedding"]
   unread = sorted(set(batch["page_ids"].tolist()) - set(batch["entity_ids"].ravel().tolist()))
@@ -144,7 +144,7 @@ def test_batches_do_not_depend_on_hosts_and_workers(folder):
   """Any process's rows of any batch are those of one process that makes all of them."""
   chosen = experiment(folder)
   program = Program(chosen, make_mesh(MeshShape(), jax.devices()[:1]), steps=6)
-  whole = program.training_batches(chosen.task.records(chosen.model, "train"))
+  whole = program.training_batches(chosen.task.records(chosen.backbone, "train"))
   batches = list(whole.iterate(0, 3, workers=0))
   for number, batch in enumerate(batches):
     parts = [
@@ -177,9 +177,9 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(folder, tmp_path, monkeypatc
 def test_several_corpora(folder, tmp_path):
   other = write_corpus(tmp_path / "other", toy_records(60, seed=1))
   task = task_of(folder, other)
-  records = task.records(toy_model(), "train")
+  records = task.records(backbone(toy_model()), "train")
   assert len(records) == 600 + round(600 * 0.1**0.7)
-  assert 0 < len(task.records(toy_model(), "dev")) <= 64
+  assert 0 < len(task.records(backbone(toy_model()), "dev")) <= 64
 
 
 @pytest.mark.parametrize(
@@ -202,12 +202,12 @@ def test_several_corpora(folder, tmp_path):
 )
 def test_what_does_not_go_together_is_refused(folder, model, fields, line):
   with pytest.raises(InputError, match=line):
-    task_of(folder, **fields).records(toy_model(**model), "train")
+    task_of(folder, **fields).records(backbone(toy_model(**model)), "train")
 
 
 def test_records_of_another_tokenizer_are_refused(folder, tmp_path):
   other = Path(write_corpus(tmp_path / "other", toy_records(10), kind="sentence_piece"))
-  model = toy_model(vocab_size=2000)
+  model = backbone(toy_model(vocab_size=2000))
   with pytest.raises(InputError, match=r"other: another tokenizer than .*corpus; expected"):
     task_of(folder, str(other)).records(model, "train")
   metadata = json.loads((other / "metadata.json").read_text())
@@ -217,7 +217,7 @@ def test_records_of_another_tokenizer_are_refused(folder, tmp_path):
   titles = Path(write_corpus(tmp_path / "titles", toy_records(10))) / "entity_vocab.json"
   titles.write_text(titles.read_text().replace("Entity 1", "Entity one", 1))
   with pytest.raises(InputError, match="titles: another entity vocabulary than"):
-    task_of(folder, str(titles.parent)).records(toy_model(), "train")
+    task_of(folder, str(titles.parent)).records(backbone(toy_model()), "train")
 
 
 @pytest.mark.parametrize(

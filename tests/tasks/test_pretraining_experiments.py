@@ -4,17 +4,20 @@ from pathlib import Path
 
 import pytest
 from flax.traverse_util import flatten_dict
+from networks import network
 
-from luke_jax.models.luke import LukeForMaskedLM, abstract_params
+from luke_jax.models.bert import ROBERTA
+from luke_jax.models.network import abstract_params
 from luke_jax.training.optimizer import split_frozen
 from luke_jax.training.overrides import load_experiment
 
 FILES = sorted((Path(__file__).parents[2] / "experiments" / "pretraining").glob("*.py"))
+CONTROL = FILES[0].with_name("roberta_large_control.py")
 STAGES = [path for path in FILES if path.stem.endswith("_stage1")]
 
 
 def shapes(experiment):
-  return {name: x.shape for name, x in experiment.task.row_shapes(experiment.model).items()}
+  return {name: x.shape for name, x in experiment.task.row_shapes(experiment.backbone).items()}
 
 
 @pytest.mark.parametrize("path", FILES)
@@ -22,10 +25,10 @@ def test_a_file_is_an_experiment_without_a_corpus(path, tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
   experiment = load_experiment(path)
   rows = shapes(experiment)
-  assert experiment.optimizer.frozen and experiment.run.steps
+  assert experiment.run.steps and bool(experiment.optimizer.frozen) == (path != CONTROL)
   if path.stem != "tiny":
     assert rows["input_ids"] == (512,) and rows["masked_positions"] == (77,)
-  if path.stem not in ("tiny", "roberta_large_control"):
+  if path.stem != "tiny" and path != CONTROL:
     assert rows["entity_position_ids"] == (128, 30)
   assert f"luke-jax train experiments/pretraining/{path.name} --output" in path.read_text()
 
@@ -36,7 +39,7 @@ def test_the_first_stage_trains_what_belongs_to_entities(path):
   second = load_experiment(path.with_name(path.name.replace("_stage1", "")))
   assert first.optimizer.learning_rate == 5e-4 and first.run.steps == second.run.steps
   assert first.model == second.model and first.task == second.task
-  params = abstract_params(LukeForMaskedLM(first.model))
+  params = abstract_params(network("LukeForMaskedLM", first.model))
   parts = split_frozen(params, first.optimizer.frozen)
   trained, frozen = (set(flatten_dict(part, sep="/")) for part in parts)
   assert all(path.startswith(("luke/entity_embeddings", "masked_entities")) for path in trained)
@@ -44,6 +47,8 @@ def test_the_first_stage_trains_what_belongs_to_entities(path):
 
 
 def test_the_control_run_reads_words_only():
-  experiment = load_experiment(FILES[0].with_name("roberta_large_control.py"))
-  assert experiment.model.entity_vocab_size == 0
+  experiment = load_experiment(CONTROL)
+  assert experiment.model.family is ROBERTA and experiment.backbone.entities == 0
   assert not [name for name in shapes(experiment) if "entity" in name]
+  params = abstract_params(network("RobertaForMaskedLM", experiment.model))
+  assert "pooler" not in params["roberta"]  # nothing is there without a gradient, to be frozen

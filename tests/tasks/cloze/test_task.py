@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from luke_jax.config import SIZES
+from networks import backbone, tiny
 from tiny import TEXTS
 from tiny_runs import experiment, program, trained
 
@@ -44,9 +44,8 @@ def task(tmp_path):
 
 
 def model(task, entities):
-  return dataclasses.replace(
-    SIZES["tiny"],
-    vocab_size=fine_tuning.processor(task).tokenizer.vocab_size,
+  return tiny(
+    vocab_size=fine_tuning.processor(task, backbone()).tokenizer.vocab_size,
     entity_vocab_size=entities,
     use_entity_aware_attention=bool(entities),
     hidden_size=32,
@@ -64,27 +63,27 @@ def test_training_finds_what_is_asked_for(task):
   run = dataclasses.replace(run, steps=80)
   state, losses = trained(run, run.fresh_state(), 80)
   assert losses[-1] < losses[0] / 4
-  records = task.records(run.model, "dev")
-  scores = task.score(records, run.predict(state, task.rows(run.model, records.features, [])))
+  records = task.records(run.backbone, "dev")
+  scores = task.score(records, run.predict(state, task.rows(run.backbone, records.features, [])))
   assert scores["exact_match"] > 0.8  # a third by chance
   assert list(scores) == ["exact_match", "f1"]
 
 
 @pytest.mark.parametrize("entities", [4, 0])
 def test_losses_with_entities_and_of_words_only(task, entities):
-  config = model(task, entities)
-  rows = task.rows(config, task.records(config, "train").features[:4], [])
+  encoder = backbone(model(task, entities))
+  rows = task.rows(encoder, task.records(encoder, "train").features[:4], [])
   assert {name: x.shape[1:] for name, x in rows.items()} == {
-    name: shape.shape for name, shape in task.row_shapes(config).items()
+    name: shape.shape for name, shape in task.row_shapes(encoder).items()
   }
-  params = task.initial_params(config, jax.random.key(0))
-  gradients = jax.jit(jax.grad(lambda params: task.loss(config, params, rows, None)[0]))(params)
+  params = task.initial_params(encoder, jax.random.key(0))
+  gradients = jax.jit(jax.grad(lambda params: task.loss(encoder, params, rows, None)[0]))(params)
   assert jnp.any(gradients["scorer"]["kernel"])
-  special = fine_tuning.processor(task).tokenizer.special.ids
+  special = fine_tuning.processor(task, backbone()).tokenizer.special.ids
   trained_words = jnp.any(gradients["luke"]["embeddings"]["word"]["embedding"], axis=1)
   assert trained_words[special["[PLACEHOLDER]"]] and trained_words[special["[ENTITY]"]]
   assert not trained_words[special["[HIGHLIGHT]"]]  # in none of the rows
-  logits = task.predict(config, params, rows)["logits"]
+  logits = task.predict(encoder, params, rows)["logits"]
   assert logits.shape == (4, 3) and logits.dtype == jnp.float32
 
 
@@ -135,5 +134,5 @@ def test_new_words_are_those_of_the_paper(task):
     ("[PLACEHOLDER]", "#"),
     ("[ENTITY]", "*"),
   ]
-  special = fine_tuning.processor(task).tokenizer.special.ids
+  special = fine_tuning.processor(task, backbone()).tokenizer.special.ids
   assert np.diff([special[word] for word in task.new_words]).tolist() == [1, 1]

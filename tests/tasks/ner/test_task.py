@@ -53,7 +53,7 @@ def experiment(tmp_path, **model):
     span_words=3,
   )
   vocabulary = tiny_processor().tokenizer.vocab_size
-  sizes = {"vocab_size": vocabulary, "entity_vocab_size": 4, "num_labels": len(LABELS)}
+  sizes = {"vocab_size": vocabulary, "entity_vocab_size": 4}
   return Experiment(
     model=dataclasses.replace(TINY, num_hidden_layers=1, **(sizes | model)),
     task=task,
@@ -72,18 +72,18 @@ def test_a_pattern_is_learned(tmp_path):
 
 def test_a_model_of_words_only_has_a_loss_and_gradients(tmp_path):
   chosen = experiment(tmp_path, entity_vocab_size=0, use_entity_aware_attention=False)
-  task, model = chosen.task, chosen.model
-  params = task.initial_params(model, jax.random.key(0))
-  records = task.records(model, "dev")
-  batch = task.rows(model, [records[0], records[1]], [])
+  task, words = chosen.task, chosen.backbone
+  params = task.initial_params(words, jax.random.key(0))
+  records = task.records(words, "dev")
+  batch = task.rows(words, [records[0], records[1]], [])
   assert {name: x.shape[1:] for name, x in batch.items()} == {
-    name: row.shape for name, row in task.row_shapes(model).items()
+    name: row.shape for name, row in task.row_shapes(words).items()
   }
-  loss = jax.jit(jax.value_and_grad(lambda params: task.loss(model, params, batch, None)[0]))
+  loss = jax.jit(jax.value_and_grad(lambda params: task.loss(words, params, batch, None)[0]))
   value, gradients = loss(params)
   assert np.isfinite(value)
   assert np.abs(gradients["classifier"]["kernel"]).max() > 0
-  assert gradients["classifier"]["kernel"].shape[0] == 2 * model.hidden_size
+  assert gradients["classifier"]["kernel"].shape[0] == 2 * words.config.hidden_size
 
 
 def test_how_files_are_read_is_not_stored_with_the_model():

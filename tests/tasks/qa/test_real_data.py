@@ -1,14 +1,14 @@
 """SQuAD's development set: every answer is where it should be, and something can be learned."""
 
-import dataclasses
 import itertools
 import json
 
 import numpy as np
 import pytest
-from luke_jax.config import SIZES
+from networks import tiny
 from tiny_runs import program, trained
 
+from luke_jax.models.luke import LUKE
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.answers import normalized
 from luke_jax.tasks.files import Faults
@@ -17,7 +17,7 @@ from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import Limits, features
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import score, score_file
-from luke_jax.tasks.qa.task import FROZEN, QuestionAnswering
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import LukeProcessor, load_tokenizer, save_processor
 from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment, Run
@@ -99,17 +99,21 @@ def test_two_hundred_paragraphs(squad, roberta, tmp_path):
   files = {name: str(tmp_path / f"{name}.json") for name in ("train", "dev")}
   sizes = {"words": 256, "entities": 1, "mention": 1, "question_words": 40, "answer_words": 12}
   task = QuestionAnswering(**files, text=str(tmp_path / "text"), **sizes)
-  model = dataclasses.replace(
-    SIZES["tiny"],
+  model = tiny(
     vocab_size=roberta.tokenizer.vocab_size,
     entity_vocab_size=len(SPECIAL_ENTITIES),
     intermediate_size=256,
     initializer_range=0.1,  # so small a model begins to learn much sooner
   )
-  optimizer = Optimizer(learning_rate=1e-3, frozen=FROZEN)
-  data = Data(batch_size=16, evaluation_batch_size=32)
   made = program(
-    Experiment(model, task, data, optimizer, Schedule(decay="constant"), run=Run(steps=STEPS))
+    Experiment(
+      model=model,
+      task=task,
+      data=Data(batch_size=16, evaluation_batch_size=32),
+      optimizer=Optimizer(learning_rate=1e-3, frozen=LUKE.recipes["qa"].frozen),
+      schedule=Schedule(decay="constant"),
+      run=Run(steps=STEPS),
+    )
   )
   with pytest.warns(UserWarning, match="answers cannot be found"):
     state, losses = trained(made, made.fresh_state(), STEPS)

@@ -8,18 +8,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from luke_jax.config import SIZES
+from networks import backbone, tiny
 from tiny import tiny_processor
 from tiny_runs import program, trained
 
 from luke_jax.errors import InputError
+from luke_jax.models.luke import LUKE
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import Example
 from luke_jax.tasks.qa.score import read_predictions, score_file
-from luke_jax.tasks.qa.task import FROZEN, QuestionAnswering
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import save_processor
 from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment, Run
@@ -60,9 +61,8 @@ def task(tmp_path_factory):
 
 
 def experiment(task, *, entities=True):
-  processor = fine_tuning.processor(task)
-  model = dataclasses.replace(
-    SIZES["tiny"],
+  processor = fine_tuning.processor(task, backbone())
+  model = tiny(
     vocab_size=processor.tokenizer.vocab_size,
     entity_vocab_size=len(processor.entity_vocab) if entities else 0,
     hidden_size=32,
@@ -72,9 +72,14 @@ def experiment(task, *, entities=True):
     initializer_range=0.1,  # so small a model begins to learn much sooner
     use_entity_aware_attention=entities,
   )
-  optimizer = Optimizer(learning_rate=3e-3, frozen=FROZEN if entities else ())
-  data = Data(batch_size=16, evaluation_batch_size=16)
-  return Experiment(model, task, data, optimizer, Schedule(decay="constant"), run=Run(steps=STEPS))
+  return Experiment(
+    model=model,
+    task=task,
+    data=Data(batch_size=16, evaluation_batch_size=16),
+    optimizer=Optimizer(learning_rate=3e-3, frozen=LUKE.recipes["qa"].frozen if entities else ()),
+    schedule=Schedule(decay="constant"),
+    run=Run(steps=STEPS),
+  )
 
 
 def test_the_engine_trains_it(task):
@@ -92,20 +97,20 @@ def test_the_engine_trains_it(task):
 
 
 def test_a_model_of_words_and_its_loss(task):
-  chosen = experiment(task, entities=False)
-  params = task.initial_params(chosen.model, jax.random.key(0))
-  row = task.records(chosen.model, "train")[1]
-  batch = task.rows(chosen.model, [row, dataclasses.replace(row, labels=None)], [])
+  words = experiment(task, entities=False).backbone
+  params = task.initial_params(words, jax.random.key(0))
+  row = task.records(words, "train")[1]
+  batch = task.rows(words, [row, dataclasses.replace(row, labels=None)], [])
   assert {name: x.shape for name, x in batch.items()} == {
     "input_ids": (2, 32),
     "attention_mask": (2, 32),
     "labels": (2, 2),
   }
-  loss = jax.value_and_grad(lambda x: task.loss(chosen.model, x, batch, None), has_aux=True)
+  loss = jax.value_and_grad(lambda x: task.loss(words, x, batch, None), has_aux=True)
   (value, numbers), gradients = jax.jit(loss)(params)
   assert numbers["tokens"] == 2 * len(row.input_ids)
   assert (np.abs(gradients["qa_outputs"]["kernel"]).max(axis=0) > 0).all()
-  outputs = jax.jit(lambda x: task.predict(chosen.model, x, batch))(params)
+  outputs = jax.jit(lambda x: task.predict(words, x, batch))(params)
   assert outputs["start_logits"].dtype == jnp.float32
   starts, ends = (
     jax.nn.log_softmax(outputs[name][0])[row.labels[i]]

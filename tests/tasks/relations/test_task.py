@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from marked_tasks import TEXT, experiment, learned, loss_and_gradients, with_labels, written
+from networks import backbone
 
 from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
@@ -27,12 +28,12 @@ def example(text="Ana saw Bo .", head="Ana", tail="Bo", label="born", id="1"):
 
 
 def rows(*examples, task=TASK, faults=None):
-  return task.features(fine_tuning.processor(task), examples, faults)
+  return task.features(fine_tuning.processor(task, backbone()), examples, faults)
 
 
 def marked(row):
   """The row's text, and of each entity its id and its text."""
-  decode = fine_tuning.processor(TASK).tokenizer.decode
+  decode = fine_tuning.processor(TASK, backbone()).tokenizer.decode
   entities = zip(row.entity_ids, row.entity_tokens, strict=True)
   return decode(row.input_ids), [(id, decode(row.input_ids[s:e])) for id, (s, e) in entities]
 
@@ -58,7 +59,7 @@ def test_with_prefix_spaces_the_pieces_are_those_of_the_papers_code(tmp_path):
   shutil.copytree(TEXT, tmp_path, dirs_exist_ok=True)
   (tmp_path / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
   (row,) = rows(example(), task=dataclasses.replace(TASK, text=str(tmp_path)))
-  tokenizer = fine_tuning.processor(TASK).tokenizer
+  tokenizer = fine_tuning.processor(TASK, backbone()).tokenizer
   ana, saw, bo, stop = (x.ids for x in tokenizer.encode([" Ana", " saw", " Bo", " ."]))
   one, two = tokenizer.special.marker_ids
   pieces = [0, one, *ana, one, *saw, two, *bo, two, *stop, 2]
@@ -67,16 +68,16 @@ def test_with_prefix_spaces_the_pieces_are_those_of_the_papers_code(tmp_path):
 
 def test_the_arrays_of_a_row():
   (row,) = rows(example(label="left"))
-  processor = fine_tuning.processor(TASK)
+  processor = fine_tuning.processor(TASK, backbone())
   arrays = padded([row], fine_tuning.sizes(TASK), 1, processor.entity_vocab.pad_id)
   positions = [[p for p in entity if p >= 0] for entity in arrays["entity_position_ids"][0]]
   assert positions == [list(range(*span)) for span in row.entity_tokens]
   assert row.labels == 2 and row.labels.shape == TASK.label_shape() == ()
-  model = experiment(TASK).model
-  batch = TASK.rows(model, [row, dataclasses.replace(row, labels=None)], [])
+  encoder = experiment(TASK).backbone
+  batch = TASK.rows(encoder, [row, dataclasses.replace(row, labels=None)], [])
   assert batch["labels"].tolist() == [2, -100]
   assert {name: x.shape[1:] for name, x in batch.items()} == {
-    name: x.shape for name, x in TASK.row_shapes(model).items()
+    name: x.shape for name, x in TASK.row_shapes(encoder).items()
   }
 
 
@@ -185,17 +186,17 @@ def task(tmp_path_factory):
 def test_the_engine_trains_it(task):
   losses, found = learned(experiment(task), steps=60)
   assert losses[-1] < losses[0] / 2
-  examples = task.records(experiment(task).model, "dev").examples
+  examples = task.records(experiment(task).backbone, "dev").examples
   majority = max(sum(x.label == label for x in examples) for label in task.labels) / len(examples)
   assert task.labels == (NO, "born", "left")
   assert found["f1"] > 0.8 and found["accuracy"] > majority + 0.2
 
 
 def test_a_model_of_words_reads_the_markers(task):
-  model = experiment(task, entity_vocab_size=0, use_entity_aware_attention=False).model
+  words = experiment(task, entity_vocab_size=0, use_entity_aware_attention=False).backbone
   names = {"input_ids", "attention_mask", "entity_start_positions", "labels"}
-  assert task.row_shapes(model).keys() == names
-  loss, gradients = loss_and_gradients(task, model, rows=8)
+  assert task.row_shapes(words).keys() == names
+  loss, gradients = loss_and_gradients(task, words, rows=8)
   assert np.isfinite(loss)
   kernel = np.abs(gradients["classifier"]["kernel"])  # it reads the states of head and of tail
   assert kernel.shape == (64, 3) and (kernel.max(axis=1) > 0).all()

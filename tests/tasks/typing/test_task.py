@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from marked_tasks import TEXT, experiment, learned, loss_and_gradients, with_labels, written
+from networks import backbone
 
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
@@ -22,11 +23,11 @@ def example(text="Ana saw Bo .", mention="Bo", labels=("person",), id="1"):
 
 
 def rows(*examples, task=TASK, faults=None):
-  return task.features(fine_tuning.processor(task), examples, faults)
+  return task.features(fine_tuning.processor(task, backbone()), examples, faults)
 
 
 def decoded(ids):
-  return fine_tuning.processor(TASK).tokenizer.decode(ids)
+  return fine_tuning.processor(TASK, backbone()).tokenizer.decode(ids)
 
 
 def test_the_mention_stands_between_markers():
@@ -146,7 +147,7 @@ def task(tmp_path_factory):
 def test_the_engine_trains_it(task):
   losses, found = learned(experiment(task), steps=100)
   assert losses[-1] < losses[0] / 2
-  examples = task.records(experiment(task).model, "dev").examples
+  examples = task.records(experiment(task).backbone, "dev").examples
   assert task.labels == ("pilot", "runner", "singer", "woman")
   always = score_file(examples, {example.id: {"pilot", "woman"} for example in examples})
   assert found["f1"] > 0.8 > always["f1"] + 0.1
@@ -154,10 +155,10 @@ def test_the_engine_trains_it(task):
 
 
 def test_a_model_of_words_reads_the_marker(task):
-  model = experiment(task, entity_vocab_size=0, use_entity_aware_attention=False).model
+  words = experiment(task, entity_vocab_size=0, use_entity_aware_attention=False).backbone
   names = {"input_ids", "attention_mask", "entity_start_positions", "labels"}
-  assert task.row_shapes(model).keys() == names
-  loss, gradients = loss_and_gradients(task, model, rows=8)
+  assert task.row_shapes(words).keys() == names
+  loss, gradients = loss_and_gradients(task, words, rows=8)
   assert np.isfinite(loss)
   kernel = np.abs(gradients["classifier"]["kernel"])
   assert kernel.shape == (32, 4) and (kernel.max(axis=1) > 0).all()
