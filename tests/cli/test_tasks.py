@@ -152,15 +152,15 @@ def test_scoring_is_once_an_epoch_whatever_the_batch(start, tmp_path):
   train, dev = sample_file("typing", "train"), Path(few("typing", "dev", tmp_path))
   rows = len(train.read_text("utf-8").splitlines())
   for batch in (4, 32):
-    chosen = task_experiment("typing", train, dev, Path(start), [f"data.batch_size={batch}"])
+    chosen = task_experiment("typing", (train, dev), Path(start), [f"data.batch_size={batch}"])
     assert chosen.run.evaluate_every == math.ceil(rows / batch)
-  chosen = task_experiment("typing", train, dev, Path(start), ["run.evaluate_every=7"])
+  chosen = task_experiment("typing", (train, dev), Path(start), ["run.evaluate_every=7"])
   assert chosen.run.evaluate_every == 7
 
 
 def test_a_file_that_changed_between_two_commands_is_read_again(start, tmp_path):
   dev = Path(few("typing", "dev", tmp_path))
-  chosen = task_experiment("typing", sample_file("typing", "train"), dev, Path(start), [])
+  chosen = task_experiment("typing", (sample_file("typing", "train"), dev), Path(start), [])
   assert len(chosen.task.records(chosen.backbone, "dev").examples) == FEW
   dev.write_text("".join(dev.read_text("utf-8").splitlines(keepends=True)[:5]), "utf-8")
   assert main(["data", "check", str(dev), "--task", "typing"]) == 0
