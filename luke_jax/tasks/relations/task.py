@@ -22,15 +22,15 @@ from luke_jax.text import LukeProcessor, Task
 class RelationClassification:
   """Finds how two entities of a text are related (paper §4.2)."""
 
-  train: str = ""
-  dev: str = ""
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
-  labels: tuple[str, ...] = ()
+  labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 512  # the longest row
   mention: int = 30  # positions of each entity, its markers included
   negative: str = ""  # the label of no relation; "": no_relation or Other, if it is there
-  skip_bad: bool = False
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "relations"
   head: ClassVar[str] = "pair"
