@@ -27,8 +27,8 @@ class SegmentEncoder:
   """A map from segments of text to their ids.
 
   A segment that starts with a space starts a word. Any other continues the word before it, and gets
-  the ids that it has inside of a word; those of WordPiece are the ids of a word by itself, as BERT's
-  own builders have them. Text that spells a special token stays text.
+  the ids that it has inside of a word, or in WordPiece those of a word by itself. Text that spells
+  a special token stays text.
   """
 
   def __init__(self, tokenizer: Tokenizer):
