@@ -100,8 +100,10 @@ class Program:
     of another size is refused.
     """
     backbone = self.backbone
-    tables, padding = backbone.family.layout.entities, backbone.spread.padding_rows
-    given: Any = flatten_dict(padded_tables(params, tables, backbone.entities, padding), sep="/")
+    # A model of words only leaves the tables out, whatever their sizes are.
+    tables = backbone.family.layout.entities if backbone.entities else ()
+    padded = padded_tables(params, tables, backbone.entities, backbone.spread.padding_rows)
+    given: Any = flatten_dict(padded, sep="/")
     state, fresh = self.fresh_state(), []
     for part in PARAMS:
       leaves: Any = flatten_dict(state[part], sep="/")
