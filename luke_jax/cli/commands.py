@@ -15,6 +15,7 @@ SECTIONS = {
   },
   "Tasks: typing, relations, ner, cloze, qa": {
     "train": ("train", "Train an experiment, or a model for a task on your files; or go on."),
+    "settings": ("settings", "List the settings of a task: type, default and meaning."),
     "predict": ("predict", "Say what a fine-tuned model predicts for texts."),
     "evaluate": ("evaluate", "Score a fine-tuned model, and show its mistakes."),
     "score": ("score", "Score any system's predictions by a task's official metric."),

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from luke_jax.errors import InputError
 from luke_jax.models.family import Described
@@ -29,8 +30,11 @@ def sizes_from(kind: type[Config], fields: Mapping[str, Any], path: Path) -> Con
   for name in REQUIRED:
     if name not in fields:
       raise InputError(f"{path}: {name}: missing; expected a number")
+  # transformers writes null for what a model has no use for, such as BERT's bos_token_id.
+  optional = {name for name, hint in get_type_hints(kind).items() if NoneType in get_args(hint)}
+  given = {k: v for k, v in fields.items() if v is not None or k in optional}
   try:
-    return kind(**{k: v for k, v in fields.items() if k in _names(kind)})
+    return kind(**{k: v for k, v in given.items() if k in _names(kind)})
   except InputError as fault:
     raise InputError(f"{path}: {fault}") from None
 

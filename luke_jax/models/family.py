@@ -37,8 +37,9 @@ class Running:
   """How a model runs: no part of a model on disk."""
 
   dtype: Dtype = "float32"  # of products
+  # Form of attention: the definition, four blocks, or one kernel on TPUs.
   attention: AttentionForm = "blocks"
-  remat: Remat = "none"
+  remat: Remat = "none"  # what the backward pass computes again, to save memory
 
   def __post_init__(self) -> None:
     check_fields(self)

@@ -23,7 +23,7 @@ class Data:
   """Sizes of batches, and the number of workers that make them."""
 
   batch_size: int = 32  # over all devices and micro-batches
-  evaluation_batch_size: int = 32
+  evaluation_batch_size: int = 32  # rows that are scored together
   workers: int = 0  # processes that make batches; 0 for threads of this process
 
   def __post_init__(self) -> None:

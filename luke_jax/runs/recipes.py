@@ -52,25 +52,29 @@ def task_experiment(
     longest = max(len(row.input_ids) for row in rows)
     fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
-  recipe = model.family.recipes.get(task.name, Recipe())
-  batch = math.lcm(recipe.batch_size, jax.device_count())
-  experiment = Experiment(
-    model=model.family.for_fine_tuning(model.config),
-    task=task,
-    data=Data(batch_size=batch, evaluation_batch_size=math.lcm(32, jax.device_count())),
-    optimizer=Optimizer(learning_rate=recipe.learning_rate, frozen=recipe.frozen),
-    run=Run(epochs=recipe.epochs, start=str(start), best_metric=task.metric),
-  )
+  experiment = _with_recipe(model.family.for_fine_tuning(model.config), task, str(start))
   batch = override(experiment, assignments).data.batch_size
   every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"  # once an epoch, unless changed
   return consistent(override(experiment, [every, *assignments]))
 
 
 def plain_experiment(kind: str | type) -> Experiment:
-  """Returns an experiment of a task with the default of every field, and of a tiny model."""
+  """Returns the recipe for a task, a name or a user's own class, without files and a start."""
   found: Any = task_class(kind) if isinstance(kind, str) else kind
   check_task(found)
-  return Experiment(SIZES["tiny"], found())
+  return _with_recipe(SIZES["tiny"], found(), None)
+
+
+def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
+  recipe = config.family.recipes.get(task.name, Recipe())
+  devices = jax.device_count()
+  return Experiment(
+    model=config,
+    task=task,
+    data=Data(math.lcm(recipe.batch_size, devices), math.lcm(32, devices)),
+    optimizer=Optimizer(learning_rate=recipe.learning_rate, frozen=recipe.frozen),
+    run=Run(epochs=recipe.epochs, start=start, best_metric=task.metric),
+  )
 
 
 def read_experiment(file: Path, assignments: Sequence[str]) -> Experiment:

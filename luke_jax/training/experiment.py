@@ -17,12 +17,12 @@ class Run:
   """How long a run takes and what it leaves behind."""
 
   steps: int | None = None  # or epochs, one of the two
-  epochs: float | None = None
-  seed: int = 0
+  epochs: float | None = None  # readings of the records of train
+  seed: int = 0  # of parameters, order, masks and dropout
   accumulation: int = 1  # micro-batches that make one batch
-  log_every: int = 10
+  log_every: int = 10  # steps between lines of metrics
   evaluate_every: int | None = None  # steps; None: only at the end
-  save_every: int = 1000
+  save_every: int = 1000  # steps between checkpoints
   keep: int = 2  # newest checkpoints
   keep_every: int | None = None  # keeps every k-th step for good
   best_metric: str | None = None  # keeps the checkpoint where this is highest
@@ -71,7 +71,7 @@ _MOST = 2**31 - 1  # steps and seeds are 32-bit
 class Experiment:
   """What `config()` of an experiment file returns."""
 
-  model: Any  # the sizes of a system, such as a LukeConfig
+  model: Any  # the sizes of a system, as luke_jax.models.families.SIZES has them
   task: Any  # a frozen dataclass with the functions of `training.task.Task`
   running: Running = dataclasses.field(default_factory=Running)
   data: Data = dataclasses.field(default_factory=Data)

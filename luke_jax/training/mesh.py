@@ -22,8 +22,9 @@ STACKED = re.compile(r"(^|/)layers/")  # axis 0 counts the scanned layers
 class MeshShape:
   """Devices as `replica` x `data`, and what is spread over `data`."""
 
-  replica: int = 1
+  replica: int = 1  # groups of devices that each hold all parameters
   data: int | None = None  # None: all devices there are
+  # What is spread over the devices of a group: all, the entity table, nothing.
   fsdp: Literal["all", "entities", "none"] = "all"
 
   def __post_init__(self) -> None:

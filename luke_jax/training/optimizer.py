@@ -23,13 +23,13 @@ Decay = Literal["linear", "constant"]
 class Optimizer:
   """AdamW (paper, appendix A); the defaults are those of fine-tuning."""
 
-  learning_rate: float = 1e-5
-  beta1: float = 0.9
-  beta2: float = 0.98
+  learning_rate: float = 1e-5  # the highest rate
+  beta1: float = 0.9  # decay of the mean of gradients
+  beta2: float = 0.98  # decay of the mean of their squares
   epsilon: float = 1e-6  # outside the root
-  weight_decay: float = 0.01
-  bias_correction: bool = False
-  max_gradient_norm: float | None = None
+  weight_decay: float = 0.01  # share of a weight that a step takes off, times the rate
+  bias_correction: bool = False  # divide by what the means lack in the first steps
+  max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
   frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
 
   def __post_init__(self) -> None:
@@ -50,8 +50,8 @@ class Schedule:
   """Linear warm-up from 0, then linear decay to 0 or constant."""
 
   warmup_steps: int | None = None  # or warmup_ratio of all steps
-  warmup_ratio: float = 0.06
-  decay: Decay = "linear"
+  warmup_ratio: float = 0.06  # share of the steps in which the rate rises
+  decay: Decay = "linear"  # of the rate after that: to 0 at the last step, or none
 
   def __post_init__(self) -> None:
     if self.warmup_steps is not None:

@@ -10,12 +10,13 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.models.families import SIZES, family_named
 from luke_jax.training import typed_values
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.field_notes import field_notes
 from luke_jax.training.typed_values import dotted, field_kinds, is_group, placed
 
 _SEEMS = 0.45  # likeness from which a name is worth mentioning
@@ -74,6 +75,34 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
       changes = {other: kept for other, kept in changes.items() if not _overlap(path, other)}
       changes[path] = value
   return _replaced(experiment, changes, "")
+
+
+class Setting(NamedTuple):
+  """A field of an experiment, as a user reads of it."""
+
+  name: str
+  type: str
+  value: str
+  meaning: str
+
+
+def settings(experiment: Experiment) -> Iterator[Setting]:
+  """Yields every field that can be overridden, with its value in the experiment."""
+  meanings = dict(_meanings(experiment, ""))
+  size = "a named size such as luke-base, or its fields below"
+  yield Setting("model", "a name", "", size)
+  for name, value, kind in _fields(experiment, ""):
+    if not is_group(value):
+      shown = json.dumps(typed_values.to_json(value, name), ensure_ascii=False)
+      yield Setting(name, typed_values.expected(kind), shown, meanings.get(name, ""))
+
+
+def _meanings(group: Any, place: str) -> Iterator[tuple[str, str]]:
+  for name, note in field_notes(type(group)).items():
+    yield dotted(place, name), note
+  for name in field_kinds(type(group)):
+    if is_group(getattr(group, name)):
+      yield from _meanings(getattr(group, name), dotted(place, name))
 
 
 def assignment(experiment: Experiment, name: str, value: Any) -> str:

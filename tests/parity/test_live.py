@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from luke_jax.convert.model import Model
+from networks import network
 from parity_models import CLASSES, Shape, make_inputs, make_model, run, tiny_config
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.convert import configs, keys
-from luke_jax.models.luke import ARCHITECTURES, abstract_params
+from luke_jax.model import Model
+from luke_jax.models import keys
+from luke_jax.models.luke.files import read_config
+from luke_jax.models.luke.keys import KEYS
+from luke_jax.models.network import abstract_params
 
 pytestmark = [
   pytest.mark.parity,
@@ -52,14 +55,14 @@ def test_what_transformers_wrote(tmp_path, name, aware):
 
 
 def assert_same_gradients(model: Model, arrays, labels, expected):
-  module = model.module
+  made = model.network
 
   def loss(params):
-    return module.loss(module.apply({"params": params}, **arrays), **labels)
+    return made.loss(made.apply({"params": params}, **arrays), **labels)
 
   value, gradient = jax.jit(jax.value_and_grad(loss))(model.params)
   np.testing.assert_allclose(value, expected["loss"], rtol=1e-4)
-  tensors = dict(keys.to_torch(jax.device_get(gradient)))
+  tensors = dict(keys.to_torch(jax.device_get(gradient), KEYS))
   largest = max(np.abs(x).max() for x in tensors.values())
   for key, x in expected.items():
     if key.startswith("grad:"):
@@ -190,15 +193,13 @@ def test_base_size(aware):
   theirs.lm_head.decoder.weight.data.copy_(theirs.luke.embeddings.word_embeddings.weight.data)
   inputs = make_inputs("LukeForMaskedLM", config, Shape(2, 96, 12, 6))
   expected = run("LukeForMaskedLM", theirs, inputs)
-  description = configs.parse_config(
-    config.to_dict() | {"architectures": ["LukeForMaskedLM"]}, "base"
-  )
-  module = ARCHITECTURES["LukeForMaskedLM"](description.config)
+  raw = config.to_dict() | {"architectures": ["LukeForMaskedLM"], "model_type": "luke"}
+  made = network("LukeForMaskedLM", read_config(raw, "base").config)
   state = {name: x.detach().numpy() for name, x in theirs.named_parameters()}
-  params, _ = keys.from_torch(state.__getitem__, state, abstract_params(module))
+  params, _ = keys.from_torch(state.__getitem__, state, abstract_params(made), KEYS)
   arrays = {key: x.numpy() for key, x in inputs.items()}
   labels = {key: arrays.pop(key) for key in LABELS if key in arrays}
-  model = Model(module, params)
+  model = Model(made, params)
   found = model(**arrays, output_hidden_states=True, output_attentions=True) | model(**arrays)
   for key in ("hidden_states", "entity_hidden_states", "logits", "entity_logits", "attentions"):
     np.testing.assert_allclose(found[key], expected[f"output:{key}"], atol=1e-4, err_msg=key)

@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 class BertConfig:
   """Sizes of a BERT, named as in Hugging Face's config.json; the defaults are bert-base-uncased."""
 
-  vocab_size: int = 30522
-  hidden_size: int = 768
-  num_hidden_layers: int = 12
-  num_attention_heads: int = 12
-  intermediate_size: int = 3072
-  max_position_embeddings: int = 512
-  type_vocab_size: int = 2
-  hidden_act: Literal["gelu", "relu"] = "gelu"
-  hidden_dropout_prob: float = 0.1
-  attention_probs_dropout_prob: float = 0.1
+  vocab_size: int = 30522  # words, special ones included
+  hidden_size: int = 768  # width of the model
+  num_hidden_layers: int = 12  # layers
+  num_attention_heads: int = 12  # attention heads
+  intermediate_size: int = 3072  # width between the two products of a layer
+  max_position_embeddings: int = 512  # rows of the position table
+  type_vocab_size: int = 2  # types of tokens
+  hidden_act: Literal["gelu", "relu"] = "gelu"  # activation
+  hidden_dropout_prob: float = 0.1  # share of the values of states that are dropped
+  attention_probs_dropout_prob: float = 0.1  # share of the attention probabilities that are dropped
   classifier_dropout: float | None = None  # None: as hidden_dropout_prob
-  initializer_range: float = 0.02
-  layer_norm_eps: float = 1e-12
-  pad_token_id: int = 0
-  tie_word_embeddings: bool = True
+  initializer_range: float = 0.02  # standard deviation of fresh weights
+  layer_norm_eps: float = 1e-12  # added to the variance in layer norms
+  pad_token_id: int = 0  # id of padding
+  tie_word_embeddings: bool = True  # masked words are decoded with the table of words
 
   def __post_init__(self) -> None:
     check_config(self)
@@ -49,13 +49,13 @@ class BertConfig:
 class RobertaConfig(BertConfig):
   """Sizes of a RoBERTa; the defaults are roberta-base."""
 
-  vocab_size: int = 50265
-  max_position_embeddings: int = 514
-  type_vocab_size: int = 1
-  layer_norm_eps: float = 1e-5
-  pad_token_id: int = 1
-  bos_token_id: int = 0
-  eos_token_id: int = 2
+  vocab_size: int = 50265  # words, special ones included
+  max_position_embeddings: int = 514  # rows of the position table
+  type_vocab_size: int = 1  # types of tokens
+  layer_norm_eps: float = 1e-5  # added to the variance in layer norms
+  pad_token_id: int = 1  # id of padding
+  bos_token_id: int = 0  # id that opens a text
+  eos_token_id: int = 2  # id that ends a text
 
   @property
   def family(self) -> "Family":
@@ -74,7 +74,7 @@ class RobertaConfig(BertConfig):
 class XlmRobertaConfig(RobertaConfig):
   """Sizes of an XLM-R; the defaults are xlm-roberta-base."""
 
-  vocab_size: int = 250002
+  vocab_size: int = 250002  # words, special ones included
 
   @property
   def family(self) -> "Family":

@@ -17,31 +17,33 @@ class LukeConfig:
   fit no released model.)
   """
 
-  vocab_size: int = 50267
+  vocab_size: int = 50267  # words, special ones included
   entity_vocab_size: int = 500000  # 0: words only
-  hidden_size: int = 768
-  entity_emb_size: int = 256
-  num_hidden_layers: int = 12
-  num_attention_heads: int = 12
-  intermediate_size: int = 3072
-  max_position_embeddings: int = 514
-  type_vocab_size: int = 1
-  hidden_act: Literal["gelu"] = "gelu"
-  hidden_dropout_prob: float = 0.1
-  attention_probs_dropout_prob: float = 0.1
+  hidden_size: int = 768  # width of the model
+  entity_emb_size: int = 256  # width of an entity embedding
+  num_hidden_layers: int = 12  # layers
+  num_attention_heads: int = 12  # attention heads
+  intermediate_size: int = 3072  # width between the two products of a layer
+  max_position_embeddings: int = 514  # rows of the position table
+  type_vocab_size: int = 1  # types of tokens
+  hidden_act: Literal["gelu"] = "gelu"  # activation
+  hidden_dropout_prob: float = 0.1  # share of the values of states that are dropped
+  attention_probs_dropout_prob: float = 0.1  # share of the attention probabilities that are dropped
   classifier_dropout: float | None = None  # None: as hidden_dropout_prob
-  initializer_range: float = 0.02
-  layer_norm_eps: float = 1e-5
+  initializer_range: float = 0.02  # standard deviation of fresh weights
+  layer_norm_eps: float = 1e-5  # added to the variance in layer norms
+  # Four queries, by the kinds of both tokens (paper, section 3.2).
   use_entity_aware_attention: bool = True
-  pad_token_id: int = 1
-  bos_token_id: int = 0
-  eos_token_id: int = 2
+  pad_token_id: int = 1  # id of padding
+  bos_token_id: int = 0  # id that opens a text
+  eos_token_id: int = 2  # id that ends a text
   # Its row learns nothing from look-ups, as in the reference; None: every row learns. In lite
   # models row 0 is [MASK].
   entity_padding_id: int | None = 0
   bert_model_name: str | None = None  # the language model it started from
   tie_word_embeddings: bool = True  # transformers 5 can train the decoder apart from the table
   cls_entity_prediction: bool = False  # pretraining also regresses the page's own entity
+  # Counted as in RoBERTa, after its pad id, or as in BERT, from 0.
   word_positions: Literal["roberta", "bert"] = "roberta"
 
   def __post_init__(self) -> None:

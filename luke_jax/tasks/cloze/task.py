@@ -14,22 +14,22 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 
 @dataclasses.dataclass(frozen=True)
 class ClozeAnswering:
   """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
 
-  train: str = ""
-  dev: str = ""
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # none: candidates are scored
   words: int = 512  # the longest row
   entities: int = 128  # the gap and candidates; more of these take several rows
   mention: int = 30  # positions of a candidate, its markers included
-  skip_bad: bool = False
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "cloze"
   head: ClassVar[str] = "cloze"
@@ -81,7 +81,7 @@ class ClozeAnswering:
     return kept
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """The rows of each example."""
     return features.features(processor, examples, faults or Faults(skip=self.skip_bad))

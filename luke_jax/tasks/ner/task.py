@@ -17,7 +17,7 @@ from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.learnable import check_learnable
 from luke_jax.tasks.ner.words import Reading
 from luke_jax.tasks.predictions import Span
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
 
@@ -26,8 +26,8 @@ NIL = "NIL"  # the first label of a new model, of spans that are no entities
 class NamedEntities:
   """Finds the entities of texts (paper §4.3)."""
 
-  train: str = ""
-  dev: str = ""
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
@@ -39,7 +39,7 @@ class NamedEntities:
   context: bool = True  # rows have text around their sentences
   language: str = "en"  # whose rules end sentences where a file does not say where they end
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
-  skip_bad: bool = False
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
   columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
   repair_tags: bool = False  # read tags that no scheme has where they stand as conlleval does
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
@@ -113,7 +113,7 @@ class NamedEntities:
         fine_tuning.check_label(span.label, known, example.place_of(span.start))
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """The rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)

@@ -20,15 +20,15 @@ from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, parse, read
 from luke_jax.tasks.qa.linking import linked
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 
 @dataclasses.dataclass(frozen=True)
 class QuestionAnswering:
   """Finds the stretch of a passage that answers a question (paper §4.5)."""
 
-  train: str = ""
-  dev: str = ""
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer and the entity vocabulary
   # The folder of luke-jax wiki mentions that links texts which come without entities.
@@ -44,7 +44,7 @@ class QuestionAnswering:
   unanswerable: bool = False  # whether questions may have no answer, as in SQuAD 2.0
   # By how much the score of "no answer" has to be above the best answer's.
   null_threshold: float = 0.0
-  skip_bad: bool = False
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "qa"
   head: ClassVar[str] = "answer"
@@ -105,7 +105,7 @@ class QuestionAnswering:
     return kept
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """The windows of each example; its entities are looked for where nobody did before."""
     found = linked(examples, self.mentions) if self.mentions else examples

@@ -15,22 +15,22 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import features, score
 from luke_jax.tasks.relations.files import Example, parse, read
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 
 @dataclasses.dataclass(frozen=True)
 class RelationClassification:
   """Finds how two entities of a text are related (paper §4.2)."""
 
-  train: str = ""
-  dev: str = ""
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
-  labels: tuple[str, ...] = ()
+  labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 512  # the longest row
   mention: int = 30  # positions of each entity, its markers included
   negative: str = ""  # the label of no relation; "": no_relation or Other, if it is there
-  skip_bad: bool = False
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "relations"
   head: ClassVar[str] = "pair"
@@ -79,7 +79,7 @@ class RelationClassification:
     return kept
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)

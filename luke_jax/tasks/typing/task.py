@@ -16,22 +16,22 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import features, score
 from luke_jax.tasks.typing.files import Example, parse, read
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 
 @dataclasses.dataclass(frozen=True)
 class EntityTyping:
   """Finds the types of entities in texts (paper §4.1)."""
 
-  train: str = ""
-  dev: str = ""
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer
-  labels: tuple[str, ...] = ()
+  labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 256  # the longest row
   mention: int = 30  # positions of the mention, its markers included
   threshold: float = 0.0  # of a label's logit, above which it is predicted
-  skip_bad: bool = False
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "typing"
   head: ClassVar[str] = "entity"
@@ -79,7 +79,7 @@ class EntityTyping:
     return kept
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)

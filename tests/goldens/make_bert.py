@@ -1,0 +1,39 @@
+"""Makes tests/goldens/bert/: tiny random BERTs and RoBERTas as transformers writes them.
+
+    pip install -e '.[parity]' && PYTHONPATH=tests python tests/goldens/make_bert.py
+
+Each folder is a model's directory, with the inputs and outputs of PyTorch in expected.npz.
+"""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+from parity.test_bert import inputs, outputs_of, reference
+
+FOLDER = Path(__file__).parent / "bert"
+CLASSES = (
+  "BertForPreTraining",
+  "BertForMultipleChoice",
+  "RobertaForMaskedLM",
+  "RobertaForSequenceClassification",
+  "XLMRobertaForTokenClassification",
+  "XLMRobertaForQuestionAnswering",
+)
+
+
+def main() -> None:
+  """Writes every class."""
+  shutil.rmtree(FOLDER, ignore_errors=True)
+  for name in CLASSES:
+    model = reference(name)
+    model.save_pretrained(FOLDER / name)
+    arrays = inputs(name, model.config.pad_token_id)
+    outputs = outputs_of(model, arrays)
+    record = {f"input:{key}": x for key, x in arrays.items()}
+    record |= {f"output:{key}": x for key, x in outputs.items()}
+    np.savez_compressed(FOLDER / name / "expected.npz", **record)
+
+
+if __name__ == "__main__":
+  main()
