@@ -23,7 +23,7 @@ os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
   os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="luke_jax-compiled-")
   atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
-  os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("shared machine", deadline=None)

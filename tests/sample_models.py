@@ -10,7 +10,7 @@ from networks import network
 from luke_jax.model import Model
 from luke_jax.models.families import SIZES
 from luke_jax.models.network import initial_params
-from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
+from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ def save_start(folder: Path) -> Path:
   sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": len(vocab)}
   made = network("LukeForMaskedLM", dataclasses.replace(SIZES["luke-base"], **sizes, **WIDTHS))
   params = jax.device_get(initial_params(made, jax.random.key(0)))
-  Model(made, params, (), tokenizer, LukeProcessor(tokenizer, vocab)).save(folder)
+  Model(made, params, (), tokenizer, Processor(tokenizer, vocab)).save(folder)
   return folder
 
 

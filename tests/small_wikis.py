@@ -18,9 +18,8 @@ PAGE = """<page><title>{title}</title><ns>0</ns><id>{id}</id>{redirect}<revision
 """
 
 
-def build_wiki(folder, pages, language="en", part_size=None):
-  """Builds a wiki of pages, title -> wikitext, in a folder; a text may be a redirect."""
-  dump = folder.with_name(f"{folder.name}.xml")
+def write_dump(dump, pages, language="en"):
+  """Writes a dump of pages, title -> wikitext; a text may be a redirect."""
   parts = [HEAD.format(language=language)]
   for id, (title, text) in enumerate(pages.items(), start=1):
     to = text.removeprefix("#REDIRECT [[").removesuffix("]]") if text.startswith("#") else None
@@ -28,6 +27,12 @@ def build_wiki(folder, pages, language="en", part_size=None):
     fields = {"title": html.escape(title), "text": html.escape(text)}
     parts.append(PAGE.format(**fields, id=id, redirect=redirect))
   dump.write_text("".join([*parts, "</mediawiki>\n"]), encoding="utf-8")
+  return dump
+
+
+def build_wiki(folder, pages, language="en", part_size=None):
+  """Builds a wiki of pages, title -> wikitext, in a folder; a text may be a redirect."""
+  dump = write_dump(folder.with_name(f"{folder.name}.xml"), pages, language)
   settings = Settings((dump,), TOKENIZER, selection=Selection(4), part_size=part_size)
   with local(1) as engine:
     build(settings, folder, engine)

@@ -18,7 +18,7 @@ from tiny import TEXTS, tiny_model
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
 from luke_jax.tasks.names import CLASSES
-from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
+from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.training.directory import FREE
 
@@ -65,7 +65,7 @@ def save_models(text):
     titles = {"en:Tokyo": 4, "de:Tokio": 4, "ja:東京都": 4, "en:Los Angeles": 5}
     ids = {title: id for id, title in enumerate(SPECIAL)} | titles
     tokenizer = load_tokenizer(TEXTS / "sentence_piece")
-    processor = LukeProcessor(tokenizer, EntityVocab(ids, multilingual=True), max_length=64)
+    processor = Processor(tokenizer, EntityVocab(ids, multilingual=True), max_length=64)
     sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": 6}
     model = tiny_model(text=False, use_entity_aware_attention=False, **sizes)
     dataclasses.replace(model, tokenizer=tokenizer, processor=processor).save("mluke-base")

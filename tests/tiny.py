@@ -9,17 +9,17 @@ from networks import tiny as tiny_sizes
 
 from luke_jax.model import Model
 from luke_jax.models.network import abstract_params
-from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
+from luke_jax.text import EntityVocab, Processor, load_tokenizer
 
 LABELS = ("person", "place", "work")
 TEXTS = Path(__file__).parent / "goldens" / "text"
 TITLES = ("[PAD]", "[UNK]", "[MASK]", "[MASK2]", "Los Angeles", "Beyoncé", "Tokyo")
 
 
-def tiny_processor(kind: str = "byte_level") -> LukeProcessor:
+def tiny_processor(kind: str = "byte_level") -> Processor:
   """Real tokenizers over a few hundred pieces."""
   vocab = EntityVocab({title: i for i, title in enumerate(TITLES)})
-  return LukeProcessor(load_tokenizer(TEXTS / kind), vocab, max_length=64)
+  return Processor(load_tokenizer(TEXTS / kind), vocab, max_length=64)
 
 
 def tiny_model(

@@ -14,7 +14,7 @@ from tiny import TEXTS
 from luke_jax.models.luke import SIZES, LukeConfig
 from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, write_metadata
 from luke_jax.pipeline.records import Record
-from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer, save_processor
+from luke_jax.text import EntityVocab, Processor, load_tokenizer, save_processor
 
 ENTITIES = 40
 SPECIAL = ("[PAD]", "[UNK]", "[MASK]")
@@ -60,7 +60,7 @@ def write_corpus(
   titles = [*SPECIAL, *(f"Entity {k}" for k in range(ENTITIES))]
   vocab = EntityVocab({title: id for id, title in enumerate(titles)})
   tokenizer = load_tokenizer(TEXTS / kind)
-  save_processor(LukeProcessor(tokenizer, vocab), folder)
+  save_processor(Processor(tokenizer, vocab), folder)
   stored = []
   for number, part in enumerate(np.array_split(np.arange(len(records)), files)):
     name = f"records-{number:05d}-of-{files:05d}.array_record"

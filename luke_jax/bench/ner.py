@@ -29,7 +29,7 @@ from luke_jax.tasks.features import Features
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
-from luke_jax.text import LukeProcessor, Tokenizer, load_tokenizer
+from luke_jax.text import Processor, Tokenizer, load_tokenizer
 from luke_jax.text.special_tokens import Span
 
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")
@@ -127,7 +127,7 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -
   )
   network = TASK.network(Backbone(config))
   params = jax.device_get(initial_params(network, jax.random.key(0)))
-  processor = fitted(LukeProcessor(tokenizer, SPECIAL_ENTITIES), TASK)
+  processor = fitted(Processor(tokenizer, SPECIAL_ENTITIES), TASK)
   model = ModelParts(network, params, LABELS, tokenizer, processor)
   logits = np.concatenate(_logits(model, examples)[1])
   margin = logits[:, 1:].max(axis=-1) - logits[:, 0]

@@ -12,7 +12,7 @@ import numpy as np
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.errors import InputError, not_installed
-from luke_jax.text import LukeProcessor, Tokenizer, load_tokenizer, save_processor
+from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.json_files import read_text
@@ -94,9 +94,7 @@ def spans_in(text: str, rng: random.Random) -> list[Span]:
 
 
 def _sides(tokenizer: Tokenizer, reference: Any) -> tuple[Side, Side]:
-  processor = LukeProcessor(
-    tokenizer, SPECIAL_ENTITIES, max_length=NO_LIMIT, max_entity_length=SPANS
-  )
+  processor = Processor(tokenizer, SPECIAL_ENTITIES, max_length=NO_LIMIT, max_entity_length=SPANS)
   with tempfile.TemporaryDirectory() as folder:
     save_processor(processor, folder)
     theirs = reference.from_pretrained(folder)

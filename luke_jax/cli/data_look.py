@@ -13,7 +13,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.learnable import marks, missed
 from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.text import LukeProcessor, Tokenizer
+from luke_jax.text import Processor, Tokenizer
 
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
 LONGEST = 40  # characters of such an entity
@@ -25,7 +25,7 @@ def look(
   file: str,
   examples: Sequence[Any],
   faults: Faults,
-  reading: LukeProcessor | None = None,
+  reading: Processor | None = None,
 ) -> list[str]:
   """Returns lines about a file's examples as a model's processor, if there is one, reads them.
 

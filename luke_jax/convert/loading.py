@@ -89,7 +89,7 @@ def _known(network: Network, left_over: tuple[str, ...]) -> bool:
   table = network.backbone.family.keys(network.kind)
   patterns = (name for key in table.rows.values() for name in key.names)
   known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
-  return all(known.fullmatch(name) for name in left_over)
+  return all(known.fullmatch(name) or name.startswith(table.unused) for name in left_over)
 
 
 @contextlib.contextmanager

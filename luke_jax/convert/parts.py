@@ -10,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone, Family
 from luke_jax.models.keys import Report, flatten
 from luke_jax.models.network import Network
-from luke_jax.text import LukeProcessor, Tokenizer
+from luke_jax.text import Processor, Tokenizer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ModelParts:
   params: dict
   labels: tuple[str, ...] = ()
   tokenizer: Tokenizer | None = None
-  processor: LukeProcessor | None = None
+  processor: Processor | None = None
   report: Report = dataclasses.field(default_factory=Report)
   rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
   task: type | None = None  # a user's own, that the model was made for
@@ -59,7 +59,7 @@ class ModelParts:
 
   @property
   def architecture(self) -> str:
-    """Returns the name of its class in config.json, such as LukeForEntityClassification."""
+    """Returns the name of its class in config.json."""
     return self.family.architecture_of(self.kind)
 
   @property

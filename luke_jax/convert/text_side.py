@@ -6,7 +6,7 @@ from pathlib import Path
 from luke_jax.models.family import Backbone
 from luke_jax.text import (
   EntityVocab,
-  LukeProcessor,
+  Processor,
   Tokenizer,
   load_entity_vocab,
   load_processor,
@@ -19,7 +19,7 @@ from luke_jax.text.tokenizer_files import has_tokenizer
 
 def read_text_side(
   backbone: Backbone, directory: Path, tokenizer: Path | None, vocab: EntityVocab | None
-) -> tuple[Tokenizer | None, LukeProcessor | None]:
+) -> tuple[Tokenizer | None, Processor | None]:
   """Returns what turns text into inputs; None where files are missing.
 
   `tokenizer` and `vocab` take precedence over the directory's. A model of words only has the
@@ -36,10 +36,10 @@ def read_text_side(
   if vocab is None and not backbone.entities:
     vocab = SPECIAL_ENTITIES
   loaded = load_tokenizer(words, markers=markers)
-  return loaded, _fitted(LukeProcessor(loaded, vocab), backbone) if vocab else None
+  return loaded, _fitted(Processor(loaded, vocab), backbone) if vocab else None
 
 
-def _fitted(processor: LukeProcessor, backbone: Backbone) -> LukeProcessor:
+def _fitted(processor: Processor, backbone: Backbone) -> Processor:
   """Returns the processor with rows no longer than the model has positions for."""
   length = min(processor.max_length, backbone.config.room_for_words)
   types = backbone.family.token_types

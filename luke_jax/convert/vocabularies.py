@@ -8,7 +8,7 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.text import LukeProcessor
+from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import MASK, MASK2, PAD, UNKNOWN, EntityVocab
 
 # The rows that new markers start from, in the order of the markers.
@@ -101,7 +101,7 @@ def lite(model: ModelParts) -> ModelParts:
   return _with_entities(model, params, small)
 
 
-def _processor(model: ModelParts) -> LukeProcessor:
+def _processor(model: ModelParts) -> Processor:
   if not model.backbone.entities:
     raise InputError(f"a {model.family.title} without entities; expected a model that has some")
   if model.processor is None:

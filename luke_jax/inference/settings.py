@@ -12,7 +12,7 @@ from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.fine_tuning import fitted
 from luke_jax.tasks.names import CLASSES, is_known, task_class
-from luke_jax.text import LukeProcessor
+from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
 
@@ -78,18 +78,18 @@ def settings_of(task: Any) -> dict[str, Any]:
   return {KEY: {"task": task.name, **own, "settings": settings}}
 
 
-def processor_of(model: ModelParts, task: Any) -> LukeProcessor:
+def processor_of(model: ModelParts, task: Any) -> Processor:
   """What makes rows of texts for a model and its task."""
   return fitted(any_processor(model), task)
 
 
-def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> LukeProcessor:
+def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
   """What makes rows of texts for a model, and of spans of entities where it has any."""
   if model.tokenizer is None:
     raise InputError("no tokenizer; expected a model with one")
   if spans and not (model.backbone.entities and model.processor):
     raise InputError(f"spans: {len(spans)} of them; expected none, for the model has no entities")
-  return model.processor or LukeProcessor(model.tokenizer, SPECIAL_ENTITIES)
+  return model.processor or Processor(model.tokenizer, SPECIAL_ENTITIES)
 
 
 def trained_model(task: Any, network: Network, params: dict) -> ModelParts:

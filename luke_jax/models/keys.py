@@ -94,6 +94,8 @@ class Keys:
   renames: tuple[tuple[str, str], ...] = ()
   # The name of a tensor that fills an array where its own is missing, as a pattern and replacement.
   copies: tuple[str, str] | None = None
+  # Starts of the names of parts that a system has no use for in the models that it starts from.
+  unused: tuple[str, ...] = ()
   # Starts of the names of heads, which are left out where another head is wanted.
   heads: tuple[str, ...] = ("classifier.", "qa_outputs.", "scorer.")
 

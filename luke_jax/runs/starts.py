@@ -20,7 +20,7 @@ from luke_jax.tasks.fine_tuning import processor
 from luke_jax.tasks.names import is_fine_tuned
 from luke_jax.text import (
   EntityVocab,
-  LukeProcessor,
+  Processor,
   Tokenizer,
   load_entity_vocab,
   load_tokenizer,
@@ -79,7 +79,7 @@ def _fine_tuned(start: Path, experiment: Experiment) -> dict:
   return model.params
 
 
-def _check_text(start: Path, model: ModelParts, task: Any, rows: LukeProcessor) -> None:
+def _check_text(start: Path, model: ModelParts, task: Any, rows: Processor) -> None:
   """Raises InputError for a model to which the ids of the task's rows mean something else."""
   if model.tokenizer is None or tokenizer_hash(model.tokenizer) != tokenizer_hash(rows.tokenizer):
     raise InputError(

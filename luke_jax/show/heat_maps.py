@@ -9,7 +9,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.show.drawn_text import text_width
 from luke_jax.show.picture import Picture
-from luke_jax.text import Example, LukeProcessor, Row
+from luke_jax.text import Example, Processor, Row
 
 if TYPE_CHECKING:
   from luke_jax.model import Model
@@ -92,7 +92,7 @@ def _check_number(name: str, number: int, count: int) -> None:
     raise InputError(f"{name}: {number!r}; expected a whole number from {-count} to {count - 1}")
 
 
-def _words(row: Row, text: str, processor: LukeProcessor) -> list[str]:
+def _words(row: Row, text: str, processor: Processor) -> list[str]:
   """Returns the text of each token, or the name of a special token."""
   special = processor.tokenizer.special.names
   return [

@@ -25,7 +25,7 @@ from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
 from luke_jax.tasks.files import Faults
-from luke_jax.text import LukeProcessor, Task, load_entity_vocab, load_tokenizer
+from luke_jax.text import Processor, Task, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 
@@ -72,7 +72,7 @@ class FineTuned(Protocol):
     ...
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Any], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Any], faults: Faults | None = None
   ) -> list[Features]:
     """Rows for the model, those of an example one after the other; with labels where known.
 
@@ -144,7 +144,7 @@ def sizes(task: FineTuned) -> Sizes:
   return Sizes(task.words, task.entities, task.mention)
 
 
-def processor(task: FineTuned, backbone: Backbone) -> LukeProcessor:
+def processor(task: FineTuned, backbone: Backbone) -> Processor:
   """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
   if not task.text:
     raise InputError("task.text: empty; expected the directory of a tokenizer")
@@ -152,7 +152,7 @@ def processor(task: FineTuned, backbone: Backbone) -> LukeProcessor:
   return fitted(read, task)
 
 
-def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
+def fitted(processor: Processor, task: FineTuned) -> Processor:
   """A model's processor with the task's sizes."""
   return dataclasses.replace(
     processor,
@@ -164,16 +164,14 @@ def fitted(processor: LukeProcessor, task: FineTuned) -> LukeProcessor:
 
 
 @kept(4)
-def _processor(
-  directory: str, new_words: tuple[str, ...], table: str, markers: bool
-) -> LukeProcessor:
+def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: bool) -> Processor:
   tokenizer = load_tokenizer(directory, markers=markers)
   # A language model that LUKE is compared with has no entities.
   whole = table == "whole" and has_entity_vocab(Path(directory))
   vocab = load_entity_vocab(directory) if whole else SPECIAL_ENTITIES
   if vocab.mask2_id is None:  # models are given one as they are loaded
     vocab = vocab.add([MASK2])
-  return LukeProcessor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)
+  return Processor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)
 
 
 def text_directory(task: FineTuned) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Example as Marked
-from luke_jax.text import LukeProcessor, Row
+from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Span
 
 
 def marked_rows(
-  processor: LukeProcessor,
+  processor: Processor,
   examples: Sequence[Any],
   spans: Sequence[Sequence[Span]],
   faults: Faults,
@@ -34,7 +34,7 @@ def marked_rows(
   return rows
 
 
-def _windows(processor: LukeProcessor, text: Marked, example: Any) -> list[Row]:
+def _windows(processor: Processor, text: Marked, example: Any) -> list[Row]:
   try:
     return processor.windows([text])
   except InputError as fault:

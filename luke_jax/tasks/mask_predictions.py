@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text import Example, LukeProcessor
+from luke_jax.text import Example, Processor
 from luke_jax.text.special_tokens import Span
 
 ALSO_MASK = "[MASK]"  # BERT's; as long as <mask>, so that characters keep their places
@@ -30,7 +30,7 @@ class MaskPrediction(NamedTuple):
 
 def predict_masks(
   forward: Callable[..., Mapping[str, Any]],
-  processor: LukeProcessor,
+  processor: Processor,
   text: str,
   *,
   spans: Sequence[Span] = (),
@@ -39,7 +39,7 @@ def predict_masks(
   """The best words for each mask of a text and the best entities for its spans.
 
   A mask is spelt `[MASK]` or as the vocabulary spells it, `<mask>` in RoBERTa's. `forward` gives
-  the logits of a LukeForMaskedLM for the processor's inputs.
+  the logits of masked tokens for the processor's inputs.
   """
   if top < 1:
     raise InputError(f"top: {top}; expected 1 or more")
@@ -67,12 +67,12 @@ def _guesses(logits: Any, top: int, name: Callable[[int], str]) -> tuple[Guess, 
   return tuple(Guess(name(int(id)), float(shares[id] / shares.sum())) for id in best)
 
 
-def _word(processor: LukeProcessor, id: int) -> str:
+def _word(processor: Processor, id: int) -> str:
   word = processor.tokenizer.decode([id])
   return word.strip() or repr(word)
 
 
-def _titles(processor: LukeProcessor, id: int) -> str:
+def _titles(processor: Processor, id: int) -> str:
   """The title, or each one with its language where an entity has several."""
   titles = processor.entity_vocab.titles(id)
   return ", ".join(title if code is None else f"{code}:{title}" for title, code in titles)

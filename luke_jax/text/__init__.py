@@ -1,7 +1,7 @@
 """Strings with entity spans -> the model's inputs.
 
 A tokenizer turns text into word ids and an `EntityVocab` titles into entity ids; both are read from
-a Hugging Face directory and written back to one. A `LukeProcessor` joins the two: it cuts the text
+a Hugging Face directory and written back to one. A `Processor` joins the two: it cuts the text
 where entities begin and end, marks those a task asks about, and gives padded arrays under Hugging
 Face's names. Text too long for the model is refused, truncated with a report of the entities
 dropped, or read in windows that miss none.
@@ -11,7 +11,7 @@ from luke_jax.text.entity_vocab import EntityVocab
 from luke_jax.text.entity_vocab_files import load_entity_vocab, save_entity_vocab
 from luke_jax.text.examples import Example, Task
 from luke_jax.text.parts import Entity
-from luke_jax.text.processor import LukeProcessor
+from luke_jax.text.processor import Processor
 from luke_jax.text.processor_files import load_processor, save_processor
 from luke_jax.text.rows import Row
 from luke_jax.text.spans import JoinedWords, join_words
@@ -24,7 +24,7 @@ __all__ = [
   "EntityVocab",
   "Example",
   "JoinedWords",
-  "LukeProcessor",
+  "Processor",
   "Row",
   "SpecialTokens",
   "Task",

@@ -27,7 +27,7 @@ from luke_jax.text.windows import centred, even_groups, longest_first, sliding
 
 
 @dataclass(frozen=True)
-class LukeProcessor:
+class Processor:
   """Turns texts with entity spans into the model's inputs, as LUKE's tokenizers do elsewhere.
 
   Calling it is the short way. `encode` and `windows` give rows that know where their tokens come

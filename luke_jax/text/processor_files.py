@@ -5,7 +5,7 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.text.entity_vocab_files import FILES, load_entity_vocab, save_entity_vocab
-from luke_jax.text.processor import LukeProcessor
+from luke_jax.text.processor import Processor
 from luke_jax.text.tokenizer_files import CONFIG, load_tokenizer, save_tokenizer, tokenizer_config
 
 # Fields of a processor under the names they have in tokenizer_config.json.
@@ -24,7 +24,7 @@ def has_entity_vocab(directory: Path) -> bool:
   return inlined or any((directory / name).exists() for name in names)
 
 
-def load_processor(directory: str | Path, **changes: Any) -> LukeProcessor:
+def load_processor(directory: str | Path, **changes: Any) -> Processor:
   """Reads a processor from a model's directory; `changes` are fields to set otherwise."""
   directory = Path(directory)
   config = tokenizer_config(directory)
@@ -36,12 +36,12 @@ def load_processor(directory: str | Path, **changes: Any) -> LukeProcessor:
       raise InputError(f"{directory / CONFIG}: {name} is {value!r}; expected a whole number")
   tokenizer, vocab = load_tokenizer(directory), load_entity_vocab(directory)
   try:
-    return LukeProcessor(tokenizer, vocab, **(settings | changes))
+    return Processor(tokenizer, vocab, **(settings | changes))
   except InputError as error:
     raise InputError(f"{directory}: {error}") from None
 
 
-def save_processor(processor: LukeProcessor, directory: str | Path) -> None:
+def save_processor(processor: Processor, directory: str | Path) -> None:
   """Writes a processor into a model's directory."""
   settings = {key: getattr(processor, name) for key, name in SETTINGS.items()}
   save_tokenizer(processor.tokenizer, directory, settings)

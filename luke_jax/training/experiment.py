@@ -71,7 +71,7 @@ _MOST = 2**31 - 1  # steps and seeds are 32-bit
 class Experiment:
   """What `config()` of an experiment file returns."""
 
-  model: Any  # the sizes of a system, such as a LukeConfig
+  model: Any  # the sizes of a system, as luke_jax.models.families.SIZES has them
   task: Any  # a frozen dataclass with the functions of `training.task.Task`
   running: Running = dataclasses.field(default_factory=Running)
   data: Data = dataclasses.field(default_factory=Data)

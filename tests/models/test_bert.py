@@ -1,6 +1,7 @@
 """BERT, RoBERTa and XLM-R against directories that transformers wrote, and their sizes."""
 
 import json
+import warnings
 from pathlib import Path
 
 import jax
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 from networks import network
 from safetensors.numpy import load_file, save_file
+from small_wikis import write_dump
 from tiny import same_params
 
 import luke_jax
+from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.models.bert import SIZES
 from luke_jax.models.network import abstract_params
@@ -36,6 +39,7 @@ def test_parameter_counts(name):
   assert sum(x.size for x in jax.tree.leaves(params)) == COUNTS[name]
 
 
+ROOM = 64
 STEMS = {"BertConfig": "Bert", "RobertaConfig": "Roberta", "XlmRobertaConfig": "XLMRoberta"}
 
 
@@ -73,14 +77,16 @@ def masked(tmp_path):
   tensors = load_file(source / "model.safetensors")
   renamed = {}
   for name, tensor in tensors.items():
-    if tensor.shape[:1] == (40,):
-      tensor = rng.normal(size=(count, *tensor.shape[1:])).astype(np.float32)
+    rows = {40: count, 20: ROOM}.get(tensor.shape[0])  # other words, and more positions
+    if rows:
+      tensor = rng.normal(size=(rows, *tensor.shape[1:])).astype(np.float32)
     norm = "LayerNorm" in name
     old = name.replace("weight", "gamma").replace("bias", "beta") if norm else name
     renamed[old] = tensor
   save_file(renamed, folder / "model.safetensors")
   config = json.loads((source / "config.json").read_text())
   config |= {"architectures": ["BertForMaskedLM"], "vocab_size": count}
+  config |= {"max_position_embeddings": ROOM}
   (folder / "config.json").write_text(json.dumps(config))
   return folder
 
@@ -119,3 +125,64 @@ def test_a_file_of_no_known_system_is_refused(masked):
   (masked / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
   with pytest.raises(InputError, match=r"model_type: 'gpt2'; expected one of luke, .*bert"):
     luke_jax.load(masked)
+
+
+PAGES = {
+  "Ana": "The word of [[Oto]] is a word, and [[Oto]] is in a town. " * 8,
+  "Oto": "The town of [[Ana]] is near a river, and [[Ana]] is there. " * 8,
+}
+PRETRAINING = """
+from luke_jax.models.luke import LukeConfig
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.pretraining import Pretraining
+from luke_jax.training.experiment import Experiment, Run
+
+def config():
+  return Experiment(
+    model=LukeConfig(**{model!r}),
+    task=Pretraining(({records!r},), 64, 8, 4, held_out=0.5, dev_records=4),
+    data=Data(batch_size=8, evaluation_batch_size=8),
+    run=Run(steps=1, start={start!r}),
+  )
+"""
+
+
+def test_lukes_pretraining_starts_from_a_bert(masked, tmp_path, capsys):
+  """From a wiki in word pieces to a saved LUKE, by the commands."""
+  dump, folder = write_dump(tmp_path / "wiki.xml", PAGES), str(tmp_path / "wiki")
+  limits = [
+    "--max-words",
+    str(ROOM),
+    "--max-entities",
+    "8",
+    "--max-mention",
+    "4",
+    "--entities",
+    "5",
+  ]
+  build = ["wiki", "build", str(dump), "--tokenizer", str(masked), "--output", folder]
+  assert main([*build, *limits, "--workers", "1"]) == 0
+  records = f"{folder}/pretraining"
+  special = luke_jax.load(masked).tokenizer.special
+  sizes = json.loads((tmp_path / "wiki/pretraining/metadata.json").read_text())
+  bert = json.loads((masked / "config.json").read_text())
+  names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+  names += ("max_position_embeddings", "type_vocab_size", "layer_norm_eps")
+  model = {name: bert[name] for name in names} | {"word_positions": "bert", "entity_emb_size": 8}
+  model |= {name: sizes[name] for name in ("vocab_size", "entity_vocab_size")}
+  model |= {"pad_token_id": special.pad, "bos_token_id": special.start}
+  model |= {"eos_token_id": special.end}
+  experiment = tmp_path / "experiment.py"
+  text = PRETRAINING.format(model=model, records=records, start=str(masked))
+  experiment.write_text(text, encoding="utf-8")
+  with warnings.catch_warnings():
+    warnings.simplefilter("always")
+    assert main(["train", str(experiment), "--output", str(tmp_path / "run")]) == 0
+  warned = [x for x in capsys.readouterr().err.splitlines() if "warning" in x]
+  assert len(warned) == 1 and "entity_embeddings" in warned[0] and "begin fresh" in warned[0]
+  assert main(["export", str(tmp_path / "run"), str(tmp_path / "luke")]) == 0
+  luke = luke_jax.load(tmp_path / "luke")
+  assert luke.family.name == "luke" and luke.config.word_positions == "bert"
+  inputs = luke.processor("Ana is a word", entity_spans=[(0, 3)])
+  assert inputs["input_ids"][0, 0] == special.start
+  assert luke(**inputs)["entity_logits"].shape[-1] == luke.backbone.entities

@@ -5,7 +5,7 @@ import pytest
 from tiny import TEXTS, TITLES
 
 from luke_jax.tasks.mask_predictions import predict_masks
-from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
+from luke_jax.text import EntityVocab, Processor, load_tokenizer
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,6 @@ def test_the_mask_of_a_vocabulary(kind, text):
     logits[..., best] = 9
     return {"logits": logits}
 
-  (prediction,) = predict_masks(forward, LukeProcessor(tokenizer, vocab), text, top=1)
+  (prediction,) = predict_masks(forward, Processor(tokenizer, vocab), text, top=1)
   assert prediction.characters == (13, 19)
   assert prediction.guesses[0].name == tokenizer.decode([best]).strip()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer, save_tokenizer
+from luke_jax.text import EntityVocab, Processor, load_tokenizer, save_tokenizer
 from luke_jax.text.special_tokens import MARKERS
 
 GOLDENS = Path(__file__).resolve().parents[1] / "goldens"
@@ -63,7 +63,7 @@ def multilingual_vocab():
 
 @pytest.fixture(scope="session")
 def processor(byte_level, vocab):
-  return LukeProcessor(byte_level, vocab)
+  return Processor(byte_level, vocab)
 
 
 @pytest.fixture(scope="session")

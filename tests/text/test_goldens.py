@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from luke_jax.text import EntityVocab, LukeProcessor, load_tokenizer
+from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.examples import examples_from
 
@@ -21,9 +21,9 @@ def processors(goldens, tiny_directories):
   prefixing.add_prefix_space = True
   sentence_piece = load_tokenizer(tiny_directories["sentence_piece"])
   return {
-    ("byte_level", False): LukeProcessor(byte_level, mono, **width),
-    ("byte_level", True): LukeProcessor(prefixing, mono, **width),
-    ("sentence_piece", False): LukeProcessor(sentence_piece, multi, **width),
+    ("byte_level", False): Processor(byte_level, mono, **width),
+    ("byte_level", True): Processor(prefixing, mono, **width),
+    ("sentence_piece", False): Processor(sentence_piece, multi, **width),
   }
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from luke_jax.text import EntityVocab, LukeProcessor, load_processor, load_tokenizer, save_processor
+from luke_jax.text import EntityVocab, Processor, load_processor, load_tokenizer, save_processor
 
 pytestmark = [pytest.mark.parity, pytest.mark.real_data]
 
@@ -66,7 +66,7 @@ def compare(tokenizer_class, processor, directory, texts):
 @pytest.mark.parametrize("task", TASKS)
 def test_luke_over_squad(transformers, roberta, squad_paragraphs, tmp_path, task):
   """Half a thousand paragraphs with 20 spans each make ten thousand for a task without markers."""
-  processor = LukeProcessor(roberta, EntityVocab(LITE), task, max_length=4096)
+  processor = Processor(roberta, EntityVocab(LITE), task, max_length=4096)
   texts = random.Random(1).sample(squad_paragraphs, 500)
   compare(transformers.LukeTokenizer, processor, tmp_path, texts)
 
@@ -77,7 +77,7 @@ def test_mluke_over_squad(transformers, real_sentence_pieces, squad_paragraphs, 
     pytest.skip("transformers 5 numbers the pieces wrongly")
   for directory in real_sentence_pieces:
     tokenizer = load_tokenizer(directory)
-    processor = LukeProcessor(tokenizer, EntityVocab(LITE), task, max_length=4096)
+    processor = Processor(tokenizer, EntityVocab(LITE), task, max_length=4096)
     texts = random.Random(1).sample(squad_paragraphs, 100)
     compare(transformers.MLukeTokenizer, processor, tmp_path / directory.name, texts)
 
@@ -85,7 +85,7 @@ def test_mluke_over_squad(transformers, real_sentence_pieces, squad_paragraphs, 
 def test_pairs_and_titles(transformers, roberta, squad_paragraphs, tmp_path):
   rng = random.Random(2)
   vocab = EntityVocab(LITE | {"Denver Broncos": 4, "Chopin": 5})
-  processor = LukeProcessor(roberta, vocab, max_length=4096, max_entity_length=40)
+  processor = Processor(roberta, vocab, max_length=4096, max_entity_length=40)
   save_processor(processor, tmp_path)
   theirs = transformers.LukeTokenizer.from_pretrained(tmp_path)
   for first, second in zip(squad_paragraphs[:50], squad_paragraphs[50:100], strict=True):
@@ -101,7 +101,7 @@ def test_pairs_and_titles(transformers, roberta, squad_paragraphs, tmp_path):
 
 
 def test_a_saved_directory_gives_the_same_settings(transformers, roberta, tmp_path):
-  processor = LukeProcessor(roberta, EntityVocab(LITE), max_entity_length=50, max_mention_length=9)
+  processor = Processor(roberta, EntityVocab(LITE), max_entity_length=50, max_mention_length=9)
   save_processor(processor, tmp_path)
   theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
   assert type(theirs).__name__ == "LukeTokenizer"
@@ -115,7 +115,7 @@ def test_a_saved_directory_gives_the_same_settings(transformers, roberta, tmp_pa
 
 
 def test_a_directory_transformers_saved_is_read_back(transformers, roberta, tmp_path):
-  save_processor(LukeProcessor(roberta, EntityVocab(LITE)), tmp_path / "ours")
+  save_processor(Processor(roberta, EntityVocab(LITE)), tmp_path / "ours")
   transformers.AutoTokenizer.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
   again = load_processor(tmp_path / "theirs")
   assert again.tokenizer.special == roberta.special

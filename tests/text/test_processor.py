@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.text import EntityVocab, Example, LukeProcessor
+from luke_jax.text import EntityVocab, Example, Processor
 
 TEXT = "Beyoncé lives in Los Angeles."
 NAMES = [(0, 7), (17, 28)]
@@ -75,7 +75,7 @@ def test_lengths_of_numpy_are_lengths_too(processor):
 
 def test_pads_are_those_of_the_vocabularies(byte_level):
   lite = EntityVocab({"[MASK]": 0, "[UNK]": 1, "[PAD]": 2, "[MASK2]": 3})
-  inputs = LukeProcessor(byte_level, lite)([TEXT, ""], entity_spans=[NAMES, []])
+  inputs = Processor(byte_level, lite)([TEXT, ""], entity_spans=[NAMES, []])
   assert inputs["entity_ids"].tolist() == [[0, 0], [2, 2]]
   assert inputs["entity_attention_mask"].tolist() == [[1, 1], [0, 0]]
 
@@ -87,7 +87,7 @@ def test_titles(processor):
 
 
 def test_titles_with_languages(sentence_piece, multilingual_vocab):
-  processor = LukeProcessor(sentence_piece, multilingual_vocab)
+  processor = Processor(sentence_piece, multilingual_vocab)
   titles = ["en:Tokyo", "en:Star Trek: Picard"]
   assert processor(TEXT, entity_spans=NAMES, entities=titles)["entity_ids"].tolist() == [[5, 6]]
   english = replace(processor, language="en")
@@ -97,7 +97,7 @@ def test_titles_with_languages(sentence_piece, multilingual_vocab):
 
 @pytest.mark.parametrize("title", ["Kyoto", "Star Trek: Voyager", "de:Tokio", ": a", ""])
 def test_titles_in_no_language(sentence_piece, multilingual_vocab, title):
-  processor = LukeProcessor(sentence_piece, multilingual_vocab)
+  processor = Processor(sentence_piece, multilingual_vocab)
   with pytest.raises(InputError) as error:
     processor(TEXT, entity_spans=[(0, 7)], entities=[title])
   assert str(error.value) == (
@@ -136,7 +136,7 @@ def test_markers_of_head_and_tail(processor, order):
 
 
 def test_mentions_longer_than_the_model_is_told(byte_level, vocab):
-  processor = LukeProcessor(byte_level, vocab, max_mention_length=3)
+  processor = Processor(byte_level, vocab, max_mention_length=3)
   positions = processor(TEXT, entity_spans=[(0, 28)])["entity_position_ids"]
   assert positions.tolist() == [[[1, 2, 3]]]
 
@@ -281,7 +281,7 @@ def test_faulty_settings(processor, settings, message):
 def test_a_pair_needs_a_second_mask(byte_level):
   three = EntityVocab({"[PAD]": 0, "[UNK]": 1, "[MASK]": 2})
   with pytest.raises(InputError, match=r"no \[MASK2\]"):
-    LukeProcessor(byte_level, three, "entity_pair_classification")
+    Processor(byte_level, three, "entity_pair_classification")
 
 
 PAIR, SINGLE, SPANS = (

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.text import EntityVocab, Example, LukeProcessor
+from luke_jax.text import EntityVocab, Example, Processor
 
 CHUNKS = [
   "Beyoncé",
@@ -44,7 +44,7 @@ def tokenizer(request):
 @pytest.fixture(scope="module")
 def luke(tokenizer):
   vocab = EntityVocab({"[PAD]": 0, "[UNK]": 1, "[MASK]": 2, "[MASK2]": 3})
-  return LukeProcessor(tokenizer, vocab, max_entity_length=20)
+  return Processor(tokenizer, vocab, max_entity_length=20)
 
 
 @EXAMPLES

@@ -7,7 +7,7 @@ import pytest
 
 from luke_jax.text import (
   EntityVocab,
-  LukeProcessor,
+  Processor,
   load_entity_vocab,
   load_tokenizer,
   save_entity_vocab,
@@ -23,7 +23,7 @@ SPANS = [(9, 21), (30, 38), (39, 42)]
 @pytest.fixture
 def luke(roberta):
   vocab = {"[PAD]": 0, "[UNK]": 1, "[MASK]": 2, "[MASK2]": 3, "Ana Ivanovic": 4, "Thursday": 5}
-  return LukeProcessor(roberta, EntityVocab(vocab))
+  return Processor(roberta, EntityVocab(vocab))
 
 
 def positions_of(inputs):

@@ -6,7 +6,7 @@ import pytest
 from luke_jax.errors import InputError
 from luke_jax.text import (
   EntityVocab,
-  LukeProcessor,
+  Processor,
   load_processor,
   load_tokenizer,
   save_entity_vocab,
@@ -108,7 +108,7 @@ def test_a_directory_with_tokenizer_json_only(byte_level, bpe_files, tmp_path):
 
 
 def test_processor_settings_come_back(tokenizer, vocab, tmp_path):
-  processor = LukeProcessor(
+  processor = Processor(
     tokenizer,
     vocab,
     "entity_span_classification",
@@ -131,7 +131,7 @@ def test_prefix_space_comes_back(bpe_files, vocab):
   write(bpe_files, tokenizer_config__json={"add_prefix_space": True, "model_max_length": 1e30})
   tokenizer = load_tokenizer(bpe_files)
   assert tokenizer.encode(["x"]) == tokenizer.encode([" x"])
-  save_processor(LukeProcessor(tokenizer, vocab), bpe_files / "new")
+  save_processor(Processor(tokenizer, vocab), bpe_files / "new")
   again = load_tokenizer(bpe_files / "new")
   assert again.encode(["x"]) == tokenizer.encode([" x"])
 

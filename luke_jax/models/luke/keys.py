@@ -56,6 +56,7 @@ KEYS = Keys.of(
     (r"^cls\.predictions\.", "lm_head."),
   ),
   encoder="luke",
+  unused=("cls.seq_relationship.",),
   tied_by_reference=("entity_predictions.decoder.weight",),
   copies=(r"\.(w2e|e2w|e2e)_query\.", ".query."),
 )

@@ -14,7 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.cloze.files import PLACEHOLDER, Example
 from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
-from luke_jax.text import Entity, LukeProcessor, Row
+from luke_jax.text import Entity, Processor, Row
 from luke_jax.text.parts import Mentions, Part, tokenized
 from luke_jax.text.rows import enclosed
 from luke_jax.text.special_tokens import Span
@@ -25,9 +25,7 @@ HIGHLIGHT = re.compile(r" ?@highlight\b")  # ReCoRD's sign before each summary l
 STRIDE = 128
 
 
-def features(
-  processor: LukeProcessor, examples: Sequence[Example], faults: Faults
-) -> list[Features]:
+def features(processor: Processor, examples: Sequence[Example], faults: Faults) -> list[Features]:
   """The rows of each example: none for a window without candidates, several for one with many.
 
   `source` are the numbers of the candidates that a row has. An example is at fault whose question
@@ -42,7 +40,7 @@ def features(
   return rows
 
 
-def _rows(processor: LukeProcessor, example: Example, number: int) -> Iterator[Features]:
+def _rows(processor: Processor, example: Example, number: int) -> Iterator[Features]:
   special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
   query, passage = tokenized(processor.tokenizer, list(_texts(example, mask)), offsets=False)
   marked = passage.marked([special.ids[ENTITY_WORD]] * len(passage.entities))
@@ -82,7 +80,7 @@ def _highlighted(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
 
 
 def _windows(
-  processor: LukeProcessor, query: Part, passage: Part, place: str
+  processor: Processor, query: Part, passage: Part, place: str
 ) -> Iterator[tuple[Part, Part]]:
   """The question with as much of the passage, and as many candidates, as a row has room for."""
   most = processor.max_length - processor.tokenizer.special.around(2)

@@ -14,7 +14,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ClozeAnswering:
     return kept
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """The rows of each example."""
     return features.features(processor, examples, faults or Faults(skip=self.skip_bad))

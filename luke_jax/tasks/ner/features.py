@@ -12,7 +12,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
-from luke_jax.text import LukeProcessor
+from luke_jax.text import Processor
 from luke_jax.text.special_tokens import Span
 
 AROUND = 2  # special tokens of a row
@@ -42,7 +42,7 @@ class Document(NamedTuple):
 
 
 def features(
-  processor: LukeProcessor,
+  processor: Processor,
   examples: Sequence[Example],
   limits: Limits,
   *,
@@ -75,7 +75,7 @@ def features(
 
 
 def _tokenized(
-  processor: LukeProcessor, examples: Sequence[Example], context: bool
+  processor: Processor, examples: Sequence[Example], context: bool
 ) -> Iterator[tuple[Example, list[list[int]]]]:
   """Every document with the pieces of each word; no word is tokenized twice."""
   written = [_written(example, context) for example in examples]
@@ -137,7 +137,7 @@ def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.
 
 
 def _rows(
-  processor: LukeProcessor,
+  processor: Processor,
   document: Document,
   context: bool,
   *,

@@ -17,7 +17,7 @@ from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.learnable import check_learnable
 from luke_jax.tasks.ner.words import Reading
 from luke_jax.tasks.predictions import Span
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
 
@@ -113,7 +113,7 @@ class NamedEntities:
         fine_tuning.check_label(span.label, known, example.place_of(span.start))
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """The rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)

@@ -12,7 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
-from luke_jax.text import Entity, LukeProcessor
+from luke_jax.text import Entity, Processor
 from luke_jax.text.parts import Mentions, Part, tokenized
 from luke_jax.text.rows import enclosed
 from luke_jax.text.special_tokens import Span
@@ -46,7 +46,7 @@ class _Asked(NamedTuple):
 
 
 def features(
-  processor: LukeProcessor, examples: Sequence[Example], limits: Limits, faults: Faults
+  processor: Processor, examples: Sequence[Example], limits: Limits, faults: Faults
 ) -> list[Features]:
   """As many rows for each example as its passage needs, those of one after the other.
 
@@ -86,7 +86,7 @@ def _warn(message: str) -> None:
   warnings.warn(message, stacklevel=3)
 
 
-def _tokenized(processor: LukeProcessor, examples: Sequence[Example]) -> Iterator[_Asked]:
+def _tokenized(processor: Processor, examples: Sequence[Example]) -> Iterator[_Asked]:
   """Every example as tokens. A passage of several questions is tokenized once."""
   for first in range(0, len(examples), _TOGETHER):
     chunk = examples[first : first + _TOGETHER]
@@ -100,7 +100,7 @@ def _tokenized(processor: LukeProcessor, examples: Sequence[Example]) -> Iterato
 
 
 def _mentions(
-  processor: LukeProcessor, text: str, links: Sequence[Link] | None, where: str
+  processor: Processor, text: str, links: Sequence[Link] | None, where: str
 ) -> Mentions:
   vocab, language = processor.entity_vocab, processor.language
   known = [link for link in links or () if vocab.contains(link.title, language)]
@@ -117,7 +117,7 @@ def _numbered(part: Part) -> tuple[Part, np.ndarray]:
   return dataclasses.replace(part, offsets=counts), offsets
 
 
-def _windows(processor: LukeProcessor, asked: _Asked, limits: Limits) -> Iterator[Features]:
+def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Features]:
   question = asked.question.cut(0, limits.question_words)
   special = processor.tokenizer.special
   room = processor.max_length - special.around(2) - len(question.ids)

@@ -20,7 +20,7 @@ from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, parse, read
 from luke_jax.tasks.qa.linking import linked
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +105,7 @@ class QuestionAnswering:
     return kept
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """The windows of each example; its entities are looked for where nobody did before."""
     found = linked(examples, self.mentions) if self.mentions else examples

@@ -9,11 +9,11 @@ from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.relations.files import Example
-from luke_jax.text import LukeProcessor
+from luke_jax.text import Processor
 
 
 def features(
-  processor: LukeProcessor, examples: Sequence[Example], labels: Sequence[str], faults: Faults
+  processor: Processor, examples: Sequence[Example], labels: Sequence[str], faults: Faults
 ) -> list[Features]:
   """A row for each example; of a text that is too long, what stands around the two entities."""
   spans = [[example.head, example.tail] for example in examples]

@@ -15,7 +15,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import features, score
 from luke_jax.tasks.relations.files import Example, parse, read
-from luke_jax.text import LukeProcessor, Task
+from luke_jax.text import Processor, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +79,7 @@ class RelationClassification:
     return kept
 
   def features(
-    self, processor: LukeProcessor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Features]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)

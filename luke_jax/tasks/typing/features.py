@@ -8,11 +8,11 @@ from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.typing.files import Example
-from luke_jax.text import LukeProcessor
+from luke_jax.text import Processor
 
 
 def features(
-  processor: LukeProcessor, examples: Sequence[Example], labels: Sequence[str], faults: Faults
+  processor: Processor, examples: Sequence[Example], labels: Sequence[str], faults: Faults
 ) -> list[Features]:
   """A row for each example; of a text that is too long, what stands around the mention."""
   rows = marked_rows(processor, examples, [[example.span] for example in examples], faults)

@@ -1,6 +1,6 @@
 """Turns segments of text into word ids, fast: it looks words up that occurred before.
 
-No token of either kind of tokenizer crosses a space, so the ids of a segment are those of its words
+No token of any kind of tokenizer crosses a space, so the ids of a segment are those of its words
 one after the other.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from luke_jax.errors import InputError
 from luke_jax.text import Tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
+from luke_jax.text.sentence_piece import SentencePieceTokenizer
 
 WIDTH = 4  # bytes of an id
 _ROOM = 64 * 2**20  # bytes of memory for known words, approximately
@@ -26,7 +27,8 @@ class SegmentEncoder:
   """A map from segments of text to their ids.
 
   A segment that starts with a space starts a word. Any other continues the word before it, and gets
-  the ids that it has inside of a word. Text that spells a special token stays text.
+  the ids that it has inside of a word, or in WordPiece those of a word by itself. Text that spells
+  a special token stays text.
   """
 
   def __init__(self, tokenizer: Tokenizer):
@@ -35,8 +37,11 @@ class SegmentEncoder:
       tokenizer.add_prefix_space = False
       self._before, self._skipped = "", 0
       self._plain_ids = tokenizer.encode_words
-    else:
+    elif isinstance(tokenizer, SentencePieceTokenizer):
       self._before, self._skipped = _known_alone(tokenizer), 2
+      self._plain_ids = self._ids
+    else:
+      self._before, self._skipped = "", 0
       self._plain_ids = self._ids
     self._tokenizer = tokenizer
     self._special = re.compile("|".join(map(re.escape, tokenizer.special.ids)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, write_metadata
-from luke_jax.text import LukeProcessor, load_entity_vocab, load_tokenizer, save_processor
+from luke_jax.text import Processor, load_entity_vocab, load_tokenizer, save_processor
 from luke_jax.wiki.stages.files import open_records, write_records
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.page_stage import shard_path
@@ -71,7 +71,7 @@ class Shuffle:
 
   def _write_companions(self) -> None:
     limits = self.limits
-    processor = LukeProcessor(
+    processor = Processor(
       load_tokenizer(self.tokenizer),
       load_entity_vocab(self.vocabulary),
       max_length=limits.max_words,

@@ -13,15 +13,15 @@ from luke_jax.tasks.features import padded_labels
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import fitted
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import LukeProcessor
+from luke_jax.text import Processor
 
 TEXT = "Ana met Bob Lee in Oslo. \n@highlight\nBob was late @highlight no"
 ENTITIES = [(0, 3), (8, 15), (8, 11), (19, 23), (37, 40)]
 
 
-def processor(task, kind="byte_level") -> LukeProcessor:
+def processor(task, kind="byte_level") -> Processor:
   tiny = tiny_processor(kind)
-  return fitted(LukeProcessor(tiny.tokenizer.with_words(task.new_words), tiny.entity_vocab), task)
+  return fitted(Processor(tiny.tokenizer.with_words(task.new_words), tiny.entity_vocab), task)
 
 
 def example(text=TEXT, entities=ENTITIES, **fields):

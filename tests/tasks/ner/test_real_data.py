@@ -16,7 +16,7 @@ from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.ner.tags import SCHEMES
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.predictions import Span
-from luke_jax.text import LukeProcessor, load_tokenizer
+from luke_jax.text import Processor, load_tokenizer
 
 pytestmark = pytest.mark.real_data
 
@@ -45,7 +45,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def processor(real_data):
-  return LukeProcessor(load_tokenizer(real_data / "tokenizers/roberta"), SPECIAL_ENTITIES)
+  return Processor(load_tokenizer(real_data / "tokenizers/roberta"), SPECIAL_ENTITIES)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -18,7 +18,7 @@ from luke_jax.tasks.qa.features import Limits, features
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import score, score_file
 from luke_jax.tasks.qa.task import QuestionAnswering
-from luke_jax.text import LukeProcessor, load_tokenizer, save_processor
+from luke_jax.text import Processor, load_tokenizer, save_processor
 from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -36,7 +36,7 @@ def squad(real_data):
 @pytest.fixture(scope="module")
 def roberta(real_data):
   tokenizer = load_tokenizer(real_data / "tokenizers/roberta")
-  return LukeProcessor(tokenizer, SPECIAL_ENTITIES, max_entity_length=128)
+  return Processor(tokenizer, SPECIAL_ENTITIES, max_entity_length=128)
 
 
 def golds(examples):

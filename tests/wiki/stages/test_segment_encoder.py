@@ -55,6 +55,15 @@ def test_a_segment_inside_a_word_of_sentence_pieces(tokenizers):
   assert unknown[0] == tokenizer.special.unknown and len(unknown) == 2
 
 
+@given(texts=st.lists(TEXTS, max_size=5))
+def test_a_segment_of_word_pieces_is_words_by_themselves(texts, tokenizers):
+  tokenizer = load_tokenizer(tokenizers / "word_piece")
+  found = encoded(SegmentEncoder(tokenizer), [*texts, *(f" {text}" for text in texts)])
+  for text, ids in zip([*texts, *texts], found, strict=True):
+    if not any(special in text for special in tokenizer.special.ids):
+      assert ids == plain(tokenizer, text)
+
+
 @pytest.mark.parametrize("text", [" a <mask> b", " <s>", "</s>", " x<unk>y<ent><ent2>"])
 def test_text_that_spells_a_special_token_stays_text(text, tokenizer):
   (ids,) = encoded(SegmentEncoder(tokenizer), [text])
