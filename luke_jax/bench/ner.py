@@ -21,7 +21,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed
 from luke_jax.inference.batches import outputs
-from luke_jax.inference.programs import programs
+from luke_jax.inference.shapes import compiled_shapes
 from luke_jax.models.family import Backbone
 from luke_jax.models.luke import SIZES
 from luke_jax.models.network import initial_params
@@ -153,7 +153,7 @@ def _logits(
 ) -> tuple[list[Features], list[np.ndarray]]:
   processor: Any = model.processor
   features = TASK.features(processor, examples)
-  shapes = programs(model.config)
+  shapes = compiled_shapes(model.config)
   rows = outputs(model, TASK, features, processor.entity_vocab.pad_id, shapes)["logits"]
   return features, [row[: len(x.entity_ids)] for row, x in zip(rows, features, strict=True)]
 

@@ -63,10 +63,10 @@ def _run(arguments: list[str]) -> int | None:
     words = name.split()
     if arguments[: len(words)] == words:
       from luke_jax.cli.arguments import bound
-      from luke_jax.pipeline.kept import forget
+      from luke_jax.pipeline.cache import clear_caches
 
       run = importlib.import_module(f"luke_jax.cli.{module}").run
-      forget()
+      clear_caches()
       return bound(run, f"luke-jax {name}", arguments[len(words) :])()
   group = [name for name in COMMANDS if name.startswith(f"{arguments[0]} ")]
   if group and set(arguments[1:]) <= HELP:

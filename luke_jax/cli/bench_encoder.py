@@ -7,8 +7,8 @@ from rich.table import Table
 
 from luke_jax.bench.encoder import Batch, Result
 from luke_jax.bench.encoder import run as measure
-from luke_jax.cli.aside import aside
 from luke_jax.cli.figures import tell
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place
 
 BATCH = Batch()
@@ -32,7 +32,7 @@ def run(
   """
   if output:
     check_place(output)
-  with aside().status(f"timing {size}"):
+  with stderr_console().status(f"timing {size}"):
     result = measure(size, batch, rounds)
   console = Console()
   console.print(_table(result))

@@ -9,8 +9,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.ner import BATCH, Result
 from luke_jax.bench.ner import run as measure
-from luke_jax.cli.aside import aside
 from luke_jax.cli.figures import tell
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place
 
 
@@ -41,7 +41,7 @@ def run(
   """
   if output:
     check_place(output)
-  with aside().status(f"timing {size}"):
+  with stderr_console().status(f"timing {size}"):
     result = measure(directory, size, documents, rounds)
   console = Console()
   console.print(_table(result))

@@ -9,8 +9,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.text import SPANS, Result, read_texts
 from luke_jax.bench.text import run as measure
-from luke_jax.cli.aside import aside
 from luke_jax.cli.figures import tell
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place
 
 
@@ -38,7 +38,7 @@ def run(
   if output:
     check_place(output)
   given = read_texts(texts) if texts else None
-  with aside().status(f"timing {directory}"):
+  with stderr_console().status(f"timing {directory}"):
     result = measure(directory, given, rounds)
   console = Console()
   console.print(_table(result))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.task_inputs import told
+from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 
@@ -51,7 +51,7 @@ def run(
   if folder.exists():
     raise InputError(f"{folder}: exists; expected another --output, or no such folder")
   _build(builder, manual_dir)
-  told(faults)
+  report_faults(faults)
   splits = {split: found.num_examples for split, found in builder.info.splits.items()}
   print(json.dumps({"folder": str(folder), "examples": splits}))
 

@@ -15,7 +15,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import processor, read_examples
-from luke_jax.tasks.names import TaskName, task_class, task_files
+from luke_jax.tasks.known import TaskName, task_class, task_files
 
 
 def run(

@@ -4,7 +4,7 @@ import json as json_text
 import sys
 from collections.abc import Iterator
 
-from luke_jax.cli.aside import aside
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.doctor.machine import Room
 from luke_jax.doctor.report import Report, examine
 from luke_jax.errors import InputError
@@ -28,7 +28,7 @@ def run(*, json: bool = False, seconds: float = 60.0) -> int:
   """
   if not 0 < seconds <= 3600:
     raise InputError(f"--seconds: {seconds:g}; expected a number above 0, up to 3600")
-  with aside().status("looking at packages and devices"):
+  with stderr_console().status("looking at packages and devices"):
     report = examine(seconds)
   if json:
     print(json_text.dumps(report.to_json()))

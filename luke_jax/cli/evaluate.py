@@ -8,7 +8,7 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.task_inputs import load_for, told
+from luke_jax.cli.task_inputs import load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
 from luke_jax.inference.predicting import predictions
@@ -57,10 +57,10 @@ def run(
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)
   if not examples:
-    told(faults)
+    report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
   found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
-  told(faults)
+  report_faults(faults)
   evaluation = settings.evaluate(examples, found)
   Console().print(tables(evaluation, mistakes))
   if json_file:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.task_inputs import told
+from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.card import with_record
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
@@ -24,7 +24,7 @@ from luke_jax.runs.recipes import consistent
 from luke_jax.runs.starts import start_params
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line
@@ -119,7 +119,7 @@ def _score(model: ModelParts, task: Any, file: str) -> dict[str, float]:
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(fine_tuning.read_examples(task, file, faults), faults)
   found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
-  told(faults)
+  report_faults(faults)
   return dict(settings.evaluate(examples, found).scores)
 
 

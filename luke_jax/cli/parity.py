@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.aside import aside
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.convert.card import write_parity
 from luke_jax.files import check_place, write_json
 from luke_jax.results.parity import Difference, Parity, compare
@@ -37,7 +37,7 @@ def run(
     card: Write the result in the directory's model card too.
   """
   check_place(output)
-  with aside().status(f"comparing {directory}"):
+  with stderr_console().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()
   console.print(_keys_table(parity))

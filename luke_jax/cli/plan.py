@@ -9,7 +9,7 @@ import jax
 from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.aside import aside
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.compiling import Compiled, compile_in_child
@@ -115,7 +115,7 @@ class Step:
   def compiled(self) -> Compiled | OutOfMemory:
     """The step as the TPU's compiler makes it."""
     arguments = (self.file, self.assignments, self.topology, self.steps)
-    with aside().status(f"compiling for {self.topology}"):
+    with stderr_console().status(f"compiling for {self.topology}"):
       return compile_in_child(self.topology, lowered_step, *arguments)
 
   def plan(self, compiled: Compiled) -> Plan:

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.aside import aside
 from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.task_inputs import load_for, told
+from luke_jax.cli.stderr import stderr_console
+from luke_jax.cli.task_inputs import load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
 from luke_jax.inference.predicting import predictions
@@ -80,7 +80,7 @@ def run(
       found = _counted(found, total)
       number = _write_columns(found, file) if in_columns else _write(settings, found, file)
     print(f"{output}: {number} predictions")
-  told(faults)
+  report_faults(faults)
 
 
 def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any], int | None]:
@@ -152,7 +152,7 @@ def _write_columns(found: Iterable[tuple[Any, Any]], file: TextIO) -> int:
 def _counted(found: Iterable[Any], total: int | None) -> Iterator[Any]:
   """The predictions, with a bar that says how far they are."""
   columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-  with Progress(*columns, console=aside(), transient=True) as progress:
+  with Progress(*columns, console=stderr_console(), transient=True) as progress:
     bar = progress.add_task("", total=total)
     for item in found:
       progress.advance(bar)

@@ -6,11 +6,11 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.task_inputs import told
+from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import TaskName, task_class, task_scores
+from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.training.metrics import summary_line
 
 
@@ -45,6 +45,6 @@ def run(
   by_id = scores.read_predictions(predictions, faults)
   if not by_id:
     raise InputError(f"{predictions}: no predictions; expected one for each example")
-  told(faults)
+  report_faults(faults)
   summary = dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}
   print(summary_line(summary | {"predictions": len(by_id)}))

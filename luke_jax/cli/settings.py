@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import plain_experiment
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 from luke_jax.training.overrides import Setting, load_experiment, settings
 
 

@@ -11,7 +11,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from luke_jax.errors import InputError
 from luke_jax.runs import training
 from luke_jax.runs.recipes import read_experiment, task_experiment
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line

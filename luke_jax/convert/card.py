@@ -106,7 +106,7 @@ def with_record(model: ModelParts, record: Mapping[str, Any], part: str = RUN) -
   return dataclasses.replace(model, rest={**model.rest, OURS: ours})
 
 
-def told_by_card(directory: Path) -> dict[str, str]:
+def card_facts(directory: Path) -> dict[str, str]:
   """Licence and language that the card in a directory says, where it says one of each."""
   try:
     text = (directory / CARD).read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
-from luke_jax.inference.programs import Programs, programs
 from luke_jax.inference.settings import processor_of, task_of
+from luke_jax.inference.shapes import CompiledShapes, compiled_shapes
 from luke_jax.models.family import Backbone
 from luke_jax.tasks.files import Faults
 
@@ -50,8 +50,8 @@ def predictions(
 
 
 @functools.lru_cache(maxsize=8)  # texts may come one by one
-def _compiled(backbone: Backbone) -> Programs:
-  return programs(backbone.config)
+def _compiled(backbone: Backbone) -> CompiledShapes:
+  return compiled_shapes(backbone.config)
 
 
 def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.fine_tuning import fitted
-from luke_jax.tasks.names import CLASSES, is_known, task_class
+from luke_jax.tasks.known import CLASSES, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.masking import Ids
 from luke_jax.text import SpecialTokens, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK, SPECIAL
@@ -21,7 +21,7 @@ class Words:
   ids: Ids
 
 
-@kept(8)
+@cached(8)
 def read_words(folder: str) -> Words:
   """The words of a folder's tokenizer. A process reads them once."""
   tokenizer = load_tokenizer(folder)
@@ -30,7 +30,7 @@ def read_words(folder: str) -> Words:
   return Words(special, Ids(special.mask, special.pad + 1, stop, tokenizer.word_starts()))
 
 
-@kept(8)
+@cached(8)
 def read_entities(folder: str, size: int) -> Ids:
   """The entities of a folder of so many. A process reads them once."""
   special = _special_entities(Path(folder))

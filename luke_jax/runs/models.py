@@ -16,7 +16,7 @@ from luke_jax.inference.settings import trained_model
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.runs.notes import run_record
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 

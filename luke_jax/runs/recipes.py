@@ -17,7 +17,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import check_task, is_fine_tuned, task_class
+from luke_jax.tasks.known import check_task, is_fine_tuned, task_class
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.overrides import load_experiment, override

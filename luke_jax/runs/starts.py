@@ -17,7 +17,7 @@ from luke_jax.heads.kinds import KINDS
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import processor
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.text import (
   EntityVocab,
   Processor,

@@ -16,12 +16,12 @@ from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.files import whole
 from luke_jax.model import Model
-from luke_jax.pipeline.kept import forget
+from luke_jax.pipeline.cache import clear_caches
 from luke_jax.runs import notes
 from luke_jax.runs.models import run_model, write_model
 from luke_jax.runs.recipes import consistent, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.starts import start_params
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import assignment, override
 
@@ -75,7 +75,7 @@ def fine_tune(
   `learning_rate=3e-3, epochs=2, batch_size=16, seed=1`; `luke-jax settings TASK` lists them.
   `folder` keeps the run, so that the same call goes on with it; without it nothing is kept.
   """
-  forget()
+  clear_caches()
   with _kept(folder) as place:
     place.mkdir(parents=True, exist_ok=True)
     inputs = place / "inputs"

@@ -14,8 +14,8 @@ from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, mean_where
+from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
-from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.masking import Masking
 from luke_jax.pipeline.rows import RowMaker, RowSizes
 from luke_jax.pipeline.stored import StoredRecords
@@ -162,6 +162,6 @@ def _corpora(folders: tuple[str, ...], exponent: float) -> Corpora:
   return Corpora(tuple(map(StoredRecords, folders)), exponent)
 
 
-@kept(4)  # they are looked for record by record
+@cached(4)  # they are looked for record by record
 def _held_out(folders: tuple[str, ...], share: float, most: int) -> HeldOutRecords:
   return HeldOutRecords(_corpora(folders, 1.0), share, most)

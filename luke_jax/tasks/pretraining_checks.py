@@ -6,7 +6,7 @@ from pathlib import Path
 from luke_jax.errors import InputError
 from luke_jax.files import sha256
 from luke_jax.models.family import Backbone
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash
 from luke_jax.pipeline.rows import RowSizes
 from luke_jax.pipeline.vocabularies import read_words
@@ -74,12 +74,12 @@ def _check_same(folders: Sequence[str], *, entities: bool) -> None:
       raise InputError(f"{folder}: another entity vocabulary than {first}; expected the same")
 
 
-@kept(64)
+@cached(64)
 def _tokenizer(folder: str) -> str:
   return tokenizer_hash(folder)
 
 
-@kept(64)
+@cached(64)
 def _titles(folder: str) -> str:
   path = Path(folder) / "entity_vocab.json"
   try:

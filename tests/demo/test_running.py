@@ -14,7 +14,7 @@ from luke_jax.demo import running
 from luke_jax.demo.running import last_line, run
 from luke_jax.demo.steps import FRESH, Step, check_repository, steps
 from luke_jax.errors import InputError
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 
 VERSION = ("--version",)
 

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page
 from luke_jax.wiki.mentions.pages import BuiltPages
@@ -60,4 +60,4 @@ class _Linker:
     return None if page is None else names_on_page(page, self._mentions)
 
 
-_linker = kept(2)(_Linker)  # opened once
+_linker = cached(2)(_Linker)  # opened once

@@ -15,7 +15,7 @@ COMPILING = {"cpu": 5e10}
 COMPILING_ELSEWHERE = 1e14
 
 
-class Programs:
+class CompiledShapes:
   """The shapes of one model that are compiled so far, and what is worth one more.
 
   Threads may share it.
@@ -56,11 +56,11 @@ def _fits(row: Sizes, size: Sizes) -> bool:
   return row.words <= size.words and row.entities <= size.entities and row.mention == size.mention
 
 
-def programs(config: Any) -> Programs:
+def compiled_shapes(config: Any) -> CompiledShapes:
   """None yet, for a model of this size."""
   compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE)
   # A layer multiplies a token by 12 square matrices, each multiplication with an addition.
-  return Programs(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
+  return CompiledShapes(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
 
 
 def tokens(size: Sizes) -> int:
