@@ -30,7 +30,7 @@ from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
 from luke_jax.text import Processor, Tokenizer, load_tokenizer
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")
 BATCH = 8  # sentences of the usual loop
@@ -179,7 +179,7 @@ class UsualLoop:
       predicted |= self._predicted(self.sentences[first : first + BATCH])
     return predicted
 
-  def _predicted(self, sentences: Sequence[tuple[int, Sequence[Span]]]) -> Predicted:
+  def _predicted(self, sentences: Sequence[tuple[int, Sequence[Bounds]]]) -> Predicted:
     import torch
 
     texts = [self._texts[i][words[0][0] : words[-1][1]] for i, words in sentences]
@@ -194,7 +194,7 @@ class UsualLoop:
     }
 
 
-def spans_of(words: Sequence[Span]) -> list[Span]:
+def spans_of(words: Sequence[Bounds]) -> list[Bounds]:
   """Returns all spans of a sentence's words that may be entities, in the sentence's characters."""
   offset = words[0][0]
   return [
@@ -204,10 +204,10 @@ def spans_of(words: Sequence[Span]) -> list[Span]:
   ]
 
 
-def best_spans(spans: Sequence[Span], logits: np.ndarray) -> Iterator[tuple[int, int, str]]:
+def best_spans(spans: Sequence[Bounds], logits: np.ndarray) -> Iterator[tuple[int, int, str]]:
   """Yields the spans that are entities, except those that overlap one with a higher logit."""
   labels, best = logits.argmax(axis=-1), logits.max(axis=-1)
-  selected: list[Span] = []
+  selected: list[Bounds] = []
   for i in sorted(labels.nonzero()[0].tolist(), key=lambda i: -best[i]):
     start, end = spans[i]
     if all(end <= other[0] or other[1] <= start for other in selected):

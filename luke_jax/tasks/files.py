@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError
 from luke_jax.text import join_words
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 COMMON = ("id", "text", "tokens", "meta")
 Example = TypeVar("Example")
@@ -38,7 +38,7 @@ class Text(NamedTuple):
   """The text of an example; `span` gives characters for a span as the file has it."""
 
   text: str
-  span: Callable[[Any, str], Span]
+  span: Callable[[Any, str], Bounds]
 
 
 def read_json_lines(
@@ -138,7 +138,7 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
     joined = join_words(tokens)
   string({"tokens": joined.text}, "tokens", place)
 
-  def characters(span: Any, name: str) -> Span:
+  def characters(span: Any, name: str) -> Bounds:
     tokens = len(joined.offsets)
     first, last = _span(span, tokens, "tokens", f"{place}: {name}")
     return joined.offsets[first][0], joined.offsets[last - 1][1]
@@ -168,7 +168,7 @@ def listed(value: Mapping[str, Any], name: str, place: str) -> list[Any]:
   return found
 
 
-def _span(span: Any, length: int, unit: str, place: str) -> Span:
+def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
   whole = isinstance(span, list | tuple) and len(span) == 2 and all(type(x) is int for x in span)
   if not whole:
     raise InputError(f"{place}: {span!r}; expected [start, end], {unit} of the text")

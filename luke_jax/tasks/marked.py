@@ -8,13 +8,13 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Example as Marked
 from luke_jax.text import Processor, Row
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 
 def marked_rows(
   processor: Processor,
   examples: Sequence[Any],
-  spans: Sequence[Sequence[Span]],
+  spans: Sequence[Sequence[Bounds]],
   faults: Faults,
 ) -> list[Row]:
   """A row for each example; of a text that is too long, what stands around its entities.

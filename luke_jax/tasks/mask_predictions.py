@@ -8,7 +8,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text import Example, Processor
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 ALSO_MASK = "[MASK]"  # BERT's; as long as <mask>, so that characters keep their places
 
@@ -24,7 +24,7 @@ class MaskPrediction(NamedTuple):
   """The best guesses for one mask, the most probable first."""
 
   kind: Literal["word", "entity"]
-  characters: Span  # in the text
+  characters: Bounds  # in the text
   guesses: tuple[Guess, ...]
 
 
@@ -33,7 +33,7 @@ def predict_masks(
   processor: Processor,
   text: str,
   *,
-  spans: Sequence[Span] = (),
+  spans: Sequence[Bounds] = (),
   top: int = 5,
 ) -> list[MaskPrediction]:
   """The best words for each mask of a text and the best entities for its spans.

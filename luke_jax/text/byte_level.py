@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text.special_tokens import Span, SpecialTokens, Tokens
+from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens
 
 if TYPE_CHECKING:
   import tokenizers
@@ -121,7 +121,7 @@ def _continues(piece: str) -> bool:
   return not first.isspace() and not punctuation
 
 
-def _without_space(offsets: list[Span], text: str) -> list[Span]:
+def _without_space(offsets: list[Bounds], text: str) -> list[Bounds]:
   # A byte-level token takes at most the one space before its word with it.
   return [
     (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)

@@ -9,7 +9,7 @@ from luke_jax.errors import InputError
 from luke_jax.text.entity_vocab import MASK, MASK2
 from luke_jax.text.parts import Entity, Mentions
 from luke_jax.text.spans import checked_spans
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 Task = Literal["entity_classification", "entity_pair_classification", "entity_span_classification"]
 TASKS = get_args(Task)
@@ -29,10 +29,10 @@ class Example:
   """
 
   text: str
-  entity_spans: Sequence[Span] | None = None
+  entity_spans: Sequence[Bounds] | None = None
   entities: Sequence[str] | None = None
   text_pair: str | None = None
-  entity_spans_pair: Sequence[Span] | None = None
+  entity_spans_pair: Sequence[Bounds] | None = None
   entities_pair: Sequence[str] | None = None
 
   @property
@@ -60,7 +60,7 @@ def examples_from(**columns: Any) -> list[Example]:
 
 class _Given(NamedTuple):
   text: str
-  spans: Sequence[Span] | None
+  spans: Sequence[Bounds] | None
   titles: Sequence[str] | None
   where: str
 
@@ -106,7 +106,7 @@ def _for_task(example: Example, given: _Given, task: Task) -> _Given:
   return given._replace(titles=titles)
 
 
-def _spans_with_titles(given: _Given) -> Iterator[tuple[Span, str]]:
+def _spans_with_titles(given: _Given) -> Iterator[tuple[Bounds, str]]:
   _check_text(given)
   spans = checked_spans(() if given.spans is None else given.spans, len(given.text), given.where)
   titles = [MASK] * len(spans) if given.titles is None else given.titles

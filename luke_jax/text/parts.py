@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.text.spans import cuts
-from luke_jax.text.special_tokens import Span, Tokens
+from luke_jax.text.special_tokens import Bounds, Tokens
 from luke_jax.text.tokenizer import Tokenizer
 
 NOT_TEXT = (-1, -1)
@@ -21,8 +21,8 @@ class Entity(NamedTuple):
   """
 
   id: int
-  tokens: Span
-  characters: Span
+  tokens: Bounds
+  characters: Bounds
   text: int
   number: int
 
@@ -43,7 +43,7 @@ class Part:
   """
 
   ids: list[int]
-  offsets: list[Span]
+  offsets: list[Bounds]
   entities: list[Entity]
 
   def cut(self, start: int, stop: int) -> "Part":
@@ -66,7 +66,7 @@ class Part:
       for edge in ((start, 1, -end, i), (end, 0, -start, -i))
     )
     ids: list[int] = []
-    offsets: list[Span] = []
+    offsets: list[Bounds] = []
     tokens = [[0, 0] for _ in self.entities]
     done = 0
     for place, opens, _, number in edges:
@@ -112,7 +112,7 @@ def tokenized(tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool) ->
 
 def _part(mentions: Mentions, cut: dict[int, int], pieces: dict[int, Tokens]) -> Part:
   ids: list[int] = []
-  offsets: list[Span] = []
+  offsets: list[Bounds] = []
   first_token = {}
   for start, piece in pieces.items():
     first_token[start] = len(ids)

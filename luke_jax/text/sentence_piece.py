@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
-from luke_jax.text.special_tokens import Span, SpecialTokens, Tokens
+from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens
 
 if TYPE_CHECKING:
   import sentencepiece
@@ -73,7 +73,7 @@ class SentencePieceTokenizer:
     return "".join(map(self._model.id_to_piece, pieces)).replace("▁", " ")
 
 
-def _without_space(row: dict, text: str) -> list[Span]:
+def _without_space(row: dict, text: str) -> list[Bounds]:
   spans = []
   for piece, (start, end) in zip(row["pieces"], row["offsets"], strict=True):
     word = text[start:end].lstrip()

@@ -24,7 +24,7 @@ ROBERTA = Roles("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 BERT = Roles("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
 MARKERS = ("<ent>", "<ent2>")
 
-Span = tuple[int, int]
+Bounds = tuple[int, int]  # start and end of characters or of tokens, half-open
 
 
 class Tokens(NamedTuple):
@@ -35,7 +35,7 @@ class Tokens(NamedTuple):
   """
 
   ids: list[int]
-  offsets: list[Span] | None = None
+  offsets: list[Bounds] | None = None
 
 
 EncodePlain = Callable[[Sequence[str], bool], list[Tokens]]
@@ -179,7 +179,7 @@ def _markers_among(tokens: Iterable[str]) -> tuple[str, ...]:
 
 def _joined(pieces: list[_Piece], plain: Iterator[Tokens], with_offsets: bool) -> Tokens:
   ids: list[int] = []
-  offsets: list[Span] = []
+  offsets: list[Bounds] = []
   for piece in pieces:
     if piece.id is None:
       tokens = next(plain)

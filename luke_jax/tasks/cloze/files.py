@@ -16,7 +16,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("query", "entities", "answers")
 PLACEHOLDER = "@placeholder"
@@ -30,8 +30,8 @@ class Example:
   place: str  # in which file and line
   text: str
   query: str
-  entities: tuple[Span, ...]
-  answers: tuple[Span, ...] | None = None
+  entities: tuple[Bounds, ...]
+  answers: tuple[Bounds, ...] | None = None
 
 
 def read(path: Path, faults: Faults) -> list[Example]:
@@ -69,7 +69,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value
 
 
-def _spans(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple[Span, ...]:
+def _spans(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple[Bounds, ...]:
   spans = [text.span(span, name) for span in listed(value, name, place)]
   for start, end in spans:
     if not text.text[start:end].strip():

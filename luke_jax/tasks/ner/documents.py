@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.ner.words import PAPER, Reading, joined
 from luke_jax.tasks.predictions import Span
-from luke_jax.text.special_tokens import Span as Stretch
+from luke_jax.text.special_tokens import Bounds
 
-Sentences = tuple[tuple[Stretch, ...], ...]
+Sentences = tuple[tuple[Bounds, ...], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Example:
   lines: tuple[int, ...] = ()  # in a file of columns: where each sentence begins
 
   @property
-  def words(self) -> list[Stretch]:
+  def words(self) -> list[Bounds]:
     """The words of all sentences."""
     return [word for sentence in self.sentences for word in sentence]
 

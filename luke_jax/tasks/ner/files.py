@@ -22,7 +22,7 @@ from luke_jax.tasks.ner.other_tools import as_ours, check_json, check_name
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
 from luke_jax.tasks.ner.words import PAPER, Reading, sentences_of, words_of
 from luke_jax.tasks.predictions import Span
-from luke_jax.text.special_tokens import Span as Stretch
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("sentences", "spans")
 
@@ -109,7 +109,7 @@ def parse(
   return dataclasses.replace(example, spans=spans and to_characters(example, spans))
 
 
-def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Stretch] | None:
+def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Bounds] | None:
   if "sentences" not in value:
     return None
   spans = listed(value, "sentences", place)
@@ -118,7 +118,7 @@ def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Stretch] |
   return [(start, end) for start, end in spans]
 
 
-def _check_edges(edges: Sequence[Stretch], text: str, place: str) -> None:
+def _check_edges(edges: Sequence[Bounds], text: str, place: str) -> None:
   """Sentences follow one another, and between them is white space only."""
   last = 0
   for start, end in [*edges, (len(text), len(text))]:

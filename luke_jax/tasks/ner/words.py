@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from luke_jax.text import JoinedWords, join_words
 from luke_jax.text.sentences import split_sentences
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 LONGEST = 64  # characters of a word in a text; as word pieces they fit any window of use
 
@@ -39,7 +39,7 @@ def _attached(word: str) -> bool:
   return one or word.startswith("'")
 
 
-def sentences_of(text: str, language: str) -> Iterator[Span]:
+def sentences_of(text: str, language: str) -> Iterator[Bounds]:
   """Where the sentences of a text begin and end; together they are the text."""
   end = 0
   for sentence in split_sentences(text, language):
@@ -47,7 +47,7 @@ def sentences_of(text: str, language: str) -> Iterator[Span]:
     yield start, end
 
 
-def words_of(text: str, start: int, end: int) -> tuple[Span, ...]:
+def words_of(text: str, start: int, end: int) -> tuple[Bounds, ...]:
   """The words of a stretch of a text.
 
   They are runs of letters and digits, of one punctuation character, and English clitics as 's.

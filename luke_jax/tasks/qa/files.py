@@ -16,7 +16,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("question", "title", "entities", "question_entities", "answers")
 
@@ -37,7 +37,7 @@ class Example:
   place: str  # in which file and line
   text: str
   question: str
-  answers: tuple[Span, ...] | None = None
+  answers: tuple[Bounds, ...] | None = None
   title: str | None = None  # of the article in Wikipedia that the text is from
   entities: tuple[Link, ...] | None = None  # of the text; None: nobody looked for them
   question_entities: tuple[Link, ...] | None = None
@@ -81,7 +81,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value
 
 
-def _answers(value: Mapping[str, Any], text: Text, place: str) -> tuple[Span, ...] | None:
+def _answers(value: Mapping[str, Any], text: Text, place: str) -> tuple[Bounds, ...] | None:
   if "answers" not in value:
     return None
   spans = (_span(span, "answers", text, place) for span in listed(value, "answers", place))
@@ -99,7 +99,7 @@ def _links(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple
   return tuple(links)
 
 
-def _span(span: Any, name: str, text: Text, place: str) -> Span:
+def _span(span: Any, name: str, text: Text, place: str) -> Bounds:
   start, end = text.span(span, name)
   if not text.text[start:end].strip():
     raise InputError(f"{place}: {name}: [{start}, {end}]: white space alone; expected words")

@@ -17,7 +17,7 @@ from luke_jax.tasks.files import (
   string,
 )
 from luke_jax.tasks.relations import tagged
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("head", "tail", "label")
 Found = TypeVar("Found")
@@ -30,8 +30,8 @@ class Example:
   id: str
   place: str  # in which file and line
   text: str
-  head: Span
-  tail: Span
+  head: Bounds
+  tail: Bounds
   label: str | None = None
 
 

@@ -15,7 +15,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("span", "labels")
 OPEN_ENTITY = {"sent", "start", "end", "labels"}
@@ -30,7 +30,7 @@ class Example:
   id: str
   place: str  # in which file and line
   text: str
-  span: Span
+  span: Bounds
   labels: tuple[str, ...] | None = None
 
 
