@@ -23,27 +23,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
   for stream in (sys.stdout, sys.stderr):
-    if isinstance(stream, io.TextIOWrapper):  # a terminal may not know every letter
+    if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
       stream.reconfigure(errors="backslashreplace")
-  # Orbax logs, with its traceback, what it raises as well.
+  # Orbax logs the tracebacks of exceptions that it also raises.
   logging.getLogger("absl").setLevel(logging.CRITICAL)
   try:
     return _run(arguments) or 0
   except InputError as fault:
     print(f"luke-jax: {fault}", file=sys.stderr)
     return 2
-  except BrokenPipeError:  # whoever read the output has seen enough
+  except BrokenPipeError:  # the reader of a pipe has closed it
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
   except OSError as fault:
-    told = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
-    print(f"luke-jax: {told}", file=sys.stderr)
+    message = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
+    print(f"luke-jax: {message}", file=sys.stderr)
     return 2
   except Exception as fault:
     if not isinstance(fault, MemoryError) and "RESOURCE_EXHAUSTED" not in str(fault):
       raise
-    told = str(fault).partition("\n")[0] or "out of memory"
-    print(f"luke-jax: {told}; expected less of it, as a smaller batch needs", file=sys.stderr)
+    message = str(fault).partition("\n")[0] or "out of memory"
+    print(f"luke-jax: {message}; expected less of it, as a smaller batch needs", file=sys.stderr)
     return 2
   except KeyboardInterrupt:
     print("luke-jax: interrupted", file=sys.stderr)
@@ -75,10 +75,10 @@ def _run(arguments: list[str]) -> int | None:
   near = nearest(arguments)
   hint = f", perhaps {near!r}" if near else ""
   expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
-  said = " ".join(arguments[:2]) if group else arguments[0]
-  raise InputError(f"{said!r}: no such command; expected {expected}{hint}")
+  given = " ".join(arguments[:2]) if group else arguments[0]
+  raise InputError(f"{given!r}: no such command; expected {expected}{hint}")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
-  """Warnings of ours as one line; of others too, for their source lines help nobody here."""
+  """Prints a warning as one line, without its source line, which would not help a user."""
   print(f"luke-jax: warning: {message}", file=sys.stderr)

@@ -28,11 +28,11 @@ def run(
   tokenizer: Path | None = None,
   entity_vocab: Path | None = None,
 ) -> None:
-  """Read a model of any origin and write it as a directory for both sides.
+  """Reads a model of any origin and writes it as a directory for luke_jax and transformers.
 
   The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
-  starts from) or an archive of LUKE's authors. What this writes is read by `luke_jax.load` and by
-  transformers 4 and 5.
+  starts from) or an archive of LUKE's authors. `luke_jax.load` and transformers 4
+  and 5 read the result.
 
       luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
 
@@ -40,7 +40,7 @@ def run(
     source: Directory or archive to read.
     target: Directory to write.
     dtype: Type of the numbers on disk.
-    lite: Keep the special entities only.
+    lite: Keeps the special entities only.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
   """

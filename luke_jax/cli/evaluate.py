@@ -31,10 +31,10 @@ def run(
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
-  """Score a fine-tuned model on examples with known answers.
+  """Scores a fine-tuned model on examples with known answers.
 
-  The task's official metric, figures for each label, what was taken for what, and the mistakes
-  that the model was surest of. The last line printed is the scores in JSON.
+  Prints the task's official metric, figures for each label, which label was taken for which, and
+  the mistakes that the model was surest of. The last line is the scores in JSON.
 
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
@@ -42,11 +42,11 @@ def run(
     task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
     directory: Directory of a model, or the folder of the run that made it.
     file: File of examples.
-    mistakes: How many mistakes to show; the page shows ten times as many.
-    json_file: File for all of it, every mistake included.
-    html_file: File for all of it as a page.
+    mistakes: Number of mistakes to show; the page shows ten times as many.
+    json_file: File for the whole evaluation as JSON, every mistake included.
+    html_file: File for the evaluation as a page of HTML.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
-    skip_bad: Leave out examples that are faulty, and count them.
+    skip_bad: Leaves out examples that are faulty, and counts them.
   """
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
@@ -59,9 +59,9 @@ def run(
   if not examples:
     report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
-  found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
   report_faults(faults)
-  evaluation = settings.evaluate(examples, found)
+  evaluation = settings.evaluate(examples, predicted)
   Console().print(tables(evaluation, mistakes))
   if json_file:
     with whole(json_file) as part:

@@ -23,10 +23,10 @@ def run(
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
-  """Score any system's predictions by a task's official metric; prints JSON.
+  """Scores any system's predictions by a task's official metric; prints JSON.
 
   Predictions are JSON lines with the ids of the examples, as `luke-jax predict` writes them, or
-  what the task's official script reads.
+  files that the task's official script reads.
 
       luke-jax score qa --gold dev-v1.1.json --predictions answers.json
 
@@ -34,11 +34,11 @@ def run(
     task: typing, relations, ner, cloze or qa.
     gold: File of examples with answers.
     predictions: File of predictions.
-    skip_bad: Leave out examples that are faulty, and count them.
+    skip_bad: Leaves out examples that are faulty, and counts them.
   """
   faults = Faults(skip=skip_bad)
-  found = form.of(task_class(task)())
-  examples = read_examples(found, str(gold), faults)
+  settings = form.of(task_class(task)())
+  examples = read_examples(settings, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")
   scores = task_scores(task)

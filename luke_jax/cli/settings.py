@@ -15,7 +15,7 @@ from luke_jax.training.overrides import Setting, load_experiment, settings
 
 
 def run(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:
-  """List every field that --set changes: its type, its default and its meaning.
+  """Lists every field that --set changes: its type, its default and its meaning.
 
   The defaults of a task are LUKE's recipe for it; the sizes are those of the model it starts from.
 

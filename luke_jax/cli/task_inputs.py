@@ -1,4 +1,4 @@
-"""What the commands of the five tasks share: their models, and what was wrong in their files."""
+"""Models and faults of files, for the commands of the five tasks."""
 
 import sys
 from pathlib import Path
@@ -37,7 +37,7 @@ def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[
 
 
 def report_faults(faults: Faults) -> None:
-  """Says what was left out of a file, and how often."""
+  """Reports on stderr the first examples that were left out of a file, and their number."""
   for fault in faults.found[:MOST_REPORTED]:
     print(f"luke-jax: left out: {fault}", file=sys.stderr)
   if len(faults.found) > MOST_REPORTED:
