@@ -41,7 +41,6 @@ def _host() -> jax.Device:
 def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, int, Params]:
   """Returns a run's experiment, and the step and the parameters of a checkpoint, without padding.
 
-
   The checkpoint is the best one if the experiment names a metric, otherwise the newest. The
   parameters are on the host.
   """
