@@ -1,4 +1,4 @@
-"""The model that a run makes."""
+"""Models that runs make."""
 
 import dataclasses
 from pathlib import Path
@@ -40,7 +40,7 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
 def write_model(run: Path, own: Experiment | None = None) -> dict[str, Any]:
   """Writes the model of a run as a directory in its folder.
 
-  Returns what a summary says of it: where it is, its step, and its scores, not the last step's.
+  Returns the entries of a summary for it: its place, its step, and its scores, not the last step's.
   """
   model, record = run_model(run, own)
   save(with_record(model, record), run / MODEL)

@@ -38,7 +38,7 @@ def train(
   data = list(_data(experiment))  # reads both files, so that faults show before the first step
   before = _newest_step(folder)
   summary = loop.train(experiment, folder, start=start)
-  # A finished run may be called again on another machine, whose hardware is not to be noted.
+  # A finished run may be called again on another machine, whose hardware must not be recorded.
   if jax.process_index() == 0 and summary["step"] != before:
     write_json(folder / NOTES, _notes(data, summary))
   return summary

@@ -36,8 +36,8 @@ def task_experiment(
   of_task = [text for text in assignments if text.startswith("task.")]
   train, dev = map(str, files)
   plain = plain_experiment(kind)
-  bare = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start))
-  task = override(dataclasses.replace(plain, task=bare), of_task).task
+  on_files = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start))
+  task = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
   examples = read_examples(task, train, faults)
   if not task.labels:
@@ -60,9 +60,9 @@ def task_experiment(
 
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
-  found: Any = task_class(kind) if isinstance(kind, str) else kind
-  check_task(found)
-  return _with_recipe(SIZES["tiny"], found(), None)
+  chosen: Any = task_class(kind) if isinstance(kind, str) else kind
+  check_task(chosen)
+  return _with_recipe(SIZES["tiny"], chosen(), None)
 
 
 def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
