@@ -55,7 +55,7 @@ class MaskedTokens(nn.Module):
 
 
 class PageEntity(nn.Module):
-  """Predicts the embedding of the page's own entity from the first word's state."""
+  """Prediction of the embedding of the page's own entity from the first word's state."""
 
   numerics: Numerics
   width: int  # K
