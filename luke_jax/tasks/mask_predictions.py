@@ -1,4 +1,4 @@
-"""What a pretrained model would put in the place of masked words and of marked entities."""
+"""Predictions of a pretrained model for masked words and marked entities."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -36,7 +36,7 @@ def predict_masks(
   spans: Sequence[Bounds] = (),
   top: int = 5,
 ) -> list[MaskPrediction]:
-  """The best words for each mask of a text and the best entities for its spans.
+  """Returns the best words for each mask of a text and the best entities for its spans.
 
   A mask is spelt `[MASK]` or as the vocabulary spells it, `<mask>` in RoBERTa's. `forward` gives
   the logits of masked tokens for the processor's inputs.
@@ -49,15 +49,15 @@ def predict_masks(
     raise InputError(f"text: no {ALSO_MASK} and no span; expected something to predict")
   (row,) = processor.encode([Example(text, entity_spans=spans or None)], offsets=True)
   outputs = forward(**processor.pad([row]))
-  found = []
+  predictions = []
   for place, id in enumerate(row.input_ids):
     if id == special.mask:
       guesses = _guesses(outputs["logits"][0, place], top, partial(_word, processor))
-      found.append(MaskPrediction("word", row.offsets[place], guesses))
+      predictions.append(MaskPrediction("word", row.offsets[place], guesses))
   for number, entity in enumerate(row.entities or ()):
     guesses = _guesses(outputs["entity_logits"][0, number], top, partial(_titles, processor))
-    found.append(MaskPrediction("entity", entity.characters, guesses))
-  return found
+    predictions.append(MaskPrediction("entity", entity.characters, guesses))
+  return predictions
 
 
 def _guesses(logits: Any, top: int, name: Callable[[int], str]) -> tuple[Guess, ...]:
@@ -73,6 +73,6 @@ def _word(processor: Processor, id: int) -> str:
 
 
 def _titles(processor: Processor, id: int) -> str:
-  """The title, or each one with its language where an entity has several."""
+  """Returns the title of an entity, or each one with its language if there are several."""
   titles = processor.entity_vocab.titles(id)
   return ", ".join(title if code is None else f"{code}:{title}" for title, code in titles)
