@@ -1,4 +1,4 @@
-"""Entity spans in a text: checking them, and cutting the text where they begin and end."""
+"""Entity spans in a text: their checks, and cuts of the text at their edges."""
 
 import itertools
 import operator
@@ -10,7 +10,7 @@ from luke_jax.text.special_tokens import Bounds
 
 
 class JoinedWords(NamedTuple):
-  """Words joined to a text; `offsets` and `spans` are character spans of words and of entities."""
+  """Words joined to a text, with the character spans of words (`offsets`) and entities."""
 
   text: str
   offsets: list[Bounds]
@@ -50,7 +50,7 @@ def _check_words(words: Sequence[str]) -> None:
 
 
 def checked_spans(spans: Iterable[Bounds], length: int, where: str) -> list[Bounds]:
-  """The spans as pairs of ints, all of them half-open, not empty and inside `length`."""
+  """Returns the spans as pairs of ints; raises InputError for one that is empty or out of range."""
   try:
     listed = list(spans)
   except TypeError:
@@ -69,7 +69,7 @@ def _checked(span: Bounds, length: int, where: str) -> Bounds:
 
 
 def cuts(text: str, spans: Iterable[Bounds]) -> dict[int, int]:
-  """Where the text is cut for each span boundary: a space before it goes to the next piece."""
+  """Returns the cut of the text for each edge of a span; a space before it joins the next piece."""
   return {
     boundary: boundary - 1 if boundary and text[boundary - 1] == " " else boundary
     for boundary in itertools.chain.from_iterable(spans)
