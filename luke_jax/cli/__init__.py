@@ -1,6 +1,6 @@
 """The command `luke-jax`: each subcommand is a thin call of the library.
 
-Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
+Status 0: done. 1: done, and the answer is no. 2: wrong input, reported in one line.
 """
 
 import importlib

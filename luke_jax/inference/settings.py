@@ -20,11 +20,7 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
-LOCAL += (
-  "columns",
-  "repair_tags",
-  "tag_names",
-)  # the layout of files, which differ from each other
+LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 
 
 def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -> Any:

@@ -26,9 +26,8 @@ class CompiledShapes:
     self.worth = worth
     self.sizes: set[Sizes] = set()
     self.heights: dict[Sizes, set[int]] = defaultdict(set)
-    self.wasted: Counter[Hashable] = (
-      Counter()
-    )  # tokens of padding, by the shape that would save them
+    # Tokens of padding, by the shape that would save them.
+    self.wasted: Counter[Hashable] = Counter()
 
   def size(self, least: Sizes, rows: int) -> Sizes:
     """Returns the size to pad rows to: the smallest that fits, or a compiled larger one."""

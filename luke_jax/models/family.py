@@ -34,7 +34,7 @@ class Tables(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Running:
-  """How a model runs: no part of a model on disk."""
+  """Settings of running a model, which are not saved with it."""
 
   dtype: Dtype = "float32"  # of products
   # Form of attention: the definition, four blocks, or one kernel on TPUs.
@@ -96,7 +96,7 @@ class Recipe:
 
 @dataclasses.dataclass(frozen=True)
 class Described:
-  """Contents of a config file: the sizes, the class, its labels, and the rest as it stood."""
+  """Contents of a config file: the sizes, the class, its labels, and other entries unchanged."""
 
   config: Any
   architecture: str
@@ -160,7 +160,7 @@ class Family:
 
 @dataclasses.dataclass(frozen=True)
 class Backbone:
-  """An encoder of known sizes and how it runs: what a head sits on."""
+  """Encoder of known sizes and how it runs, which heads are put on."""
 
   config: Any
   running: Running = Running()

@@ -19,7 +19,7 @@ class EntityVocab:
   """Entity titles and their ids, in one language (`Title`) or in several (`en:Title`).
 
   Several keys may share an id: one entity under its titles in several languages. The special
-  entities have no language, and their ids are whatever `ids` says. `counts`, where known, holds
+  entities have no language, and their ids are those in `ids`. `counts`, if known, holds
   how often each id was linked.
   """
 

@@ -35,7 +35,7 @@ class Tokenizer(Protocol):
   def word_starts(self) -> np.ndarray | None:
     """Returns whether each piece starts a word, (ids,), as special tokens and punctuation do.
 
-    The result is None where pieces do not say, as SentencePiece's do not.
+    The result is None if pieces do not show it, as SentencePiece's do not.
     """
     ...
 

@@ -40,8 +40,8 @@ LIBRARY_KEYS = {
 def load_word_piece(directory: Path) -> WordPieceTokenizer:
   """Reads vocab.txt or else tokenizer.json, with the settings beside it.
 
-  Lower-casing and the like are what tokenizer_config.json says, else tokenizer.json, else the
-  defaults of transformers, which lower the case. Added tokens are recognised as they are spelt.
+  Lower-casing and the like come from tokenizer_config.json, else tokenizer.json, else the defaults
+  of transformers, which lower the case. Added tokens are recognised as they are spelt.
   """
   config, whole = tokenizer_config(directory), whole_tokenizer(directory)
   if str(config.get("tokenizer_class")).removesuffix("Fast") in OTHER_WORDS:

@@ -1,4 +1,4 @@
-"""Columns of a file that hold the words and the tags: as the user says, or as a guess."""
+"""Columns of a file that hold the words and the tags, from the user's names or by a guess."""
 
 import itertools
 import re

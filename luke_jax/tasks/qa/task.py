@@ -80,9 +80,8 @@ class QuestionAnswering:
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the mean of the losses of starts and ends."""
     outputs = self.outputs(backbone, params, batch, key)
-    labels = jnp.where(
-      batch["labels"] == IGNORED, self.words, batch["labels"]
-    )  # outside the text: no position
+    # A position outside the text is ignored.
+    labels = jnp.where(batch["labels"] == IGNORED, self.words, batch["labels"])
     loss = self.network(backbone).loss(outputs, labels[:, 0], labels[:, 1])
     return loss, {"tokens": batch["attention_mask"].sum()}
 
