@@ -17,7 +17,7 @@ from tiny import TEXTS, tiny_model
 
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.training.directory import FREE

@@ -1,4 +1,4 @@
-"""What `luke-jax data check` shows of examples: what a model can find in them, and two of them."""
+"""Lines of `luke-jax data check` about examples: entities that can be found, and two examples."""
 
 import dataclasses
 import itertools
@@ -33,24 +33,25 @@ def look(
   """
   is_ner = settings.name == "ner"
   if reading is None:
-    return [*_found(settings, file, examples, faults), *_words(examples)] if is_ner else []
+    return [*_findable(settings, file, examples, faults), *_words(examples)] if is_ner else []
   settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
   with warnings.catch_warnings():
     if is_ner:
-      warnings.simplefilter("ignore")  # says how many are missed, as the lines below do
+      # It reports the number of missed entities, as the lines below do.
+      warnings.simplefilter("ignore")
     rows = settings.features(reading, examples, faults)
-  said = _found(settings, file, examples, faults, rows) if is_ner else ()
-  return [*said, *_pieces(reading.tokenizer, settings, examples, rows)]
+  findable = _findable(settings, file, examples, faults, rows) if is_ner else ()
+  return [*findable, *_pieces(reading.tokenizer, settings, examples, rows)]
 
 
-def _found(
+def _findable(
   settings: Any,
   file: str,
   examples: Sequence[Example],
   faults: Faults,
   rows: Sequence[Features] | None = None,
 ) -> Iterator[str]:
-  """How many entities of documents can be found, and the first that cannot."""
+  """Yields the first entities of documents that cannot be found, and how many can."""
   total = sum(len(example.spans or ()) for example in examples)
   if not total:
     return
@@ -70,13 +71,13 @@ def _found(
 
 
 def _first(items: Iterable[T], has_spans: Callable[[T], Any]) -> list[T]:
-  """The first examples with spans, or the first ones where none has any."""
+  """Returns the first examples with spans, or the first examples if none has any."""
   listed = list(items)
   return list(itertools.islice(filter(has_spans, listed), SHOWN)) or listed[:SHOWN]
 
 
 def _words(examples: Sequence[Example]) -> Iterator[str]:
-  """Documents' sentences that their first entities are in, by words."""
+  """Yields the sentences with documents' first entities, by words."""
   for example in _first((x for x in examples if x.words), _spans):
     spans = _spans(example)
     first, last = 0, 0
@@ -96,7 +97,7 @@ def _spans(example: Example) -> list[Labelled]:
 def _pieces(
   tokenizer: Tokenizer, settings: Any, examples: Sequence[Any], rows: Sequence[Features]
 ) -> Iterator[str]:
-  """Rows with entities, by word pieces."""
+  """Yields rows with entities, by word pieces."""
 
   def spans(row: Features) -> list[Labelled]:
     if settings.name == "ner":

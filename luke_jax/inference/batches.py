@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
-from luke_jax.inference.programs import Programs, largest_first, tokens
+from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.features import Features, Sizes
@@ -45,7 +45,7 @@ class Batch(NamedTuple):
 
 
 def batches(
-  features: Sequence[Features], task: Any, limit: int, programs: Programs
+  features: Sequence[Features], task: Any, limit: int, compiled: CompiledShapes
 ) -> Iterator[Batch]:
   """The rows, each with others of about its size; at most so many words and entities together."""
   by_size: dict[Sizes, list[int]] = {}
@@ -54,22 +54,26 @@ def batches(
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
     rows = by_size[size]
-    joined.setdefault(programs.size(size, len(rows)), []).extend(rows)
+    joined.setdefault(compiled.size(size, len(rows)), []).extend(rows)
   for size, rows in joined.items():
     most = max(1, limit // tokens(size))
     most = 1 << (most.bit_length() - 1)
     for first in range(0, len(rows), most):
       some = rows[first : first + most]
-      yield Batch(some, size, programs.height(size, len(some), most))
+      yield Batch(some, size, compiled.height(size, len(some), most))
 
 
 def outputs(
-  model: ModelParts, task: Any, features: Sequence[Features], pad_entity: int, programs: Programs
+  model: ModelParts,
+  task: Any,
+  features: Sequence[Features],
+  pad_entity: int,
+  compiled: CompiledShapes,
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
   waiting = []
-  for batch in batches(features, task, limit, programs):
+  for batch in batches(features, task, limit, compiled):
     rows = [features[i] for i in batch.rows]
     rows += rows[-1:] * (batch.height - len(rows))
     arrays = fine_tuning.inputs(task, model.backbone, rows, batch.size, pad_entity)

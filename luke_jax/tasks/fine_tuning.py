@@ -20,7 +20,7 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
@@ -163,7 +163,7 @@ def fitted(processor: Processor, task: FineTuned) -> Processor:
   )
 
 
-@kept(4)
+@cached(4)
 def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: bool) -> Processor:
   tokenizer = load_tokenizer(directory, markers=markers)
   # A language model that LUKE is compared with has no entities.
@@ -222,7 +222,7 @@ def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
   return task.read(Path(source), faults)
 
 
-@kept(4)  # every evaluation asks for them
+@cached(4)  # every evaluation asks for them
 def _records(task: FineTuned, backbone: Backbone, split: str) -> Records:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
   if not path:

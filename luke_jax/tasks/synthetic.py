@@ -1,4 +1,4 @@
-"""Pretraining on made-up text: for tests, for measuring, and for plans that need shapes only."""
+"""Pretraining on made-up text: for tests, for measurements, and for plans that need only shapes."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ ENTITY_EVERY = 4  # words
 
 @dataclasses.dataclass(frozen=True)
 class Page:
-  """A made-up page: its words count up from a number, its entities are as many words apart."""
+  """A made-up page: its words count up from a number, its entities are ENTITY_EVERY words apart."""
 
   words: np.ndarray  # (words,)
   entities: np.ndarray  # (entities,)
@@ -31,7 +31,7 @@ class Page:
 
 @dataclasses.dataclass(frozen=True)
 class Pages:
-  """Pages that are made when they are asked for."""
+  """Made-up pages, made on demand."""
 
   count: int
   words: int
@@ -66,7 +66,7 @@ def _check(backbone: Backbone) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class SyntheticPretraining:
-  """Masked words and entities of made-up pages."""
+  """Prediction of masked words and entities of made-up pages."""
 
   pages: int = 4096
   words: int = 512  # the longest text
@@ -92,7 +92,7 @@ class SyntheticPretraining:
   def loss(
     self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """The sum of the mean losses of masked words and masked entities."""
+    """Returns the sum of the mean losses of masked words and masked entities."""
     losses = _losses(backbone, params, batch, key)
     words = mean_where(losses["word_losses"], batch["labels"] != IGNORED)
     entities = mean_where(losses["entity_losses"], batch["entity_labels"] != IGNORED)
@@ -100,7 +100,7 @@ class SyntheticPretraining:
     return words + entities, {"word_loss": words, "entity_loss": entities, "tokens": tokens}
 
   def records(self, backbone: Backbone, split: str) -> Pages:
-    """Pages of "train", or an eighth as many others of "dev"."""
+    """Returns the pages of "train", or an eighth as many others for "dev"."""
     _check(backbone)
     count = self.pages if split == "train" else max(1, self.pages // 8)
     first = 0 if split == "train" else 2**40
@@ -108,7 +108,7 @@ class SyntheticPretraining:
     return Pages(count, self.words, self.entities, *vocabularies, first=first)
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
-    """Shapes of one row of a batch."""
+    """Returns the shapes of one row of a batch."""
     _check(backbone)
     words, entities = self._most_masked()
     shapes = {
@@ -150,7 +150,7 @@ class SyntheticPretraining:
     return rows
 
   def _mask(self, rng: np.random.Generator, ids: np.ndarray, mask: int, *targets: np.ndarray):
-    """Masks a share of the ids and notes where and what they were."""
+    """Masks a share of the ids; stores their positions and values."""
     positions, labels = targets
     number = min(len(positions), max(1, round(self.masked * len(ids))))
     chosen = np.sort(rng.choice(len(ids), number, replace=False))
@@ -158,7 +158,7 @@ class SyntheticPretraining:
     ids[chosen] = mask
 
   def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
-    """Losses of every row's masked tokens, and how many there were."""
+    """Returns the losses of every row's masked tokens, and their number."""
     losses = _losses(backbone, params, batch, None)
     return {
       "words": losses["word_losses"].sum(-1),
@@ -168,7 +168,7 @@ class SyntheticPretraining:
     }
 
   def score(self, records: Any, predictions: dict[str, np.ndarray]) -> dict[str, float]:
-    """How likely the masked tokens are: the inverse of the perplexity, higher is better."""
+    """Returns the likelihood of masked tokens: the inverse of the perplexity."""
     sums = {name: float(x.sum()) for name, x in predictions.items()}
     return {
       "word_likelihood": float(np.exp(-sums["words"] / max(1, sums["word_count"]))),

@@ -21,7 +21,7 @@ from luke_jax.text.rows import (
   type_array,
   word_arrays,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.windows import centred, even_groups, longest_first, sliding
 
@@ -66,9 +66,9 @@ class Processor:
     text: str | Sequence[str],
     text_pair: str | Sequence[str] | None = None,
     *,
-    entity_spans: Sequence[Span] | Sequence[Sequence[Span]] | None = None,
+    entity_spans: Sequence[Bounds] | Sequence[Sequence[Bounds]] | None = None,
     entities: Sequence[str] | Sequence[Sequence[str]] | None = None,
-    entity_spans_pair: Sequence[Span] | Sequence[Sequence[Span]] | None = None,
+    entity_spans_pair: Sequence[Bounds] | Sequence[Sequence[Bounds]] | None = None,
     entities_pair: Sequence[str] | Sequence[Sequence[str]] | None = None,
     word_lengths: Lengths = None,
     entity_lengths: Lengths = None,

@@ -8,7 +8,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.text.checks import whole_number
 from luke_jax.text.parts import NOT_TEXT, Entity, Part, moved
-from luke_jax.text.special_tokens import Span, SpecialTokens
+from luke_jax.text.special_tokens import Bounds, SpecialTokens
 
 Lengths = int | Sequence[int] | None
 
@@ -28,7 +28,7 @@ class Row:
   entities: list[Entity] | None
   dropped: list[int]
   text_starts: list[int]
-  offsets: list[Span]
+  offsets: list[Bounds]
 
 
 def enclosed(parts: Sequence[Part], special: SpecialTokens) -> tuple[Part, list[int]]:
@@ -37,7 +37,7 @@ def enclosed(parts: Sequence[Part], special: SpecialTokens) -> tuple[Part, list[
   That is `<s> A </s>` or `<s> A </s></s> B </s>`; in BERT a pair is `[CLS] A [SEP] B [SEP]`.
   """
   ids: list[int] = []
-  offsets: list[Span] = []
+  offsets: list[Bounds] = []
   entities: list[Entity] = []
   starts: list[int] = []
   for part in parts:

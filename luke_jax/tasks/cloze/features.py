@@ -17,7 +17,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.text import Entity, Processor, Row
 from luke_jax.text.parts import Mentions, Part, tokenized
 from luke_jax.text.rows import enclosed
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
 
 HIGHLIGHT_WORD, PLACEHOLDER_WORD, ENTITY_WORD = "[HIGHLIGHT]", "[PLACEHOLDER]", "[ENTITY]"
@@ -63,7 +63,7 @@ def _texts(example: Example, mask: int) -> Iterator[Mentions]:
   yield Mentions(text, candidates, f"{example.place}: entities")
 
 
-def _highlighted(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
+def _highlighted(text: str, spans: Sequence[Bounds]) -> tuple[str, list[Bounds]]:
   """The text with one word for each sign that no candidate overlaps, and the candidates in it."""
   signs = [
     sign.span()

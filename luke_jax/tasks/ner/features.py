@@ -13,7 +13,7 @@ from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.text import Processor
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 AROUND = 2  # special tokens of a row
 
@@ -157,7 +157,7 @@ def _rows(
       yield Features(number, ids.astype(np.int32), masks[: len(words)], tokens, labels, words)
 
 
-def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Span]]:
+def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Bounds]]:
   """Runs of words whose candidates share rows, with the pieces that such a row must have.
 
   They are sentences, or of one that is too long as many words at a time as there is room for.
@@ -174,7 +174,7 @@ def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Span]]:
       begin = last
 
 
-def window(target: Span, length: int, room: int) -> Span:
+def window(target: Bounds, length: int, room: int) -> Bounds:
   """The part of a text of which the target is the middle, as far as the text goes.
 
   What one side cannot fill is the other's (paper §4.3).

@@ -1,4 +1,4 @@
-"""Which entities of a file a model can find: those that are candidates, and why others are none."""
+"""Entities of a file that a model can find, as candidates, and the reasons for others."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from luke_jax.tasks.ner.tags import Labelled
 
 
 class Missed(NamedTuple):
-  """An entity that is no candidate, where it is, and why."""
+  """An entity that is no candidate, its place, and the reason."""
 
   place: str
   text: str
@@ -26,14 +26,16 @@ def missed(
 
   With the document's `rows` also those that their tokenizer has no candidate for.
   """
-  found = []
+  entities = []
   for span, words in zip(example.spans or (), to_words(example, example.spans or ()), strict=True):
     why = _why(example, span, words, span_words)
     if not why and rows is not None and words is not None and not _is_candidate(words, rows):
       why = "no candidate with this model's word pieces"
     if why:
-      found.append(Missed(example.place_of(span.start), example.text[span.start : span.end], why))
-  return found
+      entities.append(
+        Missed(example.place_of(span.start), example.text[span.start : span.end], why)
+      )
+  return entities
 
 
 def _why(example: Example, span: Labelled, words: Labelled | None, most: int) -> str:
@@ -53,12 +55,12 @@ def _why(example: Example, span: Labelled, words: Labelled | None, most: int) ->
 
 
 def _is_candidate(words: Labelled, rows: Sequence[Features]) -> bool:
-  wanted = (words.start, words.end)
-  return any(bool(np.any(np.all(row.source == wanted, axis=-1))) for row in rows)
+  edges = (words.start, words.end)
+  return any(bool(np.any(np.all(row.source == edges, axis=-1))) for row in rows)
 
 
 def marks(row: Features, labels: Sequence[str]) -> Iterator[Labelled]:
-  """The entities of a row, as places in its word pieces."""
+  """Yields the entities of a row, as places in its word pieces."""
   if row.labels is not None:
     for number in np.flatnonzero(row.labels > 0).tolist():
       start, end = row.entity_tokens[number].tolist()

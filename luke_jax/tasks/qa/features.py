@@ -15,7 +15,7 @@ from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity, Processor
 from luke_jax.text.parts import Mentions, Part, tokenized
 from luke_jax.text.rows import enclosed
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
 
 NOWHERE = (0, 0)  # `<s>`, which stands for no answer
@@ -142,13 +142,13 @@ def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Fe
       )
 
 
-def _tokens(offsets: np.ndarray, span: Span) -> Span:
+def _tokens(offsets: np.ndarray, span: Bounds) -> Bounds:
   """The first and the last token with characters of the span; (-1, -1) if there are none."""
   (inside,) = np.nonzero(np.maximum(offsets[:, 0], span[0]) < np.minimum(offsets[:, 1], span[1]))
   return (int(inside[0]), int(inside[-1])) if len(inside) else (-1, -1)
 
 
-def _place(row: Features, tokens: Span) -> Span:
+def _place(row: Features, tokens: Bounds) -> Bounds:
   """Where tokens of the passage stand in a row."""
   start, place, _ = row.source
   moved = place - start
