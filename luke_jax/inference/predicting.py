@@ -41,12 +41,12 @@ def predictions(
 ) -> Iterator[tuple[Any, Any]]:
   """Yields each example with its prediction, in memory that does not grow with their number."""
   processor = processor_of(model, task)
-  remaining, shapes = iter(examples), _compiled(model.backbone)
-  while chunk := list(itertools.islice(remaining, CHUNK)):
-    features = task.features(processor, chunk, faults)
+  left, shapes = iter(examples), _compiled(model.backbone)
+  while chunk := list(itertools.islice(left, CHUNK)):
+    rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
-    logits = outputs(model, task, features, pad, shapes) if features else {}
-    yield from zip(chunk, task.decode(chunk, features, logits), strict=True)
+    found = outputs(model, task, rows, pad, shapes) if rows else {}
+    yield from zip(chunk, task.decode(chunk, rows, found), strict=True)
 
 
 @functools.lru_cache(maxsize=8)  # a caller may predict one text at a time
