@@ -29,7 +29,7 @@ from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
 from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")
 BATCH = 8  # sentences of the usual loop
@@ -150,7 +150,7 @@ def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
 def _logits(model: ModelParts, examples: Sequence[Example]) -> tuple[list[Row], list[np.ndarray]]:
   processor: Any = model.processor
   rows = TASK.features(processor, examples)
-  shapes = programs(model.config)
+  shapes = compiled_shapes(model.config)
   logits = outputs(model, TASK, rows, processor.entity_vocab.pad_id, shapes)["logits"]
   return rows, [x[: len(row.entity_ids)] for x, row in zip(logits, rows, strict=True)]
 

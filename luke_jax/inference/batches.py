@@ -44,7 +44,7 @@ class Batch(NamedTuple):
   height: int
 
 
-def batches(rows: Sequence[Row], task: Any, limit: int, programs: Programs) -> Iterator[Batch]:
+def batches(rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes) -> Iterator[Batch]:
   """The rows, each with others of about its size; at most so many words and entities together."""
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(rows):
@@ -52,22 +52,22 @@ def batches(rows: Sequence[Row], task: Any, limit: int, programs: Programs) -> I
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
     alike = by_size[size]
-    joined.setdefault(programs.size(size, len(alike)), []).extend(alike)
+    joined.setdefault(shapes.size(size, len(alike)), []).extend(alike)
   for size, alike in joined.items():
     most = max(1, limit // tokens(size))
     most = 1 << (most.bit_length() - 1)
     for first in range(0, len(alike), most):
       some = alike[first : first + most]
-      yield Batch(some, size, programs.height(size, len(some), most))
+      yield Batch(some, size, shapes.height(size, len(some), most))
 
 
 def outputs(
-  model: ModelParts, task: Any, rows: Sequence[Row], pad_entity: int, programs: Programs
+  model: ModelParts, task: Any, rows: Sequence[Row], pad_entity: int, shapes: CompiledShapes
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
   waiting = []
-  for batch in batches(rows, task, limit, programs):
+  for batch in batches(rows, task, limit, shapes):
     some = [rows[i] for i in batch.rows]
     some += some[-1:] * (batch.height - len(some))
     arrays = fine_tuning.inputs(task, model.backbone, some, batch.size, pad_entity)

@@ -21,7 +21,7 @@ from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
@@ -219,7 +219,7 @@ def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
   return task.read(Path(source), faults)
 
 
-@kept(4)  # every evaluation asks for them
+@cached(4)  # every evaluation asks for them
 def _records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
   if not path:

@@ -29,7 +29,7 @@ class Origin(NamedTuple):
 
   entities: Sequence[Entity] | None = None
   dropped: Sequence[int] = ()
-  offsets: Sequence[Span] = ()
+  offsets: Sequence[Bounds] = ()
 
 
 UNKNOWN = Origin()
@@ -65,7 +65,7 @@ class Row:
     return self.origin.dropped
 
   @property
-  def offsets(self) -> Sequence[Span]:
+  def offsets(self) -> Sequence[Bounds]:
     """Returns the characters of each token."""
     return self.origin.offsets
 
@@ -148,7 +148,7 @@ def padded_shapes(
   rooms = dict.fromkeys(INPUTS, (sizes.words,))
   rooms |= dict.fromkeys((*ENTITY_INPUTS, *BOUNDARY_INPUTS), (sizes.entities,))
   rooms["entity_position_ids"] = (sizes.entities, sizes.mention)
-  shapes = {name: rooms[name] for name in names}
+  shapes: dict[str, tuple[int, ...]] = {name: rooms[name] for name in names}
   return shapes | {name: room.shape for name, room in (extra or {}).items()}
 
 

@@ -12,7 +12,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.text import Processor, Row
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 AROUND = 2  # special tokens of a row
 

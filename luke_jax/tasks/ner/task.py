@@ -73,8 +73,8 @@ class NamedEntities:
     task: Any = self
     records = fine_tuning.records(task, backbone, split)
     if split == "train":
-      check_learnable(self.train, found.examples, found.rows)
-    return found
+      check_learnable(self.train, records.examples, records.rows)
+    return records
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the documents of a file."""

@@ -140,7 +140,7 @@ def _tokens(offsets: np.ndarray, span: Bounds) -> Bounds:
   return (int(inside[0]), int(inside[-1])) if len(inside) else (-1, -1)
 
 
-def _place(row: Row, tokens: Span) -> Span:
+def _place(row: Row, tokens: Bounds) -> Bounds:
   """Where tokens of the passage stand in a row."""
   start, place, _ = row.source
   moved = place - start

@@ -108,7 +108,7 @@ class QuestionAnswering:
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
     """The windows of each example; its entities are looked for where nobody did before."""
-    found = linked(examples, self.mentions) if self.mentions else examples
+    with_links = linked(examples, self.mentions) if self.mentions else examples
     limits = features.Limits(self.question_words, self.stride, self.answer_words)
     return features.features(processor, with_links, limits, faults or Faults(skip=self.skip_bad))
 
