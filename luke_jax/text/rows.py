@@ -145,7 +145,7 @@ def padded_shapes(
   sizes: Sizes, *, names: Sequence[str] = INPUTS, extra: Rooms | None = None
 ) -> dict[str, tuple[int, ...]]:
   """Returns the shape of a row in each array that `padded` returns."""
-  rooms = dict.fromkeys(INPUTS, (sizes.words,))
+  rooms: dict[str, tuple[int, ...]] = dict.fromkeys(INPUTS, (sizes.words,))
   rooms |= dict.fromkeys((*ENTITY_INPUTS, *BOUNDARY_INPUTS), (sizes.entities,))
   rooms["entity_position_ids"] = (sizes.entities, sizes.mention)
   shapes: dict[str, tuple[int, ...]] = {name: rooms[name] for name in names}
