@@ -133,7 +133,9 @@ def padded(
   They are those of `names`, and those that `extra` has room for.
   """
   arrays = _word_arrays(rows, sizes.words, pad_word)
-  if not {*ENTITY_INPUTS, *BOUNDARY_INPUTS}.isdisjoint(names):
+  if "token_type_ids" in names:
+    arrays["token_type_ids"] = _types(rows, sizes.words)
+  if any(name.startswith("entity") for name in names):
     arrays |= _entity_arrays(rows, sizes, pad_entity)
   arrays = {name: arrays[name] for name in names}
   for name, room in (extra or {}).items():
@@ -168,15 +170,20 @@ def padded_length(sizes: Sequence[int], lengths: Lengths, what: str) -> int:
 
 
 def _word_arrays(rows: Sequence[Row], width: int, pad: int) -> dict[str, np.ndarray]:
-  """Returns the words with type 0 for the tokens of the first text and 1 for the second's."""
-  ids = np.full((len(rows), width), pad, np.int32)
-  mask, types = np.zeros_like(ids), np.zeros_like(ids)
+  ids, mask = np.full((len(rows), width), pad, np.int32), np.zeros((len(rows), width), np.int32)
   for i, row in enumerate(rows):
     length = len(row.input_ids)
     ids[i, :length], mask[i, :length] = row.input_ids, 1
+  return {"input_ids": ids, "attention_mask": mask}
+
+
+def _types(rows: Sequence[Row], width: int) -> np.ndarray:
+  """Returns 0 for the tokens of the first text and 1 for those of the second, ends included."""
+  types = np.zeros((len(rows), width), np.int32)
+  for line, row in zip(types, rows, strict=True):
     for start in row.text_starts[1:]:
-      types[i, start:length] = 1
-  return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+      line[start : len(row.input_ids)] = 1
+  return types
 
 
 def _entity_arrays(rows: Sequence[Row], sizes: Sizes, pad: int) -> dict[str, np.ndarray]:

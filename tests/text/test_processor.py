@@ -5,6 +5,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.text import EntityVocab, Example, Processor
+from luke_jax.text.rows import UNKNOWN
 
 TEXT = "Beyoncé lives in Los Angeles."
 NAMES = [(0, 7), (17, 28)]
@@ -156,6 +157,17 @@ def test_rows_know_where_they_come_from(processor):
   assert [entity.number for entity in row.entities] == [0, 1]
   assert [entity.text for entity in row.entities] == [0, 1]
   assert processor.encode(examples)[0].offsets == []
+  assert processor.windows(examples, offsets=False)[0].offsets == []
+
+
+def test_a_labelled_row_is_padded_as_before_without_its_origin(processor):
+  (row,) = processor.windows([Example("Who?", [(0, 3)], None, PLACES, [(10, 21)])])
+  labelled = row.labelled(np.array(1), source="a")
+  assert (labelled.labels, labelled.source, labelled.origin) == (1, "a", UNKNOWN)
+  both = [replace(processor, token_types=True).pad([x]) for x in (row, labelled)]
+  assert both[0]["token_type_ids"].sum() > 0
+  first, second = ({name: x.tolist() for name, x in arrays.items()} for arrays in both)
+  assert first == second
 
 
 def test_too_long_is_refused(processor):
