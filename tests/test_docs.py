@@ -1,7 +1,9 @@
 """Every example in README and docs runs as it stands, in a folder where `luke-base` is a model.
 
-So are `mluke-base` and `luke-large-finetuned-conll-2003`, all of them tiny and of random numbers.
-Blocks marked python run, or are written to the file that the mark names; of blocks marked bash our
+So are `mluke-base`, `luke-large-finetuned-conll-2003` and models of the other systems, all of them
+tiny and of random numbers.
+Blocks marked python run, or are written to the file that the mark names, which later ones may
+import, as where Python is started in the folder of the file; of blocks marked bash our
 own commands run, trainings for a few steps, but for what compiles for TPUs, which is only read.
 Blocks marked sh need other machines.
 """
@@ -12,11 +14,17 @@ import shlex
 from importlib.util import find_spec
 from pathlib import Path
 
+import jax
 import pytest
+from networks import network
+from systems import small
 from tiny import TEXTS, tiny_model
 
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
+from luke_jax.model import Model
+from luke_jax.models.bert import BERT, ROBERTA, XLM_ROBERTA
+from luke_jax.models.network import initial_params
 from luke_jax.tasks.known import CLASSES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL
@@ -25,6 +33,12 @@ from luke_jax.training.directory import FREE
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Models of words, and the tokenizers of the tests that theirs are like.
+WORDS = {
+  "bert-base-uncased": (BERT, "word_piece"),
+  "roberta-base": (ROBERTA, "byte_level"),
+  "xlm-roberta-base": (XLM_ROBERTA, "sentence_piece"),
+}
 # Pages without examples to run: what they name in the code is looked for instead.
 READ_ONLY = tuple(
   f"docs/{name}.md"
@@ -36,9 +50,12 @@ PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::(\w+))?
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it
 
 
+# A LUKE that starts from a BERT says which parameters are new.
+@pytest.mark.filterwarnings("ignore:(bert-base-uncased|start). ")
 @pytest.mark.parametrize("page", RUN)
 def test_examples(page, tmp_path, monkeypatch):
   monkeypatch.chdir(tmp_path)
+  monkeypatch.syspath_prepend(tmp_path)
   for folder in ("experiments", "data"):
     (tmp_path / folder).symlink_to(ROOT / folder)
   text = page.read_text(encoding="utf-8")
@@ -69,6 +86,17 @@ def save_models(text):
     sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": 6}
     model = tiny_model(text=False, use_entity_aware_attention=False, **sizes)
     dataclasses.replace(model, tokenizer=tokenizer, processor=processor).save("mluke-base")
+  for name, (family, words) in WORDS.items():
+    if name in text:
+      save_language_model(name, family, load_tokenizer(TEXTS / words, markers=False))
+
+
+def save_language_model(name, family, tokenizer):
+  """Writes a model of words with random parameters."""
+  sizes = {"vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.special.pad}
+  config = small(family, max_position_embeddings=66, **sizes)
+  made = network(family.architectures["masked"], config)
+  Model(made, initial_params(made, jax.random.key(0)), (), tokenizer).save(name)
 
 
 def run_commands(code):

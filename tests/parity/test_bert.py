@@ -8,6 +8,7 @@ from safetensors.numpy import load_file
 from tiny import same_params
 
 import luke_jax
+from luke_jax.cli import main
 
 pytestmark = pytest.mark.parity
 SIZES = {
@@ -89,6 +90,13 @@ def test_every_class_both_ways(tmp_path, name):
   for tensor, value in before.items():
     np.testing.assert_array_equal(after[tensor].numpy(), value.numpy(), err_msg=tensor)
   assert same_params(luke_jax.load(tmp_path / "ours").params, model.params)
+
+
+@pytest.mark.parametrize("name", ["BertModel", "RobertaForMaskedLM"])
+def test_the_command_compares_models_of_words(tmp_path, name, capsys):
+  reference(name).save_pretrained(tmp_path)
+  assert main(["parity", str(tmp_path), "--output", str(tmp_path / "parity.json")]) == 0
+  assert f"equal: {name}" in capsys.readouterr().out
 
 
 SENTENCES = (
