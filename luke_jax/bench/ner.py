@@ -25,11 +25,10 @@ from luke_jax.inference.programs import programs
 from luke_jax.models.family import Backbone
 from luke_jax.models.luke import SIZES
 from luke_jax.models.network import initial_params
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
-from luke_jax.text import Processor, Tokenizer, load_tokenizer
+from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
 from luke_jax.text.special_tokens import Span
 
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")
@@ -139,8 +138,8 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -
 
 def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
   """Returns the entities that our side predicts."""
-  features, logits = _logits(model, examples)
-  predictions = TASK.decode(examples, features, {"logits": logits})
+  rows, logits = _logits(model, examples)
+  predictions = TASK.decode(examples, rows, {"logits": logits})
   return {
     (number, span.start, span.end, span.label)
     for number, spans in enumerate(predictions)
@@ -148,14 +147,12 @@ def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
   }
 
 
-def _logits(
-  model: ModelParts, examples: Sequence[Example]
-) -> tuple[list[Features], list[np.ndarray]]:
+def _logits(model: ModelParts, examples: Sequence[Example]) -> tuple[list[Row], list[np.ndarray]]:
   processor: Any = model.processor
-  features = TASK.features(processor, examples)
+  rows = TASK.features(processor, examples)
   shapes = programs(model.config)
-  rows = outputs(model, TASK, features, processor.entity_vocab.pad_id, shapes)["logits"]
-  return features, [row[: len(x.entity_ids)] for row, x in zip(rows, features, strict=True)]
+  logits = outputs(model, TASK, rows, processor.entity_vocab.pad_id, shapes)["logits"]
+  return rows, [x[: len(row.entity_ids)] for x, row in zip(logits, rows, strict=True)]
 
 
 class UsualLoop:

@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 from luke_jax.errors import InputError
 from luke_jax.show.marked_tokens import marked, pieces_of
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.learnable import marks, missed
 from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.text import Processor, Tokenizer
+from luke_jax.text import Processor, Row, Tokenizer
 
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
 LONGEST = 40  # characters of such an entity
@@ -48,13 +47,13 @@ def _found(
   file: str,
   examples: Sequence[Example],
   faults: Faults,
-  rows: Sequence[Features] | None = None,
+  rows: Sequence[Row] | None = None,
 ) -> Iterator[str]:
   """How many entities of documents can be found, and the first that cannot."""
   total = sum(len(example.spans or ()) for example in examples)
   if not total:
     return
-  by_example: dict[int, list[Features]] = {number: [] for number in range(len(examples))}
+  by_example: dict[int, list[Row]] = {number: [] for number in range(len(examples))}
   for row in rows or ():
     by_example[row.example].append(row)
   lost = [
@@ -94,16 +93,16 @@ def _spans(example: Example) -> list[Labelled]:
 
 
 def _pieces(
-  tokenizer: Tokenizer, settings: Any, examples: Sequence[Any], rows: Sequence[Features]
+  tokenizer: Tokenizer, settings: Any, examples: Sequence[Any], rows: Sequence[Row]
 ) -> Iterator[str]:
   """Rows with entities, by word pieces."""
 
-  def spans(row: Features) -> list[Labelled]:
+  def spans(row: Row) -> list[Labelled]:
     if settings.name == "ner":
       return list(marks(row, settings.labels))
     return [Labelled(start, end, "") for start, end in row.entity_tokens.tolist()]
 
-  firsts: dict[int, Features] = {}
+  firsts: dict[int, Row] = {}
   for row in rows:
     if row.example not in firsts or not spans(firsts[row.example]):
       firsts[row.example] = row

@@ -43,10 +43,10 @@ def predictions(
   processor = processor_of(model, task)
   left, shapes = iter(examples), _compiled(model.backbone)
   while chunk := list(itertools.islice(left, CHUNK)):
-    features = task.features(processor, chunk, faults)
+    rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
-    found = outputs(model, task, features, pad, shapes) if features else {}
-    yield from zip(chunk, task.decode(chunk, features, found), strict=True)
+    found = outputs(model, task, rows, pad, shapes) if rows else {}
+    yield from zip(chunk, task.decode(chunk, rows, found), strict=True)
 
 
 @functools.lru_cache(maxsize=8)  # texts may come one by one

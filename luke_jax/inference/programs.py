@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from luke_jax.tasks.features import Sizes
+from luke_jax.text.rows import Sizes
 
 # Multiplications that take as long as compiling: half a second on two cores, one or two on an
 # accelerator, whatever the number of layers: one is compiled. It need not be right: a factor of two

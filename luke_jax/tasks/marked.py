@@ -24,7 +24,7 @@ def marked_rows(
   """
   marked = [Marked(x.text, entity_spans=of_one) for x, of_one in zip(examples, spans, strict=True)]
   try:
-    return processor.windows(marked)
+    return processor.windows(marked, offsets=False)
   except InputError:
     pass  # one by one they tell whose fault it is
   rows = []
@@ -36,7 +36,7 @@ def marked_rows(
 
 def _windows(processor: Processor, text: Marked, example: Any) -> list[Row]:
   try:
-    return processor.windows([text])
+    return processor.windows([text], offsets=False)
   except InputError as fault:
     told = str(fault).removeprefix("example 0: ")
     raise InputError(f"{example.place}: {told}") from None

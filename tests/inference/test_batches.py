@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from luke_jax.inference.batches import batches
 from luke_jax.inference.programs import Programs, programs, tokens
 from luke_jax.models.luke import SIZES
-from luke_jax.tasks.features import Features, Sizes
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.text import Row
+from luke_jax.text.rows import Sizes
 
 TASK = NamedEntities(words=512, entities=64)
 ASKED = st.builds(Sizes, st.sampled_from([32, 64, 512]), st.sampled_from([1, 16, 64]), st.just(30))
@@ -19,7 +20,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 64)), max_size=
 
 def rows(lengths):
   return [
-    Features(0, np.zeros(words, np.int32), np.zeros(entities, np.int32), np.zeros((entities, 2)))
+    Row(0, np.zeros(words, np.int32), np.zeros(entities, np.int32), np.zeros((entities, 2)))
     for words, entities in lengths
   ]
 

@@ -133,7 +133,7 @@ def test_windows_miss_nothing(luke, text, stride, data):
   fitting = {e.number for e in whole.entities if e.tokens[1] - e.tokens[0] <= 8}
   assert shown == fitting
   assert all(row.dropped == sorted(set(range(len(spans))) - fitting) for row in rows)
-  ids_of = {e.number: whole.input_ids[slice(*e.tokens)] for e in whole.entities}
+  ids_of = {e.number: whole.input_ids[slice(*e.tokens)].tolist() for e in whole.entities}
   for row in rows:
     for entity in row.entities:
-      assert row.input_ids[slice(*entity.tokens)] == ids_of[entity.number]
+      assert row.input_ids[slice(*entity.tokens)].tolist() == ids_of[entity.number]

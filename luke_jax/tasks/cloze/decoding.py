@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luke_jax.tasks.cloze.files import Example
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.predictions import Answer
+from luke_jax.text import Row
 
 
 def decode(
-  examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+  examples: Sequence[Example], features: Sequence[Row], outputs: Mapping[str, Any]
 ) -> list[list[Answer]]:
   """All candidates of each example, the best first; of several windows the best score counts."""
   scores: list[dict[int, float]] = [{} for _ in examples]

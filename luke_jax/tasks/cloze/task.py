@@ -11,10 +11,9 @@ from luke_jax.tasks.cloze import decoding, features, score
 from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLDER_WORD
 from luke_jax.tasks.cloze.files import Example, parse, read
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +81,7 @@ class ClozeAnswering:
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """The rows of each example."""
     return features.features(processor, examples, faults or Faults(skip=self.skip_bad))
 
@@ -91,10 +90,10 @@ class ClozeAnswering:
     return (self.entities - 1,)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Answer]]:
     """The candidates of each example, the best first."""
-    return decoding.decode(examples, features, outputs)
+    return decoding.decode(examples, rows, outputs)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]

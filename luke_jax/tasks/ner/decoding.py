@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.predictions import Span
+from luke_jax.text import Row
 
 
 class _Candidate(NamedTuple):
@@ -22,7 +22,7 @@ class _Candidate(NamedTuple):
 
 def decode(
   examples: Sequence[Example],
-  features: Sequence[Features],
+  features: Sequence[Row],
   outputs: Mapping[str, Any],
   labels: Sequence[str],
 ) -> list[list[Span]]:
@@ -35,7 +35,7 @@ def decode(
   ]
 
 
-def _entities(row: Features, logits: np.ndarray) -> list[_Candidate]:
+def _entities(row: Row, logits: np.ndarray) -> list[_Candidate]:
   logits = logits[: len(row.entity_ids)]
   labels = logits.argmax(axis=-1)
   found = labels.nonzero()[0]

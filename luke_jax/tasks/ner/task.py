@@ -9,7 +9,6 @@ from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner import decoding, features, files, score
 from luke_jax.tasks.ner.documents import Example, labelled
@@ -17,7 +16,7 @@ from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.learnable import check_learnable
 from luke_jax.tasks.ner.words import Reading
 from luke_jax.tasks.predictions import Span
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
 
@@ -69,12 +68,12 @@ class NamedEntities:
   predict = fine_tuning.predict
   score = fine_tuning.score
 
-  def records(self, backbone: Backbone, split: str) -> fine_tuning.Records:
+  def records(self, backbone: Backbone, split: str) -> fine_tuning.TaskRows:
     """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
     task: Any = self
     found = fine_tuning.records(task, backbone, split)
     if split == "train":
-      check_learnable(self.train, found.examples, found.features)
+      check_learnable(self.train, found.examples, found.rows)
     return found
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
@@ -114,7 +113,7 @@ class NamedEntities:
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """The rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
     limits = features.Limits(self.span_words, self.span_pieces, self.context)
@@ -125,10 +124,10 @@ class NamedEntities:
     return (self.entities,)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Span]]:
     """The entities of each document, in order."""
-    return decoding.decode(examples, features, outputs, self.labels)
+    return decoding.decode(examples, rows, outputs, self.labels)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import Example
+from luke_jax.text import Row
 
 NO_ANSWER = Answer("", 0, 0, 0.0)
 
@@ -36,7 +36,7 @@ class _Scored(NamedTuple):
 
 def decode(
   examples: Sequence[Example],
-  features: Sequence[Features],
+  features: Sequence[Row],
   outputs: Mapping[str, Any],
   choice: Choice,
 ) -> list[list[Answer]]:
@@ -58,7 +58,7 @@ def decode(
   ]
 
 
-def _scored(feature: Features, starts: np.ndarray, ends: np.ndarray) -> _Scored:
+def _scored(feature: Row, starts: np.ndarray, ends: np.ndarray) -> _Scored:
   window: Window = feature.source
   passage = slice(window.place, len(feature.input_ids) - 1)
   starts, ends = (np.asarray(logits, np.float64) for logits in (starts, ends))

@@ -14,13 +14,12 @@ from luke_jax.models.family import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, parse, read
 from luke_jax.tasks.qa.linking import linked
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +105,7 @@ class QuestionAnswering:
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """The windows of each example; its entities are looked for where nobody did before."""
     found = linked(examples, self.mentions) if self.mentions else examples
     limits = features.Limits(self.question_words, self.stride, self.answer_words)
@@ -117,11 +116,11 @@ class QuestionAnswering:
     return (2,)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Answer]]:
     """The likeliest answers to each question, the best first."""
     choice = decoding.Choice(self.n_best, self.answer_words, self.unanswerable, self.null_threshold)
-    return decoding.decode(examples, features, outputs, choice)
+    return decoding.decode(examples, rows, outputs, choice)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]

@@ -10,12 +10,11 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import features, score
 from luke_jax.tasks.relations.files import Example, parse, read
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +79,7 @@ class RelationClassification:
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     return features.features(processor, examples, self.labels, faults)
@@ -90,11 +89,11 @@ class RelationClassification:
     return ()
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Relation]:
     """The most probable label of each example; of one without a row, none, which is ""."""
-    rows = {row.example: outputs["logits"][i] for i, row in enumerate(features)}
-    return [self._relation(example, rows.get(i)) for i, example in enumerate(examples)]
+    logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
+    return [self._relation(example, logits.get(i)) for i, example in enumerate(examples)]
 
   def _relation(self, example: Example, row: np.ndarray | None) -> Relation:
     head, tail = (Mention(example.text[slice(*x)], *x) for x in (example.head, example.tail))

@@ -11,12 +11,11 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import features, score
 from luke_jax.tasks.typing.files import Example, parse, read
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +79,7 @@ class EntityTyping:
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     return features.features(processor, examples, self.labels, faults)
@@ -90,11 +89,13 @@ class EntityTyping:
     return (len(self.labels),)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Types]:
     """The types of each entity, the most probable first; of one without a row, none."""
-    rows = {row.example: outputs["logits"][i] for i, row in enumerate(features)}
-    return [self._types(x, rows[i]) if i in rows else Types((), {}) for i, x in enumerate(examples)]
+    logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
+    return [
+      self._types(x, logits[i]) if i in logits else Types((), {}) for i, x in enumerate(examples)
+    ]
 
   def _types(self, example: Example, row: np.ndarray) -> Types:
     start, end = example.span
