@@ -28,9 +28,7 @@ class Optimizer:
   beta2: float = 0.98  # decay of the mean of their squares
   epsilon: float = 1e-6  # outside the root
   weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
-  bias_correction: bool = (
-    False  # divide by the sum of the means' weights, below 1 in the first steps
-  )
+  bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
   frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
 
