@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.names import task_files
+from luke_jax.tasks.known import task_files
 
 # Of a field of a task's JSON lines. Lists of lists break TFDS where they are empty, so spans are
 # columns of their own: spans_start, spans_end and, with labels, spans_label.

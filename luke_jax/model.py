@@ -1,4 +1,4 @@
-"""A model as people hold it: read from a directory, run on texts, written to a directory."""
+"""The model that users hold: read from a directory, run on texts, written to a directory."""
 
 import dataclasses
 import functools

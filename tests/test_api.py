@@ -10,7 +10,7 @@ from tiny import tiny_model
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 
 
 def test_tab_completion_shows_the_api_and_nothing_is_imported_for_it():

@@ -25,7 +25,7 @@ from luke_jax.cli.arguments import bound
 from luke_jax.model import Model
 from luke_jax.models.bert import BERT, ROBERTA, XLM_ROBERTA
 from luke_jax.models.network import initial_params
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.training.directory import FREE

@@ -21,16 +21,15 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed
 from luke_jax.inference.batches import outputs
-from luke_jax.inference.programs import programs
+from luke_jax.inference.shapes import compiled_shapes
 from luke_jax.models.family import Backbone
 from luke_jax.models.luke import SIZES
 from luke_jax.models.network import initial_params
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
-from luke_jax.text import Processor, Tokenizer, load_tokenizer
-from luke_jax.text.special_tokens import Span
+from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
+from luke_jax.text.special_tokens import Bounds
 
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")
 BATCH = 8  # sentences of the usual loop
@@ -139,8 +138,8 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -
 
 def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
   """Returns the entities that our side predicts."""
-  features, logits = _logits(model, examples)
-  predictions = TASK.decode(examples, features, {"logits": logits})
+  rows, logits = _logits(model, examples)
+  predictions = TASK.decode(examples, rows, {"logits": logits})
   return {
     (number, span.start, span.end, span.label)
     for number, spans in enumerate(predictions)
@@ -148,14 +147,12 @@ def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
   }
 
 
-def _logits(
-  model: ModelParts, examples: Sequence[Example]
-) -> tuple[list[Features], list[np.ndarray]]:
+def _logits(model: ModelParts, examples: Sequence[Example]) -> tuple[list[Row], list[np.ndarray]]:
   processor: Any = model.processor
-  features = TASK.features(processor, examples)
-  shapes = programs(model.config)
-  rows = outputs(model, TASK, features, processor.entity_vocab.pad_id, shapes)["logits"]
-  return features, [row[: len(x.entity_ids)] for row, x in zip(rows, features, strict=True)]
+  rows = TASK.features(processor, examples)
+  shapes = compiled_shapes(model.config)
+  logits = outputs(model, TASK, rows, processor.entity_vocab.pad_id, shapes)["logits"]
+  return rows, [x[: len(row.entity_ids)] for x, row in zip(logits, rows, strict=True)]
 
 
 class UsualLoop:
@@ -179,7 +176,7 @@ class UsualLoop:
       predicted |= self._predicted(self.sentences[first : first + BATCH])
     return predicted
 
-  def _predicted(self, sentences: Sequence[tuple[int, Sequence[Span]]]) -> Predicted:
+  def _predicted(self, sentences: Sequence[tuple[int, Sequence[Bounds]]]) -> Predicted:
     import torch
 
     texts = [self._texts[i][words[0][0] : words[-1][1]] for i, words in sentences]
@@ -194,7 +191,7 @@ class UsualLoop:
     }
 
 
-def spans_of(words: Sequence[Span]) -> list[Span]:
+def spans_of(words: Sequence[Bounds]) -> list[Bounds]:
   """Returns all spans of a sentence's words that may be entities, in the sentence's characters."""
   offset = words[0][0]
   return [
@@ -204,10 +201,10 @@ def spans_of(words: Sequence[Span]) -> list[Span]:
   ]
 
 
-def best_spans(spans: Sequence[Span], logits: np.ndarray) -> Iterator[tuple[int, int, str]]:
+def best_spans(spans: Sequence[Bounds], logits: np.ndarray) -> Iterator[tuple[int, int, str]]:
   """Yields the spans that are entities, except those that overlap one with a higher logit."""
   labels, best = logits.argmax(axis=-1), logits.max(axis=-1)
-  selected: list[Span] = []
+  selected: list[Bounds] = []
   for i in sorted(labels.nonzero()[0].tolist(), key=lambda i: -best[i]):
     start, end = spans[i]
     if all(end <= other[0] or other[1] <= start for other in selected):

@@ -16,7 +16,7 @@ from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.json_files import read_text
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 SPANS = 20  # per text
 BATCH = 32
@@ -24,7 +24,7 @@ NUMBER, WORDS = 256, 120  # of the made-up texts, if none are given
 MENTION = 30  # characters, at most
 NO_LIMIT = 10**6
 
-Side = Callable[[Sequence[str], Sequence[Sequence[Span]]], Any]
+Side = Callable[[Sequence[str], Sequence[Sequence[Bounds]]], Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +84,7 @@ def made_up(tokenizer: Tokenizer) -> list[str]:
   return [" ".join(rng.choices(words, weights, k=WORDS)) + "." for _ in range(NUMBER)]
 
 
-def spans_in(text: str, rng: random.Random) -> list[Span]:
+def spans_in(text: str, rng: random.Random) -> list[Bounds]:
   """Returns random spans, none of which starts with a space."""
   starts = [i for i, character in enumerate(text) if not character.isspace()]
   return [

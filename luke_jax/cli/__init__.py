@@ -1,6 +1,6 @@
 """The command `luke-jax`: each subcommand is a thin call of the library.
 
-Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
+Status 0: done. 1: done, and the answer is no. 2: wrong input, reported in one line.
 """
 
 import importlib
@@ -23,27 +23,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
   for stream in (sys.stdout, sys.stderr):
-    if isinstance(stream, io.TextIOWrapper):  # a terminal may not know every letter
+    if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
       stream.reconfigure(errors="backslashreplace")
-  # Orbax logs, with its traceback, what it raises as well.
+  # Orbax logs the tracebacks of exceptions that it also raises.
   logging.getLogger("absl").setLevel(logging.CRITICAL)
   try:
     return _run(arguments) or 0
   except InputError as fault:
     print(f"luke-jax: {fault}", file=sys.stderr)
     return 2
-  except BrokenPipeError:  # whoever read the output has seen enough
+  except BrokenPipeError:  # the reader of a pipe has closed it
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
   except OSError as fault:
-    told = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
-    print(f"luke-jax: {told}", file=sys.stderr)
+    message = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
+    print(f"luke-jax: {message}", file=sys.stderr)
     return 2
   except Exception as fault:
     if not isinstance(fault, MemoryError) and "RESOURCE_EXHAUSTED" not in str(fault):
       raise
-    told = str(fault).partition("\n")[0] or "out of memory"
-    print(f"luke-jax: {told}; expected less of it, as a smaller batch needs", file=sys.stderr)
+    message = str(fault).partition("\n")[0] or "out of memory"
+    print(f"luke-jax: {message}; expected less of it, as a smaller batch needs", file=sys.stderr)
     return 2
   except KeyboardInterrupt:
     print("luke-jax: interrupted", file=sys.stderr)
@@ -63,10 +63,10 @@ def _run(arguments: list[str]) -> int | None:
     words = name.split()
     if arguments[: len(words)] == words:
       from luke_jax.cli.arguments import bound
-      from luke_jax.pipeline.kept import forget
+      from luke_jax.pipeline.cache import clear_caches
 
       run = importlib.import_module(f"luke_jax.cli.{module}").run
-      forget()
+      clear_caches()
       return bound(run, f"luke-jax {name}", arguments[len(words) :])()
   group = [name for name in COMMANDS if name.startswith(f"{arguments[0]} ")]
   if group and set(arguments[1:]) <= HELP:
@@ -75,10 +75,10 @@ def _run(arguments: list[str]) -> int | None:
   near = nearest(arguments)
   hint = f", perhaps {near!r}" if near else ""
   expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
-  said = " ".join(arguments[:2]) if group else arguments[0]
-  raise InputError(f"{said!r}: no such command; expected {expected}{hint}")
+  given = " ".join(arguments[:2]) if group else arguments[0]
+  raise InputError(f"{given!r}: no such command; expected {expected}{hint}")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
-  """Warnings of ours as one line; of others too, for their source lines help nobody here."""
+  """Prints a warning as one line, without its source line, which would not help a user."""
   print(f"luke-jax: warning: {message}", file=sys.stderr)

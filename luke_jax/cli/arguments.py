@@ -1,4 +1,4 @@
-"""A command's arguments: read by tyro from the signature of its function, refused in one line."""
+"""Arguments of a command: parsed by tyro from its function's signature, faults in one line."""
 
 import contextlib
 import difflib
@@ -15,7 +15,7 @@ from luke_jax.errors import InputError
 Call = Callable[[], int | None]
 Parse = Callable[[Sequence[str]], Call]
 
-# What tyro prints, and what is said instead. Anything else that it prints is passed on.
+# Patterns of tyro's errors, and messages in their place. Other errors are passed on.
 FAULTS = (
   (r"Unrecognized options: (\S+?)(,| |$)", r"\1: one argument too many; expected no more"),
   (r"Missing value for argument '([^',]+).* ([2-9]) values", r"\1: too few values; expected \2"),
@@ -27,7 +27,7 @@ CHOICE = r"invalid choice '(.*)' for argument '(.+?)'\. .* \((.*?)\)"
 
 
 def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> Call:
-  """The call of `run` that the arguments ask for. Help is printed, and leaves with status 0."""
+  """Returns a call of `run` with the arguments; prints help if asked, and exits with status 0."""
 
   @functools.wraps(run)
   def bind(*args, **kwargs):
@@ -40,15 +40,15 @@ def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -
   try:
     with contextlib.redirect_stderr(io.StringIO()):
       return parse(arguments)
-  except SystemExit as left:
-    if not left.code:
+  except SystemExit as exit_:
+    if not exit_.code:
       raise
   fault = _unknown_option(parse, arguments) or _fault(_printed(parse, arguments))
   raise InputError(f"{fault}; see {prog} --help")
 
 
 def _printed(parse: Parse, arguments: Sequence[str]) -> str:
-  """What tyro prints instead of giving a call: it says in no other public way what is wrong."""
+  """Returns tyro's printed error, since tyro reports it in no other public way."""
   printed = io.StringIO()
   with (
     contextlib.redirect_stdout(printed),
@@ -60,7 +60,7 @@ def _printed(parse: Parse, arguments: Sequence[str]) -> str:
 
 
 def _unknown_option(parse: Parse, arguments: Sequence[str]) -> str | None:
-  """The first option that the help does not list: tyro takes it for the value of something."""
+  """Reports the first option that is not in the help; tyro takes it for a value."""
   known = set(re.findall(r"(?<![\w-])--?[a-z][\w.-]*", _printed(parse, ["--help"])))
   for given in arguments:
     option = given.partition("=")[0].replace("_", "-")
@@ -71,11 +71,11 @@ def _unknown_option(parse: Parse, arguments: Sequence[str]) -> str | None:
 
 
 def _fault(printed: str) -> str:
-  said = printed.partition("For full helptext")[0]
-  if "Missing from" in said:
-    names = re.findall(r"^ {6}(\S.*?) *$", said, re.MULTILINE)
+  text = printed.partition("For full helptext")[0]
+  if "Missing from" in text:
+    names = re.findall(r"^ {6}(\S.*?) *$", text, re.MULTILINE)
     return f"{', '.join(names)}: missing; expected {'it' if len(names) == 1 else 'them'}"
-  sentence = " ".join(said.split())
+  sentence = " ".join(text.split())
   if choice := re.search(CHOICE, sentence):
     given, argument, choices = choice.groups()
     near = difflib.get_close_matches(given, re.findall(r"'([^']*)'", choices), n=1)

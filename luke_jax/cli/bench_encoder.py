@@ -7,8 +7,8 @@ from rich.table import Table
 
 from luke_jax.bench.encoder import Batch, Result
 from luke_jax.bench.encoder import run as measure
-from luke_jax.cli.aside import aside
-from luke_jax.cli.figures import tell
+from luke_jax.cli.figures import write_figures
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place
 
 BATCH = Batch()
@@ -17,7 +17,7 @@ BATCH = Batch()
 def run(
   *, size: str = "luke-base", batch: Batch = BATCH, rounds: int = 7, output: Path | None = None
 ) -> None:
-  """Time the encoder against transformers, side by side.
+  """Times the encoder against transformers, side by side.
 
   Same weights, batch and float32 on both sides, taking turns; compilation is not counted. Needs
   the extra `parity`.
@@ -27,18 +27,18 @@ def run(
   Args:
     size: A named size, such as luke-base.
     batch: Sizes of the batch.
-    rounds: How many times each side runs.
+    rounds: Number of times each side runs.
     output: File for the figures, as JSON.
   """
   if output:
     check_place(output)
-  with aside().status(f"timing {size}"):
+  with stderr_console().status(f"timing {size}"):
     result = measure(size, batch, rounds)
   console = Console()
   console.print(_table(result))
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)
   ratios = {name: timing.ratio for name, timing in result.passes.items()}
-  tell(result, {"ratios": ratios, "peak_flops": result.peak_flops}, output)
+  write_figures(result, {"ratios": ratios, "peak_flops": result.peak_flops}, output)
 
 
 def _table(result: Result) -> Table:

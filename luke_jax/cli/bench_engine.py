@@ -9,21 +9,21 @@ from rich.table import Table
 
 from luke_jax.bench.engine import Result
 from luke_jax.bench.engine import run as measure
-from luke_jax.cli.figures import tell
+from luke_jax.cli.figures import write_figures
 from luke_jax.files import check_place
 
 
 def run(*, steps: int = 1000, rounds: int = 3, output: Path | None = None) -> None:
-  """Time what a training run spends between its steps.
+  """Times what a training run spends between its steps.
 
   Trains a tiny model as `luke-jax train` does and takes the same compiled step bare, in turn. The
-  difference is what batches, their placing, dispatch, logging and the progress line cost.
+  difference is the cost of batches, their placing, dispatch, logging and the progress line.
 
       luke-jax bench engine --steps 1000
 
   Args:
-    steps: How many steps a round has.
-    rounds: How many times each side runs.
+    steps: Number of steps in a round.
+    rounds: Number of times each side runs.
     output: File for the figures, as JSON.
   """
   if output:
@@ -34,7 +34,7 @@ def run(*, steps: int = 1000, rounds: int = 3, output: Path | None = None) -> No
   console.print(_table(result))
   console.print(f"{result.machine}; {result.device}; {result.versions}", soft_wrap=True)
   summary = {"overhead_ms": result.overhead}
-  tell(result, summary, output)
+  write_figures(result, summary, output)
 
 
 def _table(result: Result) -> Table:

@@ -9,8 +9,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.ner import BATCH, Result
 from luke_jax.bench.ner import run as measure
-from luke_jax.cli.aside import aside
-from luke_jax.cli.figures import tell
+from luke_jax.cli.figures import write_figures
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place
 
 
@@ -23,7 +23,7 @@ def run(
   rounds: int = 3,
   output: Path | None = None,
 ) -> None:
-  """Time named entity recognition against the usual transformers loop.
+  """Times named entity recognition against the usual transformers loop.
 
   A model with random parameters reads documents of 200 to 400 made-up words, sentence by sentence
   with all spans up to 16 words, on both sides, which take turns; that they find the same entities
@@ -35,20 +35,20 @@ def run(
   Args:
     directory: Directory with a tokenizer, such as a model's.
     size: A named size, such as luke-base.
-    documents: How many documents.
-    rounds: How many times each side runs.
+    documents: Number of documents.
+    rounds: Number of times each side runs.
     output: File for the figures, as JSON.
   """
   if output:
     check_place(output)
-  with aside().status(f"timing {size}"):
+  with stderr_console().status(f"timing {size}"):
     result = measure(directory, size, documents, rounds)
   console = Console()
   console.print(_table(result))
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)
   rates = result.sentences_per_second
   summary = {"ratio": result.timing.ratio, "sentences_per_second": rates}
-  tell(result, summary, output)
+  write_figures(result, summary, output)
 
 
 def _table(result: Result) -> Table:

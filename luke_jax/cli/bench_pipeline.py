@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.pipeline import Result
 from luke_jax.bench.pipeline import run as measure
-from luke_jax.cli.figures import tell
+from luke_jax.cli.figures import write_figures
 from luke_jax.files import check_place
 
 
@@ -25,18 +25,18 @@ def run(
   workers: int = 0,
   output: Path | None = None,
 ) -> None:
-  """Time how stored records become batches: read, masked, padded.
+  """Times how stored records become batches: read, masked, padded.
 
-  First on one core, batch after batch; then made ahead, as a run makes them, for steps that do
-  nothing but take their time: the share of it that they wait is what the batches cost a run.
+  Batches are made on one core first, one after another; then ahead, as in a run, for steps that
+  only sleep: the share of the time that they wait is the cost of batches in a run.
 
       luke-jax bench pipeline enwiki/pretraining --step-ms 200 --workers 2
 
   Args:
     folder: Folder of records that `luke-jax wiki build` wrote.
     batch_size: Records in a batch.
-    batches: How many batches a round has.
-    rounds: How many rounds one core makes.
+    batches: Number of batches in a round.
+    rounds: Number of rounds on one core.
     step_ms: Milliseconds of a step.
     workers: Processes that make batches ahead; 0 for threads.
     output: File for the figures, as JSON.
@@ -50,7 +50,7 @@ def run(
   console.print(_table(result))
   console.print(result.machine, soft_wrap=True)
   summary = {"tokens_per_second": result.tokens_per_second, "waiting": result.waiting}
-  tell(result, summary, output)
+  write_figures(result, summary, output)
 
 
 def _table(result: Result) -> Table:

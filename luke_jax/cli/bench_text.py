@@ -9,8 +9,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.text import SPANS, Result, read_texts
 from luke_jax.bench.text import run as measure
-from luke_jax.cli.aside import aside
-from luke_jax.cli.figures import tell
+from luke_jax.cli.figures import write_figures
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place
 
 
@@ -22,7 +22,7 @@ def run(
   rounds: int = 5,
   output: Path | None = None,
 ) -> None:
-  """Time texts to inputs against transformers' LUKE tokenizer.
+  """Times the step from texts to inputs against transformers' LUKE tokenizer.
 
   Same vocabulary, texts and entity spans on both sides, which take turns on one core; that their
   inputs are equal is checked first. The tokenizer of transformers 4 is the slow one, in Python.
@@ -32,19 +32,19 @@ def run(
   Args:
     directory: Directory with a tokenizer of RoBERTa's kind, such as a model's.
     texts: Text file, one text a line; without it, texts are made up of the vocabulary's words.
-    rounds: How many times each side runs.
+    rounds: Number of times each side runs.
     output: File for the figures, as JSON.
   """
   if output:
     check_place(output)
   given = read_texts(texts) if texts else None
-  with aside().status(f"timing {directory}"):
+  with stderr_console().status(f"timing {directory}"):
     result = measure(directory, given, rounds)
   console = Console()
   console.print(_table(result))
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)
   summary = {"ratio": result.timing.ratio, "texts_per_second": result.texts_per_second}
-  tell(result, summary, output)
+  write_figures(result, summary, output)
 
 
 def _table(result: Result) -> Table:

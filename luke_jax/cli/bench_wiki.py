@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.bench.wiki import Result
 from luke_jax.bench.wiki import run as measure
-from luke_jax.cli.figures import tell
+from luke_jax.cli.figures import write_figures
 from luke_jax.files import check_place
 
 
@@ -21,7 +21,7 @@ def run(
   entities: int = 4,
   output: Path | None = None,
 ) -> None:
-  """Time a dump to training records, every stage of it, on one core.
+  """Times all stages from a dump to training records, on one core.
 
       luke-jax bench wiki enwiki-part.xml.bz2 --tokenizer roberta
 
@@ -45,7 +45,7 @@ def run(
     "megabytes_per_processor_second": result.megabytes_per_processor_second,
     "peak_megabytes": result.peak_megabytes,
   }
-  tell(result, summary, output)
+  write_figures(result, summary, output)
 
 
 def _table(result: Result) -> Table:

@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.aside import aside
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.convert import vocabularies
-from luke_jax.convert.card import ORIGIN, OURS, told_by_card, with_record
+from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import number_of_tensors, save
@@ -28,11 +28,11 @@ def run(
   tokenizer: Path | None = None,
   entity_vocab: Path | None = None,
 ) -> None:
-  """Read a model of any origin and write it as a directory for both sides.
+  """Reads a model of any origin and writes it as a directory for luke_jax and transformers.
 
   The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
-  starts from) or an archive of LUKE's authors. What this writes is read by `luke_jax.load` and by
-  transformers 4 and 5.
+  starts from) or an archive of LUKE's authors. `luke_jax.load` and transformers 4
+  and 5 read the result.
 
       luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
 
@@ -40,18 +40,18 @@ def run(
     source: Directory or archive to read.
     target: Directory to write.
     dtype: Type of the numbers on disk.
-    lite: Keep the special entities only.
+    lite: Keeps the special entities only.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
   """
-  console = aside()
+  console = stderr_console()
   if target.exists() and target.resolve() == source.resolve():
     raise InputError(f"{target}: the source; expected another directory")
   vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
   with console.status(f"reading {source}"):
     model = read_model(source, tokenizer=tokenizer, entity_vocab=vocab)
   if OURS not in model.rest:
-    model = with_record(model, {"name": source.name, **told_by_card(source)}, ORIGIN)
+    model = with_record(model, {"name": source.name, **card_facts(source)}, ORIGIN)
   _write(vocabularies.lite(model) if lite else model, target, dtype, console)
 
 

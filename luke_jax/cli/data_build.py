@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.task_inputs import told
+from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 
@@ -27,9 +27,9 @@ def run(
   output: Path = Path("datasets"),
   skip_bad: bool = False,
 ) -> None:
-  """Make a dataset of a benchmark's original files, from the root of the repository.
+  """Makes a dataset from a benchmark's original files, in the root of the repository.
 
-  The README of data/NAME says which files those are. Wherever a command takes a file of examples,
+  The README of data/NAME lists those files. Wherever a command takes a file of examples,
   it also takes a split of the dataset, such as datasets/conll2003/1.0.0:train.
 
       luke-jax data build conll2003 --manual-dir ~/conll2003
@@ -38,7 +38,7 @@ def run(
     name: Folder of data/ with a builder.
     manual_dir: Folder with the original files.
     output: Folder for datasets.
-    skip_bad: Leave out examples that are faulty, and count them.
+    skip_bad: Leaves out examples that are faulty, and counts them.
   """
   builder, faults = _builder(name)(data_dir=output, file_format="array_record"), Faults(skip_bad)
   builder.faults = faults
@@ -51,13 +51,13 @@ def run(
   if folder.exists():
     raise InputError(f"{folder}: exists; expected another --output, or no such folder")
   _build(builder, manual_dir)
-  told(faults)
-  splits = {split: found.num_examples for split, found in builder.info.splits.items()}
+  report_faults(faults)
+  splits = {name: split.num_examples for name, split in builder.info.splits.items()}
   print(json.dumps({"folder": str(folder), "examples": splits}))
 
 
 def _builder(name: str) -> Any:
-  """The class of a builder of the repository, which is no part of the package."""
+  """Returns the class of one of the repository's builders, which the package does not include."""
   if not (BUILDERS / "builders.py").is_file():
     raise InputError(f"{BUILDERS}/builders.py: no such file; expected the repository's root here")
   known = sorted(path.parent.name for path in BUILDERS.glob("*/dummy_data"))
@@ -67,7 +67,7 @@ def _builder(name: str) -> Any:
     raise InputError(f"{name!r}: no such dataset; expected one of {', '.join(known)}{hint}")
   sys.path.insert(0, str(Path.cwd()))
   module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
-  return next(found for found in vars(module).values() if hasattr(found, "SOURCE"))
+  return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))
 
 
 def _build(builder: Any, files: Path) -> None:

@@ -15,7 +15,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import processor, read_examples
-from luke_jax.tasks.names import TaskName, task_class, task_files
+from luke_jax.tasks.known import TaskName, task_class, task_files
 
 
 def run(
@@ -26,10 +26,10 @@ def run(
   model: Path | None = None,
   form: OmitArgPrefixes[FileOptions],
 ) -> int:
-  """Check a file of examples: say every fault with its line, and what the file has.
+  """Checks a file of examples: reports every fault with its line, and what the file has.
 
-  For ner also how many of the entities a model can find, and two examples as they are read: with
-  --model in its word pieces. The status is 2 where something is wrong.
+  For ner, also prints the number of entities that a model can find, and two examples as they are
+  read, in its word pieces with --model. The status is 2 if something is wrong.
 
       luke-jax data check train.conll --task ner --model luke-base
 
@@ -42,22 +42,22 @@ def run(
     raise InputError(f"{file}: no such file; expected a file of examples")
   directory = model_directory(model) if model else None
   settings = form.of(task_class(task)(text=str(directory or "")))
-  # Before the file is read: a fault of the model's is none of the file's.
+  # Before the file is read, so that a fault of the model is not reported as one of the file.
   reading = processor(settings, read_backbone(directory)) if directory else None
   faults = Faults(skip=True)
   examples: list[Any] = []
-  looked: list[str] = []
+  lines: list[str] = []
   with warnings.catch_warnings(record=True) as notes:
     warnings.simplefilter("always")
     try:
       examples = read_examples(settings, file, faults)
-      looked = look(settings, file, examples, faults, reading)
+      lines = look(settings, file, examples, faults, reading)
     except InputError as fault:
       faults.found.append(fault)
   if not examples and not faults.found:
     faults.found.append(InputError(f"{file}: no examples; expected one at least"))
-  for said in (*faults.found, *(note.message for note in notes), *looked):
-    print(said)
+  for line in (*faults.found, *(note.message for note in notes), *lines):
+    print(line)
   print(_summary(file, [task_files(task).to_json(x) for x in examples], len(faults.found)))
   return 2 if faults.found else 0
 
@@ -65,10 +65,10 @@ def run(
 def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
   labels = collections.Counter(label for example in examples for label in _labels(example))
   counts = ", ".join(f"{label} {count}" for label, count in labels.most_common())
-  said = [f"examples: {len(examples)}", f"faults: {faults}"]
+  parts = [f"examples: {len(examples)}", f"faults: {faults}"]
   answered = sum("answers" in example for example in examples)
-  said += [f"with answers: {answered}"] * bool(answered) + [f"labels: {counts}"] * bool(labels)
-  return f"{file}: {'; '.join(said)}"
+  parts += [f"with answers: {answered}"] * bool(answered) + [f"labels: {counts}"] * bool(labels)
+  return f"{file}: {'; '.join(parts)}"
 
 
 def _labels(example: dict[str, Any]) -> list[str]:

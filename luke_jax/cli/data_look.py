@@ -1,4 +1,4 @@
-"""What `luke-jax data check` shows of examples: what a model can find in them, and two of them."""
+"""Lines of `luke-jax data check` about examples: entities that can be found, and two examples."""
 
 import dataclasses
 import itertools
@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 from luke_jax.errors import InputError
 from luke_jax.show.marked_tokens import marked, pieces_of
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.learnable import marks, missed
 from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.text import Processor, Tokenizer
+from luke_jax.text import Processor, Row, Tokenizer
 
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
 LONGEST = 40  # characters of such an entity
@@ -33,28 +32,29 @@ def look(
   """
   is_ner = settings.name == "ner"
   if reading is None:
-    return [*_found(settings, file, examples, faults), *_words(examples)] if is_ner else []
+    return [*_findable(settings, file, examples, faults), *_words(examples)] if is_ner else []
   settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
   with warnings.catch_warnings():
     if is_ner:
-      warnings.simplefilter("ignore")  # says how many are missed, as the lines below do
+      # It reports the number of missed entities, as the lines below do.
+      warnings.simplefilter("ignore")
     rows = settings.features(reading, examples, faults)
-  said = _found(settings, file, examples, faults, rows) if is_ner else ()
-  return [*said, *_pieces(reading.tokenizer, settings, examples, rows)]
+  findable = _findable(settings, file, examples, faults, rows) if is_ner else ()
+  return [*findable, *_pieces(reading.tokenizer, settings, examples, rows)]
 
 
-def _found(
+def _findable(
   settings: Any,
   file: str,
   examples: Sequence[Example],
   faults: Faults,
-  rows: Sequence[Features] | None = None,
+  rows: Sequence[Row] | None = None,
 ) -> Iterator[str]:
-  """How many entities of documents can be found, and the first that cannot."""
+  """Yields the first entities of documents that cannot be found, and how many can."""
   total = sum(len(example.spans or ()) for example in examples)
   if not total:
     return
-  by_example: dict[int, list[Features]] = {number: [] for number in range(len(examples))}
+  by_example: dict[int, list[Row]] = {number: [] for number in range(len(examples))}
   for row in rows or ():
     by_example[row.example].append(row)
   lost = [
@@ -70,13 +70,13 @@ def _found(
 
 
 def _first(items: Iterable[T], has_spans: Callable[[T], Any]) -> list[T]:
-  """The first examples with spans, or the first ones where none has any."""
+  """Returns the first examples with spans, or the first examples if none has any."""
   listed = list(items)
   return list(itertools.islice(filter(has_spans, listed), SHOWN)) or listed[:SHOWN]
 
 
 def _words(examples: Sequence[Example]) -> Iterator[str]:
-  """Documents' sentences that their first entities are in, by words."""
+  """Yields the sentences with documents' first entities, by words."""
   for example in _first((x for x in examples if x.words), _spans):
     spans = _spans(example)
     first, last = 0, 0
@@ -94,16 +94,16 @@ def _spans(example: Example) -> list[Labelled]:
 
 
 def _pieces(
-  tokenizer: Tokenizer, settings: Any, examples: Sequence[Any], rows: Sequence[Features]
+  tokenizer: Tokenizer, settings: Any, examples: Sequence[Any], rows: Sequence[Row]
 ) -> Iterator[str]:
-  """Rows with entities, by word pieces."""
+  """Yields rows with entities, by word pieces."""
 
-  def spans(row: Features) -> list[Labelled]:
+  def spans(row: Row) -> list[Labelled]:
     if settings.name == "ner":
       return list(marks(row, settings.labels))
     return [Labelled(start, end, "") for start, end in row.entity_tokens.tolist()]
 
-  firsts: dict[int, Features] = {}
+  firsts: dict[int, Row] = {}
   for row in rows:
     if row.example not in firsts or not spans(firsts[row.example]):
       firsts[row.example] = row

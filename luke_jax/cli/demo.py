@@ -16,11 +16,11 @@ from luke_jax.training.metrics import summary_line
 
 
 def run(*, output: Path = Path("demo")) -> int:
-  """Do everything once, small: from a wiki's dump to five fine-tuned tasks and a page to look at.
+  """Does everything once, small: from a wiki's dump to five fine-tuned tasks and a page of results.
 
   Takes under five minutes on two cores, some more where libtpu compiles too, and needs no network.
   It runs in a checkout of the repository, installed by `pip install --editable .`, as `make demo`
-  does. Interrupted, the same command goes on where it was. The last line printed is a summary in
+  does. After an interruption the same command continues. The last line printed is a summary in
   JSON; the page is OUTPUT/report.html.
 
       luke-jax demo
@@ -29,16 +29,16 @@ def run(*, output: Path = Path("demo")) -> int:
     output: Folder for everything that is made.
   """
   check_repository()
-  folder, began = output.resolve(), time.monotonic()
-  todo = steps(folder)
+  folder, started = output.resolve(), time.monotonic()
+  planned = steps(folder)
   try:
     with screen.Screen(Console(stderr=True)) as shown:
-      seconds = running.run(todo, folder, shown.show)
+      seconds = running.run(planned, folder, shown.show)
   except KeyboardInterrupt:
-    print("luke-jax: interrupted; the same command goes on", file=sys.stderr)
+    print("luke-jax: interrupted; the same command continues", file=sys.stderr)
     return 130
   jax.config.update("jax_platforms", "cpu")  # as the steps
-  report.report(folder, todo, seconds).save(folder / "report.html")
+  report.report(folder, planned, seconds).save(folder / "report.html")
   rows = report.rows(folder, seconds)
   console = Console()
   console.print(_table(rows))
@@ -48,7 +48,7 @@ def run(*, output: Path = Path("demo")) -> int:
   page = str(output / "report.html")
   console.print(f"Look at {page}", soft_wrap=True)
   scores = {row.task: round(row.score, 1) for row in rows}
-  print(summary_line({"report": page, **scores, "seconds": round(time.monotonic() - began)}))
+  print(summary_line({"report": page, **scores, "seconds": round(time.monotonic() - started)}))
   return 0
 
 

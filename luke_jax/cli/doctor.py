@@ -4,7 +4,7 @@ import json as json_text
 import sys
 from collections.abc import Iterator
 
-from luke_jax.cli.aside import aside
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.doctor.machine import Room
 from luke_jax.doctor.report import Report, examine
 from luke_jax.errors import InputError
@@ -13,22 +13,22 @@ Row = tuple[str, str]
 
 
 def run(*, json: bool = False, seconds: float = 60.0) -> int:
-  """Say what of this machine and its installation works, and what is missing.
+  """Reports what of this machine and its installation works, and what is missing.
 
-  Versions, devices, libtpu, free memory and disk, the optional parts with the commands that get
-  them, and what is known to go wrong. The last line is the verdict; the status is 1 if something
-  that luke_jax needs is broken.
+  Covers versions, devices, libtpu, free memory and disk, optional parts with the commands that
+  install them, and known problems. The last line is the verdict; the status is 1 if something that
+  luke_jax needs is broken.
 
       luke-jax doctor
       luke-jax doctor --json > machine.json
 
   Args:
-    json: Print all of it as one line of JSON.
-    seconds: How long devices, packages and libtpu may each take to answer.
+    json: Prints the report as one line of JSON.
+    seconds: Time limit for devices, packages and libtpu, each.
   """
   if not 0 < seconds <= 3600:
     raise InputError(f"--seconds: {seconds:g}; expected a number above 0, up to 3600")
-  with aside().status("looking at packages and devices"):
+  with stderr_console().status("looking at packages and devices"):
     report = examine(seconds)
   if json:
     print(json_text.dumps(report.to_json()))
@@ -38,7 +38,7 @@ def run(*, json: bool = False, seconds: float = 60.0) -> int:
 
 
 def page(report: Report) -> str:
-  """The report as a person reads it."""
+  """Returns the report as text for a person."""
   parts = [(part.name, _part(part.missing, part.purpose)) for part in report.parts]
   commands = [part.command for part in report.parts if part.missing]
   sections = {
@@ -69,13 +69,13 @@ def _versions(report: Report) -> Iterator[Row]:
 
 
 def _devices(report: Report) -> Iterator[Row]:
-  found = report.devices
-  if "fault" in found:
-    yield "none", found["fault"]
+  devices = report.devices
+  if "fault" in devices:
+    yield "none", devices["fault"]
   else:
-    kinds = ", ".join(f"{number} x {kind}" for kind, number in found["kinds"].items())
-    memory = f", {found['memory_bytes'] / 1e9:.1f} GB each" if found["memory_bytes"] else ""
-    yield found["platform"], f"{kinds}{memory}; computed in {found['seconds']:.1f} s"
+    kinds = ", ".join(f"{number} x {kind}" for kind, number in devices["kinds"].items())
+    memory = f", {devices['memory_bytes'] / 1e9:.1f} GB each" if devices["memory_bytes"] else ""
+    yield devices["platform"], f"{kinds}{memory}; computed in {devices['seconds']:.1f} s"
   libtpu = report.libtpu
   if libtpu["version"] is None:
     yield "libtpu", "not installed"
@@ -97,7 +97,7 @@ def _machine(report: Report) -> Iterator[Row]:
 
 
 def _room(room: Room | None) -> str:
-  return f"{room.free / 1e9:.1f} GB free of {room.total / 1e9:.1f}" if room else "not told"
+  return f"{room.free / 1e9:.1f} GB free of {room.total / 1e9:.1f}" if room else "unknown"
 
 
 def _part(missing: tuple[str, ...], purpose: str) -> str:

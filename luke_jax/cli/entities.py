@@ -21,7 +21,7 @@ def run(
   vectors: Path | None = None,
   language: str | None = None,
 ) -> None:
-  """Add entities to a trained model's vocabulary.
+  """Adds entities to a trained model's vocabulary.
 
   The vectors of the entities it had stay the same to the bit. The new ones start as copies of
   `[MASK]`, or from vectors.

@@ -8,7 +8,7 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.task_inputs import load_for, told
+from luke_jax.cli.task_inputs import load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
 from luke_jax.inference.predicting import predictions
@@ -31,10 +31,10 @@ def run(
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
-  """Score a fine-tuned model on examples with known answers.
+  """Scores a fine-tuned model on examples with known answers.
 
-  The task's official metric, figures for each label, what was taken for what, and the mistakes
-  that the model was surest of. The last line printed is the scores in JSON.
+  Prints the task's official metric, figures for each label, which label was taken for which, and
+  the mistakes that the model was surest of. The last line is the scores in JSON.
 
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
@@ -42,11 +42,11 @@ def run(
     task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
     directory: Directory of a model, or the folder of the run that made it.
     file: File of examples.
-    mistakes: How many mistakes to show; the page shows ten times as many.
-    json_file: File for all of it, every mistake included.
-    html_file: File for all of it as a page.
+    mistakes: Number of mistakes to show; the page shows ten times as many.
+    json_file: File for the whole evaluation as JSON, every mistake included.
+    html_file: File for the evaluation as a page of HTML.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
-    skip_bad: Leave out examples that are faulty, and count them.
+    skip_bad: Leaves out examples that are faulty, and counts them.
   """
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
@@ -57,11 +57,11 @@ def run(
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)
   if not examples:
-    told(faults)
+    report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
-  found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
-  told(faults)
-  evaluation = settings.evaluate(examples, found)
+  predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  report_faults(faults)
+  evaluation = settings.evaluate(examples, predicted)
   Console().print(tables(evaluation, mistakes))
   if json_file:
     with whole(json_file) as part:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.task_inputs import told
+from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.card import with_record
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
@@ -24,13 +24,13 @@ from luke_jax.runs.recipes import consistent
 from luke_jax.runs.starts import start_params
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import experiment_and_notes, override
 
-PAPER = "PAPER"  # an experiment file's constant: what the paper has in this row
+PAPER = "PAPER"  # an experiment file's constant: the paper's row
 
 
 def run(
@@ -41,45 +41,52 @@ def run(
   output: Path | None = None,
   set: UseAppendAction[tuple[str, ...]] = (),
 ) -> None:
-  """Run an experiment with several seeds, score each on dev and test, and write it all down.
+  """Runs an experiment with several seeds, scores each on dev and test, and records the results.
 
-  Each seed has a folder in the output. The same command goes on where it was; seeds that are done
-  stay as they are. `luke-jax experiment table` makes the paper's tables of the results.
+  Each seed has a folder in the output. The same command resumes; seeds that are done stay as
+  they are. `luke-jax experiment table` makes the paper's tables from the results.
 
       luke-jax experiment run experiments/ner/luke_large.py --seeds 1..5
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment.
     seeds: First and last seed, or a list: 1..5 or 1,3,12.
-    output: Folder for the seeds' folders; left out, results/ner/luke_large for the file above.
+    output: Folder for the seeds' folders; by default results/ner/luke_large for the file above.
     set: A field by its dotted name and its value, as often as needed.
   """
   processes.join(None, None, None)
   output = output or Path("results", experiment.resolve().parent.name, experiment.stem)
-  read, notes = experiment_and_notes(experiment, PAPER)
+  base, notes = experiment_and_notes(experiment, PAPER)
   results = []
   for seed in parse_seeds(seeds):
     folder = output / f"seed-{seed}"
-    chosen = consistent(override(read, [*set, f"run.seed={seed}"]))
+    resolved = consistent(override(base, [*set, f"run.seed={seed}"]))
     if not (folder / RESULT).exists():
-      summary = _train(chosen, folder)
+      summary = _train(resolved, folder)
       if summary["status"] != "done":
         print(summary_line({"status": summary["status"], "seed": seed, "step": summary["step"]}))
         return
       if jax.process_index() == 0:
         seconds = sum(summary["seconds"].values())
-        scores = _scored(chosen, folder, summary)
+        scores = _scored(resolved, folder, summary)
         result = Result(
-          str(experiment), seed, scores, seconds, summary["steps"], notes, tuple(set), _data(chosen)
+          str(experiment),
+          seed,
+          scores,
+          seconds,
+          summary["steps"],
+          notes,
+          tuple(set),
+          _data(resolved),
         )
-        finished(result, folder, experiment)  # last: until then the same command does it again
+        finished(result, folder, experiment)  # last: until then the same command repeats the seed
     if jax.process_index() == 0:
       results += [folder]
-  _tell(results, output)
+  _print_results(results, output)
 
 
 def parse_seeds(text: str) -> list[int]:
-  """The seeds that "1..5" or "1,3,12" stands for."""
+  """Returns the seeds that "1..5" or "1,3,12" stands for."""
   if match := re.fullmatch(r"(\d+)\.\.(\d+)", text):
     first, last = map(int, match.groups())
     if first <= last:
@@ -89,27 +96,27 @@ def parse_seeds(text: str) -> list[int]:
   raise InputError(f"--seeds: {text!r}; expected first..last, such as 1..5, or a list, such as 1,3")
 
 
-def _train(chosen: Experiment, folder: Path) -> dict[str, Any]:
-  start = chosen.run.start
+def _train(resolved: Experiment, folder: Path) -> dict[str, Any]:
+  start = resolved.run.start
   if start and not Path(start).is_dir():
     raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
-  params = functools.partial(start_params, Path(start), chosen) if start else None
-  return train(chosen, folder, start=params)
+  params = functools.partial(start_params, Path(start), resolved) if start else None
+  return train(resolved, folder, start=params)
 
 
 def _scored(
-  chosen: Experiment, folder: Path, summary: dict[str, Any]
+  resolved: Experiment, folder: Path, summary: dict[str, Any]
 ) -> dict[str, dict[str, float]]:
-  """The scores of the best checkpoint, which is written as a model whose card tells of them."""
+  """Returns the scores of the best checkpoint; writes it as a model with them in its card."""
   scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
-  # Among several processes one alone cannot read a checkpoint.
-  if not is_fine_tuned(chosen.task) or jax.process_count() > 1:
+  # With several processes, one alone cannot read a checkpoint.
+  if not is_fine_tuned(resolved.task) or jax.process_count() > 1:
     return scores
   model, record = run_model(folder)
   for split in ("dev", "test"):
-    file = getattr(chosen.task, split, "")
+    file = getattr(resolved.task, split, "")
     if file:
-      scores[split] = _score(model, chosen.task, file)
+      scores[split] = _score(model, resolved.task, file)
   save(with_record(model, {**record, "scores": scores}), folder / MODEL)
   return scores
 
@@ -118,21 +125,21 @@ def _score(model: ModelParts, task: Any, file: str) -> dict[str, float]:
   settings = dataclasses.replace(task_of(model), words=task.words, **_tables(task))
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(fine_tuning.read_examples(task, file, faults), faults)
-  found = [prediction for _, prediction in predictions(model, settings, examples, faults)]
-  told(faults)
-  return dict(settings.evaluate(examples, found).scores)
+  predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  report_faults(faults)
+  return dict(settings.evaluate(examples, predicted).scores)
 
 
 def _tables(task: Any) -> dict[str, str]:
   return {"mentions": task.mentions} if hasattr(task, "mentions") else {}
 
 
-def _data(chosen: Experiment) -> dict[str, str | None]:
-  files = (getattr(chosen.task, split, "") for split in ("train", "dev", "test"))
+def _data(resolved: Experiment) -> dict[str, str | None]:
+  files = (getattr(resolved.task, split, "") for split in ("train", "dev", "test"))
   return {file: hash_of(file) for file in files if file}
 
 
-def _tell(folders: list[Path], output: Path) -> None:
+def _print_results(folders: list[Path], output: Path) -> None:
   if folders:
     results = read_results(folders)
     print(tables(results))

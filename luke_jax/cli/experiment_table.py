@@ -17,13 +17,13 @@ def run(
   *,
   output: Path | None = None,
 ) -> None:
-  """Write the paper's tables with what was measured beside: mean, deviation and best over seeds.
+  """Writes the paper's tables with the measured mean, deviation and best over seeds beside them.
 
       luke-jax experiment table results --output tables.md
 
   Args:
     folders: Folders of luke-jax experiment run, or folders of those.
-    output: File for the tables, as Markdown; printed where there is none.
+    output: File for the tables, as Markdown; without one they are printed.
   """
   if not folders:
     raise InputError("FOLDER: missing; expected results of luke-jax experiment run")

@@ -16,17 +16,17 @@ def run(
   *,
   experiment: Path | None = None,
 ) -> None:
-  """Write a run's best checkpoint, or its newest if no metric was named, as a model directory.
+  """Writes a run's best checkpoint, or its newest if no metric was named, as a model directory.
 
-  What this writes is read by `luke_jax.load` and by transformers. Tokenizer and vocabulary are
-  those of the records that a pretraining read, or of the model that another run started from.
+  `luke_jax.load` and transformers read the result. Tokenizer and vocabulary are those of the
+  records that a pretraining read, or of the model that another run started from.
 
       luke-jax export runs/tiny tiny-luke
 
   Args:
     source: Folder of a run.
     target: Directory to write.
-    experiment: The run's experiment file, if that defines a task or a system of its own.
+    experiment: Experiment file of the run, if it defines a task or a system of its own.
   """
   own = load_experiment(experiment) if experiment else None
   model, step = export(source, target, own)

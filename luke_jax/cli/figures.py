@@ -1,4 +1,4 @@
-"""What the commands that time something leave: a file of every figure, and a last line."""
+"""Output of the commands that time something: a file of every figure, and a last line."""
 
 import dataclasses
 import json
@@ -9,8 +9,8 @@ from typing import Any
 from luke_jax.files import write_json
 
 
-def tell(result: Any, summary: Mapping[str, Any], output: Path | None) -> None:
-  """Writes the figures where they are wanted, and prints the summary."""
+def write_figures(result: Any, summary: Mapping[str, Any], output: Path | None) -> None:
+  """Writes the figures to the output file, if there is one, and prints the summary."""
   if output:
     write_json(output, {**dataclasses.asdict(result), **summary})
   print(json.dumps(summary))

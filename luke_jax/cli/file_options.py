@@ -1,4 +1,4 @@
-"""Options of the commands that read files of named entities, whoever wrote these."""
+"""Options of the commands that read files of named entities in various layouts."""
 
 import dataclasses
 from typing import Any
@@ -8,17 +8,17 @@ from luke_jax.errors import InputError
 
 @dataclasses.dataclass(frozen=True)
 class FileOptions:
-  """Options that say how a file of named entities is read."""
+  """Options for reading a file of named entities."""
 
   columns: str = ""
-  """For ner: what each column of the file holds, `word`, `tag` or `_` for one that is not read, as
-  in `_,word,_,tag`. By default the last holds the tags and the first the words, after those that
+  """For ner: content of each column of the file, `word`, `tag` or `_` for one that is not read, as
+  in `_,word,_,tag`. By default the last holds the tags and the first the words, after columns that
   number the lines."""
   repair_tags: bool = False
-  """For ner: read tags that are not legal where they stand as conlleval does, and count them: an
+  """For ner: reads tags that are not legal where they stand as conlleval does, and counts them: an
   I- tag after O or after another label begins an entity."""
   tag_names: str = ""
-  """For ner: the names of tags that are numbers, in their order, such as `O,B-PER,I-PER`."""
+  """For ner: names of tags that are numbers, in their order, such as `O,B-PER,I-PER`."""
 
   def of(self, task: Any) -> Any:
     """Returns the task with these options, which only ner has."""

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.aside import aside
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.convert.card import write_parity
 from luke_jax.files import check_place, write_json
 from luke_jax.results.parity import Difference, Parity, compare
@@ -22,10 +22,10 @@ def run(
   output: Path = Path("parity.json"),
   card: bool = False,
 ) -> int:
-  """Compare a model directory with transformers, number by number.
+  """Compares a model directory with transformers, number by number.
 
   Both sides read the directory and run in float32 on sentences with 0, 1 and many entities. The
-  status is 1 if a key is astray or a number is further off than the tolerance.
+  status is 1 if a key is missing or unknown, or a difference is above the tolerance.
 
       luke-jax parity luke-base
       luke-jax parity runs/ner/model --card
@@ -34,10 +34,10 @@ def run(
     directory: Model directory that both sides can read.
     tolerance: Largest absolute difference to accept.
     output: File for every figure, as JSON.
-    card: Write the result in the directory's model card too.
+    card: Writes the result in the directory's model card too.
   """
   check_place(output)
-  with aside().status(f"comparing {directory}"):
+  with stderr_console().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()
   console.print(_keys_table(parity))
@@ -45,13 +45,13 @@ def run(
   write_json(output, parity.as_json())
   verdict = "equal" if parity.passed else "DIFFERENT"
   largest = max(row.largest for rows in parity.batches.values() for row in rows)
-  said = (
+  sentence = (
     f"{verdict}: {parity.architecture}, largest difference {largest:.1e}, tolerance"
     f" {tolerance:.0e}, transformers {parity.transformers}"
   )
   if card:
-    write_parity(directory, f"{said}; in float32, by `luke-jax parity`.")
-  print(f"{said}; every figure in {output}")
+    write_parity(directory, f"{sentence}; in float32, by `luke-jax parity`.")
+  print(f"{sentence}; every figure in {output}")
   return 0 if parity.passed else 1
 
 
@@ -63,7 +63,7 @@ def _keys_table(parity: Parity) -> Table:
 
 
 def _numbers_table(parity: Parity) -> Table:
-  """A row for every output and every layer; a layer's attention heads share one."""
+  """Returns a table with a row for every output and layer; the heads of a layer share one."""
   table = Table("largest (mean)", *parity.batches, title="against transformers")
   columns = [_by_layer(rows) for rows in parity.batches.values()]
   for name in dict.fromkeys(name for column in columns for name in column):

@@ -9,7 +9,7 @@ import jax
 from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.aside import aside
+from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.compiling import Compiled, compile_in_child
@@ -35,7 +35,7 @@ def run(
   json: Path | None = None,
   fit: bool = False,
 ) -> int:
-  """Say what an experiment costs on TPUs that are not there: memory, time, bytes sent, chip-hours.
+  """Predicts what an experiment costs on TPUs: memory, time, bytes sent and chip-hours.
 
   Compiles the real training step with the TPU's own compiler, on this machine and without a chip;
   that takes a minute or two. Needs the extra `tpu`. The last line printed is a summary in JSON. The
@@ -48,7 +48,7 @@ def run(
     topology: Kind of chip and shape of the slice, such as v5e:16x16, v6e:4x4 or v5p:2x2x2.
     set: A field by its dotted name and its value, as often as needed.
     json: File for every figure, as JSON.
-    fit: Look for the largest batch per chip that fits, in a few compiles.
+    fit: Searches for the largest batch per chip that fits, in a few compiles.
   """
   if json is not None:
     check_place(json)
@@ -77,7 +77,7 @@ def _summary(plan: Plan) -> dict[str, float]:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-  """The training step of an experiment file, with changes, on a slice."""
+  """Training step of an experiment file, with changes, on a slice."""
 
   file: Path
   assignments: tuple[str, ...]
@@ -85,41 +85,41 @@ class Step:
 
   @functools.cached_property
   def experiment(self) -> Experiment:
-    """The experiment with its changes."""
+    """Returns the experiment with its changes."""
     return read_experiment(self.file, self.assignments)
 
   @property
   def together(self) -> int:
-    """Sequences of one on every chip in every micro-batch."""
+    """Returns the size of a batch that gives each chip one sequence in every micro-batch."""
     return self.topology.devices * self.experiment.run.accumulation
 
   @property
   def sequences(self) -> int:
-    """Of one chip at a time."""
+    """Returns the number of sequences that a chip processes at a time."""
     return max(1, self.experiment.data.batch_size // self.together)
 
   @property
   def steps(self) -> int:
-    """How many the run has; its records count only where it lasts for epochs."""
-    chosen = self.experiment
-    if chosen.run.steps is not None:
-      return chosen.run.steps
-    records = chosen.task.records(chosen.backbone, "train")
-    return total_steps(chosen.run, len(records), chosen.data.batch_size)
+    """Returns the number of the run's steps; counts its records only if it lasts for epochs."""
+    experiment = self.experiment
+    if experiment.run.steps is not None:
+      return experiment.run.steps
+    records = experiment.task.records(experiment.backbone, "train")
+    return total_steps(experiment.run, len(records), experiment.data.batch_size)
 
   def with_sequences(self, number: int) -> "Step":
-    """The same with another batch."""
+    """Returns the step with another number of sequences a chip."""
     batch = f"data.batch_size={number * self.together}"
     return dataclasses.replace(self, assignments=(*self.assignments, batch))
 
   def compiled(self) -> Compiled | OutOfMemory:
-    """The step as the TPU's compiler makes it."""
+    """Compiles the step with the TPU's compiler."""
     arguments = (self.file, self.assignments, self.topology, self.steps)
-    with aside().status(f"compiling for {self.topology}"):
+    with stderr_console().status(f"compiling for {self.topology}"):
       return compile_in_child(self.topology, lowered_step, *arguments)
 
   def plan(self, compiled: Compiled) -> Plan:
-    """What the compiled step says."""
+    """Returns the plan from the compiled step."""
     task, backbone = self.experiment.task, self.experiment.backbone
     counts = token_counts(task.row_shapes(backbone), self.experiment.data.batch_size)
     patterns = self.experiment.optimizer.frozen
@@ -133,7 +133,7 @@ class Step:
     )
 
   def advice(self, fault: OutOfMemory) -> str:
-    """What to change where it does not fit."""
+    """Returns the settings to change if the step does not fit."""
     return advice(
       fault,
       self.topology,
@@ -146,14 +146,14 @@ class Step:
 def lowered_step(
   file: Path, assignments: tuple[str, ...], topology: Topology, steps: int
 ) -> tuple[jax.stages.Lowered, Any]:
-  """The step traced for a slice, and the shapes it takes. The compiling process calls it."""
+  """Returns the step traced for a slice, and the shapes it takes, for the compiling process."""
   experiment = read_experiment(file, assignments)
   program = Program(experiment, make_mesh(experiment.mesh, devices(topology)), steps)
   return program.lowered_step, (program.state_shapes, program.batch_shapes)
 
 
 def largest(step: Step) -> tuple[Step, Compiled | OutOfMemory]:
-  """The step with the largest batch that fits, compiled. Prints every try."""
+  """Returns the compiled step with the largest batch that fits; prints every attempt."""
 
   def attempt(number: int) -> Compiled | OutOfMemory:
     result = step.with_sequences(number).compiled()
@@ -164,7 +164,9 @@ def largest(step: Step) -> tuple[Step, Compiled | OutOfMemory]:
     return result
 
   number, compiled = largest_fit(attempt, step.sequences)
-  chosen = step.with_sequences(number)
+  largest_step = step.with_sequences(number)
   if isinstance(compiled, Compiled):
-    print(f"the largest: {number} a chip, data.batch_size={chosen.experiment.data.batch_size}\n")
-  return chosen, compiled
+    print(
+      f"the largest: {number} a chip, data.batch_size={largest_step.experiment.data.batch_size}\n"
+    )
+  return largest_step, compiled

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.aside import aside
 from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.task_inputs import load_for, told
+from luke_jax.cli.stderr import stderr_console
+from luke_jax.cli.task_inputs import load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
 from luke_jax.inference.predicting import predictions
@@ -24,7 +24,7 @@ from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lin
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.ner.files import to_columns
 
-# What a task reads beside a text.
+# Fields that a task reads beside a text.
 MORE = {
   "typing": '"span": [0, 3]',
   "relations": '"head": [0, 3], "tail": [13, 17]',
@@ -45,11 +45,11 @@ def run(
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
-  """Say what a fine-tuned model predicts for texts, as many as there are.
+  """Prints a fine-tuned model's predictions for any number of texts.
 
-  In a terminal the texts are shown with what was found in them; elsewhere, and in --output, each
-  prediction is a line of JSON. A file is of any form that the task reads; lines of standard input
-  and of .txt files are objects of JSON or, for ner, texts.
+  In a terminal the texts are shown with the predictions marked; elsewhere, and in --output, each
+  prediction is a line of JSON. A file may have any form that the task reads; lines of standard
+  input and of .txt files are objects of JSON or, for ner, texts.
 
       luke-jax predict ner runs/ner "Ana lives in Paris."
       luke-jax predict qa runs/qa questions.jsonl --output answers.jsonl
@@ -61,36 +61,36 @@ def run(
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions; of ner in columns if its name ends in .conll.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
-    skip_bad: Leave out examples that are faulty, and count them.
+    skip_bad: Leaves out examples that are faulty, and counts them.
   """
   in_columns = _in_columns(output, task)
   model, settings = load_for(task, directory, mentions)
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
-  found = predictions(model, settings, examples, faults)
+  predicted = predictions(model, settings, examples, faults)
   if output is None and sys.stdout.isatty():
     console = Console()
-    for example, prediction in found:
+    for example, prediction in predicted:
       console.print(shown(example, prediction), soft_wrap=True)
   elif output is None:
-    _write(settings, found, sys.stdout)
+    _write(settings, predicted, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as file:
-      found = _counted(found, total)
-      number = _write_columns(found, file) if in_columns else _write(settings, found, file)
+      predicted = _counted(predicted, total)
+      number = _write_columns(predicted, file) if in_columns else _write(settings, predicted, file)
     print(f"{output}: {number} predictions")
-  told(faults)
+  report_faults(faults)
 
 
 def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any], int | None]:
-  """The examples, one after the other where they come in lines, and how many if that is known."""
+  """Returns the examples, one by one if they come in lines, and their number if it is known."""
   path = Path(source)
   if path.is_dir() or not source.strip():
     raise InputError(f"{source or 'the text'}: no text; expected a file of examples, a text or -")
   if source == STANDARD_INPUT:
     if isinstance(sys.stdin, io.TextIOWrapper):
-      sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # whatever the terminal's is
+      sys.stdin.reconfigure(encoding="utf-8", errors="strict")  # whatever encoding the terminal has
     name = "standard input"
     return _parsed(settings, lines_of(sys.stdin, name), name, faults), None
   if path.is_file() and path.suffix in LINES:
@@ -108,30 +108,30 @@ def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any]
 def _parsed(
   settings: Any, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
 ) -> Iterator[Any]:
-  """Examples of lines of JSON; for a task that needs no more than that, also of texts."""
+  """Yields examples of lines of JSON or, for a task that needs nothing else, of plain texts."""
 
   def read(line: str, place: str) -> Mapping[str, Any]:
     if line.lstrip().startswith("{"):
       return json_object(line, place)
     if settings.name in MORE:
-      told = f'{{"text": "…", {MORE[settings.name]}}}'
-      raise InputError(f"{place}: a text alone; expected an object of JSON, such as {told}")
+      example = f'{{"text": "…", {MORE[settings.name]}}}'
+      raise InputError(f"{place}: a text alone; expected an object of JSON, such as {example}")
     return {"text": line}
 
   return parse_lines(numbered, where, settings.parse, faults, read)
 
 
-def _write(settings: Any, found: Iterable[tuple[Any, Any]], file: TextIO) -> int:
-  """Writes a line for each prediction, and returns how many there were."""
+def _write(settings: Any, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+  """Writes a line for each prediction, and returns the number of lines."""
   number = 0
-  for example, prediction in found:
+  for example, prediction in predicted:
     file.write(json.dumps(settings.to_prediction(example, prediction), ensure_ascii=False) + "\n")
     number += 1
   return number
 
 
 def _in_columns(output: Path | None, task: str) -> bool:
-  """Whether the file for the predictions is one of columns."""
+  """Returns whether the file for the predictions is one of columns."""
   if output is None:
     return False
   check_place(output)
@@ -140,20 +140,20 @@ def _in_columns(output: Path | None, task: str) -> bool:
   return output.suffix == COLUMNS
 
 
-def _write_columns(found: Iterable[tuple[Any, Any]], file: TextIO) -> int:
-  """Writes words, their gold tags if they came in columns, and the predicted tags last."""
-  pairs = list(found)
+def _write_columns(predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+  """Writes words, gold tags if the examples came in columns, and predicted tags last."""
+  pairs = list(predicted)
   examples = [x if x.lines else dataclasses.replace(x, spans=None) for x, _ in pairs]
   lines = to_columns(examples, [spans for _, spans in pairs])
   file.writelines(f"{line}\n" for line in lines)
   return len(pairs)
 
 
-def _counted(found: Iterable[Any], total: int | None) -> Iterator[Any]:
-  """The predictions, with a bar that says how far they are."""
+def _counted(predicted: Iterable[Any], total: int | None) -> Iterator[Any]:
+  """Yields the predictions, with a progress bar."""
   columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-  with Progress(*columns, console=aside(), transient=True) as progress:
+  with Progress(*columns, console=stderr_console(), transient=True) as progress:
     bar = progress.add_task("", total=total)
-    for item in found:
+    for item in predicted:
       progress.advance(bar)
       yield item

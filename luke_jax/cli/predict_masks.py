@@ -30,7 +30,7 @@ def run(
   top: int = 5,
   html_file: Annotated[Path | None, arg(name="html")] = None,
 ) -> None:
-  """Show what a pretrained model puts in the place of masked words and entities.
+  """Shows a pretrained model's predictions for masked words and entities.
 
   Words are masked by `[MASK]` or `<mask>` in the text, entities by the characters of their names.
 
@@ -40,34 +40,34 @@ def run(
     directory: Directory of a pretrained model.
     text: The text.
     span: First character of an entity and the one after its last, as often as needed.
-    top: How many guesses for each mask.
-    html_file: File for the same as a page.
+    top: Number of predictions for each mask.
+    html_file: File for the same as a page of HTML.
   """
   model = load(directory)
   if model.kind != "masked" or model.report.missing:
     expected = model.family.architectures["masked"]
     raise InputError(f"{directory}: a {model.architecture}; expected a whole {expected}")
-  found = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
+  predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
   if html_file:
     with whole(html_file) as part:
-      part.write_text(page(text, found), encoding="utf-8")
+      part.write_text(page(text, predictions), encoding="utf-8")
   console = Console()
-  console.print(_marked(text, found), soft_wrap=True)
-  for prediction in found:
+  console.print(_marked(text, predictions), soft_wrap=True)
+  for prediction in predictions:
     console.print(_table(text, prediction))
   if html_file:
-    print(f"{html_file}: {len(found)} masks")
+    print(f"{html_file}: {len(predictions)} masks")
 
 
-def page(text: str, found: Sequence[MaskPrediction]) -> str:
-  """A page that shows the text and the guesses, with nothing that lies elsewhere."""
-  tables = "\n".join(_html_table(text, prediction) for prediction in found)
-  return f"{head(text[:60])}<p>{_html_text(text, found)}</p>\n{tables}\n{FOOT}"
+def page(text: str, predictions: Sequence[MaskPrediction]) -> str:
+  """Returns a self-contained page that shows the text and the predictions."""
+  tables = "\n".join(_html_table(text, prediction) for prediction in predictions)
+  return f"{head(text[:60])}<p>{_html_text(text, predictions)}</p>\n{tables}\n{FOOT}"
 
 
-def _marked(text: str, found: Sequence[MaskPrediction]) -> Text:
+def _marked(text: str, predictions: Sequence[MaskPrediction]) -> Text:
   marked = Text(printable(text))
-  for prediction in sorted(found, key=lambda prediction: prediction.kind):
+  for prediction in sorted(predictions, key=lambda prediction: prediction.kind):
     marked.stylize(COLOURS[prediction.kind], *prediction.characters)
   return marked
 
@@ -86,10 +86,10 @@ def _named(text: str, prediction: MaskPrediction) -> str:
   return f"{prediction.kind} at {start} {end}: {text[start:end]}"
 
 
-def _html_text(text: str, found: Sequence[MaskPrediction]) -> str:
-  """The text with its masks marked; of entities that overlap, the first."""
+def _html_text(text: str, predictions: Sequence[MaskPrediction]) -> str:
+  """Returns the text with its masks marked; of entities that overlap, only the first."""
   parts, done = [], 0
-  for prediction in sorted(found, key=lambda prediction: prediction.characters):
+  for prediction in sorted(predictions, key=lambda prediction: prediction.characters):
     start, end = prediction.characters
     if start >= done:
       parts.append(html.escape(text[done:start]))

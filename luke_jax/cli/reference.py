@@ -1,6 +1,6 @@
-"""The reference of the command line: `python -m luke_jax.cli.reference > docs/cli.md`.
+"""Reference of the command line: `python -m luke_jax.cli.reference > docs/cli.md`.
 
-All of it is told by the commands' signatures and docstrings.
+Its content comes from the commands' signatures and docstrings.
 """
 
 import ast
@@ -23,7 +23,7 @@ from luke_jax.cli.commands import SECTIONS
 INTRODUCTION = """\
 # The command line
 
-What `luke-jax COMMAND --help` tells, in one page. It is made of the code by
+The output of `luke-jax COMMAND --help` for every command, on one page, made from the code by
 `python -m luke_jax.cli.reference > docs/cli.md`, and a test keeps it current.
 
 ```bash
@@ -34,7 +34,7 @@ luke-jax --help
 
 | status | |
 |---|---|
-| 0 | done; a run that was told to leave has saved itself |
+| 0 | done; a run that was asked to stop has saved itself |
 | 1 | done, and the answer is no: models differ (`parity`), a step does not fit (`plan`), a part \
 is broken (`doctor`) |
 | 2 | something given is wrong: one line on standard error says where, what, and what was expected |
@@ -57,7 +57,7 @@ KINDS = {str: "TEXT", int: "INT", float: "FLOAT", Path: "PATH"}
 
 
 class Row(NamedTuple):
-  """An argument: how it is given, what it is, and what it is when left out."""
+  """An argument: its form on the command line, its meaning and its default."""
 
   given: str
   meaning: str
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 def reference() -> str:
-  """The whole page."""
+  """Returns the whole page."""
   parts = [INTRODUCTION]
   for section, commands in SECTIONS.items():
     parts.append(f"## {section}\n")
@@ -75,31 +75,31 @@ def reference() -> str:
 
 def _command(name: str, module: str) -> str:
   run = importlib.import_module(f"luke_jax.cli.{module}").run
-  about, meanings = _told(run)
+  about, meanings = _documented(run)
   first, *rest = _blocks(about)
   positional, options = _rows(run, meanings)
   names = " ".join(row.given for row in positional)
   usage = " ".join(f"luke-jax {name} {names} [OPTIONS]".split())
-  told = [f"### `{name}`", first, f"```text\n{usage}\n```", *rest]
+  parts = [f"### `{name}`", first, f"```text\n{usage}\n```", *rest]
   if positional:
-    told.append(_table("argument", positional))
+    parts.append(_table("argument", positional))
   if options:
-    told.append(_table("option", options))
-  return "\n\n".join(told) + "\n"
+    parts.append(_table("option", options))
+  return "\n\n".join(parts) + "\n"
 
 
 def _blocks(about: str) -> Iterator[str]:
-  """Paragraphs, and examples as blocks of code."""
+  """Yields paragraphs, and examples as blocks of code."""
   for block in re.split(r"\n\n+", about.strip()):
     example = block.startswith("    ")
     yield f"```sh\n{textwrap.dedent(block)}\n```" if example else " ".join(block.split())
 
 
-def _told(told_of: Any) -> tuple[str, dict[str, str]]:
-  """A docstring, and what its "Args:" says of each parameter."""
-  about, _, arguments = inspect.cleandoc(told_of.__doc__).partition("\nArgs:\n")
-  found = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", arguments, re.MULTILINE)
-  return about, {name: " ".join(meaning.split()) for name, meaning in found}
+def _documented(value: Any) -> tuple[str, dict[str, str]]:
+  """Returns the text of a docstring, and the meaning of each parameter from its "Args:"."""
+  about, _, arguments = inspect.cleandoc(value.__doc__).partition("\nArgs:\n")
+  matches = re.findall(r"^  (\w+): (.*(?:\n    .*)*)", arguments, re.MULTILINE)
+  return about, {name: " ".join(meaning.split()) for name, meaning in matches}
 
 
 def _rows(run: Callable[..., Any], meanings: dict[str, str]) -> tuple[list[Row], list[Row]]:
@@ -122,7 +122,7 @@ def _rows(run: Callable[..., Any], meanings: dict[str, str]) -> tuple[list[Row],
 
 
 def _group(group: Any, prefix: str, value: Any) -> Iterator[Row]:
-  """The options that the fields of a dataclass are."""
+  """Yields the options for the fields of a dataclass."""
   hints, meanings = get_type_hints(group, include_extras=True), _field_meanings(group)
   for field in dataclasses.fields(group):
     default = getattr(value, field.name, field.default)
@@ -131,10 +131,10 @@ def _group(group: Any, prefix: str, value: Any) -> Iterator[Row]:
 
 
 def _field_meanings(group: Any) -> dict[str, str]:
-  """What a dataclass's docstring says of its fields, or the texts that stand below them."""
+  """Returns meanings of a dataclass's fields, from its docstring or the strings below them."""
   (tree,) = ast.parse(textwrap.dedent(inspect.getsource(group))).body
   body = getattr(tree, "body", [])
-  return _told(group)[1] | {
+  return _documented(group)[1] | {
     field.target.id: " ".join(below.value.value.split())
     for field, below in itertools.pairwise(body)
     if isinstance(field, ast.AnnAssign)
@@ -151,7 +151,7 @@ def _option(name: str, kind: Any, meaning: str, default: Any) -> Row:
 
 
 def _values(kind: Any) -> str:
-  """How values of a type are shown."""
+  """Returns the values of a type as the reference shows them."""
   kind, _ = _bare(kind)
   if kind in KINDS:
     return KINDS[kind]
@@ -162,7 +162,7 @@ def _values(kind: Any) -> str:
 
 
 def _bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-  """A type without its notes, and the notes."""
+  """Returns a type without its annotations, and the annotations."""
   if get_origin(kind) is Annotated:
     inner, *notes = get_args(kind)
     kind, more = _bare(inner)

@@ -6,11 +6,11 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.task_inputs import told
+from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import TaskName, task_class, task_scores
+from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.training.metrics import summary_line
 
 
@@ -23,10 +23,10 @@ def run(
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
-  """Score any system's predictions by a task's official metric; prints JSON.
+  """Scores any system's predictions by a task's official metric; prints JSON.
 
   Predictions are JSON lines with the ids of the examples, as `luke-jax predict` writes them, or
-  what the task's official script reads.
+  files that the task's official script reads.
 
       luke-jax score qa --gold dev-v1.1.json --predictions answers.json
 
@@ -34,17 +34,17 @@ def run(
     task: typing, relations, ner, cloze or qa.
     gold: File of examples with answers.
     predictions: File of predictions.
-    skip_bad: Leave out examples that are faulty, and count them.
+    skip_bad: Leaves out examples that are faulty, and counts them.
   """
   faults = Faults(skip=skip_bad)
-  found = form.of(task_class(task)())
-  examples = read_examples(found, str(gold), faults)
+  settings = form.of(task_class(task)())
+  examples = read_examples(settings, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")
   scores = task_scores(task)
   by_id = scores.read_predictions(predictions, faults)
   if not by_id:
     raise InputError(f"{predictions}: no predictions; expected one for each example")
-  told(faults)
+  report_faults(faults)
   summary = dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}
   print(summary_line(summary | {"predictions": len(by_id)}))

@@ -10,12 +10,12 @@ from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import plain_experiment
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 from luke_jax.training.overrides import Setting, load_experiment, settings
 
 
 def run(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:
-  """List every field that --set changes: its type, its default and its meaning.
+  """Lists every field that --set changes: its type, its default and its meaning.
 
   The defaults of a task are LUKE's recipe for it; the sizes are those of the model it starts from.
 

@@ -1,4 +1,4 @@
-"""What the commands of the five tasks share: their models, and what was wrong in their files."""
+"""Models and faults of files, for the commands of the five tasks."""
 
 import sys
 from pathlib import Path
@@ -10,10 +10,10 @@ from luke_jax.errors import InputError
 from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.names import task_class
+from luke_jax.tasks.known import task_class
 from luke_jax.training.overrides import load_experiment
 
-MOST_TOLD = 10
+MOST_REPORTED = 10
 
 
 def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[ModelParts, Any]:
@@ -36,9 +36,9 @@ def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[
     raise InputError(f"{directory}: {fault}") from None
 
 
-def told(faults: Faults) -> None:
-  """Says what was left out of a file, and how often."""
-  for fault in faults.found[:MOST_TOLD]:
+def report_faults(faults: Faults) -> None:
+  """Reports on stderr the first examples that were left out of a file, and their number."""
+  for fault in faults.found[:MOST_REPORTED]:
     print(f"luke-jax: left out: {fault}", file=sys.stderr)
-  if len(faults.found) > MOST_TOLD:
+  if len(faults.found) > MOST_REPORTED:
     print(f"luke-jax: left out: {len(faults.found)} in all", file=sys.stderr)

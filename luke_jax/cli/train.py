@@ -11,7 +11,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from luke_jax.errors import InputError
 from luke_jax.runs import training
 from luke_jax.runs.recipes import read_experiment, task_experiment
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line
@@ -31,9 +31,9 @@ def run(
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
   process: int | None = None,
 ) -> None:
-  """Train what an experiment file describes, or go on with it: the same command resumes.
+  """Trains what an experiment file describes; the same command resumes a run.
 
-  Or fine-tune a model on files of a task: typing, relations, ner, cloze or qa, with the paper's
+  Or fine-tunes a model on files of a task: typing, relations, ner, cloze or qa, with the paper's
   settings for it. The labels are those of the training file; OUTPUT/model is the model.
 
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
@@ -50,20 +50,20 @@ def run(
     model: Directory of the model that a task starts from.
     set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
-    processes_in_all: How many processes there are.
-    process: Which of them this is, from 0.
+    processes_in_all: Number of processes.
+    process: Number of this process, from 0.
   """
   if "://" in str(output) or ":/" in str(output):
     raise InputError(f"--output: {output}; expected a folder that every host has mounted")
   processes.join(coordinator, processes_in_all, process)
   if str(experiment) in CLASSES:
-    chosen = _task(experiment, train, dev, model, set)
+    resolved = _task(experiment, train, dev, model, set)
   else:
     _check_file(experiment, train or dev or model)
-    chosen = read_experiment(experiment, set)
+    resolved = read_experiment(experiment, set)
   if jax.process_index() == 0:
-    print(describe(chosen))
-  summary = training.run(chosen, output)
+    print(describe(resolved))
+  summary = training.run(resolved, output)
   if jax.process_index() == 0:
     print(summary_line(summary))
 
@@ -71,7 +71,7 @@ def run(
 def _task(
   name: Path, train: Path | None, dev: Path | None, model: Path | None, set: Sequence[str]
 ) -> Experiment:
-  """The paper's settings for a task, with changes."""
+  """Returns the paper's settings for a task, with changes."""
   files = _given("train", train), _given("dev", dev), _given("model", model)
   return task_experiment(str(name), files[:2], files[2], set)
 
@@ -83,7 +83,7 @@ def _given(option: str, path: Path | None) -> Path:
 
 
 def _check_file(experiment: Path, of_task: Path | None) -> None:
-  """Refuses what is neither a task nor a file, and a task's options for a file."""
+  """Raises InputError for neither a task nor a file, and for a task's options with a file."""
   if not experiment.exists():
     near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
     expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])

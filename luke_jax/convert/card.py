@@ -1,4 +1,4 @@
-"""The model card that goes with a saved model: what is recorded of it, and what is not."""
+"""Model cards: the recorded facts of a saved model, and what is not recorded."""
 
 import dataclasses
 import json
@@ -12,11 +12,11 @@ from luke_jax.errors import InputError
 from luke_jax.files import whole
 from luke_jax.models.family import NONE
 
-# In a model's config.json, under this project's name: what a run says of itself, and what the card
-# of a model that others made says.
+# In a model's config.json, under this project's name: the record of a run, and facts from the card
+# of a model that others made.
 OURS, RUN, ORIGIN = "luke_jax", "run", "origin"
 CARD = "README.md"
-# What the hub calls the tasks of these kinds of heads.
+# The hub's names for the tasks of these kinds of heads.
 HUB_TASKS = {
   "masked": "fill-mask",
   "pretraining": "fill-mask",
@@ -34,9 +34,9 @@ PARITY = "## Parity with PyTorch"
 UNMEASURED = (
   "Not measured on these files: `luke-jax parity DIRECTORY --card` measures it and writes it here."
 )
-# Letters that YAML takes for ends of lines or not at all, and JSON leaves as they are.
+# Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
 _NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
-_TOLD = ("license", "language")
+_FACTS = ("license", "language")
 
 _TEMPLATE = """\
 {head}
@@ -82,7 +82,7 @@ model = luke_jax.load("DIRECTORY")
 
 
 def model_card(model: ModelParts) -> str:
-  """A README.md that says what the model is, what is recorded of it, and how to load it."""
+  """Returns a README.md with the model's description, its recorded facts and how to load it."""
   record = _part(model, RUN)
   return _TEMPLATE.format(
     head=_head(model, record),
@@ -100,25 +100,25 @@ def model_card(model: ModelParts) -> str:
 
 
 def with_record(model: ModelParts, record: Mapping[str, Any], part: str = RUN) -> ModelParts:
-  """The model with a record of where it comes from, which goes with it wherever it is saved."""
+  """Returns the model with a record of its origin, which is saved with it everywhere."""
   ours = model.rest.get(OURS)
   ours = {**(ours if isinstance(ours, dict) else {}), part: dict(record)}
   return dataclasses.replace(model, rest={**model.rest, OURS: ours})
 
 
-def told_by_card(directory: Path) -> dict[str, str]:
-  """Licence and language that the card in a directory says, where it says one of each."""
+def card_facts(directory: Path) -> dict[str, str]:
+  """Returns licence and language from the card in a directory, if it names one of each."""
   try:
     text = (directory / CARD).read_text(encoding="utf-8")
   except (OSError, UnicodeDecodeError):
     return {}
   head = re.match(r"\s*---\n(.*?)\n---", text, re.DOTALL)
   lines = re.findall(r"^(\w+):\s*([\w.+-]+)\s*$", head[1], re.MULTILINE) if head else []
-  return {name: value for name, value in lines if name in _TOLD and value != "unknown"}
+  return {name: value for name, value in lines if name in _FACTS and value != "unknown"}
 
 
-def write_parity(directory: Path, said: str) -> Path:
-  """Writes a comparison with PyTorch in the card of a directory."""
+def write_parity(directory: Path, sentence: str) -> Path:
+  """Writes a sentence on parity with PyTorch in the card of a directory."""
   path = directory / CARD
   try:
     text = path.read_text(encoding="utf-8")
@@ -129,24 +129,24 @@ def write_parity(directory: Path, said: str) -> Path:
     raise InputError(f"{path}: no '{PARITY}'; expected a model card of luke_jax")
   _, next_title, after = rest.partition("\n## ")
   with whole(path) as part:
-    part.write_text(f"{before}{title}\n{said}\n{next_title}{after}", encoding="utf-8")
+    part.write_text(f"{before}{title}\n{sentence}\n{next_title}{after}", encoding="utf-8")
   return path
 
 
 def _part(model: ModelParts, name: str) -> dict[str, Any]:
   ours = model.rest.get(OURS)
-  found = ours.get(name) if isinstance(ours, dict) else None
-  # In the order that config.json keeps it in, so that a copy has the same card.
-  return json.loads(json.dumps(found, sort_keys=True)) if isinstance(found, dict) else {}
+  part = ours.get(name) if isinstance(ours, dict) else None
+  # In the order of config.json, so that a copy has the same card.
+  return json.loads(json.dumps(part, sort_keys=True)) if isinstance(part, dict) else {}
 
 
 def _base(model: ModelParts, record: Mapping[str, Any]) -> dict[str, Any]:
-  """What the model started from or is a copy of, as far as that is recorded."""
+  """Returns the recorded facts of the model that this one started from or is a copy of."""
   return record.get("start") or _part(model, ORIGIN)
 
 
 def _head(model: ModelParts, record: Mapping[str, Any]) -> str:
-  """What Hugging Face's hub reads."""
+  """Returns the card's metadata for Hugging Face's hub."""
   base = _base(model, record)
   languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
   known = sorted(language for language in languages if language)
@@ -175,17 +175,17 @@ def _result(task: str, split: str, record: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _yaml(value: Any) -> str:
-  """A value of JSON is one of YAML too; a plain word needs no quotes."""
+  """Returns a JSON value as YAML; a plain word needs no quotes."""
   plain = isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_.-]*", value)
   words = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
   if plain and value not in words:
     return value
   quoted = json.dumps(value, ensure_ascii=False)
-  return re.sub(_NOT_IN_YAML, lambda found: f"\\u{ord(found[0]):04x}", quoted)
+  return re.sub(_NOT_IN_YAML, lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 def _in_pytorch(model: ModelParts) -> str:
-  """How transformers loads the same files, as far as it can."""
+  """Returns how transformers loads the same files, as far as it can."""
   family = model.family
   if missing := family.not_in_transformers(model.config):
     return f"In PyTorch: {missing}."
@@ -221,7 +221,7 @@ def _sizes(model: ModelParts, record: Mapping[str, Any]) -> str:
 
 
 def _training(record: Mapping[str, Any]) -> str:
-  """The data, how long and where, and all settings."""
+  """Returns the data, the duration, the machine and all settings."""
   data = [
     (x["split"], x["file"], f"{x['examples']:,}", f"`{x.get('sha256') or NOT_RECORDED}`")
     for x in record.get("data", ())
@@ -269,24 +269,26 @@ def _number(value: Any) -> str:
 def _limits(model: ModelParts, record: Mapping[str, Any]) -> str:
   scores = record.get("scores") or {}
   scored = [split for split in scores if scores[split]]
-  said = []
+  sentences = []
   if scored:
-    said.append(
+    sentences.append(
       f"Scored on {' and '.join(scored)} of the data above and on nothing else: not on other"
       " kinds of text, and not on other languages."
     )
-    said.append(
+    sentences.append(
       "The scores are those of the run: a copy with another type of numbers or other entities"
       " was not scored anew."
     )
     if "dev" in scored and (best := record["settings"].get("run.best_metric")):
-      said.append(f"Of the run's checkpoints this is the one with the best {best} on dev.")
+      sentences.append(f"Of the run's checkpoints this is the one with the best {best} on dev.")
   else:
-    said.append("No evaluation is recorded, so nothing is known here of what it is good for.")
-  said.append("Not checked for bias, nor for facts that it learned and that are wrong or outdated.")
+    sentences.append("No evaluation is recorded, so nothing is known here of what it is good for.")
+  sentences.append(
+    "Not checked for bias, nor for facts that it learned and that are wrong or outdated."
+  )
   if model.report.missing:
-    said.append(f"Not trained, but initialised: {', '.join(model.report.missing)}.")
-  return "\n".join(f"- {sentence}" for sentence in said)
+    sentences.append(f"Not trained, but initialised: {', '.join(model.report.missing)}.")
+  return "\n".join(f"- {sentence}" for sentence in sentences)
 
 
 def _licence(model: ModelParts, record: Mapping[str, Any]) -> str:

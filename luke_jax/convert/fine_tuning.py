@@ -1,4 +1,4 @@
-"""A pretrained model made ready for a task: its head, its labels, its words and its entities."""
+"""Preparation of a pretrained model for a task: its head, labels, words and entities."""
 
 import dataclasses
 import warnings
@@ -32,7 +32,7 @@ def fine_tuning_start(
   ones alone, or none, which makes a model of words. `[MASK2]` starts from `[MASK]`.
   """
   with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # a new head is what is wanted, and its report names it
+    warnings.simplefilter("ignore")  # a new head is intended, and its report names it
     words_only = entities == "none"
     model = read_model(path, head=head, labels=labels or None, words_only=words_only, **fields)
   if model.tokenizer is None:

@@ -1,6 +1,6 @@
-"""Checks of a network's inputs, since JAX itself would not report what is wrong with them.
+"""Checks of a network's inputs, since JAX itself would not report their faults.
 
-It reads past the end of a table as NaN, clamps other indices, and broadcasts masks.
+JAX reads past the end of a table as NaN, clamps other indices, and broadcasts masks.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Reading a model."""
+"""Reading models."""
 
 import contextlib
 import dataclasses
@@ -55,7 +55,7 @@ def read_model(
   path = Path(path)
   with _named(path), open_source(path, _family(family, entity_vocab)) as source:
     named = head if isinstance(head, str) else None
-    described = _wanted(source, named, labels, entity_vocab)
+    described = _requested(source, named, labels, entity_vocab)
     tensors = _without_other_head(source, described)
     if trained is not None:
       config = source.family.read_for(described.config, trained)
@@ -113,18 +113,18 @@ def _family(family: Family | str | None, entity_vocab: EntityVocab | None) -> Fa
   return family
 
 
-def _without_other_head(source: Source, wanted: Described) -> Tensors:
+def _without_other_head(source: Source, requested: Described) -> Tensors:
   """Returns the tensors, without a head that was made for another class or other labels."""
   before = source.described
-  if (wanted.architecture, wanted.labels) == (before.architecture, before.labels):
+  if (requested.architecture, requested.labels) == (before.architecture, before.labels):
     return source.tensors
-  kind = source.family.kind_of(wanted.architecture) or ""
+  kind = source.family.kind_of(requested.architecture) or ""
   heads = source.family.keys(kind).heads
-  kept = frozenset(name for name in source.tensors.names if not name.startswith(heads))
-  return dataclasses.replace(source.tensors, names=kept)
+  names = frozenset(name for name in source.tensors.names if not name.startswith(heads))
+  return dataclasses.replace(source.tensors, names=names)
 
 
-def _wanted(
+def _requested(
   source: Source,
   head: str | None,
   labels: Sequence[str] | None,

@@ -15,7 +15,7 @@ from luke_jax.text import Processor, Tokenizer
 
 @dataclasses.dataclass(frozen=True)
 class ModelParts:
-  """All that a model directory holds. `luke_jax.Model` adds what people do with it."""
+  """Everything that a model directory holds; `luke_jax.Model` adds methods for users."""
 
   network: Network
   params: dict

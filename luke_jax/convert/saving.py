@@ -1,4 +1,4 @@
-"""Writing a model as the directory that both majors of transformers load."""
+"""Writing of a model as the directory that both majors of transformers load."""
 
 import contextlib
 import json
@@ -36,12 +36,12 @@ def save(
 ) -> None:
   """Writes config, weights, labels, text side and model card; no half-written file is left.
 
-  `progress` is told the name of every tensor.
+  `progress` is called with the name of every tensor.
   """
   if dtype not in _DTYPES:
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
   with _all_or_nothing(Path(path)) as folder:
-    write_safetensors(folder / SAFETENSORS, _told(torch_tensors(model, dtype), progress))
+    write_safetensors(folder / SAFETENSORS, _reported(torch_tensors(model, dtype), progress))
     if model.processor and model.backbone.entities:
       save_processor(model.processor, folder)
     elif model.tokenizer:
@@ -89,7 +89,7 @@ def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
   return [(alias, name) for alias, name in aliases if alias != words]
 
 
-def _told(
+def _reported(
   tensors: Iterator[tuple[str, np.ndarray]], progress: Callable[[str], None]
 ) -> Iterator[tuple[str, np.ndarray]]:
   for name, tensor in tensors:
@@ -99,9 +99,9 @@ def _told(
 
 @contextlib.contextmanager
 def _all_or_nothing(target: Path) -> Iterator[Path]:
-  """A folder in the target, whose files move out of it once all are written.
+  """Yields a folder in the target, whose files move out of it once all are written.
 
-  Files of a model that stood there before go, since they would be read instead; all others stay.
+  Files of an earlier model are removed, since they would be read instead; all others stay.
   """
   for name in MODEL_FILES:
     if (target / name).is_dir():
@@ -122,13 +122,13 @@ def _all_or_nothing(target: Path) -> Iterator[Path]:
 
 
 def _move(folder: Path, target: Path) -> None:
-  """Each file takes the place of its older one, and all older ones come back if any cannot.
+  """Replaces older files by those of the folder, and restores all older ones if any move fails.
 
-  Where not even that can be done, as without power, they are whole in a folder `.older-…`.
+  If even that fails, as without power, they are whole in a folder `.older-…`.
   """
   written = sorted(folder.iterdir(), key=lambda file: file.name == CONFIG)
   before = {name for name in MODEL_FILES if (target / name).exists()}
-  older = _kept(target, before)
+  older = _second_names(target, before)
   try:
     for file in written:
       file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
@@ -140,13 +140,13 @@ def _move(folder: Path, target: Path) -> None:
       (target / name).unlink(missing_ok=True)
     for name in before:
       (older / name).replace(target / name)
-    shutil.rmtree(older)  # a second name of a file that was never replaced stays in there
+    shutil.rmtree(older)  # it still has the second names of files that were not replaced
     raise
   shutil.rmtree(older)
 
 
-def _kept(target: Path, names: set[str]) -> Path:
-  """A folder in the target with its files of these names under a second name."""
+def _second_names(target: Path, names: set[str]) -> Path:
+  """Returns a folder in the target with its files of these names under a second name."""
   older = Path(tempfile.mkdtemp(prefix=".older-", dir=target))
   try:
     for name in names:

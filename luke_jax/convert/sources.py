@@ -1,4 +1,4 @@
-"""Where a model can come from: a Hugging Face directory, or an archive of LUKE's authors."""
+"""Sources of models: a Hugging Face directory, or an archive of LUKE's authors."""
 
 import contextlib
 import dataclasses

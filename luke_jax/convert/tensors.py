@@ -22,7 +22,7 @@ INDEX = f"{SAFETENSORS}.index.json"
 
 @dataclasses.dataclass(frozen=True)
 class Tensors:
-  """Tensors of a model, each read when asked for."""
+  """Tensors of a model, each read on demand."""
 
   names: frozenset[str]
   read: Callable[[str], np.ndarray]
@@ -82,7 +82,7 @@ def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:
     raise not_installed("torch", f"to read {path}", "parity") from None
   try:
     state = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
-  except Exception:  # torch raises many kinds, with advice to unpickle what cannot be trusted
+  except Exception:  # torch raises many kinds, and advises to unpickle untrusted files
     raise InputError(
       f"{path}: not a PyTorch state dict; expected tensors and nothing else"
     ) from None
@@ -92,20 +92,20 @@ def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:
 
 
 def _is_zip(path: Path) -> bool:
-  """Files older than PyTorch 1.6 are no zip archives and cannot be mapped into memory."""
+  """Returns whether a file is a zip archive; PyTorch before 1.6 wrote others, not memory-mapped."""
   with path.open("rb") as file:
     return file.read(4) == b"PK\x03\x04"
 
 
 def _numpy(tensor) -> np.ndarray:
-  """A float32 copy of bfloat16, which NumPy lacks; anything else as it is."""
+  """Returns a tensor as NumPy: float32 for bfloat16, which NumPy lacks, others as they are."""
   return (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).numpy()
 
 
 def write_safetensors(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
-  """Writes tensors in the order they come, and reads every one back to compare.
+  """Writes tensors in the order they come, and compares their checksums after reading them back.
 
-  By checksums, so that the copies that were written need not stay in memory.
+  With checksums the written copies need not stay in memory.
   """
   from safetensors.numpy import save_file
 

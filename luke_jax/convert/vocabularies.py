@@ -1,4 +1,4 @@
-"""Giving a model more words or entities, or taking entities away; what stays is bit-identical."""
+"""Adding words or entities to a model, or removing entities; what stays is bit-identical."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -94,10 +94,10 @@ def _with_added(model: ModelParts, *names: str) -> ModelParts:
 def lite(model: ModelParts) -> ModelParts:
   """Returns the model with the special entities alone, in the order of the released lite models."""
   vocab = _processor(model).entity_vocab
-  kept = [name for name in (MASK, UNKNOWN, PAD, MASK2) if name in vocab.ids]
-  rows = [vocab.ids[name] for name in kept]
+  special = [name for name in (MASK, UNKNOWN, PAD, MASK2) if name in vocab.ids]
+  rows = [vocab.ids[name] for name in special]
   params = changed_arrays(model.params, model.family.layout.entities, lambda _, x: x[rows])
-  small = EntityVocab({name: i for i, name in enumerate(kept)})
+  small = EntityVocab({name: i for i, name in enumerate(special)})
   return _with_entities(model, params, small)
 
 

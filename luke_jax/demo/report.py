@@ -16,7 +16,7 @@ from luke_jax.demo.running import LOGS, last_line
 from luke_jax.demo.steps import FRESH, REPOSITORY, TPU, Step, result, run_folder
 from luke_jax.demo.texts import place
 from luke_jax.doctor.packages import optional_parts
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 
 SHOWN, SHORT = 3, 250  # examples of a task, characters of their passages
 JOINED = "\0"  # stands for a space at which a line must not be broken

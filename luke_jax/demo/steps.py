@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import luke_jax
 from luke_jax.errors import InputError
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 
 REPOSITORY = Path(luke_jax.__file__).resolve().parents[1]
 WIKI = "data/sample_wiki"

@@ -1,4 +1,4 @@
-"""The head that finds an answer in a text."""
+"""Head that finds an answer in a text."""
 
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ Outputs = dict[str, jax.Array]
 
 
 class AnswerHead(nn.Module):
-  """Scores every word as the start and as the end of an answer."""
+  """Scores of every word as the start and as the end of an answer."""
 
   numerics: Numerics
 

@@ -116,7 +116,7 @@ class SpanHead(nn.Module):
 
 
 class ClozeHead(nn.Module):
-  """Scores every candidate entity for the placeholder, which is the first entity (ReCoRD)."""
+  """Scores of every candidate entity for the placeholder, which is the first entity (ReCoRD)."""
 
   numerics: Numerics
 
@@ -137,7 +137,7 @@ class ClozeHead(nn.Module):
 
   def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
     """Returns the loss of labels (B, E - 1): 1 for answers, 0 for others, -100 for padding."""
-    return losses.binary_cross_entropy(outputs["logits"], labels, kept=labels != losses.IGNORED)
+    return losses.binary_cross_entropy(outputs["logits"], labels, mask=labels != losses.IGNORED)
 
 
 class TextHead(nn.Module):
@@ -188,7 +188,7 @@ class TokenHead(nn.Module):
 
 
 class ChoiceHead(nn.Module):
-  """Picks one of several texts; every input has an axis of choices after the batch."""
+  """Choice of one of several texts; every input has an axis of choices after the batch."""
 
   numerics: Numerics
   dropout: float

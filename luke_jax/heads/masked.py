@@ -55,7 +55,7 @@ class MaskedTokens(nn.Module):
 
 
 class PageEntity(nn.Module):
-  """Predicts the embedding of the page's own entity from the first word's state."""
+  """Prediction of the embedding of the page's own entity from the first word's state."""
 
   numerics: Numerics
   width: int  # K
@@ -67,7 +67,7 @@ class PageEntity(nn.Module):
 
 
 class MaskedHead(nn.Module):
-  """Masked words, masked entities and, if the decoders say so, the page's entity.
+  """Masked words, masked entities and, if the decoders have it, the page's entity.
 
   Given `masked_positions` it scores labels there, without the logits of all tokens, as pretraining
   does; otherwise it returns all logits.
@@ -121,7 +121,7 @@ class MaskedHead(nn.Module):
   ) -> Outputs:
     """Returns the losses and hits (B, P) of words and of entities; 0 where a label is -100.
 
-    `masked_positions` (B, P) say where in the text the labels (B, P) belong; for entities too.
+    `masked_positions` (B, P) are the places in the text of the labels (B, P); for entities too.
     With `page_ids` (B,) also page_losses (B,), 0 where the page is no entity, which is -1.
     """
     picked = _picked(states.words, masked_positions)

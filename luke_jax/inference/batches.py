@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
-from luke_jax.inference.programs import Programs, largest_first, tokens
+from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
-from luke_jax.tasks.features import Features, Sizes
+from luke_jax.text.rows import Row, Sizes
 
 MOST_ENTITIES = 2048
 
@@ -44,42 +44,40 @@ class Batch(NamedTuple):
   height: int
 
 
-def batches(
-  features: Sequence[Features], task: Any, limit: int, programs: Programs
-) -> Iterator[Batch]:
+def batches(rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes) -> Iterator[Batch]:
   """The rows, each with others of about its size; at most so many words and entities together."""
   by_size: dict[Sizes, list[int]] = {}
-  for i, row in enumerate(features):
+  for i, row in enumerate(rows):
     by_size.setdefault(_size(row, task), []).append(i)
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
-    rows = by_size[size]
-    joined.setdefault(programs.size(size, len(rows)), []).extend(rows)
-  for size, rows in joined.items():
+    alike = by_size[size]
+    joined.setdefault(shapes.size(size, len(alike)), []).extend(alike)
+  for size, alike in joined.items():
     most = max(1, limit // tokens(size))
     most = 1 << (most.bit_length() - 1)
-    for first in range(0, len(rows), most):
-      some = rows[first : first + most]
-      yield Batch(some, size, programs.height(size, len(some), most))
+    for first in range(0, len(alike), most):
+      some = alike[first : first + most]
+      yield Batch(some, size, shapes.height(size, len(some), most))
 
 
 def outputs(
-  model: ModelParts, task: Any, features: Sequence[Features], pad_entity: int, programs: Programs
+  model: ModelParts, task: Any, rows: Sequence[Row], pad_entity: int, shapes: CompiledShapes
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
   waiting = []
-  for batch in batches(features, task, limit, programs):
-    rows = [features[i] for i in batch.rows]
-    rows += rows[-1:] * (batch.height - len(rows))
-    arrays = fine_tuning.inputs(task, model.backbone, rows, batch.size, pad_entity)
+  for batch in batches(rows, task, limit, shapes):
+    some = [rows[i] for i in batch.rows]
+    some += some[-1:] * (batch.height - len(some))
+    arrays = fine_tuning.inputs(task, model.backbone, some, batch.size, pad_entity)
     waiting.append((batch.rows, _logits(model.network, model.on_device, arrays)))
   found: dict[str, list[Any]] = {}
-  for rows, logits in waiting:
+  for numbers, logits in waiting:
     for name, values in jax.device_get(logits).items():
-      of_rows = found.setdefault(name, [None] * len(features))
-      for i, row in zip(rows, values, strict=False):
-        of_rows[i] = row
+      of_rows = found.setdefault(name, [None] * len(rows))
+      for i, value in zip(numbers, values, strict=False):
+        of_rows[i] = value
   return found
 
 
@@ -89,7 +87,7 @@ def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array
   return {name: found[name].astype(jnp.float32) for name in fine_tuning.LOGITS if name in found}
 
 
-def _size(row: Features, task: Any) -> Sizes:
+def _size(row: Row, task: Any) -> Sizes:
   backend = jax.default_backend()
   words = WORD_WIDTHS.get(backend, FEW_WORD_WIDTHS)
   entities = ENTITY_WIDTHS.get(backend, FEW_ENTITY_WIDTHS)

@@ -10,8 +10,8 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
-from luke_jax.inference.programs import Programs, programs
 from luke_jax.inference.settings import processor_of, task_of
+from luke_jax.inference.shapes import CompiledShapes, compiled_shapes
 from luke_jax.models.family import Backbone
 from luke_jax.tasks.files import Faults
 
@@ -19,7 +19,7 @@ CHUNK = 256  # examples that are in memory together
 
 
 def predict(model: ModelParts, texts: str | Sequence[str], **fields: Any) -> Any:
-  """What a fine-tuned model says of one text, or of each text of a list.
+  """Returns a fine-tuned model's prediction for one text, or for each text of a list.
 
   `fields` are those of the task's files, for a list of texts a list with a value for each.
   """
@@ -32,26 +32,26 @@ def predict(model: ModelParts, texts: str | Sequence[str], **fields: Any) -> Any
     task.parse(value, str(number), "text" if single else f"text {number}")
     for number, value in enumerate(_objects(columns))
   ]
-  found = [prediction for _, prediction in predictions(model, task, examples)]
-  return found[0] if single else found
+  results = [prediction for _, prediction in predictions(model, task, examples)]
+  return results[0] if single else results
 
 
 def predictions(
   model: ModelParts, task: Any, examples: Iterable[Any], faults: Faults | None = None
 ) -> Iterator[tuple[Any, Any]]:
-  """Each example with its prediction; what they need of memory does not grow with their number."""
+  """Yields each example with its prediction, in memory that does not grow with their number."""
   processor = processor_of(model, task)
   left, shapes = iter(examples), _compiled(model.backbone)
   while chunk := list(itertools.islice(left, CHUNK)):
-    features = task.features(processor, chunk, faults)
+    rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
-    found = outputs(model, task, features, pad, shapes) if features else {}
-    yield from zip(chunk, task.decode(chunk, features, found), strict=True)
+    found = outputs(model, task, rows, pad, shapes) if rows else {}
+    yield from zip(chunk, task.decode(chunk, rows, found), strict=True)
 
 
-@functools.lru_cache(maxsize=8)  # texts may come one by one
-def _compiled(backbone: Backbone) -> Programs:
-  return programs(backbone.config)
+@functools.lru_cache(maxsize=8)  # a caller may predict one text at a time
+def _compiled(backbone: Backbone) -> CompiledShapes:
+  return compiled_shapes(backbone.config)
 
 
 def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -65,7 +65,7 @@ def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _listed(name: str, column: Any) -> list[Any]:
-  """A column of any kind: a list, an array, one of a data frame."""
+  """Returns a column of any kind as a list: a list, an array, a column of a data frame."""
   if isinstance(column, str | Mapping) or not isinstance(column, Iterable):
     expected = "a text or a list of them" if name == "text" else "a list, one for each text"
     raise InputError(f"{name}: {column!r:.60}; expected {expected}")

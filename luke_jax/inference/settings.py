@@ -1,4 +1,4 @@
-"""Which task a model is for, and with which settings: what its config.json says of it."""
+"""The task of a model and its settings, from its config.json."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -11,16 +11,16 @@ from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.fine_tuning import fitted
-from luke_jax.tasks.names import CLASSES, is_known, task_class
+from luke_jax.tasks.known import CLASSES, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
 
 KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer")  # kinds of heads
-# What belongs to a run and not to the model that it made, which reads as much as it has room for.
+# Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
-LOCAL += ("columns", "repair_tags", "tag_names")  # how files are, which differ from each other
+LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 
 
 def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -> Any:
@@ -34,13 +34,13 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
   if own and not model.task and not isinstance(task, type):
     raise InputError(f"made for the task {own}, which is none of luke_jax's; expected it as `task`")
   kind = task or model.task or saved.get("task") or _name_for(model)
-  found = task_class(kind) if isinstance(kind, str) else kind
-  if found.head != model.kind:
-    expected = model.family.architecture_of(found.head)
-    raise InputError(f"a {model.architecture}; expected a {expected}, as {found.name} needs")
+  chosen = task_class(kind) if isinstance(kind, str) else kind
+  if chosen.head != model.kind:
+    expected = model.family.architecture_of(chosen.head)
+    raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
-  return task_with(found, model.rest, model.labels, model.config, **changes)
+  return task_with(chosen, model.rest, model.labels, model.config, **changes)
 
 
 def task_with(
@@ -55,7 +55,7 @@ def task_with(
 
 
 def own_head(task: Any) -> MakeHead:
-  """Returns what makes the head of a task class for a model, as its config.json describes it."""
+  """Returns a function that makes the head of a task class for a model described by config.json."""
 
   def make(backbone: Backbone, described: Described) -> Any:
     value = task_with(task, described.rest, described.labels, backbone.config)
@@ -70,7 +70,7 @@ def _saved(rest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def settings_of(task: Any) -> dict[str, Any]:
-  """What a model's config.json says of its task."""
+  """Returns the entries of config.json for a model's task."""
   values = typed_values.to_json(task, "")
   settings = {name: value for name, value in values.items() if name not in LOCAL}
   kind = type(task)
@@ -79,12 +79,12 @@ def settings_of(task: Any) -> dict[str, Any]:
 
 
 def processor_of(model: ModelParts, task: Any) -> Processor:
-  """What makes rows of texts for a model and its task."""
+  """Returns the processor of texts for a model and its task."""
   return fitted(any_processor(model), task)
 
 
 def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
-  """What makes rows of texts for a model, and of spans of entities where it has any."""
+  """Returns the processor of a model's texts, and of spans of entities if it has entities."""
   if model.tokenizer is None:
     raise InputError("no tokenizer; expected a model with one")
   if spans and not (model.backbone.entities and model.processor):
@@ -93,7 +93,7 @@ def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
 
 
 def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
-  """A model with the labels and the text side of its task."""
+  """Returns a model with the labels and the text side of its task."""
   processor = fine_tuning.processor(task, network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
   own = None if is_known(type(task)) else type(task)

@@ -1,1 +1,1 @@
-"""Systems: a folder each, whose `Family` value is all that the rest of the house knows of it."""
+"""Systems: a folder each, whose `Family` value is all that the rest of the package knows of it."""

@@ -1,4 +1,4 @@
-"""Reading and writing a config.json: the parts that are the same for all systems."""
+"""Reading and writing of a config.json: the parts that are the same for all systems."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping

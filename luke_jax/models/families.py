@@ -1,4 +1,4 @@
-"""The systems of this house."""
+"""All systems of this package."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from luke_jax.models.luke import LUKE
 FAMILIES: tuple[Family, ...] = (LUKE, BERT, ROBERTA, XLM_ROBERTA)
 
 SIZES: dict[str, Any] = {name: size for family in FAMILIES for name, size in family.sizes.items()}
-"""Configs that have names, of all systems."""
+"""Named configs of all systems."""
 
 
 def family_named(name: str) -> Family:

@@ -1,4 +1,4 @@
-"""The definition of a system: what its folder provides, and what flows out of its encoder."""
+"""Definition of a system: the parts that its folder provides, and the outputs of its encoder."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ NONE = "none"  # the kind of head of a network that is an encoder alone
 
 
 class States(NamedTuple):
-  """Output of every encoder: all that heads and pictures read."""
+  """Output of every encoder, which heads and pictures read."""
 
   words: jax.Array  # (B, W, D)
   entities: jax.Array | None = None  # (B, E, D)
@@ -34,12 +34,12 @@ class Tables(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Running:
-  """How a model runs: no part of a model on disk."""
+  """Settings of running a model, which are not saved with it."""
 
   dtype: Dtype = "float32"  # of products
   # Form of attention: the definition, four blocks, or one kernel on TPUs.
   attention: AttentionForm = "blocks"
-  remat: Remat = "none"  # what the backward pass computes again, to save memory
+  remat: Remat = "none"  # values that the backward pass computes again, to save memory
 
   def __post_init__(self) -> None:
     check_fields(self)
@@ -47,7 +47,7 @@ class Running:
 
 @dataclasses.dataclass(frozen=True)
 class Spread:
-  """How the entity table lies on the mesh; the engine decides."""
+  """Layout of the entity table on the mesh; the engine decides it."""
 
   axis: str | None = None  # of the mesh, over which its rows are spread
   padding_rows: int = 0  # that fill it up for the mesh
@@ -77,7 +77,7 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True)
 class Decoders:
-  """What a system can predict for masked tokens."""
+  """Vocabularies and tables that a system can decode masked tokens with."""
 
   tied: bool = True  # words are decoded with the embedding table
   entities: int = 0  # U; 0: none
@@ -96,7 +96,7 @@ class Recipe:
 
 @dataclasses.dataclass(frozen=True)
 class Described:
-  """Contents of a config file: the sizes, the class, its labels, and the rest as it stood."""
+  """Contents of a config file: the sizes, the class, its labels, and other entries unchanged."""
 
   config: Any
   architecture: str
@@ -114,7 +114,7 @@ class Family:
   """
 
   name: str  # also the path of the encoder among a network's parameters
-  title: str  # as people write it
+  title: str  # with its usual capitals
   model_types: tuple[str, ...]  # of config.json, the first is written
   config: type  # a frozen dataclass of sizes
   sizes: Mapping[str, Any]  # configs that have names
@@ -129,7 +129,7 @@ class Family:
   products: Callable[[Any, TokenCounts], Mapping[str, float]]  # path -> multiplications, forward
   # Reads the metadata.json of the archives that the authors published their models as.
   read_archive: Callable[[dict[str, Any], Path], Described] | None = None
-  # What a card says of it, and of configs that transformers has no class for: "" if it has one.
+  # Texts for model cards: a description, and why transformers has no class for it, "" if it has.
   about: Callable[[Any], str] = lambda config: "A model"
   not_in_transformers: Callable[[Any], str] = lambda config: ""
   own_heads: tuple[str, ...] = ()  # kinds of heads that transformers has no classes for
@@ -160,7 +160,7 @@ class Family:
 
 @dataclasses.dataclass(frozen=True)
 class Backbone:
-  """An encoder of known sizes and how it runs: what a head sits on."""
+  """Encoder of known sizes and how it runs, which heads are put on."""
 
   config: Any
   running: Running = Running()
@@ -178,7 +178,7 @@ class Backbone:
 
   @property
   def decoders(self) -> Decoders:
-    """Returns what masked tokens can be decoded to."""
+    """Returns the decoders of masked tokens."""
     return self.family.decoders(self.config)
 
   @property

@@ -83,14 +83,14 @@ def layers(path: str, name: str, queries: Sequence[str] = ("query",)) -> Iterato
 
 @dataclasses.dataclass(frozen=True)
 class Keys:
-  """The one table between a system's parameters and its reference's state-dict keys."""
+  """Table between a system's parameters and its reference's state-dict keys."""
 
   rows: Mapping[str, Key]  # by our path
   # Second names of tensors that are one here. A file may have either name.
   aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
   encoder: str = ""  # the name that the reference's encoder has in its networks
   tied_by_reference: tuple[str, ...] = ()  # second names that need not be written
-  # What files of other origin call the same things, as patterns and replacements, in this order.
+  # Names in files of other origin, as patterns and replacements, applied in this order.
   renames: tuple[tuple[str, str], ...] = ()
   # The name of a tensor that fills an array where its own is missing, as a pattern and replacement.
   copies: tuple[str, str] | None = None
@@ -208,11 +208,11 @@ def from_torch(
       if sources[name] in available:
         array[index] = _ours(read(sources[name]), array[index].shape, key, name=sources[name])
     lost = [name for name, source in sources.items() if source not in available]
-    found = [source for source in sources.values() if source in available]
-    if lost and found:
-      raise InputError(f"{lost[0]}: missing, but {found[0]} is there; expected every layer")
+    present = [source for source in sources.values() if source in available]
+    if lost and present:
+      raise InputError(f"{lost[0]}: missing, but {present[0]} is there; expected every layer")
     missing += lost
-    used.update(found)
+    used.update(present)
     if not lost:
       leaves[path] = array
       copied += [name for name, source in sources.items() if source != name]

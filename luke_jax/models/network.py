@@ -1,4 +1,4 @@
-"""A network: an encoder with a head on it, under Hugging Face's names for inputs and outputs."""
+"""Networks: an encoder with a head on it, under Hugging Face's names for inputs and outputs."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Outputs = dict[str, jax.Array]
 
 
 class Network(nn.Module):
-  """Maps keyword inputs to a dictionary of outputs, both named as in Hugging Face.
+  """Module that maps keyword inputs to a dictionary of outputs, both named as in Hugging Face.
 
   Only `input_ids` (B, W) must be given. Inputs that the encoder does not read go to the head.
   Without a head the outputs are the states. Dropout is on when `apply` has a "dropout" key. The

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from luke_jax.nn.block_attention import Blocks, block_attention
 from luke_jax.nn.layers import Dense, Numerics, gathered, project
-from luke_jax.nn.pallas_attention import asking, pallas_attention, unsupported
+from luke_jax.nn.pallas_attention import pallas_attention, query_counts, unsupported
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
 AttentionForm = Literal["einsum", "blocks", "pallas"]
@@ -35,7 +35,7 @@ class AttentionSizes:
 
 
 class QueryProjections(nn.Module):
-  """Parameters of the queries for a, the kind of the asking token, and c, that of the asked one.
+  """Parameters of the queries for a, the kind of the query's token, and c, that of the key's.
 
   Kind 0 is a word, 1 an entity. Original attention has one query for all four pairs.
   """
@@ -59,7 +59,7 @@ class QueryProjections(nn.Module):
 def einsum_scores(
   x: jax.Array, key: jax.Array, kind: jax.Array, projections: Projections
 ) -> jax.Array:
-  """Scores (B, N, T, T) of x (B, T, D) against key (B, T, N, H), for any order of kinds.
+  """Returns scores (B, N, T, T) of x (B, T, D) against key (B, T, N, H), for any order of kinds.
 
   kind (B, T, 2) is one-hot; with one shared query it is (B, T, 1).
   """
@@ -71,19 +71,19 @@ def einsum_scores(
 
 
 def kinds(num_words: int, num_entities: int, number: int) -> jax.Array:
-  """One-hot kinds (1, T, number) of words followed by entities; one kind where one query serves."""
+  """Returns one-hot kinds (1, T, number) of words before entities; one kind for a single query."""
   kind = jnp.where(jnp.arange(num_words + num_entities) < num_words, 0, number - 1)
   return jax.nn.one_hot(kind, number)[None]
 
 
 def probabilities(scores: jax.Array, mask: jax.Array, head_size: int) -> jax.Array:
-  """Softmax in float32 over the keys that mask (B, T) keeps."""
+  """Returns the softmax in float32 over the keys where mask (B, T) is true."""
   scores = scores.astype(jnp.float32) * head_size**-0.5
   return nn.softmax(jnp.where(mask[:, None, None, :], scores, jnp.finfo(jnp.float32).min))
 
 
 def query_blocks(x: jax.Array, num_words: int, projections: Projections) -> Blocks:
-  """Queries [asking kind][asked kind] of x (B, T, D); rows have W and E tokens.
+  """Returns queries [query kind][key kind] of x (B, T, D); rows have W and E tokens.
 
   One row and one column where a single query serves: original attention, or no entities.
   """
@@ -153,7 +153,7 @@ class Attention(nn.Module):
     if sizes.form != "pallas" or self.is_initializing():
       return False
     dtype = jnp.dtype(self.numerics.dtype)
-    reason = unsupported(asking(queries), sizes.heads, sizes.head_size, dtype)
+    reason = unsupported(query_counts(queries), sizes.heads, sizes.head_size, dtype)
     if reason:
       _warn_once(reason)
     return reason is None

@@ -10,7 +10,7 @@ from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, activa
 
 Remat = Literal["none", "dots", "full"]
 
-# What a layer keeps from the forward pass for the backward one.
+# Values that a layer keeps from the forward pass for the backward one.
 POLICIES = {
   "dots": jax.checkpoint_policies.save_only_these_names(KEPT),
   "full": jax.checkpoint_policies.nothing_saveable,
@@ -52,7 +52,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-  """Scans one layer over parameters with a leading layer axis; dropout is keyed per layer."""
+  """Stack of layers, scanned over parameters with a leading layer axis; a dropout key per layer."""
 
   numerics: Numerics
   attention: AttentionSizes

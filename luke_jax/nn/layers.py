@@ -1,4 +1,4 @@
-"""The small pieces every layer is made of."""
+"""Small pieces that every layer is made of."""
 
 import dataclasses
 import functools
@@ -70,7 +70,7 @@ def gathered(weights: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 
   Left alone the partitioner passes parts around between many small products, and the compiler
   turns a matrix back into heads of 64, half of what the TPU multiplies at once. The gradient goes
-  straight to where the weights lie, if that is where `spread` puts them.
+  straight to the devices with the weights, if they lie as `spread` puts them.
   """
   matrix = weights.reshape(shape)
   if batch_axes():
@@ -98,8 +98,8 @@ gathered.defvjp(_gathered_forward, _gathered_backward)
 def project(x: jax.Array, kernel: jax.Array, bias: jax.Array | None = None) -> jax.Array:
   """Multiplies x (..., D) by kernel (D, ...) and adds bias, as one product of two matrices.
 
-  Told of the axes, XLA on CPU takes the product for the kernel's gradient with both sides
-  transposed, at two thirds of the speed.
+  With several axes, XLA on CPU computes the kernel's gradient from transposed operands, at two
+  thirds of the speed.
   """
   width = kernel.shape[0]
   y = x.reshape(x.size // width, width) @ kernel.reshape(width, -1)
@@ -188,13 +188,13 @@ _HALF_LOGIT = (7.97507872e-01, 3.70056567e-02, -3.51518420e-04)
 
 @jax.custom_jvp
 def gelu(x: jax.Array) -> jax.Array:
-  """The Gaussian error linear unit; in bfloat16 without the error function, which TPUs lack."""
+  """Returns the Gaussian error linear unit; bfloat16 avoids the error function, which TPUs lack."""
   return _gelu_and_slope(x)[0]
 
 
 @gelu.defjvp
 def _gelu_jvp(primals, tangents):
-  # Of all that is computed here a backward pass keeps one array, the slope.
+  # The backward pass keeps only one array, the slope.
   y, slope = _gelu_and_slope(*primals)
   return y, slope * tangents[0]
 
@@ -219,7 +219,7 @@ def activate(x: jax.Array, activation: Activation) -> jax.Array:
 
 
 class Dropout(nn.Module):
-  """Drops exactly when the caller of `apply` gave a "dropout" key: no flag to pass down."""
+  """Dropout that is on if the caller of `apply` gave a "dropout" key, without a further flag."""
 
   rate: float
 

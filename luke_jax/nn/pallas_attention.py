@@ -63,7 +63,7 @@ def pallas_attention(
   every device runs its own sequences.
   """
   B, _, num_heads, head_size = value.shape
-  if reason := unsupported(asking(queries), num_heads, head_size, value.dtype):
+  if reason := unsupported(query_counts(queries), num_heads, head_size, value.dtype):
     raise ValueError(f"pallas_attention: {reason}")
   if dropout_rate and seeds is None:
     raise ValueError("pallas_attention: dropout needs seeds, one per sequence and head")
@@ -76,7 +76,7 @@ def pallas_attention(
   return _over_batch(functools.partial(_attention, static))(seeds, *flat, bias).reshape(value.shape)
 
 
-def asking(queries: Blocks) -> list[int]:
+def query_counts(queries: Blocks) -> list[int]:
   """Returns the number of queries of each kind: W and E, or T alone."""
   return [row[0].shape[1] for row in queries]
 
@@ -277,7 +277,7 @@ def _backward_kernel(
 
 def _parts(queries) -> list[slice]:
   """Returns the tokens of each kind."""
-  ends = itertools.accumulate(asking(queries), initial=0)
+  ends = itertools.accumulate(query_counts(queries), initial=0)
   return list(itertools.starmap(slice, itertools.pairwise(ends)))
 
 

@@ -1,4 +1,4 @@
-"""The first word's state as that of the whole text."""
+"""Pooling: the first word's state stands for the whole text."""
 
 import flax.linen as nn
 import jax
@@ -7,7 +7,7 @@ from luke_jax.nn.layers import Dense, Numerics
 
 
 class Pooler(nn.Module):
-  """The first word's state through a linear layer and tanh."""
+  """Linear layer and tanh over the first word's state."""
 
   numerics: Numerics
 

@@ -18,7 +18,7 @@ CODE = 1  # version of the format
 
 
 class StoredFile(NamedTuple):
-  """File of records: its name in the folder, and the number of its records."""
+  """A file of records: its name in the folder, and the number of its records."""
 
   name: str
   records: int

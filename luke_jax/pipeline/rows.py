@@ -2,16 +2,24 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
-from luke_jax.pipeline.masking import Ids, Masked, Masking, mask_entities, mask_words
+from luke_jax.pipeline.masking import Ids, Masking, mask_entities, mask_words
 from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.vocabularies import Words
-
-Rows = dict[str, np.ndarray]
+from luke_jax.text.rows import (
+  ENTITY_INPUTS,
+  WORD_INPUTS,
+  Room,
+  Row,
+  Sizes,
+  padded,
+  padded_shapes,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,19 +34,31 @@ class RowSizes:
   page: bool = False  # whether a row tells whose page it is
 
   @property
+  def sizes(self) -> Sizes:
+    """The room for what a row has, masked or not."""
+    return Sizes(self.words, self.entities, self.mention)
+
+  @property
+  def names(self) -> tuple[str, ...]:
+    """The names of a row's inputs."""
+    return WORD_INPUTS + (ENTITY_INPUTS if self.entities else ())
+
+  @property
+  def extra(self) -> dict[str, Room]:
+    """The room for what is masked, and for the page."""
+    slots = (self.masked_words,)
+    rooms = {"masked_positions": Room(slots), "labels": Room(slots, IGNORED)}
+    if self.entities:
+      slots = (self.masked_entities,)
+      rooms |= {"masked_entity_positions": Room(slots), "entity_labels": Room(slots, IGNORED)}
+    if self.page:
+      rooms["page_ids"] = Room((), -1)
+    return rooms
+
+  @property
   def shapes(self) -> dict[str, tuple[int, ...]]:
     """The shape of each array of a row, named as the models name their inputs."""
-    words, slots = (self.words,), (self.masked_words,)
-    shapes: dict[str, tuple[int, ...]] = {"input_ids": words, "attention_mask": words}
-    shapes |= {"masked_positions": slots, "labels": slots}
-    if self.entities:
-      entities, slots = (self.entities,), (self.masked_entities,)
-      shapes |= {"entity_ids": entities, "entity_attention_mask": entities}
-      shapes |= {"entity_position_ids": (self.entities, self.mention)}
-      shapes |= {"masked_entity_positions": slots, "entity_labels": slots}
-    if self.page:
-      shapes["page_ids"] = ()
-    return shapes
+    return padded_shapes(self.sizes, names=self.names, extra=self.extra)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,20 +74,9 @@ class RowMaker:
     self, records: Sequence[Record], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Arrays (rows, ...), int32; what is masked depends on each row's generator."""
-    padding = {"input_ids": self.words.special.pad, "entity_position_ids": -1, "page_ids": -1}
-    padding |= {"labels": IGNORED, "entity_labels": IGNORED}
-    rows = {
-      name: np.full((len(records), *shape), padding.get(name, 0), np.int32)
-      for name, shape in self.sizes.shapes.items()
-    }
-    for number, (record, rng) in enumerate(zip(records, rngs, strict=True)):
-      self._check(record)
-      row = {name: array[number : number + 1] for name, array in rows.items()}
-      covered = self._write_entities(row, record, rng)
-      self._write_words(row, record, rng, covered)
-      if self.sizes.page:
-        row["page_ids"][:] = record.page_id
-    return rows
+    rows = [self._row(record, rng) for record, rng in zip(records, rngs, strict=True)]
+    room, pads = self.sizes, (self.words.special.pad, 0)
+    return padded(rows, room.sizes, *pads, names=room.names, extra=room.extra)
 
   def _check(self, record: Record) -> None:
     words, entities = len(record.word_ids), len(record.entity_ids)
@@ -78,44 +87,30 @@ class RowMaker:
       expected = f"{self.sizes.entities}, as task.entities has it"
       raise InputError(f"a record of {entities} entities; expected at most {expected}")
 
-  def _write_words(
-    self, row: Rows, record: Record, rng: np.random.Generator, covered: np.ndarray | None
-  ) -> None:
-    special, words = self.words.special, len(record.word_ids)
+  def _row(self, record: Record, rng: np.random.Generator) -> Row:
+    self._check(record)
+    extra: dict[str, Any] = {"page_ids": record.page_id}
+    entity_ids, covered = record.entity_ids, None
+    if self.entities is not None and len(entity_ids):
+      masked = mask_entities(entity_ids, self.masking, self.entities, rng)
+      extra["masked_entity_positions"] = masked.places
+      extra["entity_labels"] = entity_ids[masked.places]
+      entity_ids = masked.ids
+      if self.masking.mask_words_in_entity_span:
+        covered = _covered(record, masked.places)
     slots = self.sizes.masked_words
     masked = mask_words(
       record.word_ids, self.masking, self.words.ids, rng, slots=slots, covered=covered
     )
-    ids = row["input_ids"][0]
-    ids[0], ids[words + 1], ids[1 : words + 1] = special.start, special.end, masked.ids
-    row["attention_mask"][0, : words + 2] = 1
-    _write_slots(row["masked_positions"][0], row["labels"][0], masked, record.word_ids)
-    row["masked_positions"][0, : len(masked.places)] += 1  # after <s>
-
-  def _write_entities(
-    self, row: Rows, record: Record, rng: np.random.Generator
-  ) -> np.ndarray | None:
-    """Writes them, and says which words belong to masked ones if those are to go first."""
-    count = len(record.entity_ids)
-    if self.entities is None or not count:
-      return None
-    masked = mask_entities(record.entity_ids, self.masking, self.entities, rng)
-    row["entity_ids"][0, :count] = masked.ids
-    row["entity_attention_mask"][0, :count] = 1
-    starts, ends = record.mention_starts[:, None], record.mention_ends[:, None]
-    positions = starts + np.arange(self.sizes.mention, dtype=np.int32)
-    row["entity_position_ids"][0, :count] = np.where(positions < ends, positions + 1, -1)
-    slots = row["masked_entity_positions"][0], row["entity_labels"][0]
-    _write_slots(*slots, masked, record.entity_ids)
-    if not self.masking.mask_words_in_entity_span:
-      return None
-    places = np.arange(len(record.word_ids))
-    inside = (starts[masked.places] <= places) & (places < ends[masked.places])
-    return np.any(inside, axis=0)
+    extra["masked_positions"] = masked.places + 1  # after <s>
+    ids = np.empty(len(masked.ids) + 2, np.int32)
+    ids[0], ids[1:-1], ids[-1] = self.words.special.start, masked.ids, self.words.special.end
+    tokens = np.array([record.mention_starts, record.mention_ends], np.int32).T + 1
+    return Row(0, ids, entity_ids, tokens, record.word_ids[masked.places], extra=extra)
 
 
-def _write_slots(
-  positions: np.ndarray, labels: np.ndarray, masked: Masked, originals: np.ndarray
-) -> None:
-  positions[: len(masked.places)] = masked.places
-  labels[: len(masked.places)] = originals[masked.places]
+def _covered(record: Record, entities: np.ndarray) -> np.ndarray:
+  """Returns whether each word belongs to one of the entities, (words,) bool."""
+  places = np.arange(len(record.word_ids))
+  starts, ends = (x[entities, None] for x in (record.mention_starts, record.mention_ends))
+  return np.any((starts <= places) & (places < ends), axis=0)

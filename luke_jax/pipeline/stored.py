@@ -10,7 +10,7 @@ import numpy as np
 from array_record.python.array_record_module import ArrayRecordReader
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata
 from luke_jax.pipeline.records import Record, record_from_bytes
 
@@ -62,7 +62,7 @@ class StoredRecords:
       raise InputError(f"{path}: {message}; expected whole records, built again") from None
 
 
-@kept(4096)
+@cached(4096)
 def _reader(path: str, count: int) -> ArrayRecordReader:
   """Returns the reader of a file, which this process keeps open and its threads share."""
   if not Path(path).is_file():

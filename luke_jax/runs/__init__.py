@@ -1,1 +1,1 @@
-"""Runs from beginning to end: the experiment, its start, its notes, and the model that it makes."""
+"""Whole runs: the experiment, its start, its notes, and the resulting model."""

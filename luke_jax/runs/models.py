@@ -1,4 +1,4 @@
-"""The model that a run makes."""
+"""Models that runs make."""
 
 import dataclasses
 from pathlib import Path
@@ -16,7 +16,7 @@ from luke_jax.inference.settings import trained_model
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.runs.notes import run_record
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 
@@ -40,7 +40,7 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
 def write_model(run: Path, own: Experiment | None = None) -> dict[str, Any]:
   """Writes the model of a run as a directory in its folder.
 
-  Returns what a summary says of it: where it is, its step, and its scores, not the last step's.
+  Returns the entries of a summary for it: its place, its step, and its scores, not the last step's.
   """
   model, record = run_model(run, own)
   save(with_record(model, record), run / MODEL)

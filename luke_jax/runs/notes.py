@@ -8,11 +8,11 @@ from typing import Any
 import jax
 
 import luke_jax
-from luke_jax.convert.card import told_by_card
+from luke_jax.convert.card import card_facts
 from luke_jax.errors import InputError
 from luke_jax.files import write_json
 from luke_jax.inference.settings import LOCAL
-from luke_jax.pipeline.kept import forget
+from luke_jax.pipeline.cache import clear_caches
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
 from luke_jax.training import directory, loop
@@ -34,11 +34,11 @@ def train(
   experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
 ) -> dict[str, Any]:
   """Starts or resumes an experiment, and writes notes on its data and machine into its folder."""
-  forget()
+  clear_caches()
   data = list(_data(experiment))  # reads both files, so that faults show before the first step
   before = _newest_step(folder)
   summary = loop.train(experiment, folder, start=start)
-  # A finished run may be called again on another machine, whose hardware is not to be noted.
+  # A finished run may be called again on another machine, whose hardware must not be recorded.
   if jax.process_index() == 0 and summary["step"] != before:
     write_json(folder / NOTES, _notes(data, summary))
   return summary
@@ -101,7 +101,7 @@ def _start(start: str | None) -> dict[str, Any] | None:
   if start is None:
     return None
   path = Path(start)
-  card = told_by_card(path / "model") or told_by_card(path)
+  card = card_facts(path / "model") or card_facts(path)
   return {"name": path.name, **card}
 
 

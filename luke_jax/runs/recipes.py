@@ -17,7 +17,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import check_task, is_fine_tuned, task_class
+from luke_jax.tasks.known import check_task, is_fine_tuned, task_class
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.overrides import load_experiment, override
@@ -36,8 +36,8 @@ def task_experiment(
   of_task = [text for text in assignments if text.startswith("task.")]
   train, dev = map(str, files)
   plain = plain_experiment(kind)
-  bare = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start))
-  task = override(dataclasses.replace(plain, task=bare), of_task).task
+  on_files = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start))
+  task = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
   examples = read_examples(task, train, faults)
   if not task.labels:
@@ -60,9 +60,9 @@ def task_experiment(
 
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
-  found: Any = task_class(kind) if isinstance(kind, str) else kind
-  check_task(found)
-  return _with_recipe(SIZES["tiny"], found(), None)
+  chosen: Any = task_class(kind) if isinstance(kind, str) else kind
+  check_task(chosen)
+  return _with_recipe(SIZES["tiny"], chosen(), None)
 
 
 def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:

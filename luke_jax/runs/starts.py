@@ -17,7 +17,7 @@ from luke_jax.heads.kinds import KINDS
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import processor
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.text import (
   EntityVocab,
   Processor,
@@ -103,15 +103,15 @@ def _fitted(params: dict, vocab: EntityVocab | None, experiment: Experiment, sta
   folder, backbone = experiment.task.text_directory, experiment.backbone
   if vocab is None or not backbone.entities:
     return params
-  wanted = load_entity_vocab(folder)
-  if vocab.ids == wanted.ids:
+  needed = load_entity_vocab(folder)
+  if vocab.ids == needed.ids:
     return params
-  shared = {wanted.ids[title]: id for title, id in vocab.ids.items() if title in wanted.ids}
-  if len(shared) < len(wanted):
-    count = f"{len(shared)} of the {len(wanted)} entities of {folder}"
+  shared = {needed.ids[title]: id for title, id in vocab.ids.items() if title in needed.ids}
+  if len(shared) < len(needed):
+    count = f"{len(shared)} of the {len(needed)} entities of {folder}"
     warnings.warn(f"{start}: has {count}; the others begin fresh", stacklevel=2)
   tables, deviation = backbone.family.layout.entities, backbone.numerics.init_std
-  return with_entities(params, tables, shared, len(wanted), deviation=deviation)
+  return with_entities(params, tables, shared, len(needed), deviation=deviation)
 
 
 def with_entities(

@@ -1,4 +1,4 @@
-"""Training from Python, as notebooks and the command line do it."""
+"""Training from Python, as in notebooks and on the command line."""
 
 import contextlib
 import functools
@@ -16,12 +16,12 @@ from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.files import whole
 from luke_jax.model import Model
-from luke_jax.pipeline.kept import forget
+from luke_jax.pipeline.cache import clear_caches
 from luke_jax.runs import notes
 from luke_jax.runs.models import run_model, write_model
 from luke_jax.runs.recipes import consistent, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.starts import start_params
-from luke_jax.tasks.names import is_fine_tuned
+from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import assignment, override
 
@@ -29,7 +29,7 @@ Data = str | Path | Iterable[Mapping[str, Any]]
 
 
 class Trained(NamedTuple):
-  """The model of a training's best checkpoint, its scores on dev, and what the run reports."""
+  """Result of a training: the model of the best checkpoint, its scores on dev, and the summary."""
 
   model: Model
   scores: dict[str, float]
@@ -39,7 +39,7 @@ class Trained(NamedTuple):
 def train(
   experiment: Experiment | str | Path, folder: str | Path, *, set: Sequence[str] = ()
 ) -> Trained:
-  """Trains an experiment, a value or a file, or goes on with it where its folder left off.
+  """Trains an experiment, given as a value or a file, or resumes it from its folder.
 
   `set` changes fields: `["optimizer.learning_rate=3e-3", "run.seed=1"]`.
   """
@@ -73,10 +73,10 @@ def fine_tune(
   files, or examples as dictionaries of the fields that JSON lines have: a list, a data set of
   Hugging Face, a data frame. `settings` are fields of the experiment by their own names:
   `learning_rate=3e-3, epochs=2, batch_size=16, seed=1`; `luke-jax settings TASK` lists them.
-  `folder` keeps the run, so that the same call goes on with it; without it nothing is kept.
+  `folder` holds the run, so that the same call resumes it; without it the run is removed.
   """
-  forget()
-  with _kept(folder) as place:
+  clear_caches()
+  with _folder(folder) as place:
     place.mkdir(parents=True, exist_ok=True)
     inputs = place / "inputs"
     files = _file(train, inputs / "train.jsonl"), _file(dev, inputs / "dev.jsonl")
@@ -95,7 +95,7 @@ def run(experiment: Experiment, folder: Path) -> dict[str, Any]:
     raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
   params = functools.partial(start_params, Path(start), experiment) if start else None
   summary = notes.train(experiment, folder, start=params)
-  # Among several processes one alone cannot read a checkpoint: luke-jax export does it later.
+  # With several processes, one alone cannot read a checkpoint: luke-jax export does it later.
   done = summary["status"] == "done" and jax.process_count() == 1
   if done and is_fine_tuned(experiment.task):
     summary |= write_model(folder, experiment)
@@ -109,7 +109,7 @@ def _trained(experiment: Experiment, folder: Path, summary: dict[str, Any]) -> T
 
 
 @contextlib.contextmanager
-def _kept(folder: str | Path | None) -> Iterator[Path]:
+def _folder(folder: str | Path | None) -> Iterator[Path]:
   """Yields the folder, or a temporary one that is removed."""
   if folder is not None:
     yield Path(folder)

@@ -10,7 +10,7 @@ from luke_jax.show.marked import hues
 from luke_jax.show.picture import Picture
 from luke_jax.tasks.predictions import Relation
 from luke_jax.text.spans import checked_spans
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 # All lengths are in CSS pixels.
 WIDTHS = {"roomy": 690.0, "narrow": 330.0}  # of rows, for screens and for phones
@@ -21,7 +21,7 @@ LINE = 34.0  # height of a row: text, box and the space below
 class Arc(NamedTuple):
   """Relation of two mentions, head and tail."""
 
-  mentions: tuple[Span, Span]
+  mentions: tuple[Bounds, Bounds]
   label: str
   caption: str  # the label, with its score if it has one
 
@@ -126,7 +126,7 @@ def _captioned(parts: Sequence[tuple[int, Segment]], caption: str) -> Iterator[t
 
 def _ends(rows: Rows, arcs: Sequence[Arc]) -> dict[tuple[int, int], float]:
   """Returns where arcs meet their mentions, side by side in an order that avoids crossings."""
-  meeting: dict[Span, list[tuple[bool, float, int, int]]] = {}
+  meeting: dict[Bounds, list[tuple[bool, float, int, int]]] = {}
   for number, arc in enumerate(arcs):
     for side in (0, 1):
       own, other = (rows.boxes[arc.mentions[x]] for x in (side, 1 - side))

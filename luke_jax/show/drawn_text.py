@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 NARROW, SLIM, BROAD = frozenset("iljI.,:;'|!"), frozenset('frt()[]{}-"/ '), frozenset("mwMW@%—")
 SIZE = 16  # of letters, in CSS pixels, as all lengths here
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
   """Text in rows, with the boxes of its mentions."""
 
   rows: list[list[Fragment]]
-  boxes: dict[Span, Box]
+  boxes: dict[Bounds, Box]
   width: float
   edge: float  # right edge of rows, except those that could not be broken
 
@@ -68,7 +68,7 @@ def drawn(fragment: Fragment, y: float) -> str:
   return f'<text x="{fragment.x:.1f}" y="{y:.1f}" {fitted}>{text}</text>'
 
 
-def in_rows(text: str, mentions: Sequence[Span], width: float) -> Rows:
+def in_rows(text: str, mentions: Sequence[Bounds], width: float) -> Rows:
   """Breaks a text into rows of at most `width`; only a word or mention alone may be wider."""
   edges = sorted({edge for mention in mentions for edge in mention})
   rows: list[list[Fragment]] = [[]]
@@ -96,7 +96,7 @@ def in_rows(text: str, mentions: Sequence[Span], width: float) -> Rows:
   return Rows(rows, boxes, widest, min(width, widest))
 
 
-def _words(text: str, mentions: Sequence[Span]) -> Iterator[Span]:
+def _words(text: str, mentions: Sequence[Bounds]) -> Iterator[Bounds]:
   """Yields the spans between white space; white space inside a mention does not separate."""
   inside = {place for start, end in mentions for place in range(start, end)}
   start = None

@@ -1,1 +1,1 @@
-"""What is trained: one file a task, with its loss, its predictions and their score."""
+"""Tasks: pretraining, and a folder for each fine-tuned task: its loss, predictions and scores."""

@@ -16,20 +16,20 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalized(text: str) -> str:
-  """The text in lower case, without ASCII punctuation and English articles, spaces made single."""
+  """Returns the text in lower case, without ASCII punctuation, articles and repeated spaces."""
   return " ".join(_ARTICLES.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split())
 
 
 def exact_match(answer: str, golds: Sequence[str]) -> bool:
-  """Whether the answer is one of the golds once both are normalized."""
+  """Returns whether the answer is one of the gold answers once both are normalized."""
   return normalized(answer) in map(normalized, golds)
 
 
 def token_f1(answer: str, golds: Sequence[str]) -> float:
-  """F1 of the answer's words, by the gold that agrees best.
+  """Returns the highest F1 of the answer's words against a gold answer.
 
-  Of two that are empty once normalized it is 0, as in SQuAD 1.1 and ReCoRD. SQuAD 2.0 differs: for
-  an answer that is empty once normalized, it takes `exact_match` for F1.
+  If both are empty once normalized, it is 0, as in SQuAD 1.1 and ReCoRD. SQuAD 2.0 differs: for an
+  answer that is empty once normalized, it takes `exact_match` for F1.
   """
   return max(
     (_f1(normalized(answer).split(), normalized(gold).split()) for gold in golds), default=0.0
@@ -45,17 +45,17 @@ def _f1(answer: list[str], gold: list[str]) -> float:
 
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, str]:
-  """Answers by id: of JSON lines, or of the scripts' object of them in a file `*.json`."""
+  """Reads answers by id from JSON lines, or from the scripts' one object in a file `*.json`."""
   if path.suffix != ".json":
     return dict(files.read_json_lines(path, _prediction, faults))
   value = files.read_json(path)
   if not isinstance(value, dict):
     raise InputError(f"{path}: a {type(value).__name__}; expected an object of id -> answer")
-  found = {}
+  answers = {}
   for id in value:
     with faults.caught():
-      found[id] = files.string(value, id, str(path))
-  return found
+      answers[id] = files.string(value, id, str(path))
+  return answers
 
 
 def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, str]:

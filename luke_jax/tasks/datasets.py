@@ -1,4 +1,4 @@
-"""Datasets that `luke-jax data build` makes: a split can stand wherever a file of examples can."""
+"""Datasets that `luke-jax data build` makes: a split may replace any file of examples."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ Example = TypeVar("Example")
 
 
 def is_split(source: str | Path) -> bool:
-  """Whether it is FOLDER:SPLIT with the folder of a dataset."""
+  """Returns whether a source is FOLDER:SPLIT with the folder of a dataset."""
   folder, colon, _ = str(source).rpartition(":")
   return bool(colon) and (Path(folder) / "dataset_info.json").is_file()
 
@@ -21,7 +21,7 @@ def is_split(source: str | Path) -> bool:
 def read_dataset(
   source: str | Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
 ) -> Iterator[Example]:
-  """What `parse` makes of the examples of FOLDER:SPLIT, as of objects of JSON lines."""
+  """Yields the results of `parse` for the examples of FOLDER:SPLIT, as for JSON lines."""
   import tensorflow_datasets as tfds  # takes half a second, and only datasets need it
 
   folder, _, split = str(source).rpartition(":")
@@ -35,7 +35,7 @@ def read_dataset(
 
 
 def as_json(row: Mapping[str, Any]) -> dict[str, Any]:
-  """The object of JSON lines that a row's columns have; spans are in columns of their parts."""
+  """Returns a row as an object of JSON lines; in the row each part of a span is a column."""
   value = {name: _plain(column) for name, column in row.items()}
   for name in [name.removesuffix("_start") for name in value if name.endswith("_start")]:
     names = [f"{name}_{part}" for part in ("start", "end", "label")]

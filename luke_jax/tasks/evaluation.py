@@ -1,4 +1,4 @@
-"""What there is to say of a model's predictions for examples with known answers."""
+"""Evaluations: scores, figures and mistakes of a model on examples with known answers."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ Predicted = TypeVar("Predicted")
 
 
 class Mark(NamedTuple):
-  """A stretch of a text that is worth showing, and what it is."""
+  """A stretch of a text to be shown, and its name."""
 
   start: int
   end: int
@@ -18,7 +18,7 @@ class Mark(NamedTuple):
 
 
 class Mistake(NamedTuple):
-  """A wrong prediction. The surer the model was, the worse."""
+  """A wrong prediction; the surer the model was, the worse."""
 
   id: str
   text: str
@@ -30,17 +30,17 @@ class Mistake(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Evaluation:
-  """Scores, the first of which is the task's official one, and where they come from."""
+  """Scores, of which the first is the task's official one, and figures and mistakes behind them."""
 
   scores: Mapping[str, float]
   labels: Mapping[str, Mapping[str, float]] = dataclasses.field(default_factory=dict)
-  # How often a gold label was predicted as which; "" stands for no label at all.
+  # Counts of pairs of a gold and a predicted label; "" stands for no label.
   confusion: Mapping[tuple[str, str], int] = dataclasses.field(default_factory=dict)
   mistakes: Sequence[Mistake] = ()  # the worst first
 
 
 def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str, float]:
-  """The three measures from counts; 0 where there is nothing to divide by."""
+  """Returns the three measures from counts; 0 for a division by 0."""
   precision = right / predicted if predicted else 0.0
   recall = right / gold if gold else 0.0
   total = precision + recall
@@ -51,7 +51,10 @@ def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str
 def in_order(
   examples: Sequence[Any], predicted: Mapping[str, Predicted], unanswered: Predicted
 ) -> list[Predicted]:
-  """What is predicted for each example, by its id. Ids that no example has are refused."""
+  """Returns the prediction for each example, by its id.
+
+  Raises InputError for ids that no example has.
+  """
   known = {example.id for example in examples}
   for id in predicted:
     if id not in known:

@@ -1,4 +1,4 @@
-"""Files of examples, read line by line; what is wrong in them is told by its place."""
+"""Files of examples, read line by line, with faults that name their place."""
 
 import contextlib
 import dataclasses
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError
 from luke_jax.text import join_words
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 COMMON = ("id", "text", "tokens", "meta")
 Example = TypeVar("Example")
@@ -18,14 +18,14 @@ Example = TypeVar("Example")
 
 @dataclasses.dataclass
 class Faults:
-  """What is wrong in files: raised at once or, where they are to be skipped, collected."""
+  """Faults of files: raised at once or, if they are to be skipped, collected."""
 
   skip: bool = False
   found: list[InputError] = dataclasses.field(default_factory=list)
 
   @contextlib.contextmanager
   def caught(self) -> Iterator[None]:
-    """Around the reading of one example."""
+    """Collects a fault in the reading of one example, or raises it."""
     try:
       yield
     except InputError as fault:
@@ -35,16 +35,16 @@ class Faults:
 
 
 class Text(NamedTuple):
-  """The text of an example; `span` gives characters for a span as the file has it."""
+  """Text of an example; `span` converts a span of the file to characters."""
 
   text: str
-  span: Callable[[Any, str], Span]
+  span: Callable[[Any, str], Bounds]
 
 
 def read_json_lines(
   path: Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
 ) -> Iterator[Example]:
-  """What `parse` makes of every line of a file: of an object, its id and its place in words."""
+  """Yields the results of `parse` for every line of a file: an object, its id and its place."""
   return parse_lines(lines(path), str(path), parse, faults)
 
 
@@ -55,9 +55,9 @@ def parse_lines(
   faults: Faults,
   read: Callable[[str, str], Mapping[str, Any]] | None = None,
 ) -> Iterator[Example]:
-  """What `parse` makes of lines from anywhere; those that are empty are left out.
+  """Yields the results of `parse` for lines from any source, except empty ones.
 
-  `read` makes an object of a line and its place, if not by JSON.
+  `read` returns the object for a line and its place, if the lines are not JSON.
   """
   ids: dict[str, int] = {}
   for number, line in numbered:
@@ -77,7 +77,7 @@ def parse_lines(
 
 
 def lines(path: Path) -> Iterator[tuple[int, str]]:
-  """The lines of a text file, numbered from 1."""
+  """Yields the lines of a text file, numbered from 1."""
   try:
     with path.open(encoding="utf-8-sig", newline=None) as file:
       yield from lines_of(file, str(path))
@@ -88,7 +88,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def lines_of(file: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
-  """The lines of an open file, numbered from 1."""
+  """Yields the lines of an open file, numbered from 1."""
   number = 0
   try:
     for number, line in enumerate(file, start=1):
@@ -98,7 +98,7 @@ def lines_of(file: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
 
 
 def json_object(line: str, place: str) -> Mapping[str, Any]:
-  """The JSON object in a line."""
+  """Returns the JSON object in a line."""
   try:
     value = json.loads(line)
   except (ValueError, RecursionError) as fault:
@@ -109,7 +109,7 @@ def json_object(line: str, place: str) -> Mapping[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-  """The value of a whole JSON file."""
+  """Returns the value of a whole JSON file."""
   try:
     return json.loads("\n".join(line for _, line in lines(path)))
   except (ValueError, RecursionError) as fault:
@@ -117,7 +117,7 @@ def read_json(path: Path) -> Any:
 
 
 def check_fields(value: Mapping[str, Any], known: Sequence[str], place: str) -> None:
-  """Refuses fields that the task does not know, for they may be misspelled."""
+  """Raises InputError for unknown fields, since they may be misspelt."""
   for name in value:
     if name not in (*COMMON, *known):
       near = difflib.get_close_matches(name, (*COMMON, *known), n=1)
@@ -126,7 +126,7 @@ def check_fields(value: Mapping[str, Any], known: Sequence[str], place: str) -> 
 
 
 def read_text(value: Mapping[str, Any], place: str) -> Text:
-  """The text of an object: `text` with spans of characters, or `tokens` with spans of tokens."""
+  """Returns the text of an object: `text` with character spans, or `tokens` with token spans."""
   if ("text" in value) == ("tokens" in value):
     count = "both text and tokens" if "text" in value else "no text"
     raise InputError(f"{place}: {count}; expected text or tokens")
@@ -138,7 +138,7 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
     joined = join_words(tokens)
   string({"tokens": joined.text}, "tokens", place)
 
-  def characters(span: Any, name: str) -> Span:
+  def characters(span: Any, name: str) -> Bounds:
     tokens = len(joined.offsets)
     first, last = _span(span, tokens, "tokens", f"{place}: {name}")
     return joined.offsets[first][0], joined.offsets[last - 1][1]
@@ -147,28 +147,28 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
 
 
 def string(value: Mapping[str, Any], name: str, place: str) -> str:
-  """A field that is a text."""
-  found = value.get(name)
-  if not isinstance(found, str):
-    given = "missing" if name not in value else repr(found)
+  """Returns a field that is a string."""
+  field = value.get(name)
+  if not isinstance(field, str):
+    given = "missing" if name not in value else repr(field)
     raise InputError(f"{place}: {name}: {given}; expected a string")
   try:
-    found.encode()
+    field.encode()
   except UnicodeEncodeError:
     raise InputError(f"{place}: {name}: half a surrogate pair; expected Unicode text") from None
-  return found
+  return field
 
 
 def listed(value: Mapping[str, Any], name: str, place: str) -> list[Any]:
-  """A field that is a list."""
-  found = value.get(name)
-  if not isinstance(found, list):
-    given = "missing" if name not in value else repr(found)
+  """Returns a field that is a list."""
+  field = value.get(name)
+  if not isinstance(field, list):
+    given = "missing" if name not in value else repr(field)
     raise InputError(f"{place}: {name}: {given}; expected a list")
-  return found
+  return field
 
 
-def _span(span: Any, length: int, unit: str, place: str) -> Span:
+def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
   whole = isinstance(span, list | tuple) and len(span) == 2 and all(type(x) is int for x in span)
   if not whole:
     raise InputError(f"{place}: {span!r}; expected [start, end], {unit} of the text")

@@ -20,17 +20,16 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
-from luke_jax.pipeline.kept import kept
+from luke_jax.nn.losses import IGNORED
+from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features, Sizes, padded, padded_labels
 from luke_jax.tasks.files import Faults
-from luke_jax.text import Processor, Task, load_entity_vocab, load_tokenizer
+from luke_jax.text import Processor, Row, Task, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
+from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
 
-ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
-WORD_INPUTS = ("input_ids", "attention_mask")
 LOGITS = ("logits", "start_logits", "end_logits")
 
 
@@ -73,7 +72,7 @@ class FineTuned(Protocol):
 
   def features(
     self, processor: Processor, examples: Sequence[Any], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """Rows for the model, those of an example one after the other; with labels where known.
 
     An example that has no place in a row is at fault.
@@ -92,9 +91,7 @@ class FineTuned(Protocol):
     """The shape of the labels of a row."""
     ...
 
-  def decode(
-    self, examples: Sequence[Any], features: Sequence[Features], outputs: Any
-  ) -> list[Any]:
+  def decode(self, examples: Sequence[Any], rows: Sequence[Row], outputs: Any) -> list[Any]:
     """What is predicted for each example, by the outputs of all its rows."""
     ...
 
@@ -104,17 +101,17 @@ class FineTuned(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Records:
+class TaskRows:
   """The rows of a split, and the examples they are of."""
 
   examples: Sequence[Any]
-  features: Sequence[Features]
+  rows: Sequence[Row]
 
   def __len__(self) -> int:
-    return len(self.features)
+    return len(self.rows)
 
-  def __getitem__(self, index: int) -> Features:
-    return self.features[index]
+  def __getitem__(self, index: int) -> Row:
+    return self.rows[index]
 
 
 def check_settings(task: Any) -> None:
@@ -163,7 +160,7 @@ def fitted(processor: Processor, task: FineTuned) -> Processor:
   )
 
 
-@kept(4)
+@cached(4)
 def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: bool) -> Processor:
   tokenizer = load_tokenizer(directory, markers=markers)
   # A language model that LUKE is compared with has no entities.
@@ -207,7 +204,7 @@ def loss(
   return loss, {"tokens": batch["attention_mask"].sum()}
 
 
-def records(task: FineTuned, backbone: Backbone, split: str) -> Records:
+def records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   """Returns the rows of the file of "train" or "dev"."""
   room = backbone.config.room_for_words
   if task.words > room:
@@ -222,21 +219,21 @@ def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
   return task.read(Path(source), faults)
 
 
-@kept(4)  # every evaluation asks for them
-def _records(task: FineTuned, backbone: Backbone, split: str) -> Records:
+@cached(4)  # every evaluation asks for them
+def _records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
   if not path:
     raise InputError(f"task.{split}: empty; expected a file of examples")
   examples = task.check(read_examples(task, path, faults), faults)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
-  records = Records(examples, task.features(processor(task, backbone), examples, faults))
+  rows = TaskRows(examples, task.features(processor(task, backbone), examples, faults))
   if faults.found:
     warnings.warn(
       f"{path}: {len(faults.found)} faults, what has them is left out: {faults.found[0]}",
       stacklevel=2,
     )
-  return records
+  return rows
 
 
 def input_names(task: FineTuned, backbone: Backbone) -> tuple[str, ...]:
@@ -252,37 +249,34 @@ def input_names(task: FineTuned, backbone: Backbone) -> tuple[str, ...]:
 
 
 def inputs(
-  task: FineTuned, backbone: Backbone, features: Sequence[Features], sizes: Sizes, pad_entity: int
+  task: FineTuned, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
 ) -> dict[str, np.ndarray]:
   """Returns rows as the arrays that the network reads."""
-  arrays = padded(features, sizes, backbone.config.pad_token_id, pad_entity)
-  return {name: arrays[name] for name in input_names(task, backbone)}
+  names = input_names(task, backbone)
+  return padded(rows, sizes, backbone.config.pad_token_id, pad_entity, names=names)
 
 
 def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
   """Returns the shapes of one row of a batch."""
-  room = sizes(task)
-  shapes: dict[str, tuple[int, ...]] = {
-    name: (room.entities,) if name.startswith("entity") else (room.words,)
-    for name in input_names(task, backbone)
-  }
-  if "entity_position_ids" in shapes:
-    shapes["entity_position_ids"] = (room.entities, room.mention)
-  shapes["labels"] = task.label_shape()
+  names, extra = input_names(task, backbone), _labels(task)
+  shapes = padded_shapes(sizes(task), names=names, extra=extra)
   return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
 
 
 def rows(
   task: FineTuned,
   backbone: Backbone,
-  records: Sequence[Features],
+  records: Sequence[Row],
   rngs: Sequence[np.random.Generator],
 ) -> dict[str, np.ndarray]:
   """Pads rows and their labels."""
-  arrays = inputs(
-    task, backbone, records, sizes(task), processor(task, backbone).entity_vocab.pad_id
-  )
-  return arrays | {"labels": padded_labels(records, task.label_shape())}
+  names, extra = input_names(task, backbone), _labels(task)
+  pads = backbone.config.pad_token_id, processor(task, backbone).entity_vocab.pad_id
+  return padded(records, sizes(task), *pads, names=names, extra=extra)
+
+
+def _labels(task: FineTuned) -> dict[str, Room]:
+  return {"labels": Room(task.label_shape(), IGNORED)}
 
 
 def predict(task: FineTuned, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
@@ -291,7 +285,7 @@ def predict(task: FineTuned, backbone: Backbone, params: dict, batch: dict) -> d
   return {name: outputs[name].astype(jnp.float32) for name in LOGITS if name in outputs}
 
 
-def score(task: FineTuned, records: Records, predictions: Any) -> dict[str, float]:
+def score(task: FineTuned, records: TaskRows, predictions: Any) -> dict[str, float]:
   """The task's metrics."""
-  found = task.decode(records.examples, records.features, predictions)
+  found = task.decode(records.examples, records.rows, predictions)
   return dict(task.evaluate(records.examples, found).scores)

@@ -1,4 +1,4 @@
-"""Rows for the tasks that mark the entities they ask about: one for each example."""
+"""Rows for the tasks that mark their entities in the text: one row for each example."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -8,25 +8,25 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Example as Marked
 from luke_jax.text import Processor, Row
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 
 def marked_rows(
   processor: Processor,
   examples: Sequence[Any],
-  spans: Sequence[Sequence[Span]],
+  spans: Sequence[Sequence[Bounds]],
   faults: Faults,
 ) -> list[Row]:
-  """A row for each example; of a text that is too long, what stands around its entities.
+  """Returns a row for each example; of a text that is too long, the part around its entities.
 
-  An example whose entities are too far apart for one row is at fault, and so is one with an
-  entity that holds no token. With faults skipped, it has no row.
+  An example has a fault if its entities are too far apart for one row, or if one of them holds no
+  token. With faults skipped, it has no row.
   """
   marked = [Marked(x.text, entity_spans=of_one) for x, of_one in zip(examples, spans, strict=True)]
   try:
-    return processor.windows(marked)
+    return processor.windows(marked, offsets=False)
   except InputError:
-    pass  # one by one they tell whose fault it is
+    pass  # one by one, to report the faulty examples
   rows = []
   for number, (example, text) in enumerate(zip(examples, marked, strict=True)):
     with faults.caught():
@@ -36,7 +36,7 @@ def marked_rows(
 
 def _windows(processor: Processor, text: Marked, example: Any) -> list[Row]:
   try:
-    return processor.windows([text])
+    return processor.windows([text], offsets=False)
   except InputError as fault:
-    told = str(fault).removeprefix("example 0: ")
-    raise InputError(f"{example.place}: {told}") from None
+    message = str(fault).removeprefix("example 0: ")
+    raise InputError(f"{example.place}: {message}") from None

@@ -1,4 +1,4 @@
-"""What a pretrained model would put in the place of masked words and of marked entities."""
+"""Predictions of a pretrained model for masked words and marked entities."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,7 +8,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text import Example, Processor
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 ALSO_MASK = "[MASK]"  # BERT's; as long as <mask>, so that characters keep their places
 
@@ -24,7 +24,7 @@ class MaskPrediction(NamedTuple):
   """The best guesses for one mask, the most probable first."""
 
   kind: Literal["word", "entity"]
-  characters: Span  # in the text
+  characters: Bounds  # in the text
   guesses: tuple[Guess, ...]
 
 
@@ -33,10 +33,10 @@ def predict_masks(
   processor: Processor,
   text: str,
   *,
-  spans: Sequence[Span] = (),
+  spans: Sequence[Bounds] = (),
   top: int = 5,
 ) -> list[MaskPrediction]:
-  """The best words for each mask of a text and the best entities for its spans.
+  """Returns the best words for each mask of a text and the best entities for its spans.
 
   A mask is spelt `[MASK]` or as the vocabulary spells it, `<mask>` in RoBERTa's. `forward` gives
   the logits of masked tokens for the processor's inputs.
@@ -49,15 +49,15 @@ def predict_masks(
     raise InputError(f"text: no {ALSO_MASK} and no span; expected something to predict")
   (row,) = processor.encode([Example(text, entity_spans=spans or None)], offsets=True)
   outputs = forward(**processor.pad([row]))
-  found = []
+  predictions = []
   for place, id in enumerate(row.input_ids):
     if id == special.mask:
       guesses = _guesses(outputs["logits"][0, place], top, partial(_word, processor))
-      found.append(MaskPrediction("word", row.offsets[place], guesses))
+      predictions.append(MaskPrediction("word", row.offsets[place], guesses))
   for number, entity in enumerate(row.entities or ()):
     guesses = _guesses(outputs["entity_logits"][0, number], top, partial(_titles, processor))
-    found.append(MaskPrediction("entity", entity.characters, guesses))
-  return found
+    predictions.append(MaskPrediction("entity", entity.characters, guesses))
+  return predictions
 
 
 def _guesses(logits: Any, top: int, name: Callable[[int], str]) -> tuple[Guess, ...]:
@@ -73,6 +73,6 @@ def _word(processor: Processor, id: int) -> str:
 
 
 def _titles(processor: Processor, id: int) -> str:
-  """The title, or each one with its language where an entity has several."""
+  """Returns the title of an entity, or each one with its language if there are several."""
   titles = processor.entity_vocab.titles(id)
   return ", ".join(title if code is None else f"{code}:{title}" for title, code in titles)

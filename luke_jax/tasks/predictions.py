@@ -1,4 +1,4 @@
-"""What models say of texts: typed results with the characters they are about."""
+"""Predictions of models for texts: typed results with the characters that they are about."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Span(NamedTuple):
-  """A stretch of a text, `text[start:end]` of it, with a label and how sure the model is."""
+  """A stretch of a text, `text[start:end]` of it, with a label and the model's confidence."""
 
   text: str
   start: int
@@ -17,7 +17,7 @@ class Span(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Types(Sequence[Span]):
-  """The types that a mention has, the most probable first; and of all labels the logits."""
+  """Types of a mention, the most probable first, and the logits of all labels."""
 
   spans: tuple[Span, ...]
   logits: Mapping[str, float]
@@ -38,7 +38,7 @@ class Mention(NamedTuple):
 
 
 class Relation(NamedTuple):
-  """How two mentions are related, and how sure the model is."""
+  """Relation of two mentions, and the model's confidence."""
 
   head: Mention
   tail: Mention
@@ -47,7 +47,7 @@ class Relation(NamedTuple):
 
 
 class Answer(NamedTuple):
-  """An answer, `text[start:end]` of its passage; of "no answer" all of it is empty."""
+  """An answer, `text[start:end]` of its passage; for "no answer" the text is empty."""
 
   text: str
   start: int

@@ -14,8 +14,8 @@ from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, mean_where
+from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
-from luke_jax.pipeline.kept import kept
 from luke_jax.pipeline.masking import Masking
 from luke_jax.pipeline.rows import RowMaker, RowSizes
 from luke_jax.pipeline.stored import StoredRecords
@@ -27,7 +27,7 @@ Records = TrainingRecords | HeldOutRecords
 
 @dataclasses.dataclass(frozen=True)
 class Pretraining:
-  """Masked words and entities of records that `luke-jax wiki build` wrote.
+  """Prediction of masked words and entities in records from `luke-jax wiki build`.
 
   A model without entities reads words only, which is the paper's control run. One with
   `cls_entity_prediction` also predicts the embedding of the page's own entity.
@@ -37,9 +37,9 @@ class Pretraining:
   words: int = 512  # the longest text, special tokens included
   entities: int = 128
   mention: int = 30  # positions of a mention
-  exponent: float = 0.7  # of a corpus's size, where there are several
+  exponent: float = 0.7  # of a corpus's size, if there are several
   held_out: float = 0.005  # of the pages, whose records are "dev" and not "train"
-  dev_records: int = 2048  # at most, for not every evaluation has to read all of them
+  dev_records: int = 2048  # at most, since an evaluation need not read all of them
   masking: Masking = dataclasses.field(default_factory=Masking)
 
   head = "masked"
@@ -58,7 +58,7 @@ class Pretraining:
 
   @property
   def text_directory(self) -> str:
-    """Where the tokenizer and the entity vocabulary of the records are: those of its models."""
+    """Returns the folder with the tokenizer and the entity vocabulary of the records."""
     return self.corpora[0]
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
@@ -68,30 +68,30 @@ class Pretraining:
   def loss(
     self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """The sum of the mean losses of masked words, of masked entities and of pages."""
-    found = _scores(backbone, params, batch, key)
-    asked = batch["labels"] != IGNORED
-    loss = mean_where(found["word_losses"], asked)
-    metrics = {"word_loss": loss, "word_accuracy": mean_where(found["word_hits"], asked)}
+    """Returns the sum of the mean losses of masked words, masked entities and pages."""
+    scores = _scores(backbone, params, batch, key)
+    masked = batch["labels"] != IGNORED
+    loss = mean_where(scores["word_losses"], masked)
+    metrics = {"word_loss": loss, "word_accuracy": mean_where(scores["word_hits"], masked)}
     if backbone.entities:
-      asked = batch["entity_labels"] != IGNORED
-      metrics["entity_loss"] = mean_where(found["entity_losses"], asked)
-      metrics["entity_accuracy"] = mean_where(found["entity_hits"], asked)
+      masked = batch["entity_labels"] != IGNORED
+      metrics["entity_loss"] = mean_where(scores["entity_losses"], masked)
+      metrics["entity_accuracy"] = mean_where(scores["entity_hits"], masked)
       loss += metrics["entity_loss"]
     if backbone.decoders.page_width:
-      metrics["page_loss"] = mean_where(found["page_losses"], batch["page_ids"] >= 0)
+      metrics["page_loss"] = mean_where(scores["page_losses"], batch["page_ids"] >= 0)
       loss += metrics["page_loss"]
     return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Records:
-    """Records of "train", or those of the pages held out from it."""
+    """Returns the records of "train", or those of the pages held out from it."""
     check_corpora(self.corpora, backbone, self._sizes(backbone))
     if split == "train":
       return TrainingRecords(_corpora(self.corpora, self.exponent), self.held_out)
     return _held_out(self.corpora, self.held_out, self.dev_records)
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
-    """Shapes of one row of a batch, which no corpus has a say in."""
+    """Returns the shapes of one row of a batch, which do not depend on the corpora."""
     shapes = self._sizes(backbone).shapes
     return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
 
@@ -111,22 +111,21 @@ class Pretraining:
     )
 
   def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
-    """Losses, hits and number of every row's masked words, and all of every masked entity."""
-    found = _scores(backbone, params, batch, None)
-    kept = {name: found[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
-    kept["count"] = (batch["labels"] != IGNORED).sum(-1)
+    """Returns losses, hits and number of each row's masked words, and all of each masked entity."""
+    scores = _scores(backbone, params, batch, None)
+    results = {name: scores[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
+    results["count"] = (batch["labels"] != IGNORED).sum(-1)
     if backbone.entities:
       names = ("entity_losses", "entity_hits")
-      kept |= {name: found[name] for name in names} | {"entity_labels": batch["entity_labels"]}
+      results |= {name: scores[name] for name in names} | {"entity_labels": batch["entity_labels"]}
     if backbone.decoders.page_width:
-      kept |= {"page_losses": found["page_losses"], "pages": batch["page_ids"] >= 0}
-    return kept
+      results |= {"page_losses": scores["page_losses"], "pages": batch["page_ids"] >= 0}
+    return results
 
   def score(self, records: Any, predictions: dict[str, np.ndarray]) -> dict[str, float]:
-    """Mean losses and shares of right predictions.
+    """Returns mean losses and shares of right predictions.
 
-    `entity_majority` is the share that is right for whoever always says the entity that is asked
-    for most often.
+    `entity_majority` is the share of a constant prediction of the most frequent entity.
     """
     words = max(1, int(predictions["count"].sum()))
     scores = {
@@ -162,6 +161,6 @@ def _corpora(folders: tuple[str, ...], exponent: float) -> Corpora:
   return Corpora(tuple(map(StoredRecords, folders)), exponent)
 
 
-@kept(4)  # they are looked for record by record
+@cached(4)  # finding them reads every record
 def _held_out(folders: tuple[str, ...], share: float, most: int) -> HeldOutRecords:
   return HeldOutRecords(_corpora(folders, 1.0), share, most)

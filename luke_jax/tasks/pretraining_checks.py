@@ -6,14 +6,14 @@ from pathlib import Path
 from luke_jax.errors import InputError
 from luke_jax.files import sha256
 from luke_jax.models.family import Backbone
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash
 from luke_jax.pipeline.rows import RowSizes
 from luke_jax.pipeline.vocabularies import read_words
 
 
 def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -> None:
-  """Refuses records that rows have no room for, or whose ids the model means otherwise."""
+  """Raises InputError for records too long for the rows, or with other ids than the model's."""
   _check_room(backbone, sizes)
   for folder in folders:
     metadata = read_metadata(folder)
@@ -56,7 +56,7 @@ def _check_vocabularies(folder: str, metadata: Metadata, backbone: Backbone) -> 
       f"model.vocab_size: {words}; expected {metadata.vocab_size}, as the records of"
       f" {folder} have it"
     )
-  # Not less either: the exported model has the titles of the records, one for each entity.
+  # Not fewer either: the exported model has the titles of the records, one for each entity.
   if backbone.entities not in (0, metadata.entity_vocab_size):
     raise InputError(
       f"model.entity_vocab_size: {backbone.entities}; expected"
@@ -65,7 +65,7 @@ def _check_vocabularies(folder: str, metadata: Metadata, backbone: Backbone) -> 
 
 
 def _check_same(folders: Sequence[str], *, entities: bool) -> None:
-  """Refuses corpora of several vocabularies."""
+  """Raises InputError for corpora with different vocabularies."""
   first = folders[0]
   for folder in folders[1:]:
     if _tokenizer(folder) != _tokenizer(first):
@@ -74,12 +74,12 @@ def _check_same(folders: Sequence[str], *, entities: bool) -> None:
       raise InputError(f"{folder}: another entity vocabulary than {first}; expected the same")
 
 
-@kept(64)
+@cached(64)
 def _tokenizer(folder: str) -> str:
   return tokenizer_hash(folder)
 
 
-@kept(64)
+@cached(64)
 def _titles(folder: str) -> str:
   path = Path(folder) / "entity_vocab.json"
   try:

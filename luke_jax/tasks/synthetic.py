@@ -14,6 +14,8 @@ from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, mean_where
+from luke_jax.pipeline.rows import RowSizes
+from luke_jax.text.rows import Row, padded
 
 FIRST_WORD, FIRST_ENTITY = 5, 4  # after the special ones
 WORD_MASK, ENTITY_MASK = 4, 2
@@ -110,52 +112,39 @@ class SyntheticPretraining:
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Shapes of one row of a batch."""
     _check(backbone)
-    words, entities = self._most_masked()
-    shapes = {
-      "input_ids": (self.words,),
-      "attention_mask": (self.words,),
-      "entity_ids": (self.entities,),
-      "entity_attention_mask": (self.entities,),
-      "entity_position_ids": (self.entities, self.mention),
-      "masked_positions": (words,),
-      "labels": (words,),
-      "masked_entity_positions": (entities,),
-      "entity_labels": (entities,),
-    }
+    shapes = self._sizes().shapes
     return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
 
-  def _most_masked(self) -> tuple[int, int]:
-    return tuple(max(1, round(self.masked * n)) for n in (self.words, self.entities))  # type: ignore
+  def _sizes(self) -> RowSizes:
+    words, entities = (max(1, round(self.masked * n)) for n in (self.words, self.entities))
+    return RowSizes(self.words, self.entities, self.mention, words, entities)
 
   def rows(
     self, backbone: Backbone, records: Sequence[Any], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Pads and masks every page."""
-    shapes = self.row_shapes(backbone)
-    padding = {"input_ids": backbone.config.pad_token_id, "entity_position_ids": -1}
-    padding |= {"labels": IGNORED, "entity_labels": IGNORED}
-    rows = {
-      name: np.full((len(records), *row.shape), padding.get(name, 0), np.int32)
-      for name, row in shapes.items()
-    }
-    for i, (page, rng) in enumerate(zip(records, rngs, strict=True)):
-      row = {name: x[i] for name, x in rows.items()}
-      words, entities = len(page.words), len(page.entities)
-      row["input_ids"][:words], row["attention_mask"][:words] = page.words, 1
-      row["entity_ids"][:entities], row["entity_attention_mask"][:entities] = page.entities, 1
-      row["entity_position_ids"][:entities, 0] = page.starts
-      self._mask(rng, row["input_ids"][:words], WORD_MASK, row["masked_positions"], row["labels"])
-      ids, positions = row["entity_ids"][:entities], row["masked_entity_positions"]
-      self._mask(rng, ids, ENTITY_MASK, positions, row["entity_labels"])
-    return rows
+    room, pad = self._sizes(), backbone.config.pad_token_id
+    pages = zip(records, rngs, strict=True)
+    rows = [self._row(page, rng, room) for page, rng in pages]
+    return padded(rows, room.sizes, pad, 0, names=room.names, extra=room.extra)
 
-  def _mask(self, rng: np.random.Generator, ids: np.ndarray, mask: int, *targets: np.ndarray):
-    """Masks a share of the ids and notes where and what they were."""
-    positions, labels = targets
-    number = min(len(positions), max(1, round(self.masked * len(ids))))
-    chosen = np.sort(rng.choice(len(ids), number, replace=False))
-    positions[:number], labels[:number] = chosen, ids[chosen]
-    ids[chosen] = mask
+  def _row(self, page: Page, rng: np.random.Generator, room: RowSizes) -> Row:
+    extra = {}
+    words, extra["masked_positions"] = self._mask(rng, page.words, WORD_MASK, room.masked_words)
+    entities, places = self._mask(rng, page.entities, ENTITY_MASK, room.masked_entities)
+    extra |= {"masked_entity_positions": places, "entity_labels": page.entities[places]}
+    tokens = np.stack([page.starts, page.starts + 1], axis=1)
+    return Row(0, words, entities, tokens, page.words[extra["masked_positions"]], extra=extra)
+
+  def _mask(
+    self, rng: np.random.Generator, ids: np.ndarray, mask: int, slots: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the ids with a share of them masked, and the masked positions."""
+    number = min(slots, max(1, round(self.masked * len(ids))))
+    places = np.sort(rng.choice(len(ids), number, replace=False))
+    masked = ids.copy()
+    masked[places] = mask
+    return masked, places
 
   def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
     """Losses of every row's masked tokens, and how many there were."""

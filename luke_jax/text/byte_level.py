@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text.special_tokens import Span, SpecialTokens, Tokens
+from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens
 
 if TYPE_CHECKING:
   import tokenizers
@@ -35,11 +35,11 @@ class ByteLevelTokenizer:
     self._bpe.decoder = tokenizers.decoders.ByteLevel()
     self.special = special
     self.add_prefix_space = add_prefix_space
-    self._pieces = self._bpe.get_vocab_size()  # asked once: older tokenizers take milliseconds
+    self._pieces = self._bpe.get_vocab_size()  # read once: older tokenizers take milliseconds
     self.vocab_size = 1 + max(self._pieces - 1, *special.ids.values())
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """The tokens of each text, with their character offsets on request."""
+    """Returns the tokens of each text, with their character offsets on request."""
     if not self.add_prefix_space:
       return self.special.encode(texts, self._encode_plain, offsets)
     prefixed = [f" {text}" if text and not text[0].isspace() else text for text in texts]
@@ -50,9 +50,9 @@ class ByteLevelTokenizer:
     ]
 
   def encode_words(self, words: Sequence[str]) -> list[list[int]]:
-    """The ids of words without white space, each as after a space; special tokens are text here.
+    """Returns the ids of words, each as after a space; special tokens in them are plain text.
 
-    All go to the tokenizer as one text, which takes half the time of as many texts.
+    Words have no white space. They are tokenized as one text, in half the time of as many texts.
     """
     text = "".join([f" {word}" for word in words])
     (tokens,) = self._encode_plain([text], offsets=False)
@@ -63,16 +63,16 @@ class ByteLevelTokenizer:
     return [tokens.ids for tokens in self._encode_plain([f" {word}" for word in words], False)]
 
   def decode(self, ids: Iterable[int]) -> str:
-    """The text of ids, special tokens included."""
+    """Returns the text of ids, special tokens included."""
     return self.special.decode(ids, self._decode_plain)
 
   def piece_id(self, piece: str) -> int:
-    """The id of a piece as the vocabulary spells it, or of the unknown one."""
+    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
     id = self._bpe.token_to_id(piece)
     return self.special.unknown if id is None else id
 
   def with_words(self, words: Iterable[str]) -> "ByteLevelTokenizer":
-    """A tokenizer that also knows these words, each of which is one token."""
+    """Returns a tokenizer that also knows these words, each of which is one token."""
     special = self.special.with_words(words, self.vocab_size)
     return ByteLevelTokenizer(self._bpe.model, special, self.add_prefix_space)
 
@@ -93,7 +93,7 @@ class ByteLevelTokenizer:
 
   @functools.cached_property
   def _starts_word(self) -> np.ndarray:
-    """Which ids are of tokens that start with a space."""
+    """Returns whether each id is of a token that starts with a space."""
     starts = np.zeros(self._pieces, bool)
     for token, id in self._bpe.get_vocab().items():
       starts[id] = token.startswith(_SPACE)
@@ -121,7 +121,7 @@ def _continues(piece: str) -> bool:
   return not first.isspace() and not punctuation
 
 
-def _without_space(offsets: list[Span], text: str) -> list[Span]:
+def _without_space(offsets: list[Bounds], text: str) -> list[Bounds]:
   # A byte-level token takes at most the one space before its word with it.
   return [
     (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)

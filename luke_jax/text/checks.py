@@ -1,4 +1,4 @@
-"""Numbers that a user hands in, checked."""
+"""Checks of numbers from users."""
 
 import operator
 from typing import Any
@@ -10,7 +10,7 @@ MOST = 10**6
 
 
 def whole_number(where: str, value: Any, least: int) -> int:
-  """The value as an int, if it is a whole number from `least` to a million and no truth value."""
+  """Returns a whole number from `least` to a million; raises InputError for another value."""
   try:
     number = least - 1 if isinstance(value, bool) else operator.index(value)
   except TypeError:

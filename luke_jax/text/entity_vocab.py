@@ -1,4 +1,4 @@
-"""The entity vocabulary: titles <-> ids."""
+"""Entity vocabularies: titles <-> ids."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ class EntityVocab:
   """Entity titles and their ids, in one language (`Title`) or in several (`en:Title`).
 
   Several keys may share an id: one entity under its titles in several languages. The special
-  entities have no language, and their ids are whatever `ids` says. `counts`, where known, holds
+  entities have no language, and their ids are those in `ids`. `counts`, if known, holds
   how often each id was linked.
   """
 
@@ -60,53 +60,53 @@ class EntityVocab:
 
   @property
   def pad_id(self) -> int:
-    """The id of `[PAD]`."""
+    """Returns the id of `[PAD]`."""
     return self.ids[PAD]
 
   @property
   def unknown_id(self) -> int:
-    """The id of `[UNK]`."""
+    """Returns the id of `[UNK]`."""
     return self.ids[UNKNOWN]
 
   @property
   def mask_id(self) -> int:
-    """The id of `[MASK]`."""
+    """Returns the id of `[MASK]`."""
     return self.ids[MASK]
 
   @property
   def mask2_id(self) -> int | None:
-    """The id of `[MASK2]`, None in a vocabulary without it."""
+    """Returns the id of `[MASK2]`, None in a vocabulary without it."""
     return self.ids.get(MASK2)
 
   @cached_property
   def languages(self) -> frozenset[str]:
-    """The languages of the titles; empty if the titles have none."""
+    """Returns the languages of the titles; empty if the titles have none."""
     if not self.multilingual:
       return frozenset()
     return frozenset(key.partition(":")[0] for key in self.ids if key not in SPECIAL)
 
   def id(self, title: str, language: str | None = None) -> int:
-    """The id of a title, that of `[UNK]` if the vocabulary lacks it."""
+    """Returns the id of a title, or that of `[UNK]` if the vocabulary lacks it."""
     if title == MASK2 and self.mask2_id is None:
       raise InputError("entity vocabulary: no [MASK2]; expected it, the second entity of a pair")
     return self.ids.get(self._key(title, language), self.unknown_id)
 
   def contains(self, title: str, language: str | None = None) -> bool:
-    """Whether the vocabulary has the title."""
+    """Returns whether the vocabulary has the title."""
     return self._key(title, language) in self.ids
 
   def titles(self, id: int) -> list[tuple[str, str | None]]:
-    """Every title of an id, each with its language."""
+    """Returns every title of an id, each with its language."""
     if not 0 <= id < len(self):
       raise InputError(f"entity id {id}: expected an id from 0 to {len(self) - 1}")
     return [self._split(key) for key in self._keys[id]]
 
   def title(self, id: int) -> str:
-    """The title of an id, the first one if it has several."""
+    """Returns the title of an id, the first one if it has several."""
     return self.titles(id)[0][0]
 
   def add(self, titles: Iterable[str], language: str | None = None) -> "EntityVocab":
-    """This vocabulary with titles added under new ids; those it has keep theirs."""
+    """Returns this vocabulary with titles added under new ids; the others keep theirs."""
     ids = dict(self.ids)
     size = len(self)
     if isinstance(titles, str):
@@ -122,7 +122,7 @@ class EntityVocab:
     return EntityVocab(ids, self.multilingual, counts)
 
   def check_language(self, language: str | None) -> None:
-    """Refuses a language the titles are not in, and None if they are in some."""
+    """Raises InputError for a language without titles, or for None if titles have languages."""
     if language is None and self.multilingual:
       raise InputError(f"no language for entity titles; expected one of {self._known}")
     if language is not None and (type(language) is not str or language not in self.languages):
@@ -146,4 +146,4 @@ class EntityVocab:
 
 
 SPECIAL_ENTITIES = EntityVocab({title: id for id, title in enumerate(SPECIAL)})
-"""The vocabulary of models that read no titles."""
+"""Vocabulary of models that read no titles."""

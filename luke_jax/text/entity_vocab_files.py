@@ -91,13 +91,13 @@ def _from_jsonl(path: Path) -> EntityVocab:
       raise InputError(f"{path}: line {number}: id {id} stands twice; expected one line for each")
     counts[id] = count
     for title, language in entities:
-      bare = title in SPECIAL
-      key = title if bare or language is None else f"{language}:{title}"
+      is_special = title in SPECIAL
+      key = title if is_special or language is None else f"{language}:{title}"
       if ids.setdefault(key, id) != id:
         raise InputError(
           f"{path}: line {number}: title {key!r} has id {ids[key]} already; expected one id"
         )
-      if not bare:
+      if not is_special:
         languages.add(language)
   if None in languages and len(languages) > 1:
     raise InputError(f"{path}: titles with and without a language; expected one or the other")

@@ -1,4 +1,4 @@
-"""What a user hands in, a text or a pair with entity spans, checked."""
+"""Texts or pairs of texts with entity spans, as a user gives them, and their checks."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence, Sized
@@ -9,12 +9,12 @@ from luke_jax.errors import InputError
 from luke_jax.text.entity_vocab import MASK, MASK2
 from luke_jax.text.parts import Entity, Mentions
 from luke_jax.text.spans import checked_spans
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 Task = Literal["entity_classification", "entity_pair_classification", "entity_span_classification"]
 TASKS = get_args(Task)
 
-# The tasks that put markers around their entities, and what those entities are.
+# Tasks that put markers around their entities, and the titles of those entities.
 MARKED: dict[Task | None, tuple[str, ...]] = {
   "entity_classification": (MASK,),
   "entity_pair_classification": (MASK, MASK2),
@@ -23,26 +23,26 @@ MARKED: dict[Task | None, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Example:
-  """A text, or a pair, with the character spans of its entities and, outside tasks, their titles.
+  """A text or a pair, with character spans of entities and, outside tasks, their titles.
 
   An entity without a title is `[MASK]`, one with a title the vocabulary lacks is `[UNK]`.
   """
 
   text: str
-  entity_spans: Sequence[Span] | None = None
+  entity_spans: Sequence[Bounds] | None = None
   entities: Sequence[str] | None = None
   text_pair: str | None = None
-  entity_spans_pair: Sequence[Span] | None = None
+  entity_spans_pair: Sequence[Bounds] | None = None
   entities_pair: Sequence[str] | None = None
 
   @property
   def has_entity_spans(self) -> bool:
-    """Whether it has a say on entities, be it that there are none."""
+    """Returns whether the example names its entities, which may be none."""
     return self.entity_spans is not None or self.entity_spans_pair is not None
 
 
 def examples_from(**columns: Any) -> list[Example]:
-  """Examples of the fields given: each one value, or each a list with a value for every example."""
+  """Returns examples from fields: single values, or lists with a value for every example."""
   given = {name: column for name, column in columns.items() if column is not None}
   if isinstance(columns["text"], str):
     return [Example(**given)]
@@ -60,7 +60,7 @@ def examples_from(**columns: Any) -> list[Example]:
 
 class _Given(NamedTuple):
   text: str
-  spans: Sequence[Span] | None
+  spans: Sequence[Bounds] | None
   titles: Sequence[str] | None
   where: str
 
@@ -68,7 +68,7 @@ class _Given(NamedTuple):
 def mentions(
   example: Example, where: str, task: Task | None, entity_id: Callable[[str], int]
 ) -> list[Mentions]:
-  """The example's one or two texts with their entities, checked against what the task needs."""
+  """Returns the example's one or two texts with their entities, checked for the task."""
   texts = [_Given(example.text, example.entity_spans, example.entities, where)]
   if example.text_pair is not None:
     pair = (example.text_pair, example.entity_spans_pair, example.entities_pair)
@@ -78,16 +78,16 @@ def mentions(
   if task is not None:
     texts = [_for_task(example, texts[0], task)]
   number = itertools.count()
-  found = []
+  checked = []
   for text, given in enumerate(texts):
     entities = [
       Entity(entity_id(title), (0, 0), span, text, next(number))
       for span, title in _spans_with_titles(given)
     ]
-    found.append(Mentions(given.text, entities, given.where))
+    checked.append(Mentions(given.text, entities, given.where))
   if task == "entity_pair_classification":
-    _check_apart(*found)
-  return found
+    _check_apart(*checked)
+  return checked
 
 
 def _for_task(example: Example, given: _Given, task: Task) -> _Given:
@@ -106,7 +106,7 @@ def _for_task(example: Example, given: _Given, task: Task) -> _Given:
   return given._replace(titles=titles)
 
 
-def _spans_with_titles(given: _Given) -> Iterator[tuple[Span, str]]:
+def _spans_with_titles(given: _Given) -> Iterator[tuple[Bounds, str]]:
   _check_text(given)
   spans = checked_spans(() if given.spans is None else given.spans, len(given.text), given.where)
   titles = [MASK] * len(spans) if given.titles is None else given.titles

@@ -1,4 +1,4 @@
-"""The files with a tokenizer's settings and special tokens, as transformers 4 and 5 write them."""
+"""Files with a tokenizer's settings and special tokens, as transformers 4 and 5 write them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,17 +18,17 @@ MORE_SPECIAL = ("additional_special_tokens", "extra_special_tokens")
 
 
 def tokenizer_config(directory: Path) -> dict[str, Any]:
-  """Returns the settings in tokenizer_config.json; none where there is no such file."""
+  """Returns the settings in tokenizer_config.json; empty without such a file."""
   return _object(directory / CONFIG, "a tokenizer's settings")
 
 
 def whole_tokenizer(directory: Path) -> dict[str, Any]:
-  """Returns the contents of tokenizer.json; nothing where there is no such file."""
+  """Returns the contents of tokenizer.json; empty without such a file."""
   return _object(directory / WHOLE, "a tokenizer")
 
 
 def special_map(directory: Path) -> dict[str, Any]:
-  """Returns the names in special_tokens_map.json; none where there is no such file."""
+  """Returns the names in special_tokens_map.json; empty without such a file."""
   return _object(directory / SPECIAL_MAP, "an object of role -> token")
 
 
@@ -54,11 +54,13 @@ def read_special_tokens(
   given = [config.get(f"entity_token_{i}") or config.get(f"entity_{i}_token") for i in (1, 2)]
   defaults = markers or (None, None)
   named = [token_name(name) or default for name, default in zip(given, defaults, strict=True)]
-  found = tuple(name for name in named if name is not None)
+  entity_markers = tuple(name for name in named if name is not None)
   # transformers 5 adds the special entities to the words, where the model has no rows for them.
   added = {t: i for t, i in added_tokens(directory).items() if t not in SPECIAL_ENTITIES}
   try:
-    return special_tokens(base, base_size, added, found if len(found) == 2 else (), roles=roles)
+    return special_tokens(
+      base, base_size, added, entity_markers if len(entity_markers) == 2 else (), roles=roles
+    )
   except InputError as error:
     raise InputError(f"{directory}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Reading a user's JSON, with faults told by file and place."""
+"""Reading of a user's JSON, with faults that name file and place."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 
 
 def read_text(path: Path) -> str:
-  """The text of a UTF-8 file."""
+  """Returns the text of a UTF-8 file."""
   try:
     return path.read_text(encoding="utf-8")
   except FileNotFoundError:
@@ -20,14 +20,14 @@ def read_text(path: Path) -> str:
 
 
 def read_json_object(path: Path, expected: str) -> dict[str, Any]:
-  """The object in a JSON file; a key that stands twice in one object is refused."""
+  """Returns the object in a JSON file; raises InputError for a key twice in an object."""
 
   def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
       key = _first_repeated([key for key, _ in pairs])
       raise InputError(f"{path}: key {key!r} stands twice; expected {expected}")
-    return found
+    return value
 
   try:
     value = json.loads(read_text(path), object_pairs_hook=unique)

@@ -1,4 +1,4 @@
-"""A text with its entities as tokens: the part of a row that one text fills."""
+"""Texts with their entities as tokens: the part of a row that one text fills."""
 
 import itertools
 from collections.abc import Sequence
@@ -7,28 +7,28 @@ from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.text.spans import cuts
-from luke_jax.text.special_tokens import Span, Tokens
+from luke_jax.text.special_tokens import Bounds, Tokens
 from luke_jax.text.tokenizer import Tokenizer
 
 NOT_TEXT = (-1, -1)
 
 
 class Entity(NamedTuple):
-  """An entity in a row: its id, its tokens and its characters, both half-open.
+  """An entity in a row: its id, and its tokens and characters, both half-open.
 
   `text` is 0, or 1 for the second of a pair; `number` counts the entities given with an example,
   those of the first text and then those of the second.
   """
 
   id: int
-  tokens: Span
-  characters: Span
+  tokens: Bounds
+  characters: Bounds
   text: int
   number: int
 
 
 class Mentions(NamedTuple):
-  """A text and the entities in it, their tokens not known yet; `where` names it in messages."""
+  """A text and its entities, whose tokens are not known yet; `where` names it in messages."""
 
   text: str
   entities: list[Entity]
@@ -37,17 +37,17 @@ class Mentions(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-  """The tokens of one text and the entities on them, before special tokens enclose them.
+  """Tokens of one text and the entities on them, before special tokens enclose them.
 
-  `offsets` is empty where nobody asked for offsets.
+  `offsets` is empty unless they were requested.
   """
 
   ids: list[int]
-  offsets: list[Span]
+  offsets: list[Bounds]
   entities: list[Entity]
 
   def cut(self, start: int, stop: int) -> "Part":
-    """The tokens from start to stop, with the entities that lie whole among them."""
+    """Returns the tokens from start to stop, with the entities that lie whole among them."""
     entities = [
       moved(entity, -start)
       for entity in self.entities
@@ -56,7 +56,7 @@ class Part:
     return Part(self.ids[start:stop], self.offsets[start:stop], entities)
 
   def marked(self, markers: Sequence[int]) -> "Part":
-    """The part with a marker before and after each entity, which then covers both.
+    """Returns the part with a marker before and after each entity, which then covers both.
 
     Of entities that begin at one place the longest opens first, and closes last.
     """
@@ -66,7 +66,7 @@ class Part:
       for edge in ((start, 1, -end, i), (end, 0, -start, -i))
     )
     ids: list[int] = []
-    offsets: list[Span] = []
+    offsets: list[Bounds] = []
     tokens = [[0, 0] for _ in self.entities]
     done = 0
     for place, opens, _, number in edges:
@@ -84,14 +84,14 @@ class Part:
 
 
 def moved(entity: Entity, by: int) -> Entity:
-  """The entity with its tokens moved by so many places."""
+  """Returns the entity with its tokens moved by so many places."""
   return entity._replace(tokens=(entity.tokens[0] + by, entity.tokens[1] + by))
 
 
 def tokenized(tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool) -> list[Part]:
-  """The texts as tokens, each cut at the boundaries of its entities so that no token crosses one.
+  """Returns the texts as tokens, cut at the edges of entities so that no token crosses one.
 
-  The tokenizer sees the pieces of all texts at once.
+  All pieces of all texts are tokenized at once.
   """
   cut = [cuts(text, [entity.characters for entity in entities]) for text, entities, _ in texts]
   edges = [
@@ -112,7 +112,7 @@ def tokenized(tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool) ->
 
 def _part(mentions: Mentions, cut: dict[int, int], pieces: dict[int, Tokens]) -> Part:
   ids: list[int] = []
-  offsets: list[Span] = []
+  offsets: list[Bounds] = []
   first_token = {}
   for start, piece in pieces.items():
     first_token[start] = len(ids)

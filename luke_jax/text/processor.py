@@ -12,16 +12,18 @@ from luke_jax.text.entity_vocab import SPECIAL, EntityVocab
 from luke_jax.text.examples import MARKED, TASKS, Example, Task, examples_from, mentions
 from luke_jax.text.parts import Part, tokenized
 from luke_jax.text.rows import (
+  BOUNDARY_INPUTS,
+  ENTITY_INPUTS,
+  WORD_INPUTS,
   Lengths,
+  Origin,
   Row,
-  boundary_arrays,
+  Sizes,
   enclosed,
-  entity_arrays,
+  padded,
   padded_length,
-  type_array,
-  word_arrays,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.windows import centred, even_groups, longest_first, sliding
 
@@ -66,9 +68,9 @@ class Processor:
     text: str | Sequence[str],
     text_pair: str | Sequence[str] | None = None,
     *,
-    entity_spans: Sequence[Span] | Sequence[Sequence[Span]] | None = None,
+    entity_spans: Sequence[Bounds] | Sequence[Sequence[Bounds]] | None = None,
     entities: Sequence[str] | Sequence[Sequence[str]] | None = None,
-    entity_spans_pair: Sequence[Span] | Sequence[Sequence[Span]] | None = None,
+    entity_spans_pair: Sequence[Bounds] | Sequence[Sequence[Bounds]] | None = None,
     entities_pair: Sequence[str] | Sequence[Sequence[str]] | None = None,
     word_lengths: Lengths = None,
     entity_lengths: Lengths = None,
@@ -102,7 +104,9 @@ class Processor:
       rows.append(self._row(examples[number], number, kept, dropped))
     return rows
 
-  def windows(self, examples: Sequence[Example], *, stride: int = 128) -> list[Row]:
+  def windows(
+    self, examples: Sequence[Example], *, stride: int = 128, offsets: bool = True
+  ) -> list[Row]:
     """As many rows for each example as its text, or the second text of its pair, needs.
 
     A window starts `stride` tokens after the one before it, or sooner where an entity would lie in
@@ -112,7 +116,7 @@ class Processor:
     """
     stride = whole_number("stride", stride, 1)
     rows = []
-    for number, parts in enumerate(self._parts(examples, offsets=True)):
+    for number, parts in enumerate(self._parts(examples, offsets)):
       windows = self._windows(parts, stride, f"example {number}")
       dropped = _numbers(parts) - set().union(*map(_numbers, windows))
       rows += [self._row(examples[number], number, window, dropped) for window in windows]
@@ -126,15 +130,15 @@ class Processor:
     It is as wide as its longest row, or, where lengths are given, as wide as the smallest of them
     that holds the longest row: `512`, `(128, 256, 512)`, `range(64, 513, 64)`.
     """
-    inputs = word_arrays(rows, self.tokenizer.special.pad, word_lengths)
-    if self.token_types:
-      inputs["token_type_ids"] = type_array(rows, inputs["input_ids"].shape[1])
-    if any(row.entities is not None for row in rows):
-      width = padded_length([len(row.entities or ()) for row in rows], entity_lengths, "entities")
-      inputs |= entity_arrays(rows, self.entity_vocab.pad_id, width, self.max_mention_length)
+    words = padded_length([len(row.input_ids) for row in rows], word_lengths, "tokens")
+    entities, names = 0, WORD_INPUTS + ("token_type_ids",) * self.token_types
+    if any(row.entities is not None or len(row.entity_ids) for row in rows):
+      entities = padded_length([len(row.entity_ids) for row in rows], entity_lengths, "entities")
+      names += ENTITY_INPUTS
       if self.task == "entity_span_classification":
-        inputs |= boundary_arrays(rows, width)
-    return inputs
+        names += BOUNDARY_INPUTS
+    sizes = Sizes(words, entities, self.max_mention_length)
+    return padded(rows, sizes, self.tokenizer.special.pad, self.entity_vocab.pad_id, names=names)
 
   def _around(self, parts: Sequence[Part]) -> int:
     return self.tokenizer.special.around(len(parts))
@@ -219,9 +223,9 @@ class Processor:
       )
 
   def _row(self, example: Example, number: int, parts: list[Part], dropped: set[int]) -> Row:
-    whole, starts = enclosed(parts, self.tokenizer.special)
-    entities = whole.entities if example.has_entity_spans else None
-    return Row(number, whole.ids, entities, sorted(dropped), starts, whole.offsets)
+    row = enclosed(parts, self.tokenizer.special, number)
+    entities = row.entities if example.has_entity_spans else None
+    return replace(row, origin=Origin(entities, sorted(dropped), row.offsets))
 
 
 def _numbers(parts: Sequence[Part]) -> set[int]:

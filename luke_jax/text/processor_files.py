@@ -18,7 +18,7 @@ SETTINGS = {
 
 
 def has_entity_vocab(directory: Path) -> bool:
-  """Whether the files of a model include an entity vocabulary."""
+  """Returns whether the files of a model include an entity vocabulary."""
   names = (name for name in FILES if name != CONFIG)
   inlined = "entity_vocab" in tokenizer_config(directory)
   return inlined or any((directory / name).exists() for name in names)
@@ -30,7 +30,8 @@ def load_processor(directory: str | Path, **changes: Any) -> Processor:
   config = tokenizer_config(directory)
   settings = {name: config[key] for key, name in SETTINGS.items() if config.get(key) is not None}
   for name, value in list(settings.items()):
-    if isinstance(value, int | float) and value > 1e6:  # transformers writes a huge number for none
+    # transformers writes a huge number if there is no limit.
+    if isinstance(value, int | float) and value > 1e6:
       del settings[name]
     elif name != "task" and type(value) is not int:
       raise InputError(f"{directory / CONFIG}: {name} is {value!r}; expected a whole number")

@@ -1,43 +1,104 @@
 """Rows for the model: texts between special tokens, and rows padded to arrays."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text.checks import whole_number
 from luke_jax.text.parts import NOT_TEXT, Entity, Part, moved
-from luke_jax.text.special_tokens import Span, SpecialTokens
+from luke_jax.text.special_tokens import Bounds, SpecialTokens
 
 Lengths = int | Sequence[int] | None
 
+WORD_INPUTS = ("input_ids", "attention_mask")
+ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
+BOUNDARY_INPUTS = ("entity_start_positions", "entity_end_positions")
+INPUTS = (*WORD_INPUTS, "token_type_ids", *ENTITY_INPUTS, *BOUNDARY_INPUTS)
 
-@dataclass(frozen=True)
-class Row:
-  """One row for the model, not padded yet, and where its tokens and entities come from.
+
+class Origin(NamedTuple):
+  """The places in an example that the tokens and entities of a row come from.
 
   `entities` is None for an example that has no say on entities. `dropped` numbers the entities
-  that found no place: in this row, or in any window of their text. `text_starts` is where the
-  first token of each text stands. `offsets`, empty unless asked for, are each token's characters
-  in its text; special tokens have (-1, -1).
+  that have no place: in this row, or in any window of their text. `offsets`, empty unless asked
+  for, are each token's characters in its text; special tokens have (-1, -1).
   """
 
-  example: int
-  input_ids: list[int]
-  entities: list[Entity] | None
-  dropped: list[int]
-  text_starts: list[int]
-  offsets: list[Span]
+  entities: Sequence[Entity] | None = None
+  dropped: Sequence[int] = ()
+  offsets: Sequence[Bounds] = ()
 
 
-def enclosed(parts: Sequence[Part], special: SpecialTokens) -> tuple[Part, list[int]]:
-  """Returns texts between special tokens as one part, and where each text starts in it.
+UNKNOWN = Origin()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+  """One row for the model, not padded yet. A long text takes several.
+
+  `text_starts` is where the first token of each text stands. `source` is what a task needs to know
+  to make predictions of the row's outputs. `extra` has arrays beside those that every model may
+  read, by name. Only a processor fills `origin`.
+  """
+
+  example: int  # its number among the examples
+  input_ids: np.ndarray  # (W,)
+  entity_ids: np.ndarray  # (E,)
+  entity_tokens: np.ndarray  # (E, 2), half-open places in input_ids
+  labels: np.ndarray | None = None  # of the shape of the task, or smaller along any axis
+  source: Any = None
+  text_starts: tuple[int, ...] = (1,)
+  extra: Mapping[str, Any] | None = None
+  origin: Origin = UNKNOWN
+
+  @property
+  def entities(self) -> Sequence[Entity] | None:
+    """Returns the entities with their characters in the example."""
+    return self.origin.entities
+
+  @property
+  def dropped(self) -> Sequence[int]:
+    """Returns the numbers of the entities that have no place."""
+    return self.origin.dropped
+
+  @property
+  def offsets(self) -> Sequence[Bounds]:
+    """Returns the characters of each token."""
+    return self.origin.offsets
+
+  def labelled(self, labels: Any, source: Any = None) -> "Row":
+    """Returns the row with labels, which may be None, and without its origin, to save memory."""
+    return replace(self, labels=labels, source=source, origin=UNKNOWN)
+
+
+class Sizes(NamedTuple):
+  """The room that a row has for word pieces, entities and positions of a mention."""
+
+  words: int
+  entities: int
+  mention: int
+
+
+class Room(NamedTuple):
+  """The room that a row has in an array, and the number that fills what a row leaves of it."""
+
+  shape: tuple[int, ...]
+  fill: int = 0
+
+
+Rooms = Mapping[str, Room]  # of labels and of what rows have as `extra`, by name
+
+
+def enclosed(parts: Sequence[Part], special: SpecialTokens, example: int = 0) -> Row:
+  """Returns texts between special tokens as one row.
 
   That is `<s> A </s>` or `<s> A </s></s> B </s>`; in BERT a pair is `[CLS] A [SEP] B [SEP]`.
   """
   ids: list[int] = []
-  offsets: list[Span] = []
+  offsets: list[Bounds] = []
   entities: list[Entity] = []
   starts: list[int] = []
   for part in parts:
@@ -48,50 +109,49 @@ def enclosed(parts: Sequence[Part], special: SpecialTokens) -> tuple[Part, list[
     entities += [moved(entity, starts[-1]) for entity in part.entities]
   if len(offsets) < len(ids):  # the parts have none, for nobody asked
     offsets = []
-  return Part(ids, offsets, entities), starts
+  return Row(
+    example,
+    np.array(ids, np.int32),
+    np.array([entity.id for entity in entities], np.int32),
+    np.array([entity.tokens for entity in entities], np.int32).reshape(-1, 2),
+    text_starts=tuple(starts),
+    origin=Origin(entities, offsets=offsets),
+  )
 
 
-def token_types(row: Row) -> list[int]:
-  """Returns 0 for the tokens of the first text and 1 for those of the second, ends included."""
-  second = row.text_starts[1] if len(row.text_starts) > 1 else len(row.input_ids)
-  return [int(place >= second) for place in range(len(row.input_ids))]
-
-
-def type_array(rows: Sequence[Row], width: int) -> np.ndarray:
-  """Returns `token_type_ids`, (B, W)."""
-  return _array([token_types(row) for row in rows], width, 0)
-
-
-def word_arrays(rows: Sequence[Row], pad_id: int, lengths: Lengths) -> dict[str, np.ndarray]:
-  """`input_ids` and `attention_mask`, (B, W)."""
-  width = padded_length([len(row.input_ids) for row in rows], lengths, "tokens")
-  return {
-    "input_ids": _array([row.input_ids for row in rows], width, pad_id),
-    "attention_mask": _array([[1] * len(row.input_ids) for row in rows], width, 0),
-  }
-
-
-def entity_arrays(
-  rows: Sequence[Row], pad_id: int, width: int, max_mention_length: int
+def padded(
+  rows: Sequence[Row],
+  sizes: Sizes,
+  pad_word: int,
+  pad_entity: int,
+  *,
+  names: Sequence[str] = INPUTS,
+  extra: Rooms | None = None,
 ) -> dict[str, np.ndarray]:
-  """`entity_ids`, `entity_attention_mask`, (B, E), and `entity_position_ids`, (B, E, M)."""
-  starts, ends = _entity_tokens(rows, width)
-  positions = starts[:, :, None] + np.arange(max_mention_length, dtype=np.int32)
-  ids = [[entity.id for entity in row.entities or ()] for row in rows]
-  return {
-    "entity_ids": _array(ids, width, pad_id),
-    "entity_attention_mask": (ends > 0).astype(np.int32),
-    "entity_position_ids": np.where(positions < ends[:, :, None], positions, np.int32(-1)),
-  }
+  """Returns arrays that a network may read, (B, ...), int32, under Hugging Face's names.
+
+  They are those of `names`, and those that `extra` has room for.
+  """
+  arrays = _word_arrays(rows, sizes.words, pad_word)
+  if "token_type_ids" in names:
+    arrays["token_type_ids"] = _types(rows, sizes.words)
+  if any(name.startswith("entity") for name in names):
+    arrays |= _entity_arrays(rows, sizes, pad_entity)
+  arrays = {name: arrays[name] for name in names}
+  for name, room in (extra or {}).items():
+    arrays[name] = _filled([_value(row, name) for row in rows], room)
+  return arrays
 
 
-def boundary_arrays(rows: Sequence[Row], width: int) -> dict[str, np.ndarray]:
-  """`entity_start_positions`, `entity_end_positions`, (B, E): a mention's first and last token."""
-  starts, ends = _entity_tokens(rows, width)
-  return {
-    "entity_start_positions": starts,
-    "entity_end_positions": np.maximum(ends - 1, 0),
-  }
+def padded_shapes(
+  sizes: Sizes, *, names: Sequence[str] = INPUTS, extra: Rooms | None = None
+) -> dict[str, tuple[int, ...]]:
+  """Returns the shape of a row in each array that `padded` returns."""
+  rooms: dict[str, tuple[int, ...]] = dict.fromkeys(INPUTS, (sizes.words,))
+  rooms |= dict.fromkeys((*ENTITY_INPUTS, *BOUNDARY_INPUTS), (sizes.entities,))
+  rooms["entity_position_ids"] = (sizes.entities, sizes.mention)
+  shapes: dict[str, tuple[int, ...]] = {name: rooms[name] for name in names}
+  return shapes | {name: room.shape for name, room in (extra or {}).items()}
 
 
 def padded_length(sizes: Sequence[int], lengths: Lengths, what: str) -> int:
@@ -109,15 +169,56 @@ def padded_length(sizes: Sequence[int], lengths: Lengths, what: str) -> int:
   return min(length for length in allowed if length >= longest)
 
 
-def _entity_tokens(rows: Sequence[Row], width: int) -> tuple[np.ndarray, np.ndarray]:
-  tokens = [[entity.tokens for entity in row.entities or ()] for row in rows]
-  starts = [[start for start, _ in row] for row in tokens]
-  ends = [[end for _, end in row] for row in tokens]
-  return _array(starts, width, 0), _array(ends, width, 0)
+def _word_arrays(rows: Sequence[Row], width: int, pad: int) -> dict[str, np.ndarray]:
+  ids, mask = np.full((len(rows), width), pad, np.int32), np.zeros((len(rows), width), np.int32)
+  for i, row in enumerate(rows):
+    length = len(row.input_ids)
+    ids[i, :length], mask[i, :length] = row.input_ids, 1
+  return {"input_ids": ids, "attention_mask": mask}
 
 
-def _array(rows: Sequence[Sequence[int]], width: int, fill: int) -> np.ndarray:
-  array = np.full((len(rows), width), fill, np.int32)
-  for line, row in zip(array, rows, strict=True):
-    line[: len(row)] = row
+def _types(rows: Sequence[Row], width: int) -> np.ndarray:
+  """Returns 0 for the tokens of the first text and 1 for those of the second, ends included."""
+  types = np.zeros((len(rows), width), np.int32)
+  for line, row in zip(types, rows, strict=True):
+    for start in row.text_starts[1:]:
+      line[start : len(row.input_ids)] = 1
+  return types
+
+
+def _entity_arrays(rows: Sequence[Row], sizes: Sizes, pad: int) -> dict[str, np.ndarray]:
+  shape = (len(rows), sizes.entities)
+  ids, mask = np.full(shape, pad, np.int32), np.zeros(shape, np.int32)
+  tokens = np.zeros((*shape, 2), np.int32)
+  for i, row in enumerate(rows):
+    number = len(row.entity_ids)
+    ids[i, :number], mask[i, :number], tokens[i, :number] = row.entity_ids, 1, row.entity_tokens
+  starts, ends = tokens[..., 0], tokens[..., 1]
+  return {
+    "entity_ids": ids,
+    "entity_attention_mask": mask,
+    "entity_position_ids": _positions(starts, ends, sizes.mention),
+    "entity_start_positions": starts,
+    "entity_end_positions": np.maximum(ends - 1, 0),
+  }
+
+
+def _positions(starts: np.ndarray, ends: np.ndarray, room: int) -> np.ndarray:
+  """Returns the tokens of each mention, (B, E, M), -1 after its last."""
+  positions = np.full((*starts.shape, room), -1, np.int32)
+  longest = min(room, int((ends - starts).max(initial=0)))  # most mentions are short
+  tokens = starts[..., None] + np.arange(longest, dtype=np.int32)
+  np.copyto(positions[..., :longest], tokens, where=tokens < ends[..., None])
+  return positions
+
+
+def _value(row: Row, name: str) -> Any:
+  return row.labels if name == "labels" else (row.extra or {}).get(name)
+
+
+def _filled(values: Sequence[Any], room: Room) -> np.ndarray:
+  array = np.full((len(values), *room.shape), room.fill, np.int32)
+  for i, value in enumerate(values):
+    if value is not None:
+      array[(i, *map(slice, np.shape(value)))] = value
   return array

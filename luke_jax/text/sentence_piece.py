@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
-from luke_jax.text.special_tokens import Span, SpecialTokens, Tokens
+from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens
 
 if TYPE_CHECKING:
   import sentencepiece
@@ -16,7 +16,7 @@ FAIRSEQ_SHIFT = 1
 
 
 class SentencePieceTokenizer:
-  """Strings <-> ids by SentencePiece, numbered as XLM-R numbers them."""
+  """Strings <-> ids by SentencePiece, numbered as in XLM-R."""
 
   def __init__(self, model: "sentencepiece.SentencePieceProcessor", special: SpecialTokens):
     self._model = model
@@ -25,19 +25,19 @@ class SentencePieceTokenizer:
     self.vocab_size = 1 + max(special.ids.values())
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """The tokens of each text, with their character offsets on request."""
+    """Returns the tokens of each text, with their character offsets on request."""
     return self.special.encode(texts, self._encode_plain, offsets)
 
   def decode(self, ids: Iterable[int]) -> str:
-    """The text of ids, special tokens included, without the space before the first word."""
+    """Returns the text of ids, special tokens included, without a space before the first word."""
     return self.special.decode(ids, self._decode_plain).removeprefix(" ")
 
   def piece_id(self, piece: str) -> int:
-    """The id of a piece as the vocabulary spells it, or of the unknown one."""
+    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
     return self._numbered([self._model.piece_to_id(piece)])[0]
 
   def with_words(self, words: Iterable[str]) -> "SentencePieceTokenizer":
-    """A tokenizer that also knows these words, each of which is one token."""
+    """Returns a tokenizer that also knows these words, each of which is one token."""
     return SentencePieceTokenizer(self._model, self.special.with_words(words, self.vocab_size))
 
   def word_starts(self) -> None:
@@ -73,7 +73,7 @@ class SentencePieceTokenizer:
     return "".join(map(self._model.id_to_piece, pieces)).replace("▁", " ")
 
 
-def _without_space(row: dict, text: str) -> list[Span]:
+def _without_space(row: dict, text: str) -> list[Bounds]:
   spans = []
   for piece, (start, end) in zip(row["pieces"], row["offsets"], strict=True):
     word = text[start:end].lstrip()

@@ -1,4 +1,4 @@
-"""Entity spans in a text: checking them, and cutting the text where they begin and end."""
+"""Entity spans in a text: their checks, and cuts of the text at their edges."""
 
 import itertools
 import operator
@@ -6,19 +6,19 @@ from collections.abc import Iterable, Sequence, Sized
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 
 class JoinedWords(NamedTuple):
-  """Words joined to a text; `offsets` and `spans` are character spans of words and of entities."""
+  """Words joined to a text, with the character spans of words (`offsets`) and entities."""
 
   text: str
-  offsets: list[Span]
-  spans: list[Span]
+  offsets: list[Bounds]
+  spans: list[Bounds]
 
 
 def join_words(
-  words: Sequence[str], spans: Iterable[Span] = (), spaces: Sequence[bool] | None = None
+  words: Sequence[str], spans: Iterable[Bounds] = (), spaces: Sequence[bool] | None = None
 ) -> JoinedWords:
   """Joins words to a text and turns half-open spans of words into spans of its characters.
 
@@ -49,8 +49,8 @@ def _check_words(words: Sequence[str]) -> None:
       raise InputError(f"word {number}: {word!r}; expected a string that is not empty")
 
 
-def checked_spans(spans: Iterable[Span], length: int, where: str) -> list[Span]:
-  """The spans as pairs of ints, all of them half-open, not empty and inside `length`."""
+def checked_spans(spans: Iterable[Bounds], length: int, where: str) -> list[Bounds]:
+  """Returns the spans as pairs of ints; raises InputError for one that is empty or out of range."""
   try:
     listed = list(spans)
   except TypeError:
@@ -58,7 +58,7 @@ def checked_spans(spans: Iterable[Span], length: int, where: str) -> list[Span]:
   return [_checked(span, length, f"{where}: span {i}") for i, span in enumerate(listed)]
 
 
-def _checked(span: Span, length: int, where: str) -> Span:
+def _checked(span: Bounds, length: int, where: str) -> Bounds:
   try:
     start, end = map(operator.index, span)
   except (TypeError, ValueError):
@@ -68,8 +68,8 @@ def _checked(span: Span, length: int, where: str) -> Span:
   return start, end
 
 
-def cuts(text: str, spans: Iterable[Span]) -> dict[int, int]:
-  """Where the text is cut for each span boundary: a space before it goes to the next piece."""
+def cuts(text: str, spans: Iterable[Bounds]) -> dict[int, int]:
+  """Returns the cut of the text for each edge of a span; a space before it joins the next piece."""
   return {
     boundary: boundary - 1 if boundary and text[boundary - 1] == " " else boundary
     for boundary in itertools.chain.from_iterable(spans)

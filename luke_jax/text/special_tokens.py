@@ -1,4 +1,4 @@
-"""The special tokens: which ids they have, and how they are found inside a text."""
+"""Special tokens: their ids, and their places inside a text."""
 
 import itertools
 import re
@@ -11,7 +11,7 @@ from luke_jax.errors import InputError
 
 
 class Roles(NamedTuple):
-  """The names that a vocabulary gives to the five special tokens of every model."""
+  """Names that a vocabulary gives to the five special tokens of every model."""
 
   start: str
   pad: str
@@ -24,18 +24,18 @@ ROBERTA = Roles("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 BERT = Roles("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
 MARKERS = ("<ent>", "<ent2>")
 
-Span = tuple[int, int]
+Bounds = tuple[int, int]  # start and end of characters or of tokens, half-open
 
 
 class Tokens(NamedTuple):
-  """The tokens of one text; `offsets`, when asked for, are their half-open character spans.
+  """Tokens of one text; `offsets`, on request, are their half-open character spans.
 
   A span leaves out the white space before a word. It is empty for a token that stands for no
   character of the text, as SentencePiece's lone word mark does.
   """
 
   ids: list[int]
-  offsets: list[Span] | None = None
+  offsets: list[Bounds] | None = None
 
 
 EncodePlain = Callable[[Sequence[str], bool], list[Tokens]]
@@ -49,7 +49,7 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class SpecialTokens:
-  """The ids of the special tokens, and of the two that mark an entity in the text, if any do."""
+  """Ids of the special tokens, and of the two markers of an entity in the text, if any."""
 
   ids: Mapping[str, int]
   markers: tuple[str, ...] = MARKERS
@@ -81,7 +81,7 @@ class SpecialTokens:
     return self.ids[self.roles.mask]
 
   def around(self, texts: int) -> int:
-    """Returns how many special tokens a row of one or two texts has."""
+    """Returns the number of special tokens in a row of one or two texts."""
     return 1 + texts + (texts - 1) * self.doubled
 
   @property
@@ -101,7 +101,7 @@ class SpecialTokens:
 
   @cached_property
   def names(self) -> dict[int, str]:
-    """The token of each special id."""
+    """Returns the token of each special id."""
     return {id: token for token, id in self.ids.items()}
 
   @cached_property
@@ -116,7 +116,7 @@ class SpecialTokens:
     return replace(self, ids=ids, markers=self.markers or _markers_among(ids))
 
   def encode(self, texts: Sequence[str], encode_plain: EncodePlain, offsets: bool) -> list[Tokens]:
-    """Tokens of texts: special tokens as they stand, what lies between by `encode_plain`."""
+    """Returns the tokens of texts: special tokens as they are, the rest by `encode_plain`."""
     if not any(map(self._pattern.search, texts)):
       return encode_plain(texts, offsets)
     pieces = [self._pieces(text) for text in texts]
@@ -125,7 +125,7 @@ class SpecialTokens:
     return [_joined(row, plain, offsets) for row in pieces]
 
   def decode(self, ids: Iterable[int], decode_plain: Callable[[list[int]], str]) -> str:
-    """The text of ids: special tokens by name, the runs between them by `decode_plain`."""
+    """Returns the text of ids: special tokens by name, the runs between them by `decode_plain`."""
     text = []
     for special, group in itertools.groupby(map(int, ids), self.names.__contains__):
       run = list(group)
@@ -136,9 +136,8 @@ class SpecialTokens:
     pieces, start = [], 0
     for match in self._pattern.finditer(text):
       before = text[start : match.start()]
-      if (
-        match.group() == self.roles.mask
-      ):  # it stands for a word, and the space before a word belongs to it
+      if match.group() == self.roles.mask:
+        # It stands for a word, and the space before a word belongs to the word.
         before = before.rstrip()
       if before:
         pieces.append(_Piece(before, start, None))
@@ -179,7 +178,7 @@ def _markers_among(tokens: Iterable[str]) -> tuple[str, ...]:
 
 def _joined(pieces: list[_Piece], plain: Iterator[Tokens], with_offsets: bool) -> Tokens:
   ids: list[int] = []
-  offsets: list[Span] = []
+  offsets: list[Bounds] = []
   for piece in pieces:
     if piece.id is None:
       tokens = next(plain)

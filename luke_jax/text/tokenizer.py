@@ -1,4 +1,4 @@
-"""What every tokenizer here can do, whichever vocabulary it has."""
+"""The protocol of all tokenizers, for any vocabulary."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,32 +10,32 @@ from luke_jax.text.special_tokens import SpecialTokens, Tokens
 
 
 class Tokenizer(Protocol):
-  """Strings <-> word ids."""
+  """Conversion of strings to word ids and back."""
 
   special: SpecialTokens
   vocab_size: int
   """One more than the highest id, special tokens and markers included."""
 
   def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[Tokens]:
-    """The tokens of each text, with their character offsets on request."""
+    """Returns the tokens of each text, with their character offsets on request."""
     ...
 
   def decode(self, ids: Iterable[int]) -> str:
-    """The text of ids, special tokens included."""
+    """Returns the text of ids, special tokens included."""
     ...
 
   def piece_id(self, piece: str) -> int:
-    """The id of a piece as the vocabulary spells it, or of the unknown one."""
+    """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
     ...
 
   def with_words(self, words: Iterable[str]) -> "Tokenizer":
-    """A tokenizer that also knows these words, each of which is one token."""
+    """Returns a tokenizer that also knows these words, each of which is one token."""
     ...
 
   def word_starts(self) -> np.ndarray | None:
     """Returns whether each piece starts a word, (ids,), as special tokens and punctuation do.
 
-    The result is None where pieces do not say, as SentencePiece's do not.
+    The result is None if pieces do not show it, as SentencePiece's do not.
     """
     ...
 

@@ -76,7 +76,7 @@ def save_tokenizer(
 
 
 def _named_roles(roles: Roles) -> dict[str, Any]:
-  """The entries of special_tokens_map.json for the roles."""
+  """Returns the entries of special_tokens_map.json for the roles."""
   names: dict[str, Any] = dict(zip(ROLE_KEYS, roles, strict=True))
   if roles != ROBERTA:
     return names

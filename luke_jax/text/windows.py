@@ -1,4 +1,4 @@
-"""Where to cut a text that is longer than the model reads at once."""
+"""Windows of a text that is longer than the model reads at once."""
 
 from collections.abc import Sequence
 
@@ -7,25 +7,25 @@ from luke_jax.text.parts import Entity, Part
 
 
 def sliding(part: Part, room: int, stride: int) -> list[Part]:
-  """Windows of `room` tokens, each starting `stride` tokens after the one before, or earlier.
+  """Returns windows of `room` tokens, each at most `stride` tokens after the one before.
 
-  Earlier where an entity would otherwise lie in no window; so every entity of at most `room`
-  tokens lies whole in at least one.
+  A window starts earlier if otherwise an entity would lie in no window, so that every entity of at
+  most `room` tokens lies whole in at least one.
   """
   starts = [0]
   while starts[-1] + room < len(part.ids):
-    here = starts[-1]
-    waiting = [
+    last = starts[-1]
+    missed = [
       start
       for start, end in (entity.tokens for entity in part.entities)
-      if start > here and end > here + room and end - start <= room
+      if start > last and end > last + room and end - start <= room
     ]
-    starts.append(min([here + min(stride, room), *waiting]))
+    starts.append(min([last + min(stride, room), *missed]))
   return [part.cut(start, start + room) for start in starts]
 
 
 def centred(part: Part, room: int, where: str) -> Part:
-  """The one window of `room` tokens that has all entities of the part in its middle."""
+  """Returns the window of `room` tokens that has all entities of the part in its middle."""
   first = min(entity.tokens[0] for entity in part.entities)
   last = max(entity.tokens[1] for entity in part.entities)
   if last - first > room:
@@ -37,7 +37,7 @@ def centred(part: Part, room: int, where: str) -> Part:
 
 
 def longest_first(lengths: Sequence[int], room: int) -> list[int]:
-  """What one or two lengths keep when the longer is cut, then both in turn, down to `room`."""
+  """Returns the lengths cut down to `room` in all: the longer first, then both in turn."""
   if sum(lengths) <= room:
     return list(lengths)
   if len(lengths) == 1:
@@ -48,7 +48,7 @@ def longest_first(lengths: Sequence[int], room: int) -> list[int]:
 
 
 def even_groups(entities: Sequence[Entity], room: int) -> list[list[Entity]]:
-  """The entities in as few groups of at most `room` as can be, all of nearly one size."""
+  """Returns the entities in as few groups of at most `room` as possible, of nearly equal size."""
   groups = max(1, -(-len(entities) // room))
   size = -(-len(entities) // groups) or 1
   return [list(entities[i : i + size]) for i in range(0, max(1, len(entities)), size)]

@@ -35,7 +35,7 @@ class Normalization:
 class WordPieceTokenizer:
   """Strings <-> ids by WordPiece: the longest pieces first, `##` before those inside a word.
 
-  `pieces` are in the order of their ids. A piece that stands twice has the last id, as in
+  `pieces` are in the order of their ids. A repeated piece has the last id, as in
   transformers.
   """
 

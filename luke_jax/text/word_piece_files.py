@@ -40,8 +40,8 @@ LIBRARY_KEYS = {
 def load_word_piece(directory: Path) -> WordPieceTokenizer:
   """Reads vocab.txt or else tokenizer.json, with the settings beside it.
 
-  Lower-casing and the like are what tokenizer_config.json says, else tokenizer.json, else the
-  defaults of transformers, which lower the case. Added tokens are recognised as they are spelt.
+  Lower-casing and the like come from tokenizer_config.json, else tokenizer.json, else the defaults
+  of transformers, which lower the case. Added tokens are recognised as they are spelt.
   """
   config, whole = tokenizer_config(directory), whole_tokenizer(directory)
   if str(config.get("tokenizer_class")).removesuffix("Fast") in OTHER_WORDS:
@@ -49,10 +49,10 @@ def load_word_piece(directory: Path) -> WordPieceTokenizer:
       f"{directory / CONFIG}: tokenizer_class is {config['tokenizer_class']!r}; expected"
       " BertTokenizer or one that finds words as it does"
     )
-  found = _library_settings(directory / WHOLE, whole) if whole else {}
+  library = _library_settings(directory / WHOLE, whole) if whole else {}
   path = directory / (PIECES_FILE if (directory / PIECES_FILE).exists() else WHOLE)
   pieces = read_pieces(path) if path.name == PIECES_FILE else _whole_pieces(path, whole)
-  normalization = _normalization(directory / CONFIG, config, found)
+  normalization = _normalization(directory / CONFIG, config, library)
   ids = {piece: id for id, piece in enumerate(pieces)}
   names = special_map(directory) | config
   roles = _roles(path, names, ids)
@@ -96,7 +96,7 @@ def _whole_pieces(path: Path, whole: Mapping[str, Any]) -> list[str]:
 
 
 def _type(model: Mapping[str, Any]) -> str | None:
-  """The type of a model in a tokenizer.json; the first ones did not name it."""
+  """Returns the type of a model in a tokenizer.json, which the first ones did not name."""
   return model.get("type", "WordPiece" if "max_input_chars_per_word" in model else None)
 
 
@@ -109,14 +109,14 @@ def _roles(path: Path, names: Mapping[str, Any], pieces: Container[str]) -> Role
 
 
 def _listed(tokens: Any) -> list[Any]:
-  """The tokens of a list, or of an object of role -> token."""
+  """Returns the tokens of a list, or of an object of role -> token."""
   if isinstance(tokens, dict):
     return list(tokens.values())
   return tokens if isinstance(tokens, list) else []
 
 
 def _library_settings(path: Path, whole: Mapping[str, Any]) -> dict[str, Any]:
-  """The normalization in a tokenizer.json, which must be of BERT's kind."""
+  """Returns the normalization in a tokenizer.json, which must be of BERT's kind."""
   try:
     normalizer, model = whole["normalizer"], whole["model"]
     types = [normalizer["type"], whole["pre_tokenizer"]["type"], _type(model)]
@@ -130,22 +130,22 @@ def _library_settings(path: Path, whole: Mapping[str, Any]) -> dict[str, Any]:
       [True, CONTINUES, LONGEST_WORD],
     ]:
       return {LIBRARY_KEYS[key]: normalizer[key] for key in LIBRARY_KEYS if key in normalizer}
-    found = f"{types}, {rest}"
+    actual = f"{types}, {rest}"
   except (AttributeError, KeyError, TypeError):
-    found = "missing or in another form"
+    actual = "missing or in another form"
   raise InputError(
-    f"{path}: normalizer, pre_tokenizer and model are {found}; expected BertNormalizer that cleans"
+    f"{path}: normalizer, pre_tokenizer and model are {actual}; expected BertNormalizer that cleans"
     f" text, BertPreTokenizer and WordPiece with {CONTINUES} and words of {LONGEST_WORD} characters"
   )
 
 
 def _normalization(
-  path: Path, config: Mapping[str, Any], found: Mapping[str, Any]
+  path: Path, config: Mapping[str, Any], library: Mapping[str, Any]
 ) -> Normalization:
   settings: dict[str, Any] = {}
   for key in LIBRARY_KEYS.values():
-    if key in config or key in found:
-      value = config.get(key, found.get(key))
+    if key in config or key in library:
+      value = config.get(key, library.get(key))
       if not isinstance(value, bool) and (value is not None or key != "strip_accents"):
         raise InputError(f"{path}: {key} is {value!r}; expected true or false")
       settings[key] = value

@@ -1,1 +1,1 @@
-"""The engine: trains whatever task it is handed, on one device or a pod, and resumes to the bit."""
+"""The engine: trains any task on one device or a pod, and resumes with identical bits."""

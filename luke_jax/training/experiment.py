@@ -1,4 +1,4 @@
-"""An experiment: everything a run depends on, in one frozen value."""
+"""Experiments: everything that a run depends on, in one frozen value."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ from luke_jax.training.optimizer import Optimizer, Schedule
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-  """How long a run takes and what it leaves behind."""
+  """Length of a run, and the metrics and checkpoints that it writes."""
 
   steps: int | None = None  # or epochs, one of the two
   epochs: float | None = None  # readings of the records of train
@@ -26,7 +26,7 @@ class Run:
   keep: int = 2  # newest checkpoints
   keep_every: int | None = None  # keeps every k-th step for good
   best_metric: str | None = None  # keeps the checkpoint where this is highest
-  # A model directory, or the folder of a run, whose parameters step 0 has; the optimizer and the
+  # A model directory, or the folder of a run, with the parameters of step 0; the optimizer and the
   # schedule start anew.
   start: str | None = None
   skip_bad_steps: int = 0  # steps without a finite loss that are left out before the run stops
@@ -69,7 +69,7 @@ _MOST = 2**31 - 1  # steps and seeds are 32-bit
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-  """What `config()` of an experiment file returns."""
+  """Everything that a run depends on; `config()` of an experiment file returns it."""
 
   model: Any  # the sizes of a system, as luke_jax.models.families.SIZES has them
   task: Any  # a frozen dataclass with the functions of `training.task.Task`
@@ -109,7 +109,7 @@ _GROUPS = {
 
 
 def total_steps(run: Run, records: int, batch_size: int) -> int:
-  """How many steps a run has over so many records."""
+  """Returns the number of steps that a run takes over so many records."""
   if batch_size < 1 or batch_size % run.accumulation:
     raise InputError(
       f"data.batch_size: {batch_size}; expected a multiple of run.accumulation, {run.accumulation}"
@@ -120,5 +120,5 @@ def total_steps(run: Run, records: int, batch_size: int) -> int:
     return run.steps
   if run.epochs is None:
     raise InputError("run.steps: null, as run.epochs; expected one of them")
-  # As a decimal: 0.1 epochs of 30 records are 3 records, and no sliver more.
+  # As a decimal, since 0.1 epochs of 30 records in binary would be slightly more than 3 records.
   return math.ceil(records * Fraction(str(run.epochs)) / batch_size)

@@ -1,4 +1,4 @@
-"""The parameters of a run, for whoever goes on with them."""
+"""Reading the experiment and the parameters of a finished or running run."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from luke_jax.training.task import Params
 
 
 def is_run(folder: Path) -> bool:
-  """Whether a folder is a run's."""
+  """Returns whether a folder is that of a run."""
   return (folder / directory.CHECKPOINTS).is_dir() and (folder / directory.CONFIG).is_file()
 
 
@@ -31,7 +31,7 @@ def read_experiment(folder: Path, own: Experiment | None = None) -> Experiment:
 
 
 def _host() -> jax.Device:
-  """The processor, or the first device where JAX_PLATFORMS names other platforms only."""
+  """Returns the CPU, or the first device if JAX_PLATFORMS names other platforms only."""
   try:
     return jax.local_devices(backend="cpu")[0]
   except RuntimeError:
@@ -39,9 +39,10 @@ def _host() -> jax.Device:
 
 
 def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, int, Params]:
-  """A run's experiment and, without padding, the parameters of its best or else newest checkpoint.
+  """Returns a run's experiment, and the step and the parameters of a checkpoint, without padding.
 
-  Best where the experiment names a metric. The parameters are on the host.
+  The checkpoint is the best one if the experiment names a metric, otherwise the newest. The
+  parameters are on the host.
   """
   experiment = read_experiment(folder, own)
   checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)

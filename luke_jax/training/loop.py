@@ -1,7 +1,7 @@
-"""The loop around the step: it owns every effect a run has on the world.
+"""The loop around the step, with all side effects of a run.
 
-Each turn: evaluate, save, look for preemption, take a batch, step, log the step before. The host
-waits for the device only to log, to evaluate and to save.
+Each turn evaluates, saves, checks for preemption, takes a batch, steps and logs the step before.
+The host waits for the device only to log, to evaluate and to save.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ from luke_jax.training.task import Params
 def train(
   experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
 ) -> dict[str, Any]:
-  """Runs an experiment, or goes on with it where its folder left off; returns the summary.
+  """Runs an experiment, or resumes it from its folder; returns the summary.
 
-  `start` reads the parameters that a new run begins with, if they are not to be fresh.
+  `start` reads the parameters of a new run; without it they are fresh.
   """
   ledger = Ledger()
   with contextlib.ExitStack() as stack:
@@ -56,7 +56,7 @@ def train(
 
 
 def _check_evaluation(program: Program) -> None:
-  """Refuses before the first step what the first evaluation would refuse after an epoch."""
+  """Raises InputError before the first step for what the first evaluation would refuse later."""
   names, best = metrics_of(program, "dev"), program.experiment.run.best_metric
   if best and best not in names:
     raise InputError(f"run.best_metric: {best!r}; expected one of {', '.join(names)}")
@@ -72,13 +72,13 @@ def _first_state(program: Program, start: Callable[[], Params] | None) -> State:
 
 
 class _Loop:
-  """One process's part of a run."""
+  """Part of a run that one process does."""
 
   def __init__(self, program: Program, checkpoints: Checkpoints, ledger: Ledger, folder: Path):
     self.program, self.checkpoints, self.ledger = program, checkpoints, ledger
     self.folder, self.options, self.steps = folder, program.experiment.run, program.steps
     self.first = jax.process_index() == 0
-    self.waiting: list[tuple[int, Any]] = []  # steps whose metrics nobody has looked at yet
+    self.waiting: list[tuple[int, Any]] = []  # steps whose metrics are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation
     self.saved: int | None = None
 
@@ -96,12 +96,12 @@ class _Loop:
         return self._turns(step, state)
 
   def _turns(self, step: int, state: State) -> dict[str, Any]:
-    begun = step
+    first = step
     rows = self.batches.iterate(step, self.steps, self.program.experiment.data.workers)
     self.since = time.perf_counter()
     while True:
-      better = step > begun and self._evaluate(step, state)
-      if step > begun and (better or self._due(step, self.options.save_every)):
+      better = step > first and self._evaluate(step, state)
+      if step > first and (better or self._due(step, self.options.save_every)):
         self._save(step, state)
       if step == self.steps:
         return self._finished(step, "done")
@@ -124,10 +124,10 @@ class _Loop:
       return self.program.placed(next(rows))
 
   def _evaluate(self, step: int, state: State) -> bool:
-    """Scores the dev split if it is time; whether the result is the best so far."""
+    """Scores the dev split if it is time; returns whether the result is the best so far."""
     if not self._due(step, self.options.evaluate_every):
       return False
-    self._look()
+    self._flush()
     with self.ledger.part("evaluation"):
       self.scores = evaluate(self.program, state, "dev")
     self.writer.write(step, {f"dev/{name}": x for name, x in self.scores.items()})
@@ -137,7 +137,7 @@ class _Loop:
     return self.checkpoints.better(self.scores)
 
   def _save(self, step: int, state: State) -> None:
-    self._look()
+    self._flush()
     with self.ledger.part("checkpoint"):
       self.checkpoints.save(step, state, self.scores if self._scored(step) else None)
     self.saved = step
@@ -149,21 +149,21 @@ class _Loop:
     return self._due(step, self.options.evaluate_every)
 
   def _log(self, step: int, metrics: dict[str, jax.Array]) -> None:
-    """Notes this step's metrics and, at every interval, writes down those of the one before."""
+    """Queues a step's metrics and, at every interval, writes those of the step before."""
     self.waiting.append((step, metrics))
     if len(self.waiting) > self.options.log_every:
-      self._look(but=1)
+      self._flush(keep=1)
 
-  def _look(self, but: int = 0) -> None:
+  def _flush(self, keep: int = 0) -> None:
     """Fetches the metrics of all steps but the newest ones, and checks and logs them."""
-    looked, self.waiting = (
-      self.waiting[: len(self.waiting) - but],
-      self.waiting[len(self.waiting) - but :],
+    ready, self.waiting = (
+      self.waiting[: len(self.waiting) - keep],
+      self.waiting[len(self.waiting) - keep :],
     )
-    if not looked:
+    if not ready:
       return
     with self.ledger.part("step"):
-      fetched = [(step, jax.device_get(metrics)) for step, metrics in looked]
+      fetched = [(step, jax.device_get(metrics)) for step, metrics in ready]
     self._check(fetched)
     step, metrics = fetched[-1]
     seconds = time.perf_counter() - self.since
@@ -183,7 +183,7 @@ class _Loop:
       directory.note_wall(self.folder, self.ledger)
 
   def _check(self, fetched: list[tuple[int, Any]]) -> None:
-    """Stops at a loss that is not finite, unless the experiment allows for some."""
+    """Raises InputError for a loss that is not finite, unless the experiment allows for some."""
     bad = [step for step, metrics in fetched if not metrics["finite"]]
     if not bad or int(fetched[-1][1]["skipped"]) <= self.options.skip_bad_steps:
       return
@@ -196,7 +196,7 @@ class _Loop:
     )
 
   def _finished(self, step: int, status: str) -> dict[str, Any]:
-    self._look()
+    self._flush()
     with self.ledger.part("checkpoint"):
       self.checkpoints.wait()
     if self.first:

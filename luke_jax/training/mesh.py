@@ -1,4 +1,4 @@
-"""Which device holds what: the mesh, and the sharding of every array of a run."""
+"""The mesh, and the sharding of every array of a run."""
 
 import dataclasses
 import re
@@ -11,8 +11,8 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.nn.layers import BATCH_AXES, spread
 
-# Vocabularies are padded to a multiple of this whatever the mesh is, so that a run can go on with
-# another number of devices.
+# Vocabularies are padded to a multiple of this for any mesh, so that a run can resume on another
+# number of devices.
 VOCABULARY_MULTIPLE = 512
 
 STACKED = re.compile(r"(^|/)layers/")  # axis 0 counts the scanned layers
@@ -20,11 +20,11 @@ STACKED = re.compile(r"(^|/)layers/")  # axis 0 counts the scanned layers
 
 @dataclasses.dataclass(frozen=True)
 class MeshShape:
-  """Devices as `replica` x `data`, and what is spread over `data`."""
+  """Devices as `replica` x `data`, and the arrays that are spread over `data`."""
 
   replica: int = 1  # groups of devices that each hold all parameters
-  data: int | None = None  # None: all devices there are
-  # What is spread over the devices of a group: all, the entity table, nothing.
+  data: int | None = None  # None: all devices
+  # Arrays that are spread over the devices of a group: all, the entity table, none.
   fsdp: Literal["all", "entities", "none"] = "all"
 
   def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class MeshShape:
 
 
 def make_mesh(shape: MeshShape, devices: Sequence[Any] | None = None) -> jax.sharding.Mesh:
-  """The mesh over all devices, or over those given."""
+  """Returns the mesh over all devices, or over those given."""
   count = len(devices) if devices is not None else jax.device_count()
   data = shape.data or count // shape.replica
   if shape.replica * data != count:
@@ -74,9 +74,9 @@ def shardings(tree: Any, mesh: jax.sharding.Mesh, fsdp: str, tables: tuple[str, 
 def spec(
   path: str, shape: tuple[int, ...], devices: int, fsdp: str, *, table: bool = False
 ) -> jax.sharding.PartitionSpec:
-  """Returns how one array is spread: a table by rows, others along the largest axis that divides.
+  """Returns the spec of one array.
 
-  With fsdp "none" nothing is spread.
+  A table is spread by rows, others along the largest axis that divides; with fsdp "none" none is.
   """
   if fsdp == "none" or not shape:
     return jax.P()
@@ -88,12 +88,12 @@ def spec(
 
 
 def batch_sharding(mesh: jax.sharding.Mesh) -> jax.NamedSharding:
-  """Batches are (micro-batches, rows, ...): the rows are spread over all devices."""
+  """Returns the sharding of batches (micro-batches, rows, ...): rows over all devices."""
   return jax.NamedSharding(mesh, jax.P(None, BATCH_AXES))
 
 
 def own_rows(mesh: jax.sharding.Mesh, rows: int) -> np.ndarray:
-  """Which rows of a micro-batch this process makes, in their order."""
+  """Returns the indices of the rows of a micro-batch that this process makes, in order."""
   sharding = jax.NamedSharding(mesh, jax.P(BATCH_AXES))
   parts = sharding.addressable_devices_indices_map((rows,)).values()
   return np.unique(np.concatenate([np.arange(rows)[part] for part in parts]))

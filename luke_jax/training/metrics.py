@@ -114,7 +114,7 @@ def _brief(value: Any) -> Any:
 
 
 def _plain(number: Any) -> int | float:
-  """Returns a Python number for one of Python, numpy or JAX."""
+  """Returns a number of Python, NumPy or JAX as one of Python."""
   plain = number.item() if hasattr(number, "item") else number
   return plain if isinstance(plain, int) else float(plain)
 

@@ -27,8 +27,8 @@ class Optimizer:
   beta1: float = 0.9  # decay of the mean of gradients
   beta2: float = 0.98  # decay of the mean of their squares
   epsilon: float = 1e-6  # outside the root
-  weight_decay: float = 0.01  # share of a weight that a step takes off, times the rate
-  bias_correction: bool = False  # divide by what the means lack in the first steps
+  weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
+  bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
   frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
 
@@ -78,7 +78,7 @@ def _are_patterns(value: Any) -> bool:
 
 
 def learning_rate(optimizer: Optimizer, schedule: Schedule, steps: int) -> optax.Schedule:
-  """The rate of every update, numbered from 0, in a run of `steps` updates.
+  """Returns the rate of every update, numbered from 0, in a run of `steps` updates.
 
   As in the reference, update 0 of a warm-up has rate 0 and the update after it the first share.
   """
@@ -101,8 +101,8 @@ def make_optimizer(
 ) -> optax.GradientTransformation:
   """Returns AdamW for a run of `steps` updates of the trained parameters, a nested dict.
 
-  Its state holds, beside counts, float32 moments at paths that end in the parameter's own. Which
-  settings are chosen does not change its structure. `decayed` are the ends of the paths of layer
+  Its state holds counts, and float32 moments at paths that end in the parameter's own. The settings
+  do not change its structure. `decayed` are the ends of the paths of layer
   norms that weight decay shrinks.
   """
   moments = optax.scale_by_adam(
@@ -112,15 +112,15 @@ def make_optimizer(
   return optax.chain(
     optax.identity() if limit is None else optax.stateless(lambda g, _: _clipped(g, limit)),
     moments if optimizer.bias_correction else _uncorrected(moments, optimizer.epsilon),
-    # The reference's old AdamW moves the weights and then shrinks them; here, as in PyTorch's, it
-    # is the weights before the move that shrink. That changes a step by rate * decay of its length.
+    # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
+    # the weights before the update shrink. That changes a step by rate * decay of its length.
     optax.add_decayed_weights(optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)),
     optax.scale_by_learning_rate(learning_rate(optimizer, schedule, steps)),
   )
 
 
 def _clipped(gradients: Any, limit: float) -> Any:
-  """Gradients scaled to the limit as PyTorch does it, whose 1e-6 optax lacks."""
+  """Returns gradients scaled to the limit as in PyTorch, with its 1e-6, which optax lacks."""
   scale = jnp.minimum(limit / (optax.tree.norm(gradients) + 1e-6), 1.0)
   return jax.tree.map(lambda g: g * scale, gradients)
 
@@ -128,7 +128,7 @@ def _clipped(gradients: Any, limit: float) -> Any:
 def _uncorrected(
   adam: optax.GradientTransformation, epsilon: float
 ) -> optax.GradientTransformation:
-  """Adam's moments as they are, pulled to 0 in the first steps, where they started."""
+  """Returns Adam without bias correction: early moments are pulled to 0, where they started."""
 
   def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
     moments: Any = adam.update(updates, state, params)[1]
@@ -153,7 +153,7 @@ def decays(path: str, decayed: tuple[str, ...] = ()) -> bool:
 
 
 def is_frozen(path: str, patterns: Sequence[str]) -> bool:
-  """Whether a pattern names the parameter at the path or a folder that it is in.
+  """Returns whether a pattern names the parameter at the path or a folder that contains it.
 
   `luke/pooler` and `luke/pooler/` name all below it; * stands for any part of a name.
   """
@@ -163,7 +163,7 @@ def is_frozen(path: str, patterns: Sequence[str]) -> bool:
 
 
 def split_frozen(params: Params, patterns: Sequence[str]) -> tuple[Params, Params]:
-  """The nested dicts of the parameters that train and of those that do not."""
+  """Returns the nested dicts of the parameters that train and of those that do not."""
   leaves = flatten_dict(params, sep="/")
   for pattern in patterns:
     if not any(is_frozen(path, [pattern]) for path in leaves):
@@ -180,12 +180,12 @@ def split_frozen(params: Params, patterns: Sequence[str]) -> tuple[Params, Param
 
 
 def merge(trained: Params, frozen: Params) -> Params:
-  """The parameters that `split_frozen` parted, as one nested dict again."""
+  """Returns the two parts from `split_frozen` as one nested dict again."""
   return unflatten_dict(flatten_dict(trained, sep="/") | flatten_dict(frozen, sep="/"), sep="/")
 
 
 def _nearest(pattern: str, paths: Iterable[str]) -> str:
-  """The path, or folder of paths, that is spelled most like the pattern."""
+  """Returns the path, or folder of paths, that is spelled most like the pattern."""
   starts = set()
   for path in paths:
     names = path.split("/")

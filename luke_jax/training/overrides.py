@@ -1,4 +1,4 @@
-"""Experiments from files, from saved configs and from the command line, and what they say."""
+"""Experiments from files, saved configs and the command line, and their printed form."""
 
 import dataclasses
 import difflib
@@ -19,17 +19,17 @@ from luke_jax.training.experiment import Experiment
 from luke_jax.training.field_notes import field_notes
 from luke_jax.training.typed_values import dotted, field_kinds, is_group, placed
 
-_SEEMS = 0.45  # likeness from which a name is worth mentioning
+_SIMILAR = 0.45  # likeness from which a name is suggested
 _ABSENT = object()
 
 
 def load_experiment(path: Path) -> Experiment:
-  """What `config()` of an experiment file returns, with every field of its declared type."""
+  """Returns the result of `config()` of an experiment file, its fields checked by type."""
   return experiment_and_notes(path, "")[0]
 
 
 def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, Any]]:
-  """What `config()` of an experiment file returns, and its constant of a name, if it has one."""
+  """Returns the result of `config()` of an experiment file, and a constant of the file, if any."""
   if path.is_file() and path.suffix != ".py":
     raise InputError(f"{path}: not a .py file; expected an experiment file")
   try:
@@ -54,7 +54,7 @@ def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, A
 
 
 def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
-  """The experiment with "optimizer.learning_rate=2e-5" and the like; of two for a field, the last.
+  """Returns the experiment with changes such as "optimizer.learning_rate=2e-5"; the last one wins.
 
   `model=luke-large` sets all sizes to those that have a name, of any system.
   """
@@ -72,13 +72,13 @@ def override(experiment: Experiment, assignments: Sequence[str]) -> Experiment:
     if name not in fields:
       raise InputError(f"{name}: no such field; expected {_nearest(name, fields)}")
     for path, value in _assigned(name, text, *fields[name]).items():
-      changes = {other: kept for other, kept in changes.items() if not _overlap(path, other)}
+      changes = {other: x for other, x in changes.items() if not _overlap(path, other)}
       changes[path] = value
   return _replaced(experiment, changes, "")
 
 
 class Setting(NamedTuple):
-  """A field of an experiment, as a user reads of it."""
+  """A field of an experiment as text for a user."""
 
   name: str
   type: str
@@ -118,14 +118,14 @@ def assignment(experiment: Experiment, name: str, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-  """Returns a value as the command line has it."""
+  """Returns a value as it is written on the command line."""
   if value is None or isinstance(value, bool | list | tuple):
     return json.dumps(value)
   return str(value)
 
 
 def to_dict(experiment: Experiment) -> dict[str, Any]:
-  """Returns the experiment as JSON has it.
+  """Returns the experiment as JSON values.
 
   The task names its class, {"class": "module:Name", ...}, and the model its system,
   {"family": "luke", ...}.
@@ -137,7 +137,7 @@ def to_dict(experiment: Experiment) -> dict[str, Any]:
 
 
 def to_json(experiment: Experiment) -> str:
-  """The text of a config.json."""
+  """Returns the text of a config.json."""
   return json.dumps(to_dict(experiment), ensure_ascii=False, indent=2) + "\n"
 
 
@@ -145,7 +145,7 @@ def from_dict(data: Mapping[str, Any], own: Experiment | None = None) -> Experim
   """Returns the experiment of a saved config.
 
   The task's class and the model's system are those of this package, or of `own`, an experiment
-  that the user's code made: reading a config runs nobody else's code.
+  that the user's code made: reading a config runs no other code.
   """
   task_class, task = _named_group(data, "task", "class", "the task's class as module:Name")
   system, model = _named_group(data, "model", "family", "the model's system, such as luke")
@@ -160,7 +160,7 @@ def from_dict(data: Mapping[str, Any], own: Experiment | None = None) -> Experim
 def _named_group(
   data: Mapping[str, Any], group: str, name: str, expected: str
 ) -> tuple[str, dict[str, Any]]:
-  """Returns what a group of a saved config is of, and its fields."""
+  """Returns the class or system that a group of a saved config names, and its fields."""
   saved = data.get(group) if isinstance(data, Mapping) else None
   if not isinstance(saved, Mapping) or not isinstance(saved.get(name), str):
     raise InputError(f"{group}.{name}: missing; expected {expected}")
@@ -174,7 +174,7 @@ def _config_class(system: str, own: Experiment | None) -> type:
 
 
 def differences(saved: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
-  """What two results of `to_dict` disagree in: "run.seed: 0 there, 1 here"."""
+  """Returns the differences of two results of `to_dict`: "run.seed: 0 there, 1 here"."""
   there, here = dict(_leaves(saved, "")), dict(_leaves(current, ""))
   return [
     f"{name}: {_shown(there, name)} there, {_shown(here, name)} here"
@@ -184,7 +184,7 @@ def differences(saved: Mapping[str, Any], current: Mapping[str, Any]) -> list[st
 
 
 def describe(experiment: Experiment) -> str:
-  """A line a field, by dotted name; what differs from a default says so."""
+  """Returns a line for each field, by dotted name, with the default if the value differs."""
   values, defaults = dict(_leaves(to_dict(experiment), "")), dict(_defaults(experiment, ""))
   names = max(map(len, values))
   lines = []
@@ -197,12 +197,12 @@ def describe(experiment: Experiment) -> str:
 
 
 def _module(path: Path, source: bytes) -> ModuleType:
-  """The module of a file. It is compiled anew, and leaves no compiled file beside the user's."""
+  """Returns the module of a file, compiled anew and without a compiled file beside the user's."""
   name = "_experiment_" + re.sub(r"\W", "_", path.stem)
   module = ModuleType(name)
   module.__file__ = str(path)
   loader = importlib.machinery.SourceFileLoader(name, str(path))
-  sys.modules[name] = module  # where dataclasses look up the names in their annotations
+  sys.modules[name] = module  # dataclasses look up the names in their annotations here
   exec(loader.source_to_code(source, str(path)), module.__dict__)
   return module
 
@@ -213,7 +213,7 @@ def _line_of(function: Any) -> str:
 
 
 def _line(fault: Exception, path: Path) -> str:
-  """The line of the file where a fault happened, or nothing if it was not there."""
+  """Returns the line of the file where a fault happened, or nothing if it was elsewhere."""
   if isinstance(fault, SyntaxError) and fault.filename == str(path):
     return f"line {fault.lineno}: "
   frames = traceback.extract_tb(fault.__traceback__)
@@ -222,13 +222,13 @@ def _line(fault: Exception, path: Path) -> str:
 
 
 def _message(fault: Exception) -> str:
-  said = fault.msg if isinstance(fault, SyntaxError) else str(fault)
-  text = said if isinstance(fault, InputError) else f"{type(fault).__name__}: {said}"
+  message = fault.msg if isinstance(fault, SyntaxError) else str(fault)
+  text = message if isinstance(fault, InputError) else f"{type(fault).__name__}: {message}"
   return " ".join(text.split())
 
 
 def _fields(group: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
-  """Every field's dotted name, value and declared type: groups, then what is in them."""
+  """Yields every field's dotted name, value and declared type; groups before their fields."""
   for name, kind in field_kinds(type(group)).items():
     value = getattr(group, name)
     yield dotted(place, name), value, kind
@@ -237,19 +237,19 @@ def _fields(group: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _nearest(name: str, fields: Mapping[str, tuple[Any, Any]]) -> str:
-  """The field that seems meant, by its own name and, if a group is given, the group's too."""
+  """Returns the field that seems meant, by its own name and, if given, the group's."""
 
   def likeness(field: str) -> float:
     given, own = name.rpartition(".")[2], field.rpartition(".")[2]
     short = "".join(word[:1] for word in own.split("_"))
-    alike = 1.0 if given == short else difflib.SequenceMatcher(None, given, own).ratio()
+    similarity = 1.0 if given == short else difflib.SequenceMatcher(None, given, own).ratio()
     if "." not in name:
-      return alike
-    return (alike + difflib.SequenceMatcher(None, name, field).ratio()) / 2
+      return similarity
+    return (similarity + difflib.SequenceMatcher(None, name, field).ratio()) / 2
 
   settable = ["model", *(x for x, (value, _) in fields.items() if not is_group(value))]
   best = max(settable, key=likeness)
-  if likeness(best) > _SEEMS:
+  if likeness(best) > _SIMILAR:
     return f"another, perhaps {best}"
   return f"a field of {', '.join(field_kinds(Experiment))}"
 
@@ -274,11 +274,11 @@ def _assigned(name: str, text: str, value: Any, kind: Any) -> dict[tuple[str, ..
 
 
 def _overlap(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
-  return all(mine == theirs for mine, theirs in zip(path, other, strict=False))
+  return all(a == b for a, b in zip(path, other, strict=False))
 
 
 def _replaced(group: Any, changes: Mapping[tuple[str, ...], Any], place: str) -> Any:
-  """The group with the new values of fields by path, all at once: they may depend on each other."""
+  """Returns the group with new values by path, all at once as they may depend on each other."""
   new = {path[0]: value for path, value in changes.items() if len(path) == 1}
   for name in {path[0]: None for path in changes if len(path) > 1}:
     inner = {path[1:]: value for path, value in changes.items() if path[0] == name}
@@ -287,22 +287,26 @@ def _replaced(group: Any, changes: Mapping[tuple[str, ...], Any], place: str) ->
     return dataclasses.replace(group, **new)
 
 
-def _class_name(found: type) -> str:
-  return f"{found.__module__}:{found.__qualname__}"
+def _class_name(task_class: type) -> str:
+  return f"{task_class.__module__}:{task_class.__qualname__}"
 
 
 def _task_class(name: str, given: type | None) -> type:
   if given and name == _class_name(given):
     return given
   module, _, own = name.partition(":")
-  # A room's name starts with a letter, so that nothing like __main__ is run.
+  # The name of a module starts with a letter, so that __main__ and the like are not run.
   if re.fullmatch(r"luke_jax(\.[a-z]\w*)+", module, re.ASCII):
     try:
-      found = getattr(importlib.import_module(module), own, None)
+      task_class = getattr(importlib.import_module(module), own, None)
     except ImportError:
-      found = None
-    if isinstance(found, type) and dataclasses.is_dataclass(found) and _class_name(found) == name:
-      return found
+      task_class = None
+    if (
+      isinstance(task_class, type)
+      and dataclasses.is_dataclass(task_class)
+      and _class_name(task_class) == name
+    ):
+      return task_class
   also = f" or {_class_name(given)}" if given else ""
   raise InputError(f"task.class: {name!r}; expected a task of luke_jax{also}")
 
@@ -320,7 +324,7 @@ def _shown(values: Mapping[str, Any], name: str) -> str:
 
 
 def _defaults(group: Any, place: str) -> Iterator[tuple[str, Any]]:
-  """The default of each field that has one and is no group, by dotted name, as JSON has it."""
+  """Yields the default of each field that has one and is no group, by dotted name, as JSON."""
   for field in dataclasses.fields(group):
     name, value, default = dotted(place, field.name), getattr(group, field.name), field.default
     if is_group(value):

@@ -1,4 +1,4 @@
-"""An experiment on a mesh: the programs it runs, with the sharding of everything they touch."""
+"""The programs that an experiment runs on a mesh, with the sharding of all their arrays."""
 
 import dataclasses
 import functools
@@ -25,8 +25,8 @@ from luke_jax.training.mesh import (
 from luke_jax.training.optimizer import learning_rate, make_optimizer, merge, split_frozen
 from luke_jax.training.task import Batch, Params, Records
 
-# The partitioner otherwise cuts the products of gradients into many small ones, so as to hide their
-# collectives: a third more time on v5e.
+# Otherwise the partitioner cuts the products of gradients into many small ones to hide their
+# collectives, which takes a third more time on v5e.
 OPTIONS = {"tpu": {"xla_jf_spmd_threshold_for_windowed_einsum_mib": "100000"}}
 PARAMS = ("trained", "frozen")
 State = dict[str, Any]  # trained and frozen parameters, moments, step, skipped, key
@@ -34,7 +34,7 @@ State = dict[str, Any]  # trained and frozen parameters, moments, step, skipped,
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-  """What is compiled to run an experiment of a known number of steps on a mesh."""
+  """Functions to compile for an experiment of a known number of steps on a mesh."""
 
   experiment: Experiment
   mesh: jax.sharding.Mesh
@@ -71,7 +71,7 @@ class Program:
 
   @functools.cached_property
   def state_shapes(self) -> State:
-    """Shapes of the state, every one with its sharding."""
+    """Returns the shapes of the state, each with its sharding."""
     shapes = jax.eval_shape(self._fresh)
     tables = self.backbone.family.layout.entities
     places = shardings(shapes, self.mesh, self.experiment.mesh.fsdp, tables)
@@ -79,7 +79,7 @@ class Program:
 
   @functools.cached_property
   def batch_shapes(self) -> dict[str, jax.ShapeDtypeStruct]:
-    """Shapes of a training batch, (micro-batches, rows, ...)."""
+    """Returns the shapes of a training batch, (micro-batches, rows, ...)."""
     run, data = self.experiment.run, self.experiment.data
     leading = (run.accumulation, data.batch_size // run.accumulation)
     place = batch_sharding(self.mesh)
@@ -90,18 +90,20 @@ class Program:
     }
 
   def fresh_state(self) -> State:
-    """The state of step 0, made where it belongs."""
+    """Returns the state of step 0, made on the devices that hold it."""
     return jax.jit(self._fresh, out_shardings=_places(self.state_shapes))()
 
   def state_from(self, params: Params) -> tuple[State, list[str]]:
     """Returns the state of step 0 with parameters from elsewhere, and the paths that stay fresh.
 
-    The parameters have no padding. Those that this experiment does not know are left out; a table
-    of another size is refused.
+    The parameters have no padding. Those that this experiment does not know are left out. Raises
+    InputError for a table of another size.
     """
     backbone = self.backbone
-    tables, padding = backbone.family.layout.entities, backbone.spread.padding_rows
-    given: Any = flatten_dict(padded_tables(params, tables, backbone.entities, padding), sep="/")
+    # A model of words only leaves the tables out, whatever their sizes are.
+    tables = backbone.family.layout.entities if backbone.entities else ()
+    padded = padded_tables(params, tables, backbone.entities, backbone.spread.padding_rows)
+    given: Any = flatten_dict(padded, sep="/")
     state, fresh = self.fresh_state(), []
     for part in PARAMS:
       leaves: Any = flatten_dict(state[part], sep="/")
@@ -130,7 +132,7 @@ class Program:
 
   @functools.cached_property
   def lowered_step(self) -> jax.stages.Lowered:
-    """One training step, traced: (state, batch) to (state, metrics). It consumes the state."""
+    """Returns the traced training step: (state, batch) to (state, metrics), state donated."""
     places = _places(self.state_shapes)
     whole = jax.NamedSharding(self.mesh, jax.P())
     step = jax.jit(
@@ -144,12 +146,12 @@ class Program:
       return step.lower(self.state_shapes, self.batch_shapes)
 
   def predict(self, state: State, batch: Batch) -> Any:
-    """What the task predicts for an evaluation batch (rows, ...), whole on every process."""
+    """Returns the task's predictions for a batch (rows, ...), whole on every process."""
     with jax.set_mesh(self.mesh):
       return self._predict(state["trained"], state["frozen"], batch)
 
   def prediction_shapes(self) -> Any:
-    """Shapes of what `predict` returns."""
+    """Returns the shapes of the result of `predict`."""
     size, state = self.experiment.data.evaluation_batch_size, self.state_shapes
     batch = {
       name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype)
@@ -174,17 +176,17 @@ class Program:
 
   @property
   def make_rows(self) -> MakeRows:
-    """Records to rows, as workers are sent it."""
+    """Returns the function from records to rows, which is pickled for workers."""
     return functools.partial(self.experiment.task.rows, self.backbone)
 
   def training_batches(self, records: Records) -> TrainingBatches:
-    """What this process makes of every training batch."""
+    """Returns this process's rows of the training batches."""
     run, size = self.experiment.run, self.experiment.data.batch_size
     rows = own_rows(self.mesh, size // run.accumulation)
     return TrainingBatches(records, self.make_rows, run.seed, size, run.accumulation, rows)
 
   def placed(self, batch: Rows) -> dict[str, jax.Array]:
-    """A training batch of all processes from the rows of this one."""
+    """Returns a training batch over all processes, from the rows of this one."""
     return {
       name: jax.make_array_from_process_local_data(shape.sharding, batch[name], shape.shape)
       for name, shape in self.batch_shapes.items()
@@ -192,7 +194,7 @@ class Program:
 
   @property
   def evaluation_sharding(self) -> jax.NamedSharding:
-    """Rows over all devices."""
+    """Returns the sharding of rows over all devices."""
     return jax.NamedSharding(self.mesh, jax.P(BATCH_AXES))
 
   def _step(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
@@ -201,7 +203,7 @@ class Program:
     norm = optax.tree.norm(gradients)
     updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
     trained = optax.apply_updates(state["trained"], updates)
-    # A step whose loss or gradient is not finite changes nothing: the state is always a good one.
+    # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
     trained, moments = jax.tree.map(
       lambda new, old: jnp.where(finite, new, old),
@@ -222,7 +224,7 @@ class Program:
   def _gradients(
     self, state: State, batch: Batch, key: jax.Array
   ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
-    """Mean loss, metrics and gradients over the micro-batches."""
+    """Returns the mean loss, metrics and gradients over the micro-batches."""
     task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
     places = _places(self.state_shapes)["trained"]
 

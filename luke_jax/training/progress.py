@@ -11,7 +11,7 @@ from rich.text import Text
 
 
 class Progress:
-  """Progress display: on a terminal one line that is rewritten, elsewhere a line per update."""
+  """Progress display: one line that is rewritten on a terminal, elsewhere a line per update."""
 
   def __init__(
     self,

@@ -1,4 +1,4 @@
-"""The protocol between the engine and a task. The engine knows no more of tasks than this."""
+"""The protocol between the engine and a task: all that the engine knows of tasks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -13,14 +13,14 @@ Batch = Mapping[str, Any]  # arrays, rows first
 
 
 class Records(Protocol):
-  """Random access to records; sent to worker processes, so small when pickled."""
+  """Random access to records; worker processes get it pickled, so it should be small."""
 
   def __len__(self) -> int:
-    """How many there are."""
+    """Returns the number of records."""
     ...
 
   def __getitem__(self, index: int) -> Any:
-    """One record."""
+    """Returns one record."""
     ...
 
 
@@ -29,40 +29,40 @@ class Task(Protocol):
 
   @property
   def text_directory(self) -> str | None:
-    """Where the tokenizer and the entity vocabulary of its models are; None if it reads no text."""
+    """Returns the folder of the models' tokenizer and entity vocabulary; None without texts."""
     ...
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:
-    """Fresh parameters."""
+    """Returns fresh parameters."""
     ...
 
   def loss(
     self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """The mean loss of a batch and numbers worth logging, the number of "tokens" among them.
+    """Returns the mean loss of a batch and numbers to log, the number of "tokens" among them.
 
     Dropout is on when a key is given.
     """
     ...
 
   def records(self, backbone: Backbone, split: str) -> Records:
-    """The records of "train" or "dev"."""
+    """Returns the records of "train" or "dev"."""
     ...
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
-    """Shapes of one row of a batch."""
+    """Returns the shapes of one row of a batch."""
     ...
 
   def rows(
     self, backbone: Backbone, records: Sequence[Any], rng: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
-    """Records as arrays of a shape that depends on nothing but the config; one generator each."""
+    """Returns records as arrays whose shape depends on the config only; one generator each."""
     ...
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> Any:
-    """What evaluation keeps of every row: a tree of arrays, rows first."""
+    """Returns the numbers of every row that `score` needs: a tree of arrays, rows first."""
     ...
 
   def score(self, records: Records, predictions: Any) -> dict[str, float]:
-    """Metrics of the predictions for all records, in their order."""
+    """Returns metrics of the predictions for all records, in their order."""
     ...

@@ -102,7 +102,7 @@ def test_words_of_a_model_without_entities(tmp_path, capsys):
   assert main(["predict-masks", str(tmp_path / "words"), "a <mask>", "--top", "1"]) == 0
   assert "word at 2 8: <mask>" in capsys.readouterr().out
   assert main(["predict-masks", str(tmp_path / "words"), "a <mask>", "--span", "0", "1"]) == 2
-  assert "the model has no entities" in capsys.readouterr().err
+  assert "spans: 1 of them; expected none, for the model has no" in capsys.readouterr().err
 
 
 def test_spans_have_to_lie_in_the_text():

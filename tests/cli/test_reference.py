@@ -50,7 +50,7 @@ def test_every_argument_says_what_it_is(name, written):
     "| `--batch.words INT` | Words of each text. | `256` |",
     "| `--span INT INT` | First character of an entity and the one after its last, as often as"
     " needed. |  |",
-    "| `--lite` | Keep the special entities only. |  |",
+    "| `--lite` | Keeps the special entities only. |  |",
     "| `--workers INT` | Processes of the local engine. | `1` |",
     "| `SOURCE` | Directory or archive to read. | needed |",
   ],

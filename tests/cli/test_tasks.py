@@ -17,7 +17,7 @@ import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import consistent, task_experiment
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 from luke_jax.training import loop
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.overrides import load_experiment, override

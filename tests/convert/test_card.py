@@ -14,8 +14,8 @@ import luke_jax
 from luke_jax.convert.card import (
   ORIGIN,
   UNMEASURED,
+  card_facts,
   model_card,
-  told_by_card,
   with_record,
   write_parity,
 )
@@ -162,7 +162,7 @@ def test_a_copy_of_anothers_model_has_its_licence():
 
 
 def test_what_a_card_says_of_its_licence(tmp_path):
-  assert told_by_card(tmp_path) == {}
+  assert card_facts(tmp_path) == {}
   card = tmp_path / "README.md"
   for text, told in (
     ("---\nlanguage: ja\nlicense: apache-2.0\ntags:\n- x\n---\nlicense: mit", True),
@@ -171,9 +171,9 @@ def test_what_a_card_says_of_its_licence(tmp_path):
     ("---\nlicense: [a, b]\nlanguage:\n- en\n---\n", False),
   ):
     card.write_text(text, encoding="utf-8")
-    assert told_by_card(tmp_path) == ({"language": "ja", "license": "apache-2.0"} if told else {})
+    assert card_facts(tmp_path) == ({"language": "ja", "license": "apache-2.0"} if told else {})
   card.write_bytes(b"---\nlicense: \xff\n---\n")
-  assert told_by_card(tmp_path) == {}
+  assert card_facts(tmp_path) == {}
 
 
 def test_parity_takes_its_place_and_only_that(tmp_path):

@@ -15,7 +15,7 @@ import tensorflow_datasets as tfds
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.names import task_class, task_files
+from luke_jax.tasks.known import task_class, task_files
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 NAMES = ("open_entity", "tacred", "conll2003", "record", "squad")

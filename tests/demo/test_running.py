@@ -14,7 +14,7 @@ from luke_jax.demo import running
 from luke_jax.demo.running import last_line, run
 from luke_jax.demo.steps import FRESH, Step, check_repository, steps
 from luke_jax.errors import InputError
-from luke_jax.tasks.names import CLASSES
+from luke_jax.tasks.known import CLASSES
 
 VERSION = ("--version",)
 
@@ -113,7 +113,7 @@ def test_an_interrupted_demo_says_how_it_goes_on(tmp_path, monkeypatch, capsys):
 
   monkeypatch.setattr(running, "run", interrupted)
   assert main(["demo", "--output", str(tmp_path)]) == 130
-  assert capsys.readouterr().err == "luke-jax: interrupted; the same command goes on\n"
+  assert capsys.readouterr().err == "luke-jax: interrupted; the same command continues\n"
 
 
 def test_all_five_tasks_are_trained_twice_from_what_was_made(tmp_path):

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.inference.batches import batches
-from luke_jax.inference.programs import Programs, programs, tokens
+from luke_jax.inference.shapes import CompiledShapes, compiled_shapes, tokens
 from luke_jax.models.luke import SIZES
-from luke_jax.tasks.features import Features, Sizes
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.text import Row
+from luke_jax.text.rows import Sizes
 
 TASK = NamedEntities(words=512, entities=64)
 ASKED = st.builds(Sizes, st.sampled_from([32, 64, 512]), st.sampled_from([1, 16, 64]), st.just(30))
@@ -19,7 +20,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 64)), max_size=
 
 def rows(lengths):
   return [
-    Features(0, np.zeros(words, np.int32), np.zeros(entities, np.int32), np.zeros((entities, 2)))
+    Row(0, np.zeros(words, np.int32), np.zeros(entities, np.int32), np.zeros((entities, 2)))
     for words, entities in lengths
   ]
 
@@ -34,7 +35,7 @@ def padded(made):
 
 @given(LENGTHS, st.integers(64, 4096), st.sampled_from([0, 1000, 10**9]))
 def test_every_row_is_in_one_batch_that_holds_it(lengths, limit, worth):
-  made = list(batches(rows(lengths), TASK, limit, Programs(worth)))
+  made = list(batches(rows(lengths), TASK, limit, CompiledShapes(worth)))
   assert sorted(i for batch in made for i in batch.rows) == list(range(len(lengths)))
   for batch in made:
     assert len(batch.rows) <= batch.height
@@ -45,8 +46,8 @@ def test_every_row_is_in_one_batch_that_holds_it(lengths, limit, worth):
 
 @given(st.lists(LENGTHS, max_size=5), st.integers(0, 20_000))
 def test_padding_costs_no_more_than_the_programs_that_would_save_it(chunks, worth):
-  shared = Programs(worth)
-  exact = [x for chunk in chunks for x in batches(rows(chunk), TASK, 2048, Programs(0))]
+  shared = CompiledShapes(worth)
+  exact = [x for chunk in chunks for x in batches(rows(chunk), TASK, 2048, CompiledShapes(0))]
   made = [x for chunk in chunks for x in batches(rows(chunk), TASK, 2048, shared)]
   bare = sum(len(batch.rows) * tokens(batch.size) for batch in exact)
   wanted = len(shared.wasted)  # shapes that would have saved something
@@ -55,10 +56,10 @@ def test_padding_costs_no_more_than_the_programs_that_would_save_it(chunks, wort
 
 @given(st.lists(st.tuples(ASKED, st.integers(1, 100)), max_size=40), st.integers(0, 20_000))
 def test_another_size_is_compiled_when_it_saves_more_than_it_costs(asked, worth):
-  programs, wasted = Programs(worth), Counter()
+  compiled, wasted = CompiledShapes(worth), Counter()
   for size, number in asked:
-    fit = [x for x in programs.sizes if x.words >= size.words and x.entities >= size.entities]
-    found = programs.size(size, number)
+    fit = [x for x in compiled.sizes if x.words >= size.words and x.entities >= size.entities]
+    found = compiled.size(size, number)
     extra = number * (min(map(tokens, fit), default=0) - tokens(size))
     assert found in (fit if fit and wasted[size] + extra <= worth else [size])
     wasted[size] += number * (tokens(found) - tokens(size))
@@ -67,16 +68,16 @@ def test_another_size_is_compiled_when_it_saves_more_than_it_costs(asked, worth)
 
 def test_few_rows_of_a_small_model_share_a_program_for_long():
   chunks = np.random.default_rng(0).integers(1, 65, (20, 50, 2))
-  programs = Programs(10**9)
-  made = [x for chunk in chunks for x in batches(rows(chunk.tolist()), TASK, 4096, programs)]
+  compiled = CompiledShapes(10**9)
+  made = [x for chunk in chunks for x in batches(rows(chunk.tolist()), TASK, 4096, compiled)]
   assert len(shapes(made)) <= 2
 
 
 @pytest.mark.parametrize("chunks", [1, 40])
 def test_many_rows_have_their_own(chunks):
-  programs = Programs(10_000)
+  compiled = CompiledShapes(10_000)
   lengths = [[(20, 1)] * (2000 // chunks) + [(500, 64)]] * chunks
-  made = [x for chunk in lengths for x in batches(rows(chunk), TASK, 4096, programs)]
+  made = [x for chunk in lengths for x in batches(rows(chunk), TASK, 4096, compiled)]
   short = sum(len(batch.rows) for batch in made if batch.size.words < 500)
   assert short > 1900
 
@@ -85,4 +86,4 @@ def test_a_program_costs_as_much_padding_as_all_layers_run():
   deep, shallow = (
     dataclasses.replace(SIZES["luke-base"], num_hidden_layers=layers) for layers in (12, 1)
   )
-  assert programs(deep).worth == pytest.approx(programs(shallow).worth / 12)
+  assert compiled_shapes(deep).worth == pytest.approx(compiled_shapes(shallow).worth / 12)

@@ -14,7 +14,6 @@ from luke_jax.nn.layers import Dense, Numerics
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import from_row
 from luke_jax.tasks.files import Faults, check_fields, read_json_lines, read_text, string
 from luke_jax.text import Example as Text
 from luke_jax.training.experiment import Experiment, Run
@@ -117,13 +116,13 @@ class Languages:
     """Returns a row for each example."""
     rows = processor.encode([Text(example.text) for example in examples], truncation=True)
     labels = [self.labels.index(x.label) if x.label else None for x in examples]
-    return [from_row(row, labels[row.example]) for row in rows]
+    return [row.labelled(labels[row.example]) for row in rows]
 
   def label_shape(self):
     """Returns the shape of a row's label, a number."""
     return ()
 
-  def decode(self, examples, features, outputs):
+  def decode(self, examples, rows, outputs):
     """Returns the label of each example."""
     return [self.labels[int(outputs["logits"][i].argmax())] for i, _ in enumerate(examples)]
 

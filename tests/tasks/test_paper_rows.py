@@ -13,7 +13,7 @@ from luke_jax.cli import experiment_run
 from luke_jax.models.families import SIZES
 from luke_jax.results.records import read_results
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.names import CLASSES, task_class
+from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.training import loop
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.overrides import experiment_and_notes, load_experiment

@@ -61,7 +61,7 @@ def test_batches_padded_and_truncated(goldens, processors):
       if padding:
         assert {name: array.tolist() for name, array in inputs.items()} == expected
       else:
-        assert [row.input_ids for row in rows] == expected["input_ids"]
+        assert [row.input_ids.tolist() for row in rows] == expected["input_ids"]
         assert [[e.id for e in row.entities] for row in rows] == expected["entity_ids"]
         for positions, theirs in zip(
           inputs["entity_position_ids"], expected["entity_position_ids"], strict=True

@@ -5,6 +5,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.text import EntityVocab, Example, Processor
+from luke_jax.text.rows import UNKNOWN
 
 TEXT = "Beyoncé lives in Los Angeles."
 NAMES = [(0, 7), (17, 28)]
@@ -156,6 +157,17 @@ def test_rows_know_where_they_come_from(processor):
   assert [entity.number for entity in row.entities] == [0, 1]
   assert [entity.text for entity in row.entities] == [0, 1]
   assert processor.encode(examples)[0].offsets == []
+  assert processor.windows(examples, offsets=False)[0].offsets == []
+
+
+def test_a_labelled_row_is_padded_as_before_without_its_origin(processor):
+  (row,) = processor.windows([Example("Who?", [(0, 3)], None, PLACES, [(10, 21)])])
+  labelled = row.labelled(np.array(1), source="a")
+  assert (labelled.labels, labelled.source, labelled.origin) == (1, "a", UNKNOWN)
+  both = [replace(processor, token_types=True).pad([x]) for x in (row, labelled)]
+  assert both[0]["token_type_ids"].sum() > 0
+  first, second = ({name: x.tolist() for name, x in arrays.items()} for arrays in both)
+  assert first == second
 
 
 def test_too_long_is_refused(processor):
@@ -190,7 +202,7 @@ def test_windows(processor):
   short = replace(processor, max_length=32, max_entity_length=3)
   rows = short.windows([Example("x", [(0, 1)]), Example(text, spans)], stride=16)
   assert rows[0].example == 0
-  assert rows[0].input_ids == processor.encode([Example("x")])[0].input_ids
+  assert rows[0].input_ids.tolist() == processor.encode([Example("x")])[0].input_ids.tolist()
   found = set()
   for row in rows[1:]:
     assert row.example == 1
@@ -212,7 +224,8 @@ def test_windows_of_the_second_text(processor):
   rows = short.windows([question], stride=4)
   assert len(rows) > 2
   for row in rows:
-    assert row.input_ids[: row.text_starts[1]] == rows[0].input_ids[: row.text_starts[1]]
+    start = row.text_starts[1]
+    assert row.input_ids[:start].tolist() == rows[0].input_ids[:start].tolist()
     assert row.entities[0].number == 0
   assert [len(row.entities) for row in rows] == [2] + [1] * (len(rows) - 1)
 

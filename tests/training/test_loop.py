@@ -12,6 +12,7 @@ import pytest
 from tiny_runs import experiment, logged, program, same, trained
 
 from luke_jax.errors import InputError
+from luke_jax.models.family import Running
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training import loop as loops
 from luke_jax.training.checkpoints import Checkpoints
@@ -66,15 +67,15 @@ def test_a_finished_run_stays_as_it_is(finished):
 
 
 def test_what_does_not_change_the_numbers_may_change_on_the_way(finished, tmp_path, monkeypatch):
-  """Stopped in the middle, resumed on another mesh with workers: the same to rounding."""
+  """Stopped, resumed on another mesh with workers and rematerialised: the same to rounding."""
   chosen, folder, _ = finished
   short = dataclasses.replace(chosen, mesh=MeshShape(data=8, fsdp="none"))
   monkeypatch.setattr(loops.processes.Preemption, "due", lambda self, step: step == 5)
   assert train(short, tmp_path / "run")["status"] == "preempted"
   monkeypatch.undo()
-  longer = dataclasses.replace(
-    chosen, mesh=MeshShape(replica=2), data=dataclasses.replace(chosen.data, workers=1)
-  )
+  data = dataclasses.replace(chosen.data, workers=1)
+  running = Running(remat="full")
+  longer = dataclasses.replace(chosen, mesh=MeshShape(replica=2), data=data, running=running)
   summary = train(longer, tmp_path / "run")
   assert summary["status"] == "done"
   one, other = (
@@ -219,6 +220,9 @@ def test_another_config_is_refused_with_the_fields_that_differ(finished):
     chosen, optimizer=dataclasses.replace(chosen.optimizer, learning_rate=2e-3)
   )
   with pytest.raises(InputError, match=r"holds another run .optimizer.learning_rate: 0.001 there"):
+    train(other, folder)
+  other = dataclasses.replace(chosen, running=Running("bfloat16", remat="dots"))
+  with pytest.raises(InputError, match=r'holds another run .running.dtype: "float32" there, "bf'):
     train(other, folder)
 
 

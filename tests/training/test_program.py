@@ -7,12 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from networks import network
-from tiny_runs import arrays, experiment, program, same, trained
+from tiny_runs import TINY, arrays, experiment, program, same, trained
 
 from luke_jax.errors import InputError
 from luke_jax.models.keys import flatten, unflatten
 from luke_jax.models.luke import LUKE
-from luke_jax.models.network import abstract_params
+from luke_jax.models.network import abstract_params, initial_params
+from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.mesh import MeshShape, make_mesh, shardings
 from luke_jax.training.program import Program
 
@@ -140,6 +141,22 @@ def test_a_start_of_another_number_of_entities_is_refused(path, rows):
   tree[path] = np.zeros((rows, *tree[path].shape[1:]), np.float32)
   with pytest.raises(InputError, match=f"^{path}: {rows} rows; expected 50, one for each entity$"):
     chosen.state_from(unflatten(tree))
+
+
+def test_a_model_of_words_starts_from_one_of_entities():
+  words_only = {"entity_vocab_size": 0, "use_entity_aware_attention": False}
+  chosen = experiment(model=words_only)
+  chosen = program(dataclasses.replace(chosen, task=Pretraining(("nowhere",), words=32)))
+  params = initial_params(network("LukeForMaskedLM", TINY), jax.random.key(1))
+  params["luke"]["encoder"]["layers"]["attention"]["query"] = jax.tree.map(
+    lambda x: x[:, :1, :1], params["luke"]["encoder"]["layers"]["attention"]["query"]
+  )
+  state, fresh = chosen.state_from(params)
+  assert not fresh
+  found = arrays({"luke": state["trained"]["luke"]})
+  assert found and not any("entit" in name for name in found)
+  expected = arrays(params)
+  assert all(x.tobytes() == expected[name].tobytes() for name, x in found.items())
 
 
 def test_the_same_seed_gives_the_same_state():

@@ -1,4 +1,4 @@
-"""The encoder of BERT, RoBERTa and XLM-R: words with token types."""
+"""Encoder of BERT, RoBERTa and XLM-R: words with token types."""
 
 import flax.linen as nn
 import jax

@@ -1,4 +1,4 @@
-"""Sizes of a LUKE: one frozen dataclass, and the sizes that have names."""
+"""Sizes of a LUKE: one frozen dataclass, and the named sizes."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any, Literal

@@ -22,7 +22,7 @@ ARCHITECTURES = {
   "choice": "LukeForMultipleChoice",
 }
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
-# What stays as it is in the first of the two stages of the paper's pretraining (appendix A).
+# Parameters that the first stage of the paper's pretraining does not train (appendix A).
 NOT_OF_ENTITIES = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
 
 # The paper's appendix.
@@ -31,7 +31,7 @@ RECIPES = {
   "relations": Recipe(1e-5, 32, 5, UNTRAINED),
   "ner": Recipe(1e-5, 8, 5, UNTRAINED),
   "cloze": Recipe(1e-5, 32, 2, UNTRAINED),
-  # The head of questions has no pooler; the entities' table stays as it was pretrained.
+  # The head of questions has no pooler; the entity table is not fine-tuned.
   "qa": Recipe(1.5e-5, 48, 2, ("luke/entity_embeddings/entity",)),
 }
 

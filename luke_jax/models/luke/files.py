@@ -1,4 +1,4 @@
-"""LUKE's config.json and the metadata.json of the authors' archives, to and from a LukeConfig."""
+"""LUKE's config.json and the authors' metadata.json, to and from a LukeConfig."""
 
 from pathlib import Path
 from typing import Any

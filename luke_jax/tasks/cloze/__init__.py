@@ -1,1 +1,1 @@
-"""Cloze question answering (paper §4.4): which entity of a passage fills the gap of a question."""
+"""Cloze question answering (paper §4.4): finding the entity of a passage that fills a gap."""

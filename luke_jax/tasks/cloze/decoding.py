@@ -5,20 +5,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luke_jax.tasks.cloze.files import Example
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.predictions import Answer
+from luke_jax.text import Row
 
 
 def decode(
-  examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+  examples: Sequence[Example], features: Sequence[Row], outputs: Mapping[str, Any]
 ) -> list[list[Answer]]:
-  """All candidates of each example, the best first; of several windows the best score counts."""
+  """Returns all candidates of each example by their best score in any window, the best first."""
   scores: list[dict[int, float]] = [{} for _ in examples]
   for i, row in enumerate(features):
-    logits, found = outputs["logits"][i], scores[row.example]
+    logits, best = outputs["logits"][i], scores[row.example]
     for number, logit in zip(row.source, logits[: len(row.source)], strict=True):
-      found[number] = max(float(logit), found.get(number, -math.inf))
-  return [_ranked(example, found) for example, found in zip(examples, scores, strict=True)]
+      best[number] = max(float(logit), best.get(number, -math.inf))
+  return [_ranked(example, best) for example, best in zip(examples, scores, strict=True)]
 
 
 def _ranked(example: Example, scores: Mapping[int, float]) -> list[Answer]:

@@ -12,12 +12,11 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.cloze.files import PLACEHOLDER, Example
-from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Entity, Processor, Row
 from luke_jax.text.parts import Mentions, Part, tokenized
 from luke_jax.text.rows import enclosed
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
 
 HIGHLIGHT_WORD, PLACEHOLDER_WORD, ENTITY_WORD = "[HIGHLIGHT]", "[PLACEHOLDER]", "[ENTITY]"
@@ -25,7 +24,7 @@ HIGHLIGHT = re.compile(r" ?@highlight\b")  # ReCoRD's sign before each summary l
 STRIDE = 128
 
 
-def features(processor: Processor, examples: Sequence[Example], faults: Faults) -> list[Features]:
+def features(processor: Processor, examples: Sequence[Example], faults: Faults) -> list[Row]:
   """The rows of each example: none for a window without candidates, several for one with many.
 
   `source` are the numbers of the candidates that a row has. An example is at fault whose question
@@ -40,15 +39,13 @@ def features(processor: Processor, examples: Sequence[Example], faults: Faults) 
   return rows
 
 
-def _rows(processor: Processor, example: Example, number: int) -> Iterator[Features]:
+def _rows(processor: Processor, example: Example, number: int) -> Iterator[Row]:
   special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
   query, passage = tokenized(processor.tokenizer, list(_texts(example, mask)), offsets=False)
   marked = passage.marked([special.ids[ENTITY_WORD]] * len(passage.entities))
   for pair in _windows(processor, query, marked, example.place):
-    whole, starts = enclosed(pair, special)
-    row = Row(number, whole.ids, whole.entities, [], starts, whole.offsets)
-    candidates = tuple(entity.number for entity in whole.entities[1:])
-    yield from_row(row, _targets(example, candidates), candidates)
+    candidates = tuple(entity.number for entity in pair[1].entities)
+    yield enclosed(pair, special, number).labelled(_targets(example, candidates), candidates)
 
 
 def _texts(example: Example, mask: int) -> Iterator[Mentions]:
@@ -63,7 +60,7 @@ def _texts(example: Example, mask: int) -> Iterator[Mentions]:
   yield Mentions(text, candidates, f"{example.place}: entities")
 
 
-def _highlighted(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
+def _highlighted(text: str, spans: Sequence[Bounds]) -> tuple[str, list[Bounds]]:
   """The text with one word for each sign that no candidate overlaps, and the candidates in it."""
   signs = [
     sign.span()

@@ -16,7 +16,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("query", "entities", "answers")
 PLACEHOLDER = "@placeholder"
@@ -24,14 +24,14 @@ PLACEHOLDER = "@placeholder"
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-  """A question with a gap, a passage, the entities in it and, where known, those that fit."""
+  """A question with a gap, a passage, its entities and, if known, those that fill the gap."""
 
   id: str
-  place: str  # in which file and line
+  place: str  # file and line
   text: str
   query: str
-  entities: tuple[Span, ...]
-  answers: tuple[Span, ...] | None = None
+  entities: tuple[Bounds, ...]
+  answers: tuple[Bounds, ...] | None = None
 
 
 def read(path: Path, faults: Faults) -> list[Example]:
@@ -42,7 +42,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
 
 
 def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
-  """The example in an object of JSON lines."""
+  """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   query = string(value, "query", place)
@@ -61,7 +61,7 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
 
 
 def to_json(example: Example) -> dict[str, Any]:
-  """What `parse` reads as the example."""
+  """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text, "query": example.query}
   value["entities"] = list(map(list, example.entities))
   if example.answers is not None:
@@ -69,7 +69,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value
 
 
-def _spans(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple[Span, ...]:
+def _spans(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple[Bounds, ...]:
   spans = [text.span(span, name) for span in listed(value, name, place)]
   for start, end in spans:
     if not text.text[start:end].strip():
@@ -95,7 +95,7 @@ def _record(path: Path, faults: Faults) -> Iterator[Example]:
 
 
 def _as_line(passage: Mapping[str, Any], question: Mapping[str, Any], place: str) -> dict[str, Any]:
-  """A question of ReCoRD as JSON lines have it."""
+  """Returns a question of ReCoRD as an object of JSON lines."""
   value = {"text": string(passage, "text", place), "query": question.get("query")}
   value["entities"] = _half_open(passage, "entities", place)
   if "answers" in question:

@@ -12,7 +12,10 @@ __all__ = ["evaluate", "read_predictions", "score", "score_file"]
 
 
 def score(gold: Sequence[Sequence[str]], predicted: Sequence[str | None]) -> dict[str, float]:
-  """Means over questions, by the gold answer that agrees best; None is no answer, and scores 0."""
+  """Returns exact match and F1: means over questions, against the gold answer that agrees best.
+
+  None is no answer, and scores 0.
+  """
   pairs = [
     (answer, golds) for golds, answer in zip(gold, predicted, strict=True) if answer is not None
   ]
@@ -24,12 +27,15 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[str | None]) -> dic
 
 
 def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
-  """The scores of answers by id; one that is missing scores 0, those of other ids do not count."""
+  """Returns the scores of answers by id.
+
+  A missing answer scores 0, and answers with other ids do not count.
+  """
   return score(list(map(_golds, examples)), [predicted.get(example.id) for example in examples])
 
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]) -> Evaluation:
-  """Scores of the best candidates, and where they are wrong."""
+  """Returns the scores of the best candidates, and the mistakes among them."""
   best = [answers[0] if answers else None for answers in predictions]
   scores = score(list(map(_golds, examples)), [answer.text if answer else None for answer in best])
   return Evaluation(scores, mistakes=_mistakes(examples, best))
@@ -42,18 +48,18 @@ def _golds(example: Example) -> list[str]:
 
 
 def _mistakes(examples: Sequence[Example], best: Sequence[Answer | None]) -> list[Mistake]:
-  found = []
+  mistakes = []
   for example, answer in zip(examples, best, strict=True):
     golds = _golds(example)
     if answer is None or not exact_match(answer.text, golds):
-      said, score = (answer.text, answer.score) if answer else ("", 0.0)
-      told = ", ".join(dict.fromkeys(golds))
-      found.append(Mistake(example.id, *_shown(example, answer), told, said, score))
-  return sorted(found, key=lambda mistake: -mistake.score)
+      given, score = (answer.text, answer.score) if answer else ("", 0.0)
+      correct = ", ".join(dict.fromkeys(golds))
+      mistakes.append(Mistake(example.id, *_shown(example, answer), correct, given, score))
+  return sorted(mistakes, key=lambda mistake: -mistake.score)
 
 
 def _shown(example: Example, answer: Answer | None) -> tuple[str, tuple[Mark, ...]]:
-  """The question and the passage as one text, with the gap, the answers and the wrong one."""
+  """Returns question and passage as one text, with marks for gap, answers and wrong answer."""
   before = len(example.query) + 1
   gap = example.query.index(PLACEHOLDER)
   marks = [Mark(gap, gap + len(PLACEHOLDER), "gap")]

@@ -11,10 +11,9 @@ from luke_jax.tasks.cloze import decoding, features, score
 from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLDER_WORD
 from luke_jax.tasks.cloze.files import Example, parse, read
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,9 +32,9 @@ class ClozeAnswering:
 
   name: ClassVar[str] = "cloze"
   head: ClassVar[str] = "cloze"
-  metric: ClassVar[str] = "exact_match"  # that chooses a checkpoint
+  metric: ClassVar[str] = "exact_match"  # the metric that selects a checkpoint
   text_task: ClassVar[Task | None] = None
-  # Their order is that of the authors' models.
+  # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
     HIGHLIGHT_WORD: "@",
     PLACEHOLDER_WORD: "#",
@@ -63,47 +62,47 @@ class ClozeAnswering:
   score = fine_tuning.score
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
-    """The examples of a file."""
+    """Reads the examples of a file."""
     return read(path, faults)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
-    """None."""
+    """Returns no labels."""
     return ()
 
   def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """The examples with answers."""
-    kept = []
+    """Returns the examples with answers; the others are faults."""
+    valid = []
     for example in examples:
       with faults.caught():
         if not example.answers:
           raise InputError(f"{example.place}: answers: none; expected one at least")
-        kept.append(example)
-    return kept
+        valid.append(example)
+    return valid
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """The rows of each example."""
     return features.features(processor, examples, faults or Faults(skip=self.skip_bad))
 
   def label_shape(self) -> tuple[int, ...]:
-    """Whether each candidate is an answer."""
+    """Returns the shape of a row's labels: whether each candidate is an answer."""
     return (self.entities - 1,)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Answer]]:
     """The candidates of each example, the best first."""
-    return decoding.decode(examples, features, outputs)
+    return decoding.decode(examples, rows, outputs)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]
   ) -> Evaluation:
-    """Exact match and F1."""
+    """Returns exact match and F1."""
     return score.evaluate(examples, predictions)
 
   def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, Any]:
-    """The line of an example in a file of predictions: the best candidate, and scores of all."""
+    """Returns an example's line in a file of predictions: the best candidate, and all scores."""
     best = prediction[0] if prediction else Answer("", 0, 0, 0.0)
     return {
       "id": example.id,

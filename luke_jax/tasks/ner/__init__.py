@@ -1,1 +1,1 @@
-"""Named entity recognition (paper §4.3): which spans of a text are entities, and of which type."""
+"""Named entity recognition (paper §4.3): finding the spans of a text that are entities, by type."""

@@ -1,4 +1,4 @@
-"""Files of columns: a word and its tag a line, sentences between empty lines."""
+"""Files of columns: a word and its tag on each line, empty lines between sentences."""
 
 import dataclasses
 import re
@@ -27,19 +27,19 @@ class Line(NamedTuple):
 
 @dataclasses.dataclass
 class Sentence:
-  """Lines without an empty one between them; `sound` unless something is wrong with them."""
+  """Lines without an empty one between them; `sound` if they have no fault."""
 
   lines: list[Line] = dataclasses.field(default_factory=list)
   sound: bool = True
 
   @property
   def words(self) -> list[str]:
-    """The word of each line."""
+    """Returns the word of each line."""
     return [line.word for line in self.lines]
 
   @property
   def tags(self) -> list[str]:
-    """The tag of each line."""
+    """Returns the tag of each line."""
     return [line.tag for line in self.lines]
 
 
@@ -89,7 +89,7 @@ def _sentence(rows: Sequence[Row], layout: Layout, path: Path, faults: Faults) -
   for row in rows:
     if not sentence.lines and is_comment(row, layout):
       continue
-    # The parts of a line that is too short, which is a fault, may be anything.
+    # A line that is too short is a fault, so that its parts do not matter.
     word = row.columns[min(layout.word, len(row.columns) - 1)]
     tag = "" if layout.tag is None else row.columns[min(layout.tag, len(row.columns) - 1)]
     sentence.lines.append(Line(row.number, word, tag))
@@ -111,14 +111,14 @@ def _sound(row: Row, layout: Layout, path: Path, faults: Faults) -> bool:
 
 
 def has_tags(documents: Sequence[Document]) -> bool:
-  """Whether the file that they are of has more columns than that of the words."""
+  """Returns whether the file of the documents has tags beside the words."""
   return any(sentence.lines[0].tag for document in documents for sentence in document)
 
 
 def check_tags(
   path: Path, documents: Sequence[Document], faults: Faults, repair: bool = False
 ) -> None:
-  """Finds the tags that are not legal in the file's scheme, which is that of the most tags.
+  """Reports the tags that are not legal in the file's scheme, which is that of most tags.
 
   With `repair` they are counted in a warning and stay, to be read as conlleval reads them.
   """
@@ -127,18 +127,18 @@ def check_tags(
   repaired: list[str] = []
   for sentence in sound:
     for word, fault in illegal(sentence.tags, scheme):
-      said = f"{path}: line {sentence.lines[word].number}: {fault}"
+      message = f"{path}: line {sentence.lines[word].number}: {fault}"
       if repair:
-        repaired.append(said)
+        repaired.append(message)
         continue
       sentence.sound = False
       with faults.caught():
-        raise InputError(f"{said}; {REPAIR}")
+        raise InputError(f"{message}; {REPAIR}")
   warn_repaired(path, repaired)
 
 
 def warn_repaired(path: Path, repaired: Sequence[str]) -> None:
-  """Warns how many tags of a file were read as conlleval reads them; names the first."""
+  """Warns of the number of tags that were read as conlleval reads them; names the first."""
   if repaired:
     first = repaired[0].removeprefix(f"{path}: ")
     warnings.warn(

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.predictions import Span
+from luke_jax.text import Row
 
 
 class _Candidate(NamedTuple):
-  """A span of words with its best label, which is not that of no entity."""
+  """A span of words with its best label, if that is not the label of no entity."""
 
   logit: float
   start: int
@@ -22,27 +22,25 @@ class _Candidate(NamedTuple):
 
 def decode(
   examples: Sequence[Example],
-  features: Sequence[Features],
+  features: Sequence[Row],
   outputs: Mapping[str, Any],
   labels: Sequence[str],
 ) -> list[list[Span]]:
-  """The entities of each document in order; of those that overlap the one of the highest logit."""
+  """Returns each document's entities in order; of overlapping ones, that with the highest logit."""
   candidates: list[list[_Candidate]] = [[] for _ in examples]
   for i, row in enumerate(features):
     candidates[row.example] += _entities(row, np.asarray(outputs["logits"][i], np.float64))
-  return [
-    _spans(example, found, labels) for example, found in zip(examples, candidates, strict=True)
-  ]
+  return [_spans(example, own, labels) for example, own in zip(examples, candidates, strict=True)]
 
 
-def _entities(row: Features, logits: np.ndarray) -> list[_Candidate]:
+def _entities(row: Row, logits: np.ndarray) -> list[_Candidate]:
   logits = logits[: len(row.entity_ids)]
   labels = logits.argmax(axis=-1)
-  found = labels.nonzero()[0]
-  logits, labels = logits[found], labels[found]
+  entities = labels.nonzero()[0]
+  logits, labels = logits[entities], labels[entities]
   best = logits.max(axis=-1, initial=-np.inf)
   scores = 1 / np.exp(logits - best[:, None]).sum(axis=-1)
-  columns = (best, *row.source[found].T, labels, scores)
+  columns = (best, *row.source[entities].T, labels, scores)
   return [_Candidate(*values) for values in zip(*(x.tolist() for x in columns), strict=True)]
 
 

@@ -6,30 +6,30 @@ from collections.abc import Iterable, Sequence
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.ner.words import PAPER, Reading, joined
 from luke_jax.tasks.predictions import Span
-from luke_jax.text.special_tokens import Span as Stretch
+from luke_jax.text.special_tokens import Bounds
 
-Sentences = tuple[tuple[Stretch, ...], ...]
+Sentences = tuple[tuple[Bounds, ...], ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-  """A document: the words of its sentences and, where they are known, its entities."""
+  """A document: the words of its sentences and, if known, its entities."""
 
   id: str
-  place: str  # in which file and line
+  place: str  # file and line
   text: str
   sentences: Sentences  # their words, as characters of the text
   spans: tuple[Labelled, ...] | None = None  # characters
-  as_words: bool = False  # whether files give words instead of a text, and spans of them
-  lines: tuple[int, ...] = ()  # in a file of columns: where each sentence begins
+  as_words: bool = False  # files have words instead of a text, and spans of words
+  lines: tuple[int, ...] = ()  # in a file of columns: the first line of each sentence
 
   @property
-  def words(self) -> list[Stretch]:
-    """The words of all sentences."""
+  def words(self) -> list[Bounds]:
+    """Returns the words of all sentences."""
     return [word for sentence in self.sentences for word in sentence]
 
   def place_of(self, character: int) -> str:
-    """The line of a character's word in a file of columns; elsewhere that of the document."""
+    """Returns the line of a character's word in a file of columns, or else the document's."""
     for first, sentence in zip(self.lines, self.sentences, strict=False):
       for line, (_, end) in enumerate(sentence, start=first):
         if character < end:
@@ -40,26 +40,26 @@ class Example:
 def of_words(
   id: str, place: str, sentences: Sequence[Sequence[str]], reading: Reading = PAPER
 ) -> Example:
-  """A document without a text of its own: that of its words."""
+  """Returns a document whose text is made from its words."""
   text, words, _ = joined([word for sentence in sentences for word in sentence], reading)
-  left = iter(words)
-  split = tuple(tuple(next(left) for _ in sentence) for sentence in sentences)
+  remaining = iter(words)
+  split = tuple(tuple(next(remaining) for _ in sentence) for sentence in sentences)
   return Example(id, place, text, tuple(filter(None, split)), as_words=True)
 
 
-def labelled(found: Iterable[Span]) -> list[Labelled]:
-  """Predicted spans without their texts and scores."""
-  return [Labelled(span.start, span.end, span.label) for span in found]
+def labelled(spans: Iterable[Span]) -> list[Labelled]:
+  """Returns predicted spans without their texts and scores."""
+  return [Labelled(span.start, span.end, span.label) for span in spans]
 
 
 def to_characters(example: Example, spans: Iterable[Labelled]) -> tuple[Labelled, ...]:
-  """Spans of words as spans of characters."""
+  """Returns spans of words as spans of characters."""
   words = example.words
   return tuple(Labelled(words[first][0], words[last - 1][1], label) for first, last, label in spans)
 
 
 def to_words(example: Example, spans: Iterable[Labelled]) -> list[Labelled | None]:
-  """Spans of characters as spans of words; None for one that begins or ends inside a word."""
+  """Returns spans of characters as spans of words; None for one with an edge inside a word."""
   words = example.words
   first = {start: word for word, (start, _) in enumerate(words)}
   last = {end: word for word, (_, end) in enumerate(words, start=1)}

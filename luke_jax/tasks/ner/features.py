@@ -9,11 +9,10 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
-from luke_jax.text import Processor
-from luke_jax.text.special_tokens import Span
+from luke_jax.text import Processor, Row
+from luke_jax.text.special_tokens import Bounds
 
 AROUND = 2  # special tokens of a row
 
@@ -48,13 +47,13 @@ def features(
   *,
   labels: Sequence[str],
   faults: Faults,
-) -> list[Features]:
+) -> list[Row]:
   """Rows for every sentence, which share out its candidates evenly; `source` are their words.
 
   The row of a sentence has as much of the document around it as there is room for (paper §4.3). A
   sentence that is longer than that has several, each with some of its candidates.
   """
-  rows: list[Features] = []
+  rows: list[Row] = []
   missed, total = 0, 0
   for number, (example, ids) in enumerate(_tokenized(processor, examples, limits.context)):
     with faults.caught():
@@ -143,7 +142,7 @@ def _rows(
   *,
   number: int,
   targets: np.ndarray | None,
-) -> Iterator[Features]:
+) -> Iterator[Row]:
   special, room = processor.tokenizer.special, processor.max_length - AROUND
   masks = np.full(processor.max_entity_length, processor.entity_vocab.mask_id, np.int32)
   for begin, end, target in _parts(document, room):
@@ -154,10 +153,10 @@ def _rows(
       words = np.stack([document.starts[share], document.ends[share]], axis=1, dtype=np.int32)
       tokens = (document.first[words] - left + 1).astype(np.int32)
       labels = None if targets is None else targets[share]
-      yield Features(number, ids.astype(np.int32), masks[: len(words)], tokens, labels, words)
+      yield Row(number, ids.astype(np.int32), masks[: len(words)], tokens, labels, words)
 
 
-def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Span]]:
+def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Bounds]]:
   """Runs of words whose candidates share rows, with the pieces that such a row must have.
 
   They are sentences, or of one that is too long as many words at a time as there is room for.
@@ -174,7 +173,7 @@ def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Span]]:
       begin = last
 
 
-def window(target: Span, length: int, room: int) -> Span:
+def window(target: Bounds, length: int, room: int) -> Bounds:
   """The part of a text of which the target is the middle, as far as the text goes.
 
   What one side cannot fill is the other's (paper §4.3).

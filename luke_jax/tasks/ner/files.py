@@ -22,7 +22,7 @@ from luke_jax.tasks.ner.other_tools import as_ours, check_json, check_name
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
 from luke_jax.tasks.ner.words import PAPER, Reading, sentences_of, words_of
 from luke_jax.tasks.predictions import Span
-from luke_jax.text.special_tokens import Span as Stretch
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("sentences", "spans")
 
@@ -55,7 +55,7 @@ def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[Example
 
 
 def is_json_lines(path: Path) -> bool:
-  """Whether the file is one of JSON lines, by its name; others are columns."""
+  """Returns whether the file is one of JSON lines, by its name; others are columns."""
   return path.suffix in (".jsonl", ".json")
 
 
@@ -71,7 +71,7 @@ def _of_columns(path: Path, id: str, document: Document, reading: Reading) -> Ex
 
 
 def tagged_spans(document: Document) -> Iterator[Labelled]:
-  """The spans of words that the tags of a document make."""
+  """Yields the spans of words that the tags of a document make."""
   before = 0
   for sentence in document:
     for start, end, label in chunks(sentence.tags):
@@ -109,7 +109,7 @@ def parse(
   return dataclasses.replace(example, spans=spans and to_characters(example, spans))
 
 
-def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Stretch] | None:
+def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Bounds] | None:
   if "sentences" not in value:
     return None
   spans = listed(value, "sentences", place)
@@ -118,8 +118,8 @@ def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Stretch] |
   return [(start, end) for start, end in spans]
 
 
-def _check_edges(edges: Sequence[Stretch], text: str, place: str) -> None:
-  """Sentences follow one another, and between them is white space only."""
+def _check_edges(edges: Sequence[Bounds], text: str, place: str) -> None:
+  """Raises InputError unless sentences are in order, with only white space between them."""
   last = 0
   for start, end in [*edges, (len(text), len(text))]:
     if start < last or text[last:start].strip():
@@ -142,7 +142,7 @@ def _gold(value: Mapping[str, Any], given: Text, place: str) -> tuple[Labelled, 
 
 
 def spans_in(value: Mapping[str, Any], place: str) -> tuple[Labelled, ...]:
-  """The spans of an object with their labels, wherever they may lie."""
+  """Returns the spans of an object with their labels, without a check against its text."""
   spans = listed(value, "spans", place)
   for span in spans:
     whole = isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
@@ -152,7 +152,7 @@ def spans_in(value: Mapping[str, Any], place: str) -> tuple[Labelled, ...]:
 
 
 def to_json(example: Example) -> dict[str, Any]:
-  """What `parse` reads as the example."""
+  """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id}
   if example.as_words:
     value["tokens"] = [example.text[start:end] for start, end in example.words]
@@ -167,14 +167,14 @@ def to_json(example: Example) -> dict[str, Any]:
 
 
 def as_in_files(example: Example, spans: Sequence[Labelled]) -> list[Labelled]:
-  """Spans that begin and end with words, in the unit of the example's file."""
+  """Returns spans in the unit of the example's file; of words only those that are whole words."""
   return list(filter(None, to_words(example, spans))) if example.as_words else list(spans)
 
 
 def to_columns(
   examples: Sequence[Example], predictions: Sequence[Sequence[Span]], scheme: Scheme = "IOB2"
 ) -> Iterator[str]:
-  """Lines of words, their gold tags where they are known, and the predicted tags last."""
+  """Yields lines of words, their gold tags if known, and the predicted tags last."""
   bounded = any(len(example.sentences) > 1 for example in examples)
   for example, predicted in zip(examples, predictions, strict=True):
     tags = [_tags(example, labelled(predicted), scheme)]
@@ -190,16 +190,16 @@ def to_columns(
 
 def _tags(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
   tags: list[str] = []
-  found = to_words(example, spans)
+  left = to_words(example, spans)
   for sentence in example.sentences:
     first, last = len(tags), len(tags) + len(sentence)
-    inside = [span for span in found if span and first <= span.start < span.end <= last]
-    found = [span for span in found if span not in inside]
+    inside = [span for span in left if span and first <= span.start < span.end <= last]
+    left = [span for span in left if span not in inside]
     moved = [Labelled(start - first, end - first, label) for start, end, label in inside]
     tags += tagged(moved, len(sentence), scheme, example.place)
-  if found:
+  if left:
     raise InputError(
-      f"{example.place}: spans that are not whole words of a sentence: {len(found)}; expected none,"
+      f"{example.place}: spans that are not whole words of a sentence: {len(left)}; expected none,"
       " for tags"
     )
   return tags

@@ -1,4 +1,4 @@
-"""Which columns of a file hold the words and the tags: as the user says, or as a guess."""
+"""Columns of a file that hold the words and the tags, from the user's names or by a guess."""
 
 import itertools
 import re
@@ -16,16 +16,16 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,-]*")
 
 
 class Row(NamedTuple):
-  """A line that is not empty, in columns."""
+  """A non-empty line, in columns."""
 
   number: int
   columns: list[str]
 
 
 class Block(NamedTuple):
-  """Lines without an empty one between them, or the one that begins a document.
+  """Lines without an empty one between them, or the line that begins a document.
 
-  That one is among the rows only where something stands before it, which numbers the lines.
+  Such a line is among the rows only if a number of the line precedes it.
   """
 
   rows: list[Row]
@@ -38,8 +38,8 @@ class Layout(NamedTuple):
   width: int
   word: int
   tag: int | None
-  source: str  # says in a message where the width comes from
-  indexed: bool = False  # whether the columns before the words number the lines
+  source: str  # the origin of the width, for messages
+  indexed: bool = False  # columns before the words number the lines
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -123,27 +123,27 @@ def _count(places: Iterable[tuple[int, Row]], column: int, width: int) -> bool:
 
 def _warn(path: Path, rows: Sequence[Row], layout: Layout) -> None:
   option = "--columns (in training --set task.columns) chooses another"
-  said = f"column {layout.word + 1} is read as words"
+  message = f"column {layout.word + 1} is read as words"
   if layout.indexed:
     before = "column 1 numbers" if layout.word == 1 else f"columns 1 to {layout.word} number"
-    warnings.warn(f"{path}: {said}, since {before} the lines; {option}", stacklevel=4)
+    warnings.warn(f"{path}: {message}, since {before} the lines; {option}", stacklevel=4)
   elif len(rows) > 1 and all(_NUMBER.fullmatch(row.columns[0]) for row in rows):
     remedy = f"; {option}" if layout.width > 2 else ""
-    warnings.warn(f"{path}: {said}, and holds numbers only{remedy}", stacklevel=4)
+    warnings.warn(f"{path}: {message}, and holds numbers only{remedy}", stacklevel=4)
 
 
 def _check_tag_column(path: Path, rows: Sequence[Row], layout: Layout) -> None:
   """Raises InputError if the last column has no tag at all, and exactly one other nothing else."""
   if layout.tag is None or any(is_tag(row.columns[layout.tag]) for row in rows):
     return
-  found = [
+  tag_columns = [
     column for column in range(layout.width) if all(is_tag(row.columns[column]) for row in rows)
   ]
-  if len(found) == 1:
+  if len(tag_columns) == 1:
     names = [IGNORED] * layout.width
-    names[found[0]] = TAG
-    names[layout.word if layout.word != found[0] else names.index(IGNORED)] = WORD
+    names[tag_columns[0]] = TAG
+    names[layout.word if layout.word != tag_columns[0] else names.index(IGNORED)] = WORD
     chosen = ",".join(names)
     remedy = f"--columns {chosen} (in training --set task.columns={chosen}) reads column"
-    hint = f"; {remedy} {found[0] + 1} as tags"
+    hint = f"; {remedy} {tag_columns[0] + 1} as tags"
     check_tag(rows[0].columns[layout.tag], f"{path}: line {rows[0].number}", hint)

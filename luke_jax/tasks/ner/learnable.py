@@ -1,4 +1,4 @@
-"""Which entities of a file a model can find: those that are candidates, and why others are none."""
+"""Entities of a file that a model can find, as candidates, and the reasons for others."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,34 +6,34 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.text import Row
 
 
 class Missed(NamedTuple):
-  """An entity that is no candidate, where it is, and why."""
+  """An entity that is no candidate, its place, and the reason."""
 
   place: str
   text: str
   why: str
 
 
-def missed(
-  example: Example, span_words: int, rows: Sequence[Features] | None = None
-) -> list[Missed]:
+def missed(example: Example, span_words: int, rows: Sequence[Row] | None = None) -> list[Missed]:
   """Returns the entities of a document that no model can find.
 
   With the document's `rows` also those that their tokenizer has no candidate for.
   """
-  found = []
+  entities = []
   for span, words in zip(example.spans or (), to_words(example, example.spans or ()), strict=True):
     why = _why(example, span, words, span_words)
     if not why and rows is not None and words is not None and not _is_candidate(words, rows):
       why = "no candidate with this model's word pieces"
     if why:
-      found.append(Missed(example.place_of(span.start), example.text[span.start : span.end], why))
-  return found
+      entities.append(
+        Missed(example.place_of(span.start), example.text[span.start : span.end], why)
+      )
+  return entities
 
 
 def _why(example: Example, span: Labelled, words: Labelled | None, most: int) -> str:
@@ -52,12 +52,12 @@ def _why(example: Example, span: Labelled, words: Labelled | None, most: int) ->
   return ""
 
 
-def _is_candidate(words: Labelled, rows: Sequence[Features]) -> bool:
+def _is_candidate(words: Labelled, rows: Sequence[Row]) -> bool:
   wanted = (words.start, words.end)
   return any(bool(np.any(np.all(row.source == wanted, axis=-1))) for row in rows)
 
 
-def marks(row: Features, labels: Sequence[str]) -> Iterator[Labelled]:
+def marks(row: Row, labels: Sequence[str]) -> Iterator[Labelled]:
   """The entities of a row, as places in its word pieces."""
   if row.labels is not None:
     for number in np.flatnonzero(row.labels > 0).tolist():
@@ -65,7 +65,7 @@ def marks(row: Features, labels: Sequence[str]) -> Iterator[Labelled]:
       yield Labelled(start, end, labels[row.labels[number]])
 
 
-def check_learnable(path: str, examples: Sequence[Example], rows: Sequence[Features]) -> None:
+def check_learnable(path: str, examples: Sequence[Example], rows: Sequence[Row]) -> None:
   """Raises InputError for a training file of which no entity can be found."""
   total = sum(len(example.spans or ()) for example in examples)
   if not total:

@@ -1,4 +1,4 @@
-"""Files as other tools write them: read as ours where that is simple, otherwise named."""
+"""Files of other tools: read as ours if that is simple, otherwise refused by their name."""
 
 import contextlib
 import re
@@ -25,7 +25,7 @@ _COMMA_AND_TAG = re.compile(r'[,;]"?(O|[BIES]-[^\s,;]+)"?')
 
 
 def check_name(path: Path) -> None:
-  """Raises InputError for a file of no text, by its name."""
+  """Raises InputError for a file that is not text, by its name."""
   if path.suffix in UNREAD and path.is_file():
     raise InputError(f"{path}: {UNREAD[path.suffix]}")
 
@@ -33,12 +33,12 @@ def check_name(path: Path) -> None:
 def check_separator(path: Path, rows: Sequence[Sequence[str]]) -> None:
   """Raises InputError if lines that were split at spaces and tabs are comma-separated values."""
   if path.suffix == ".csv":
-    found = rows and re.search("[,;]", " ".join(rows[0])) and not is_tag(rows[0][-1])
+    comma_separated = rows and re.search("[,;]", " ".join(rows[0])) and not is_tag(rows[0][-1])
   else:
     # The first line may name the columns.
     ends = (len(row) == 1 and _COMMA_AND_TAG.search(row[0]) for row in rows[1:])
-    found = len(rows) > 2 and all(ends)
-  if found:
+    comma_separated = len(rows) > 2 and all(ends)
+  if comma_separated:
     raise InputError(
       f"{path}: comma-separated values; expected tabs or spaces between a word and its tag, and an"
       " empty line after each sentence, or JSON lines with tokens and ner_tags"
@@ -60,7 +60,7 @@ def check_json(path: Path) -> None:
 
 
 def _list(items: list[Any]) -> str:
-  """What a list is, and what is expected instead."""
+  """Returns a description of a list, and the form expected instead."""
   first = items[0] if items else None
   if isinstance(first, dict) and _is_label_studio(first):
     return LABEL_STUDIO
@@ -125,10 +125,10 @@ def _tag(tag: Any, names: Sequence[str], place: str) -> str:
 
 def _check_tags(tags: Sequence[str], place: str, repair: bool, repaired: list[str]) -> None:
   for word, fault in illegal(tags, scheme_of([tags])):
-    said = f"{place}: token {word}: {fault}"
+    message = f"{place}: token {word}: {fault}"
     if not repair:
-      raise InputError(f"{said}; {REPAIR}")
-    repaired.append(said)
+      raise InputError(f"{message}; {REPAIR}")
+    repaired.append(message)
 
 
 def _span(span: Any, place: str) -> list[Any]:
@@ -141,7 +141,7 @@ def _span(span: Any, place: str) -> list[Any]:
 
 
 def _sentences(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-  """The sentences that spaCy has in `sents`."""
+  """Returns the sentences that spaCy has in `sents`."""
   if "sents" not in value:
     return {}
   spans = (x if isinstance(x, dict) else {} for x in listed(value, "sents", place))

@@ -18,14 +18,14 @@ Spans = set[Labelled]
 
 
 class Predicted(NamedTuple):
-  """The spans of a document as a file has them; of a file of columns also how many words it has."""
+  """Predicted spans of a document in a file; for a file of columns also its number of words."""
 
   spans: tuple[Labelled, ...]
   words: int | None = None
 
 
 def score(gold: Sequence[Spans], predicted: Sequence[Spans]) -> dict[str, float]:
-  """Micro F1, precision and recall: a span is right if a gold one has its edges and its label."""
+  """Returns micro F1, precision and recall; a right span has the edges and label of a gold one."""
   scores = _measures(list(zip(gold, predicted, strict=True)))
   return {name: scores[name] for name in ("f1", "precision", "recall")}
 
@@ -36,7 +36,7 @@ def _measures(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, float]:
 
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
-  """What any system predicts, by the ids of documents: JSON lines, or columns with tags last.
+  """Reads any system's predictions by the ids of documents: JSON lines, or columns with tags last.
 
   Tags may be of any scheme and need not be legal in it. In columns ids are numbers in order.
   """
@@ -59,9 +59,11 @@ def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Pre
 
 
 def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) -> dict[str, float]:
-  """The scores of predictions by id; in a document without one nothing is found."""
-  found = in_order(examples, predicted, Predicted(()))
-  pairs = [(_gold(example), _spans(example, x)) for example, x in zip(examples, found, strict=True)]
+  """Returns the scores of predictions by id; a document without any has no predicted entity."""
+  ordered = in_order(examples, predicted, Predicted(()))
+  pairs = [
+    (_gold(example), _spans(example, x)) for example, x in zip(examples, ordered, strict=True)
+  ]
   return score([gold for gold, _ in pairs], [spans for _, spans in pairs])
 
 
@@ -72,7 +74,7 @@ def _gold(example: Example) -> Spans:
 
 
 def _spans(example: Example, predicted: Predicted) -> Spans:
-  """The predicted spans, as characters."""
+  """Returns the predicted spans, as characters."""
   words, where = len(example.words), f"predictions: id {example.id!r}"
   if predicted.words not in (None, words):
     raise InputError(f"{where}: {predicted.words} words; expected {words}, as in {example.place}")
@@ -86,9 +88,9 @@ def _spans(example: Example, predicted: Predicted) -> Spans:
 
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> Evaluation:
-  """Scores, figures for each label, which label was taken for which, and the mistakes."""
+  """Returns scores, figures for each label, which label was taken for which, and mistakes."""
   gold = [_gold(example) for example in examples]
-  predicted = [set(labelled(found)) for found in predictions]
+  predicted = [set(labelled(spans)) for spans in predictions]
   pairs = list(zip(gold, predicted, strict=True))
   return Evaluation(
     score(gold, predicted), _by_label(pairs), _confusion(pairs), _mistakes(examples, predictions)
@@ -108,7 +110,7 @@ def _of_label(spans: Spans, label: str) -> Spans:
 
 
 def _confusion(pairs: Sequence[tuple[Spans, Spans]]) -> dict[tuple[str, str], int]:
-  """How gold spans were labelled where they were found, and how spans were that are not gold."""
+  """Counts the predicted labels of gold spans, and of spans that are not gold."""
   counts: collections.Counter[tuple[str, str]] = collections.Counter()
   for pair in pairs:
     gold, predicted = ({(x.start, x.end): x.label for x in spans} for spans in pair)
@@ -117,20 +119,20 @@ def _confusion(pairs: Sequence[tuple[Spans, Spans]]) -> dict[tuple[str, str], in
 
 
 def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> list[Mistake]:
-  """Every predicted span that is not gold, and every gold span that no predicted one touches."""
-  found = []
+  """Returns predicted spans that are not gold, and gold spans that no predicted one touches."""
+  mistakes = []
   for example, spans in zip(examples, predictions, strict=True):
     gold, predicted = sorted(_gold(example)), labelled(spans)
     for wrong, span in zip(predicted, spans, strict=True):
       if wrong not in gold:
         touched = [x for x in gold if _touch(x, wrong)]
-        found.append(_mistake(example, wrong, touched, span))
-    found += [
+        mistakes.append(_mistake(example, wrong, touched, span))
+    mistakes += [
       _mistake(example, missed, [missed], None)
       for missed in gold
       if not any(_touch(missed, x) for x in predicted)
     ]
-  return sorted(found, key=lambda mistake: -mistake.score)
+  return sorted(mistakes, key=lambda mistake: -mistake.score)
 
 
 def _touch(one: Labelled, other: Labelled) -> bool:
@@ -140,11 +142,11 @@ def _touch(one: Labelled, other: Labelled) -> bool:
 def _mistake(
   example: Example, at: Labelled, gold: Sequence[Labelled], predicted: Span | None
 ) -> Mistake:
-  """What stands at a place and what was predicted there, with the sentence around it."""
+  """Returns the gold and predicted labels at a place, with the sentence around it."""
   start = max((s[0][0] for s in example.sentences if s[0][0] <= at.start), default=at.start)
   end = min((s[-1][1] for s in example.sentences if s[-1][1] >= at.end), default=at.end)
   mark = Mark(at.start - start, at.end - start, "predicted" if predicted else "missed")
-  told = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
-  said = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
+  correct = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
+  given = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
   score = predicted.score if predicted else 0.0
-  return Mistake(example.id, example.text[start:end], (mark,), told, said, score)
+  return Mistake(example.id, example.text[start:end], (mark,), correct, given, score)

@@ -12,13 +12,13 @@ from luke_jax.errors import InputError
 
 Scheme = Literal["IOB2", "IOB1", "BIOES"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
-# How to have tags read that are not legal where they stand.
+# The option that reads tags that are not legal where they stand.
 REPAIR = "--repair-tags (in training --set task.repair_tags=true) reads it as conlleval does"
 _TAG = re.compile(r"[BIES]-\S+")
 
 
 class Labelled(NamedTuple):
-  """A stretch of words, or of the characters of a text, half-open, and its label."""
+  """A half-open stretch of words, or of the characters of a text, and its label."""
 
   start: int
   end: int
@@ -26,7 +26,7 @@ class Labelled(NamedTuple):
 
 
 class Illegal(NamedTuple):
-  """A tag that its scheme does not have at its place."""
+  """A tag that its scheme does not allow at its place."""
 
   word: int
   fault: str
@@ -44,25 +44,25 @@ def check_tag(tag: str, place: str, hint: str = "") -> None:
 
 
 def chunks(tags: Sequence[str]) -> list[Labelled]:
-  """The chunks of tags of any scheme, read as conlleval reads them.
+  """Returns the chunks of tags of any scheme, read as conlleval reads them.
 
-  I or E goes on with the chunk of a B or I of its label before it; any other begins a chunk.
+  I or E continues the chunk of a B or I of its label before it; any other tag begins a chunk.
   """
-  found: list[Labelled] = []
+  labelled: list[Labelled] = []
   before = "O"
   for word, tag in enumerate(tags):
-    if _goes_on(tag, before):
-      found[-1] = found[-1]._replace(end=word + 1)
+    if _continues(tag, before):
+      labelled[-1] = labelled[-1]._replace(end=word + 1)
     elif tag != "O":
-      found.append(Labelled(word, word + 1, tag[2:]))
+      labelled.append(Labelled(word, word + 1, tag[2:]))
     before = tag
-  return found
+  return labelled
 
 
-def tagged(found: Iterable[Labelled], words: int, scheme: Scheme, place: str) -> list[str]:
-  """The tags of so many words with chunks that lie apart; `place` names them in messages."""
+def tagged(spans: Iterable[Labelled], words: int, scheme: Scheme, place: str) -> list[str]:
+  """Returns the tags of words with chunks that do not overlap; `place` is for messages."""
   tags = ["O"] * words
-  for start, end, label in sorted(found):
+  for start, end, label in sorted(spans):
     if any(tag != "O" for tag in tags[start:end]):
       raise InputError(f"{place}: a span in another, {label}; expected them apart, for tags")
     prefixes = ["I"] * (end - start)
@@ -76,7 +76,7 @@ def tagged(found: Iterable[Labelled], words: int, scheme: Scheme, place: str) ->
 
 
 def scheme_of(sentences: Sequence[Sequence[str]]) -> Scheme:
-  """The scheme that the most tags are legal in."""
+  """Returns the scheme in which most tags are legal."""
   counts = {
     scheme: sum(len(list(illegal(tags, scheme))) for tags in sentences) for scheme in SCHEMES
   }
@@ -84,7 +84,7 @@ def scheme_of(sentences: Sequence[Sequence[str]]) -> Scheme:
 
 
 def illegal(tags: Sequence[str], scheme: Scheme) -> Iterator[Illegal]:
-  """The tags of a sentence that the scheme does not have where they stand."""
+  """Yields the tags of a sentence that the scheme does not allow where they stand."""
   for word, tag in enumerate(tags):
     before = tags[word - 1] if word else "O"
     after = tags[word + 1] if word + 1 < len(tags) else "O"
@@ -96,11 +96,11 @@ def illegal(tags: Sequence[str], scheme: Scheme) -> Iterator[Illegal]:
 
 def _expected(tag: str, before: str, after: str, scheme: Scheme) -> str | None:
   prefix, label = tag[0], tag[2:]
-  begins = prefix != "O" and not _goes_on(tag, before)
+  begins = prefix != "O" and not _continues(tag, before)
   if scheme == "BIOES":
     if begins and prefix in "IE":
       return f"B-{label} or S-{label}"
-    if prefix in "BI" and not _goes_on(after, tag):
+    if prefix in "BI" and not _continues(after, tag):
       return f"I-{label} or E-{label} after it"
     return None
   if prefix in "ES":
@@ -110,5 +110,5 @@ def _expected(tag: str, before: str, after: str, scheme: Scheme) -> str | None:
   return f"I-{label}" if prefix == "B" and before[2:] != label else None
 
 
-def _goes_on(tag: str, before: str) -> bool:
+def _continues(tag: str, before: str) -> bool:
   return tag[0] in "IE" and before[0] in "BI" and tag[2:] == before[2:]

@@ -9,7 +9,6 @@ from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner import decoding, features, files, score
 from luke_jax.tasks.ner.documents import Example, labelled
@@ -17,7 +16,7 @@ from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.learnable import check_learnable
 from luke_jax.tasks.ner.words import Reading
 from luke_jax.tasks.predictions import Span
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
 
@@ -37,16 +36,16 @@ class NamedEntities:
   span_words: int = 16  # the longest candidate
   span_pieces: int | None = None  # the same in word pieces; the paper's code has 16
   context: bool = True  # rows have text around their sentences
-  language: str = "en"  # whose rules end sentences where a file does not say where they end
+  language: str = "en"  # its rules split a text into sentences if the file does not
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
-  repair_tags: bool = False  # read tags that no scheme has where they stand as conlleval does
+  repair_tags: bool = False  # read tags that are not legal where they stand as conlleval does
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "ner"
   head: ClassVar[str] = "span"
-  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
+  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
   text_task: ClassVar[Task | None] = "entity_span_classification"
   new_words: ClassVar[Mapping[str, str]] = {}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -69,20 +68,20 @@ class NamedEntities:
   predict = fine_tuning.predict
   score = fine_tuning.score
 
-  def records(self, backbone: Backbone, split: str) -> fine_tuning.Records:
+  def records(self, backbone: Backbone, split: str) -> fine_tuning.TaskRows:
     """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
     task: Any = self
-    found = fine_tuning.records(task, backbone, split)
+    records = fine_tuning.records(task, backbone, split)
     if split == "train":
-      check_learnable(self.train, found.examples, found.features)
-    return found
+      check_learnable(self.train, records.examples, records.rows)
+    return records
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
-    """The documents of a file."""
+    """Reads the documents of a file."""
     return files.read(path, faults, self._reading)
 
   def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
-    """The document in an object of JSON lines."""
+    """Returns the document in an object of JSON lines."""
     return files.parse(value, id, place, self._reading)
 
   @property
@@ -91,18 +90,18 @@ class NamedEntities:
     return Reading(self.language, self.every_word_spaced, *form)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
-    """The label of no entity, and those that a file has, in alphabetical order."""
-    found = {span.label for example in examples for span in example.spans or ()}
-    return (NIL, *sorted(found - {NIL}))
+    """Returns the label of no entity, and those of a file, in alphabetical order."""
+    labels = {span.label for example in examples for span in example.spans or ()}
+    return (NIL, *sorted(labels - {NIL}))
 
   def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """The documents with entities told, whose labels the model knows."""
-    kept = []
+    """Returns the documents with known entities and the model's labels; the others are faults."""
+    valid = []
     for example in examples:
       with faults.caught():
         self._check(example)
-        kept.append(example)
-    return kept
+        valid.append(example)
+    return valid
 
   def _check(self, example: Example) -> None:
     if example.spans is None:
@@ -114,30 +113,30 @@ class NamedEntities:
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """The rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
     limits = features.Limits(self.span_words, self.span_pieces, self.context)
     return features.features(processor, examples, limits, labels=self.labels, faults=faults)
 
   def label_shape(self) -> tuple[int, ...]:
-    """The label of each candidate."""
+    """Returns the shape of a row's labels: one for each candidate."""
     return (self.entities,)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Span]]:
     """The entities of each document, in order."""
-    return decoding.decode(examples, features, outputs, self.labels)
+    return decoding.decode(examples, rows, outputs, self.labels)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
   ) -> Evaluation:
-    """F1 of spans and the figures around it."""
+    """Returns F1 of spans and the figures around it."""
     return score.evaluate(examples, predictions)
 
   def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
-    """The line of a document in a file of predictions."""
+    """Returns a document's line in a file of predictions."""
     return {
       "id": example.id,
       "spans": [list(span) for span in files.as_in_files(example, labelled(prediction))],

@@ -1,1 +1,1 @@
-"""Extractive question answering (paper §4.5): which stretch of a text answers a question."""
+"""Extractive question answering (paper §4.5): finding the answer to a question in a text."""

@@ -1,4 +1,4 @@
-"""The likeliest answers to questions by a model's outputs for their rows."""
+"""Most probable answers to questions from a model's outputs for their rows."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,19 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import Example
+from luke_jax.text import Row
 
 NO_ANSWER = Answer("", 0, 0, 0.0)
 
 
 class Choice(NamedTuple):
-  """How many answers are told, how long they can be, and whether there may be none.
+  """Limits of the number and length of answers, and whether there may be none.
 
-  That there is none comes first where its score is above the best answer's by more than
-  `null_threshold`.
+  "No answer" comes first if its score is above the best answer's by more than `null_threshold`.
   """
 
   n_best: int
@@ -36,29 +35,31 @@ class _Scored(NamedTuple):
 
 def decode(
   examples: Sequence[Example],
-  features: Sequence[Features],
+  features: Sequence[Row],
   outputs: Mapping[str, Any],
   choice: Choice,
 ) -> list[list[Answer]]:
-  """The answers to each question with the highest sums of logits, the best first.
+  """Returns the answers to each question with the highest sums of logits, the best first.
 
-  Every stretch of at most `answer_words` pieces is looked at, where the paper's code has those
-  between the 20 best starts and the 20 best ends. It counts in the window where most stands around
-  its first piece. Scores become probabilities among the answers told.
+  Every stretch of at most `answer_words` pieces is a candidate; the paper's code has only those
+  between the 20 best starts and the 20 best ends. It is scored in the window with the most context
+  around its first piece. Scores become probabilities among the returned answers.
   """
   rows: list[list[_Scored]] = [[] for _ in examples]
   for number, feature in enumerate(features):
     starts, ends = (outputs[name][number] for name in ("start_logits", "end_logits"))
     rows[feature.example].append(_scored(feature, starts, ends))
   return [
-    _told(list(itertools.islice(_ranked(example.text, own, choice), choice.n_best)), own, choice)
+    _with_probabilities(
+      list(itertools.islice(_ranked(example.text, own, choice), choice.n_best)), own, choice
+    )
     if own
-    else [NO_ANSWER]  # its example is at fault
+    else [NO_ANSWER]  # its example has a fault
     for example, own in zip(examples, rows, strict=True)
   ]
 
 
-def _scored(feature: Features, starts: np.ndarray, ends: np.ndarray) -> _Scored:
+def _scored(feature: Row, starts: np.ndarray, ends: np.ndarray) -> _Scored:
   window: Window = feature.source
   passage = slice(window.place, len(feature.input_ids) - 1)
   starts, ends = (np.asarray(logits, np.float64) for logits in (starts, ends))
@@ -66,7 +67,7 @@ def _scored(feature: Features, starts: np.ndarray, ends: np.ndarray) -> _Scored:
 
 
 def _ranked(text: str, rows: Sequence[_Scored], choice: Choice) -> Iterator[Answer]:
-  """Different answers with their scores, the best first."""
+  """Yields different answers with their scores, the best first."""
   owners = _owners(rows)
   scores, places = zip(*(_spans(row, owners, choice.answer_words) for row in rows), strict=True)
   all_scores, all_places = np.concatenate(scores), np.concatenate(places)
@@ -83,25 +84,25 @@ def _ranked(text: str, rows: Sequence[_Scored], choice: Choice) -> Iterator[Answ
 
 
 def _owners(rows: Sequence[_Scored]) -> np.ndarray:
-  """For each token of the passage, where the window starts in which most stands around it.
+  """Returns the start of the window with the most context around each token of the passage.
 
-  That is the smaller of what stands before and after it and, where windows agree in that, the
-  longer one; then the first.
+  The context is the smaller of the parts before and after the token; if windows agree in it, the
+  longer window counts, then the first.
   """
   tokens = len(rows[0].window.offsets)
   most, owners = np.full(tokens, -1.0), np.full(tokens, -1)
   for window, starts, *_ in rows:
     size = len(starts)
-    here = slice(window.start, window.start + size)
+    covered = slice(window.start, window.start + size)
     place = np.arange(size)
     around = np.minimum(place, size - 1 - place) + 0.01 * size
-    better = around > most[here]
-    most[here][better], owners[here][better] = around[better], window.start
+    better = around > most[covered]
+    most[covered][better], owners[covered][better] = around[better], window.start
   return owners
 
 
 def _spans(row: _Scored, owners: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-  """The scores of the stretches in a row, and their first and last tokens in the passage."""
+  """Returns the scores of a row's stretches, and their first and last tokens in the passage."""
   size = len(row.starts)
   (firsts,) = np.nonzero(owners[row.window.start : row.window.start + size] == row.window.start)
   lasts = firsts[:, None] + np.arange(min(most, size))
@@ -111,8 +112,10 @@ def _spans(row: _Scored, owners: np.ndarray, most: int) -> tuple[np.ndarray, np.
   return scores[inside], row.window.start + pairs[inside]
 
 
-def _told(answers: list[Answer], rows: Sequence[_Scored], choice: Choice) -> list[Answer]:
-  """The answers, with that there is none in its place, and probabilities for scores."""
+def _with_probabilities(
+  answers: list[Answer], rows: Sequence[_Scored], choice: Choice
+) -> list[Answer]:
+  """Returns the answers with "no answer" among them by its score, and probabilities for scores."""
   if choice.unanswerable or not answers:
     null = min(row.null for row in rows)
     place = sum(answer.score >= null for answer in answers)

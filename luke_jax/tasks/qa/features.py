@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
-from luke_jax.text import Entity, Processor
+from luke_jax.text import Entity, Processor, Row
 from luke_jax.text.parts import Mentions, Part, tokenized
 from luke_jax.text.rows import enclosed
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
 
 NOWHERE = (0, 0)  # `<s>`, which stands for no answer
@@ -47,21 +46,21 @@ class _Asked(NamedTuple):
 
 def features(
   processor: Processor, examples: Sequence[Example], limits: Limits, faults: Faults
-) -> list[Features]:
+) -> list[Row]:
   """As many rows for each example as its passage needs, those of one after the other.
 
   Entities whose titles the vocabulary lacks are left out. Of a question longer than
   `question_words`, or than half a row, the beginning is read, as in the paper's code. A warning
   says how many such there are, and another how many answers cannot be found.
   """
-  rows: list[Features] = []
+  rows: list[Row] = []
   around = processor.tokenizer.special.around(2)
   most = min(limits.question_words, (processor.max_length - around) // 2)
   limits = limits._replace(question_words=most)
   cut = missed = 0
   for number, asked in enumerate(_tokenized(processor, examples)):
     cut += len(asked.question.ids) > limits.question_words
-    found: list[Features] = []
+    found: list[Row] = []
     with faults.caught():
       found += _windows(processor, asked, limits)
     places = [NOWHERE] * len(found)
@@ -117,7 +116,7 @@ def _numbered(part: Part) -> tuple[Part, np.ndarray]:
   return dataclasses.replace(part, offsets=counts), offsets
 
 
-def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Features]:
+def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Row]:
   question = asked.question.cut(0, limits.question_words)
   special = processor.tokenizer.special
   room = processor.max_length - special.around(2) - len(question.ids)
@@ -131,24 +130,17 @@ def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Fe
     start = window.offsets[0][0] if window.ids else 0
     for group in even_groups(window.entities, entity_room):
       parts = [question, dataclasses.replace(window, entities=group)]
-      row, (_, place) = enclosed(parts, special)
-      yield Features(
-        0,
-        np.array(row.ids, np.int32),
-        np.array([entity.id for entity in row.entities], np.int32),
-        np.array([entity.tokens for entity in row.entities], np.int32).reshape(-1, 2),
-        source=Window(start, place, asked.offsets),
-        token_type_ids=(np.arange(len(row.ids)) >= place).astype(np.int32),
-      )
+      row = enclosed(parts, special)
+      yield row.labelled(None, Window(start, row.text_starts[1], asked.offsets))
 
 
-def _tokens(offsets: np.ndarray, span: Span) -> Span:
+def _tokens(offsets: np.ndarray, span: Bounds) -> Bounds:
   """The first and the last token with characters of the span; (-1, -1) if there are none."""
   (inside,) = np.nonzero(np.maximum(offsets[:, 0], span[0]) < np.minimum(offsets[:, 1], span[1]))
   return (int(inside[0]), int(inside[-1])) if len(inside) else (-1, -1)
 
 
-def _place(row: Features, tokens: Span) -> Span:
+def _place(row: Row, tokens: Bounds) -> Bounds:
   """Where tokens of the passage stand in a row."""
   start, place, _ = row.source
   moved = place - start

@@ -16,13 +16,13 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("question", "title", "entities", "question_entities", "answers")
 
 
 class Link(NamedTuple):
-  """A stretch of a text that means an entity of Wikipedia."""
+  """A stretch of a text that refers to an entity of Wikipedia."""
 
   start: int
   end: int
@@ -31,15 +31,15 @@ class Link(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-  """A question about a text and, where they are known, its answers: none if it has none."""
+  """A question about a text and, if known, its answers, of which there may be none."""
 
   id: str
-  place: str  # in which file and line
+  place: str  # file and line
   text: str
   question: str
-  answers: tuple[Span, ...] | None = None
+  answers: tuple[Bounds, ...] | None = None
   title: str | None = None  # of the article in Wikipedia that the text is from
-  entities: tuple[Link, ...] | None = None  # of the text; None: nobody looked for them
+  entities: tuple[Link, ...] | None = None  # of the text; None: not known
   question_entities: tuple[Link, ...] | None = None
 
 
@@ -51,7 +51,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
 
 
 def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
-  """The example in an object of JSON lines."""
+  """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   question = string(value, "question", place)
@@ -70,7 +70,7 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
 
 
 def to_json(example: Example) -> dict[str, Any]:
-  """What `parse` reads as the example."""
+  """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text, "question": example.question}
   if example.title is not None:
     value["title"] = example.title
@@ -81,7 +81,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value
 
 
-def _answers(value: Mapping[str, Any], text: Text, place: str) -> tuple[Span, ...] | None:
+def _answers(value: Mapping[str, Any], text: Text, place: str) -> tuple[Bounds, ...] | None:
   if "answers" not in value:
     return None
   spans = (_span(span, "answers", text, place) for span in listed(value, "answers", place))
@@ -99,7 +99,7 @@ def _links(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple
   return tuple(links)
 
 
-def _span(span: Any, name: str, text: Text, place: str) -> Span:
+def _span(span: Any, name: str, text: Text, place: str) -> Bounds:
   start, end = text.span(span, name)
   if not text.text[start:end].strip():
     raise InputError(f"{place}: {name}: [{start}, {end}]: white space alone; expected words")
@@ -124,10 +124,10 @@ def _squad(path: Path, faults: Faults) -> Iterator[Example]:
 
 
 def _objects(value: Any, name: str, place: str) -> Sequence[Mapping[str, Any]]:
-  found = listed(value, name, place) if isinstance(value, dict) else None
-  if found is None or not all(isinstance(item, dict) for item in found):
+  items = listed(value, name, place) if isinstance(value, dict) else None
+  if items is None or not all(isinstance(item, dict) for item in items):
     raise InputError(f"{place}: {name}: no list of objects; expected SQuAD's JSON")
-  return found
+  return items
 
 
 def _question(
@@ -147,11 +147,13 @@ def _question(
 
 
 def _own_span(answer: Mapping[str, Any], text: str, place: str) -> list[int]:
-  """The span of an answer, whose text says what should stand there."""
-  said, start = string(answer, "text", place), answer.get("answer_start")
+  """Returns the span of an answer, checked against the answer's text."""
+  expected, start = string(answer, "text", place), answer.get("answer_start")
   if type(start) is not int or start < 0:
     raise InputError(f"{place}: answer_start: {start!r}; expected a whole number from 0")
-  found = text[start : start + len(said)]
-  if found != said:
-    raise InputError(f"{place}: answer {said!r}: at {start} stands {found!r}; expected the answer")
-  return [start, start + len(said)]
+  actual = text[start : start + len(expected)]
+  if actual != expected:
+    raise InputError(
+      f"{place}: answer {expected!r}: at {start} stands {actual!r}; expected the answer"
+    )
+  return [start, start + len(expected)]

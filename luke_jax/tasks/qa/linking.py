@@ -5,19 +5,19 @@ import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from luke_jax.pipeline.kept import kept
+from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page
 from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.table import Mentions
 
-_REMEMBERED = 8  # the paragraphs of an article, and their questions, come one after the other
+_CACHED = 8  # the paragraphs of an article, and their questions, come one after the other
 
 Links = tuple[Link, ...]
 
 
 def linked(examples: Sequence[Example], folder: str) -> list[Example]:
-  """The examples with entities: of those that come without, what the folder's table finds."""
+  """Returns the examples with entities; those without get the ones of the folder's table."""
   linker = _linker(folder)
 
   def links(given: Links | None, text: str, title: str | None) -> Links:
@@ -34,25 +34,25 @@ def linked(examples: Sequence[Example], folder: str) -> list[Example]:
 
 
 class _Linker:
-  """Finds the names of pages in texts. Those that the vocabulary lacks take their place too."""
+  """Finder of page names in texts; names outside of the vocabulary take their place too."""
 
   def __init__(self, folder: str):
     self._mentions, self._pages = Mentions(Path(folder)), BuiltPages(Path(folder))
-    self._names = functools.lru_cache(_REMEMBERED)(self._names_of)
-    self.links = functools.lru_cache(_REMEMBERED)(self._links_in)
+    self._names = functools.lru_cache(_CACHED)(self._names_of)
+    self.links = functools.lru_cache(_CACHED)(self._links_in)
 
   def _links_in(self, text: str, title: str | None) -> Links:
-    """The names that the article of the title links, with what they mean there.
+    """Returns the names that the article of the title links, with their meanings there.
 
-    Of a text from no page of the build, the names that often are links, each with the page that it
-    leads to most.
+    For a text from no page of the build, returns the names that are often links, each with the page
+    that it links to most.
     """
     names = None if title is None else self._names(title)
     if names is not None:
-      return tuple(Link(*found) for found in annotate_with(text, names))
+      return tuple(Link(*name) for name in annotate_with(text, names))
     return tuple(
-      Link(found.start, found.end, found.candidates[0].title)
-      for found in annotate(text, self._mentions)
+      Link(name.start, name.end, name.candidates[0].title)
+      for name in annotate(text, self._mentions)
     )
 
   def _names_of(self, title: str) -> Mapping[str, str] | None:
@@ -60,4 +60,4 @@ class _Linker:
     return None if page is None else names_on_page(page, self._mentions)
 
 
-_linker = kept(2)(_Linker)  # opened once
+_linker = cached(2)(_Linker)  # its files are opened once

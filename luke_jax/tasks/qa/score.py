@@ -1,4 +1,4 @@
-"""The metrics of extractive question answering: exact match and F1, as SQuAD's scripts give them.
+"""Metrics of extractive question answering: exact match and F1, as SQuAD's scripts define them.
 
 The rules are those of SQuAD 1.1 where every question has an answer, and else those of SQuAD 2.0.
 They differ in how they take answers of which nothing is left once normalized.
@@ -17,14 +17,14 @@ from luke_jax.tasks.qa.files import Example
 __all__ = ["best_thresholds", "evaluate", "read_predictions", "score", "score_file"]
 
 METRICS = ("exact_match", "f1")
-Golds = Sequence[Sequence[str]]  # the answers of each question; none: it has no answer
+Golds = Sequence[Sequence[str]]  # the answers of each question, none if it has none
 
 
 def score(gold: Golds, predicted: Sequence[str | None]) -> dict[str, float]:
-  """Means over all questions and, where some have no answer, over both kinds of them.
+  """Returns means over all questions and, if some have no answer, over both kinds of them.
 
-  "" says that there is no answer. None is a question that was passed over, and scores 0: so does
-  SQuAD 1.1, while the script of 2.0 takes no such predictions.
+  "" as a prediction means "no answer". None is a question without a prediction, and scores 0, as in
+  SQuAD 1.1; the script of 2.0 does not accept it.
   """
   pairs = _pairs(gold, predicted)
   answered = np.array([bool(golds) for golds in gold], bool)
@@ -32,21 +32,21 @@ def score(gold: Golds, predicted: Sequence[str | None]) -> dict[str, float]:
   if not answered.all():
     splits |= {"has_answer_": answered, "no_answer_": ~answered}
   return {
-    split + metric: float(pairs[kept, i].sum() / max(1, kept.sum()))
-    for split, kept in splits.items()
+    split + metric: float(pairs[members, i].sum() / max(1, members.sum()))
+    for split, members in splits.items()
     for i, metric in enumerate(METRICS)
   }
 
 
 def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
-  """The scores of answers by id. Those of other questions do not count."""
+  """Returns the scores of answers by id; those of other questions do not count."""
   return score(list(map(_golds, examples)), [predicted.get(example.id) for example in examples])
 
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]) -> Evaluation:
-  """Scores of the best answers, and where they are wrong.
+  """Returns the scores of the best answers, and the mistakes among them.
 
-  Where some questions have no answer, also the thresholds at which the scores would be best.
+  If some questions have no answer, also returns the thresholds with the best scores.
   """
   gold, best = list(map(_golds, examples)), [answers[0] for answers in predictions]
   scores = score(gold, [answer.text for answer in best])
@@ -60,25 +60,25 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
 
 
 def best_thresholds(gold: Golds, predictions: Sequence[Sequence[Answer]]) -> dict[str, float]:
-  """The scores that the best `null_threshold` would give, and which that is, for each metric."""
+  """Returns for each metric the best `null_threshold`, and the score with it."""
   texts = [next((x.text for x in answers if x.text), "") for answers in predictions]
   odds, has_answer = np.array(list(map(_null_odds, predictions))), np.array(list(map(bool, gold)))
-  # What it gains to answer each question, were "no answer" said of it before.
+  # The gain of answering each question, if its prediction was "no answer" before.
   lost = [[bool(text)] * len(METRICS) for text in texts]
   gains = np.where(has_answer[:, None], _pairs(gold, texts), -np.array(lost, float))
   order = np.argsort(odds, kind="stable")
   thresholds = [odds[order[0]] - 1, *odds[order]]
   totals = (~has_answer).sum() + np.cumsum(np.vstack([np.zeros((1, 2)), gains[order]]), axis=0)
-  found = {}
+  best_scores = {}
   for metric, total in zip(METRICS, totals.T, strict=True):
     best = int(np.argmax(total))
-    found[f"best_{metric}"] = float(total[best] / len(gold))
-    found[f"best_{metric}_threshold"] = float(thresholds[best])
-  return found
+    best_scores[f"best_{metric}"] = float(total[best] / len(gold))
+    best_scores[f"best_{metric}_threshold"] = float(thresholds[best])
+  return best_scores
 
 
 def _null_odds(answers: Sequence[Answer]) -> float:
-  """The score of "no answer" less that of the best answer, from their probabilities."""
+  """Returns the score of "no answer" less that of the best answer, from their probabilities."""
   least = np.finfo(float).tiny
   none, some = (
     max((x.score for x in answers if bool(x.text) == kind), default=0.0) for kind in (False, True)
@@ -93,7 +93,7 @@ def _golds(example: Example) -> list[str]:
 
 
 def _pairs(gold: Golds, predicted: Sequence[str | None]) -> np.ndarray:
-  """Exact match and F1 of each question, (questions, 2)."""
+  """Returns exact match and F1 of each question, (questions, 2)."""
   measure = _first_version if all(gold) else _second_version
   pairs = [
     (0.0, 0.0) if answer is None else measure(answer, golds)
@@ -114,18 +114,18 @@ def _second_version(answer: str, golds: Sequence[str]) -> tuple[float, float]:
 
 def _mistakes(examples: Sequence[Example], best: Sequence[Answer]) -> list[Mistake]:
   pairs = _pairs(list(map(_golds, examples)), [answer.text for answer in best])
-  found = []
+  mistakes = []
   for example, answer, (exact, f1) in zip(examples, best, pairs.tolist(), strict=True):
     if not exact:
-      told = " | ".join(dict.fromkeys(_golds(example))) or "no answer"
-      said, badness = answer.text or "no answer", answer.score * (1 - f1)
-      mistake = Mistake(example.id, *_shown(example, answer), told, said, answer.score)
-      found.append((badness, mistake))
-  return [mistake for _, mistake in sorted(found, key=lambda pair: -pair[0])]
+      correct = " | ".join(dict.fromkeys(_golds(example))) or "no answer"
+      given, badness = answer.text or "no answer", answer.score * (1 - f1)
+      mistake = Mistake(example.id, *_shown(example, answer), correct, given, answer.score)
+      mistakes.append((badness, mistake))
+  return [mistake for _, mistake in sorted(mistakes, key=lambda pair: -pair[0])]
 
 
 def _shown(example: Example, answer: Answer) -> tuple[str, tuple[Mark, ...]]:
-  """The question and the passage as one text, with the answers and the wrong one."""
+  """Returns question and passage as one text, with marks for the answers and the wrong one."""
   before = len(example.question) + 1
   marks = [Mark(start + before, end + before, "answer") for start, end in example.answers or ()]
   if answer.text:

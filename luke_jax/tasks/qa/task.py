@@ -14,13 +14,12 @@ from luke_jax.models.family import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, parse, read
 from luke_jax.tasks.qa.linking import linked
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,15 +39,15 @@ class QuestionAnswering:
   question_words: int = 64  # pieces of the question that are read
   stride: int = 128  # pieces from the start of a window to that of the next; fewer in short rows
   answer_words: int = 30  # pieces of the longest answer that is predicted
-  n_best: int = 20  # answers that are told of a question
+  n_best: int = 20  # number of answers to predict for a question
   unanswerable: bool = False  # whether questions may have no answer, as in SQuAD 2.0
-  # By how much the score of "no answer" has to be above the best answer's.
+  # Margin by which the score of "no answer" must exceed the best answer's.
   null_threshold: float = 0.0
   skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "qa"
   head: ClassVar[str] = "answer"
-  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
+  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
   text_task: ClassVar[Task | None] = None
   new_words: ClassVar[Mapping[str, str]] = {}
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
@@ -80,57 +79,58 @@ class QuestionAnswering:
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the mean of the losses of starts and ends."""
     outputs = self.outputs(backbone, params, batch, key)
-    labels = jnp.where(batch["labels"] == IGNORED, self.words, batch["labels"])  # none at all
+    # A position outside the text is ignored.
+    labels = jnp.where(batch["labels"] == IGNORED, self.words, batch["labels"])
     loss = self.network(backbone).loss(outputs, labels[:, 0], labels[:, 1])
     return loss, {"tokens": batch["attention_mask"].sum()}
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
-    """The examples of a file."""
+    """Reads the examples of a file."""
     return read(path, faults)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
-    """None."""
+    """Returns no labels."""
     return ()
 
   def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """The examples that say which answers they have."""
-    kept = []
+    """Returns the examples with known answers, or known to have none; others are faults."""
+    valid = []
     for example in examples:
       with faults.caught():
         if example.answers is None:
           raise InputError(f"{example.place}: answers: missing; expected a list of them")
         if not example.answers and not self.unanswerable:
           raise InputError(f"{example.place}: answers: none; expected one, or task.unanswerable")
-        kept.append(example)
-    return kept
+        valid.append(example)
+    return valid
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """The windows of each example; its entities are looked for where nobody did before."""
-    found = linked(examples, self.mentions) if self.mentions else examples
+    with_links = linked(examples, self.mentions) if self.mentions else examples
     limits = features.Limits(self.question_words, self.stride, self.answer_words)
-    return features.features(processor, found, limits, faults or Faults(skip=self.skip_bad))
+    return features.features(processor, with_links, limits, faults or Faults(skip=self.skip_bad))
 
   def label_shape(self) -> tuple[int, ...]:
-    """The first and the last token of the answer."""
+    """Returns the shape of a row's labels: first and last token of the answer."""
     return (2,)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Answer]]:
-    """The likeliest answers to each question, the best first."""
+    """Returns the most probable answers to each question, the best first."""
     choice = decoding.Choice(self.n_best, self.answer_words, self.unanswerable, self.null_threshold)
-    return decoding.decode(examples, features, outputs, choice)
+    return decoding.decode(examples, rows, outputs, choice)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]
   ) -> Evaluation:
-    """Exact match, F1 and the figures around them."""
+    """Returns exact match, F1 and the figures around them."""
     return score.evaluate(examples, predictions)
 
   def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, Any]:
-    """The line of an example in a file of predictions: the best answer, and the others behind."""
+    """Returns an example's line in a file of predictions: the best answer, and the others."""
     best, *others = prediction
     value = {"id": example.id, "answer": best.text, "start": best.start, "end": best.end}
     rest = [[*answer[:3], round(answer.score, 4)] for answer in others]

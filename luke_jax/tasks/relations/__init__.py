@@ -1,1 +1,1 @@
-"""Relation classification (paper §4.2): how two marked entities of a text are related."""
+"""Relation classification (paper §4.2): finding the relation of two marked entities of a text."""

@@ -5,21 +5,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.relations.files import Example
-from luke_jax.text import Processor
+from luke_jax.text import Processor, Row
 
 
 def features(
   processor: Processor, examples: Sequence[Example], labels: Sequence[str], faults: Faults
-) -> list[Features]:
+) -> list[Row]:
   """A row for each example; of a text that is too long, what stands around the two entities."""
   spans = [[example.head, example.tail] for example in examples]
   numbers = {label: number for number, label in enumerate(labels)}
   return [
-    from_row(row, _target(examples[row.example].label, numbers))
+    row.labelled(_target(examples[row.example].label, numbers))
     for row in marked_rows(processor, examples, spans, faults)
   ]
 

@@ -17,28 +17,28 @@ from luke_jax.tasks.files import (
   string,
 )
 from luke_jax.tasks.relations import tagged
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("head", "tail", "label")
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-  """Two entities in a text and, where it is known, how they are related."""
+  """Two entities in a text and, if known, their relation."""
 
   id: str
-  place: str  # in which file and line
+  place: str  # file and line
   text: str
-  head: Span
-  tail: Span
+  head: Bounds
+  tail: Bounds
   label: str | None = None
 
 
 def read(path: Path, faults: Faults) -> list[Example]:
-  """Reads JSON lines, ours or KnowPrompt's, TACRED's list, or text as SemEval-2010 Task 8 has it.
+  """Reads JSON lines, ours or KnowPrompt's, TACRED's list, or text as in SemEval-2010 Task 8.
 
-  KBP37 is such text too.
+  KBP37 has such text too.
   """
   if path.suffix == ".json":
     return list(_parsed(_items(path), _object, faults))
@@ -49,7 +49,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
 
 
 def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
-  """The example in an object of JSON lines."""
+  """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   head, tail = (text.span(value.get(name), name) for name in ("head", "tail"))
@@ -61,14 +61,14 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
 
 
 def to_json(example: Example) -> dict[str, Any]:
-  """What `parse` reads as the example."""
+  """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text}
   value |= {"head": list(example.head), "tail": list(example.tail)}
   return value if example.label is None else value | {"label": example.label}
 
 
 def label_in(value: Mapping[str, Any], place: str) -> str:
-  """The label of an object."""
+  """Returns the label of an object."""
   label = string(value, "label", place)
   if not label:
     raise InputError(f"{place}: label: empty; expected the name of a relation")
@@ -76,7 +76,7 @@ def label_in(value: Mapping[str, Any], place: str) -> str:
 
 
 def _of_any_form(value: Mapping[str, Any], id: str, place: str) -> Example:
-  """TACRED's spans of `token` have their last token, KnowPrompt's are half-open."""
+  """Returns an example of any form: TACRED's spans include their last token, others do not."""
   if "token" not in value:
     return parse(value, id, place)
   if "subj_start" in value:
@@ -95,16 +95,16 @@ def _with_last(value: Mapping[str, Any], side: str) -> list[Any]:
 
 
 def _half_open(value: Mapping[str, Any], side: str) -> Any:
-  found = value.get(side)
-  return found.get("pos") if isinstance(found, dict) else found
+  entity = value.get(side)
+  return entity.get("pos") if isinstance(entity, dict) else entity
 
 
 def _parsed(
-  found: Iterable[tuple[str, Found]], as_json: Callable[[Found, str], Any], faults: Faults
+  items: Iterable[tuple[str, Item]], as_json: Callable[[Item, str], Any], faults: Faults
 ) -> Iterator[Example]:
-  """Examples of what a file has, each with its place."""
+  """Yields examples of the items of a file, each with its place."""
   ids: dict[str, str] = {}
-  for number, (place, item) in enumerate(found, start=1):
+  for number, (place, item) in enumerate(items, start=1):
     with faults.caught():
       value = as_json(item, place)
       id = value.get("id", str(number))

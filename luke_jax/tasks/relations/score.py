@@ -18,16 +18,16 @@ _DIRECTION = re.compile(r"\(e[12],e[12]\)$")
 
 
 def negative_of(labels: Iterable[str]) -> str | None:
-  """Which of the labels says that there is no relation, if one does."""
+  """Returns the label that means "no relation", if one of the labels does."""
   known = set(labels)
   return next((label for label in NO_RELATION if label in known), None)
 
 
 def score(gold: Sequence[str], predicted: Sequence[str], negative: str = "") -> dict[str, float]:
-  """Micro precision, recall and F1 of all labels but the negative one, as TACRED's scorer has it.
+  """Returns micro precision, recall and F1 of all labels but the negative one, as TACRED's scorer.
 
-  With labels that tell a direction, `(e1,e2)`, the first score is the official one of SemEval-2010
-  Task 8. "" as a prediction stands for none.
+  For labels with a direction, `(e1,e2)`, the first score is the official one of SemEval-2010
+  Task 8. "" as a prediction means none.
   """
   pairs = list(zip(gold, predicted, strict=True))
   outside = {negative or negative_of({*gold, *predicted}), UNANSWERED}
@@ -35,7 +35,7 @@ def score(gold: Sequence[str], predicted: Sequence[str], negative: str = "") -> 
   guesses = sum(p not in outside for p in predicted)
   micro = precision_recall_f1(right, guesses, sum(g not in outside for g in gold))
   if not guesses:
-    micro["precision"] = 1.0  # the scorer's word for no guess, with which F1 is 0 all the same
+    micro["precision"] = 1.0  # as in the scorer, for no predictions; F1 is 0 anyway
   scores = {
     "f1": micro["f1"],
     "precision": micro["precision"],
@@ -46,14 +46,14 @@ def score(gold: Sequence[str], predicted: Sequence[str], negative: str = "") -> 
   if not any(_DIRECTION.search(label) for label in gold):
     return scores
   relations = _table(pairs, lambda label: _DIRECTION.sub("", label)).items()
-  asked = (row for label, row in relations if label not in outside and row["count"])
-  return {"semeval_macro_f1": _mean_f1(asked)} | scores
+  scored = (row for label, row in relations if label not in outside and row["count"])
+  return {"semeval_macro_f1": _mean_f1(scored)} | scores
 
 
 def _table(
   pairs: Sequence[tuple[str, str]], name: Callable[[str], str] = str
 ) -> dict[str, dict[str, float]]:
-  """Figures for each name; only the label itself is right, not another of the same name."""
+  """Returns figures for each name; only the label itself is right, not another of the same name."""
   right = Counter(name(g) for g, p in pairs if g == p)
   guesses = Counter(name(p) for _, p in pairs)
   gold = Counter(name(g) for g, _ in pairs)
@@ -69,7 +69,7 @@ def _mean_f1(rows: Iterable[Mapping[str, float]]) -> float:
 
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, str] | list[str]:
-  """Labels by the ids of their examples, or in the order of all examples.
+  """Reads labels by the ids of their examples, or in the order of all examples.
 
   JSON lines have ids, and so have lines of an id, a tab and a label, as SemEval's scorer reads
   them; TACRED's reads a label a line.
@@ -107,7 +107,7 @@ def _by_id(path: Path, faults: Faults) -> dict[str, str]:
 def score_file(
   examples: Sequence[Example], predicted: Mapping[str, str] | Sequence[str]
 ) -> dict[str, float]:
-  """The scores of what `read_predictions` gave; an example without a prediction is not found."""
+  """Returns the scores of labels from `read_predictions`; a missing one counts as unanswered."""
   gold = list(map(gold_label, examples))
   if isinstance(predicted, Mapping):
     return score(gold, in_order(examples, predicted, UNANSWERED))
@@ -117,7 +117,7 @@ def score_file(
 
 
 def gold_label(example: Example) -> str:
-  """The label of an example that must have one."""
+  """Returns the label of an example that must have one."""
   if example.label is None:
     raise InputError(f"{example.place}: label: missing; expected the name of a relation")
   return example.label
@@ -129,7 +129,7 @@ def evaluate(
   labels: Sequence[str],
   negative: str = "",
 ) -> Evaluation:
-  """Scores, figures for each label, what was taken for what, and the mistakes."""
+  """Returns scores, figures for each label, which label was taken for which, and the mistakes."""
   gold, predicted = list(map(gold_label, examples)), [relation.label for relation in predictions]
   pairs = list(zip(gold, predicted, strict=True))
   absent = {label: precision_recall_f1(0, 0, 0) | {"count": 0} for label in labels}
@@ -139,11 +139,11 @@ def evaluate(
 
 
 def _mistakes(examples: Sequence[Example], predictions: Sequence[Relation]) -> list[Mistake]:
-  found = []
+  mistakes = []
   for example, relation in zip(examples, predictions, strict=True):
     gold = gold_label(example)
     if gold != relation.label:
       marks = (Mark(*example.head, "head"), Mark(*example.tail, "tail"))
       of_text = (example.id, example.text, marks)
-      found.append(Mistake(*of_text, gold, relation.label, relation.score))
-  return sorted(found, key=lambda mistake: -mistake.score)
+      mistakes.append(Mistake(*of_text, gold, relation.label, relation.score))
+  return sorted(mistakes, key=lambda mistake: -mistake.score)

@@ -1,9 +1,9 @@
-"""The text files of SemEval-2010 Task 8 and KBP37.
+"""Text files of SemEval-2010 Task 8 and KBP37.
 
 An example is a number, a tab and a sentence, mostly in quotes, with its two entities in tags. The
-next line is the label. A line that begins with `Comment` and all after it is remarks.
+next line is the label. A line that begins with `Comment` and all after it are remarks.
 
-    17	"The <e1>storm</e1> took the <e2>roof</e2> off."
+    17  "The <e1>storm</e1> took the <e2>roof</e2> off."
     Cause-Effect(e1,e2)
     Comment:
 """
@@ -26,12 +26,12 @@ _ORDERS = (
 
 
 def begins(line: str) -> bool:
-  """Whether an example begins with the line."""
+  """Returns whether an example begins with the line."""
   return _NUMBERED.match(line) is not None
 
 
 def blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
-  """The lines of each example that are not empty, with the place of the first."""
+  """Yields the non-empty lines of each example, with the place of the first."""
   place, block = "", []
   for number, line in lines(path):
     if begins(line):
@@ -45,7 +45,7 @@ def blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def as_json(block: Sequence[str], place: str) -> dict[str, Any]:
-  """An example as an object of JSON lines: `e1` is the head, `e2` the tail."""
+  """Returns an example as an object of JSON lines: `e1` is the head, `e2` the tail."""
   first, *rest = itertools.takewhile(lambda line: not line.startswith("Comment"), block)
   if len(rest) > 1:
     raise InputError(

@@ -10,17 +10,16 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import features, score
 from luke_jax.tasks.relations.files import Example, parse, read
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
 class RelationClassification:
-  """Finds how two entities of a text are related (paper §4.2)."""
+  """Finds the relation of two entities of a text (paper §4.2)."""
 
   train: str = ""  # file of examples to train on
   dev: str = ""  # file of examples that checkpoints are scored on
@@ -34,7 +33,7 @@ class RelationClassification:
 
   name: ClassVar[str] = "relations"
   head: ClassVar[str] = "pair"
-  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
+  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
   text_task: ClassVar[Task | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -60,41 +59,41 @@ class RelationClassification:
   score = fine_tuning.score
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
-    """The examples of a file."""
+    """Reads the examples of a file."""
     return read(path, faults)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
-    """The labels that a file has: first that of no relation, then the others by the alphabet."""
-    found = {example.label for example in examples if example.label is not None}
-    negative = self.negative or score.negative_of(found)
-    return tuple(sorted(found, key=lambda label: (label != negative, label)))
+    """Returns the labels of a file: first that of no relation, then the others by alphabet."""
+    labels = {example.label for example in examples if example.label is not None}
+    negative = self.negative or score.negative_of(labels)
+    return tuple(sorted(labels, key=lambda label: (label != negative, label)))
 
   def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """The examples with a label that the model knows."""
-    kept = []
+    """Returns the examples with a label that the model knows; the others are faults."""
+    valid = []
     for example in examples:
       with faults.caught():
         fine_tuning.check_label(score.gold_label(example), self.labels, example.place)
-        kept.append(example)
-    return kept
+        valid.append(example)
+    return valid
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     return features.features(processor, examples, self.labels, faults)
 
   def label_shape(self) -> tuple[int, ...]:
-    """The number of the label."""
+    """Returns the shape of a row's label, a single number."""
     return ()
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Relation]:
     """The most probable label of each example; of one without a row, none, which is ""."""
-    rows = {row.example: outputs["logits"][i] for i, row in enumerate(features)}
-    return [self._relation(example, rows.get(i)) for i, example in enumerate(examples)]
+    logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
+    return [self._relation(example, logits.get(i)) for i, example in enumerate(examples)]
 
   def _relation(self, example: Example, row: np.ndarray | None) -> Relation:
     head, tail = (Mention(example.text[slice(*x)], *x) for x in (example.head, example.tail))
@@ -106,11 +105,11 @@ class RelationClassification:
     return Relation(head, tail, self.labels[best], float(probability))
 
   def evaluate(self, examples: Sequence[Example], predictions: Sequence[Relation]) -> Evaluation:
-    """Micro F1 without the label of no relation, and the figures around it."""
+    """Returns micro F1 without the label of no relation, and the figures around it."""
     return score.evaluate(examples, predictions, self.labels, self.negative)
 
   def to_prediction(self, example: Example, prediction: Relation) -> dict[str, Any]:
-    """The line of an example in a file of predictions."""
+    """Returns an example's line in a file of predictions."""
     return {
       "id": example.id,
       "head": list(example.head),

@@ -1,1 +1,1 @@
-"""Entity typing (paper §4.1): which of the types a marked entity has in its text."""
+"""Entity typing (paper §4.1): finding the types of a marked entity in its text."""

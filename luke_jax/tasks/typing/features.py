@@ -4,19 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from luke_jax.tasks.features import Features, from_row
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.typing.files import Example
-from luke_jax.text import Processor
+from luke_jax.text import Processor, Row
 
 
 def features(
   processor: Processor, examples: Sequence[Example], labels: Sequence[str], faults: Faults
-) -> list[Features]:
+) -> list[Row]:
   """A row for each example; of a text that is too long, what stands around the mention."""
   rows = marked_rows(processor, examples, [[example.span] for example in examples], faults)
-  return [from_row(row, _targets(examples[row.example], labels)) for row in rows]
+  return [row.labelled(_targets(examples[row.example], labels)) for row in rows]
 
 
 def _targets(example: Example, labels: Sequence[str]) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.text.special_tokens import Span
+from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("span", "labels")
 OPEN_ENTITY = {"sent", "start", "end", "labels"}
@@ -25,12 +25,12 @@ BRACKETS = {"-LRB-": "(", "-LSB-": "(", "-LCB-": "(", "-RRB-": ")", "-RSB-": ")"
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-  """An entity in a text and, where they are known, its types."""
+  """An entity in a text and, if known, its types."""
 
   id: str
-  place: str  # in which file and line
+  place: str  # file and line
   text: str
-  span: Span
+  span: Bounds
   labels: tuple[str, ...] | None = None
 
 
@@ -42,7 +42,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
 
 
 def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
-  """The example in an object of JSON lines."""
+  """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   span = text.span(value.get("span"), "span")
@@ -51,13 +51,13 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
 
 
 def to_json(example: Example) -> dict[str, Any]:
-  """What `parse` reads as the example."""
+  """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text, "span": list(example.span)}
   return value if example.labels is None else value | {"labels": list(example.labels)}
 
 
 def labels_in(value: Mapping[str, Any], place: str) -> tuple[str, ...]:
-  """The labels of an object, each once."""
+  """Returns the labels of an object, each once."""
   labels = listed(value, "labels", place)
   if not all(isinstance(label, str) and label for label in labels):
     raise InputError(f"{place}: labels: {labels!r}; expected strings that are not empty")
@@ -79,7 +79,7 @@ def _open_entity(path: Path, faults: Faults) -> Iterator[Example]:
 
 
 def _without_codes(example: Example) -> Example:
-  """The example with brackets for their codes."""
+  """Returns the example with brackets in the place of their codes."""
   start, end = example.span
   before, mention, after = (
     _brackets(part) for part in (example.text[:start], example.text[start:end], example.text[end:])

@@ -1,4 +1,4 @@
-"""The metrics of entity typing: loose micro, loose macro and strict (Ling and Weld, 2012)."""
+"""Metrics of entity typing: loose micro, loose macro and strict (Ling and Weld, 2012)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from luke_jax.tasks.typing.files import Example, labels_in
 
 
 def score(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[str, float]:
-  """Precision, recall and F1 over all labels, of which the paper gives the loose micro ones."""
+  """Returns precision, recall and F1 over all labels; the paper reports the loose micro ones."""
   pairs = list(zip(gold, predicted, strict=True))
   right = sum(len(g & p) for g, p in pairs)
   micro = precision_recall_f1(right, sum(map(len, predicted)), sum(map(len, gold)))
@@ -29,7 +29,7 @@ def score(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[str, 
 
 
 def _macro(pairs: Sequence[tuple[set[str], set[str]]]) -> dict[str, float]:
-  """Means over examples: precision over those with a prediction, recall over those with gold."""
+  """Returns mean precision over examples with predictions, and mean recall over those with gold."""
   precisions = [len(g & p) / len(p) for g, p in pairs if p]
   recalls = [len(g & p) / len(g) for g, p in pairs if g]
   precision = sum(precisions) / max(1, len(precisions))
@@ -42,9 +42,9 @@ def _macro(pairs: Sequence[tuple[set[str], set[str]]]) -> dict[str, float]:
 def best_threshold(
   gold: Sequence[set[str]], logits: Sequence[Mapping[str, float]]
 ) -> tuple[float, float]:
-  """The threshold of logits that has the highest loose micro F1, and that F1.
+  """Returns the threshold of logits with the highest loose micro F1, and that F1.
 
-  Between two logits it is the middle; of thresholds that are as good, the highest.
+  It is the middle between two logits; of equally good thresholds, the highest.
   """
   pairs = [(x, label in g) for g, row in zip(gold, logits, strict=True) for label, x in row.items()]
   pairs.sort(reverse=True)
@@ -59,7 +59,7 @@ def best_threshold(
 
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, set[str]]:
-  """The labels that JSON lines of predictions have, by the ids of their examples."""
+  """Reads the labels in JSON lines of predictions, by the ids of their examples."""
   return dict(read_json_lines(path, _prediction, faults))
 
 
@@ -68,7 +68,7 @@ def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, set
 
 
 def score_file(examples: Sequence[Example], predicted: Mapping[str, set[str]]) -> dict[str, float]:
-  """The scores of predictions by id; an example without one has no labels predicted."""
+  """Returns the scores of predictions by id; an example without one has no predicted labels."""
   return score([_gold(example) for example in examples], in_order(examples, predicted, set()))
 
 
@@ -81,7 +81,7 @@ def _gold(example: Example) -> set[str]:
 def evaluate(
   examples: Sequence[Example], predictions: Sequence[Types], labels: Sequence[str]
 ) -> Evaluation:
-  """Scores, the threshold that would be best, figures for each label, and the mistakes."""
+  """Returns scores, the best threshold, figures for each label, and the mistakes."""
   gold = list(map(_gold, examples))
   predicted = [{span.label for span in types} for types in predictions]
   threshold, f1 = best_threshold(gold, [types.logits for types in predictions])
@@ -103,13 +103,13 @@ def _by_label(
 
 
 def _mistakes(examples: Sequence[Example], predictions: Sequence[Types]) -> list[Mistake]:
-  found = []
+  mistakes = []
   for example, types in zip(examples, predictions, strict=True):
     gold, predicted = _gold(example), {span.label: span.score for span in types}
     if gold != predicted.keys():
       wrong = [value for label, value in predicted.items() if label not in gold]
       marks = (Mark(*example.span, "mention"),)
-      told, said = (", ".join(sorted(names)) or "nothing" for names in (gold, predicted))
+      correct, given = (", ".join(sorted(names)) or "nothing" for names in (gold, predicted))
       surest = max(wrong, default=0.0)
-      found.append(Mistake(example.id, example.text, marks, told, said, surest))
-  return sorted(found, key=lambda mistake: -mistake.score)
+      mistakes.append(Mistake(example.id, example.text, marks, correct, given, surest))
+  return sorted(mistakes, key=lambda mistake: -mistake.score)

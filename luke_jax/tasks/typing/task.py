@@ -11,12 +11,11 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import features, score
 from luke_jax.tasks.typing.files import Example, parse, read
-from luke_jax.text import Processor, Task
+from luke_jax.text import Processor, Row, Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +34,7 @@ class EntityTyping:
 
   name: ClassVar[str] = "typing"
   head: ClassVar[str] = "entity"
-  metric: ClassVar[str] = "f1"  # that chooses a checkpoint
+  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
   text_task: ClassVar[Task | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -59,42 +58,44 @@ class EntityTyping:
   score = fine_tuning.score
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
-    """The examples of a file."""
+    """Reads the examples of a file."""
     return read(path, faults)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
-    """The labels that a file has, in alphabetical order."""
+    """Returns the labels of a file, in alphabetical order."""
     return tuple(sorted({label for example in examples for label in example.labels or ()}))
 
   def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """The examples with labels that the model knows."""
-    kept = []
+    """Returns the examples with labels that the model knows; the others are faults."""
+    valid = []
     for example in examples:
       with faults.caught():
         if example.labels is None:
           raise InputError(f"{example.place}: labels: missing; expected a list of them")
         for label in example.labels:
           fine_tuning.check_label(label, self.labels, example.place)
-        kept.append(example)
-    return kept
+        valid.append(example)
+    return valid
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
-  ) -> list[Features]:
+  ) -> list[Row]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     return features.features(processor, examples, self.labels, faults)
 
   def label_shape(self) -> tuple[int, ...]:
-    """0 or 1 for each label."""
+    """Returns the shape of a row's labels: 0 or 1 for each label."""
     return (len(self.labels),)
 
   def decode(
-    self, examples: Sequence[Example], features: Sequence[Features], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Types]:
     """The types of each entity, the most probable first; of one without a row, none."""
-    rows = {row.example: outputs["logits"][i] for i, row in enumerate(features)}
-    return [self._types(x, rows[i]) if i in rows else Types((), {}) for i, x in enumerate(examples)]
+    logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
+    return [
+      self._types(x, logits[i]) if i in logits else Types((), {}) for i, x in enumerate(examples)
+    ]
 
   def _types(self, example: Example, row: np.ndarray) -> Types:
     start, end = example.span
@@ -109,11 +110,11 @@ class EntityTyping:
     return Types(spans, dict(zip(self.labels, logits.tolist(), strict=True)))
 
   def evaluate(self, examples: Sequence[Example], predictions: Sequence[Types]) -> Evaluation:
-    """Loose micro F1 and the figures around it."""
+    """Returns loose micro F1 and the figures around it."""
     return score.evaluate(examples, predictions, self.labels)
 
   def to_prediction(self, example: Example, prediction: Types) -> dict[str, Any]:
-    """The line of an example in a file of predictions."""
+    """Returns an example's line in a file of predictions."""
     return {
       "id": example.id,
       "span": list(example.span),

@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from tiny import tiny_processor
 
 from luke_jax.errors import InputError
+from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering
-from luke_jax.tasks.features import padded_labels
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import fitted
+from luke_jax.tasks.fine_tuning import fitted, sizes
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor
+from luke_jax.text.rows import Room, padded
 
 TEXT = "Ana met Bob Lee in Oslo. \n@highlight\nBob was late @highlight no"
 ENTITIES = [(0, 3), (8, 15), (8, 11), (19, 23), (37, 40)]
@@ -61,7 +62,8 @@ def test_a_question_as_a_row():
   assert row.entity_ids.tolist() == [2] * 6
   assert row.source == (0, 1, 2, 3, 4)
   assert row.labels is not None and row.labels.tolist() == [0, 0, 1, 0, 1]
-  labels = padded_labels([row], (task.entities - 1,))
+  room = {"labels": Room(task.label_shape(), IGNORED)}
+  labels = padded([row], sizes(task), 1, 0, names=(), extra=room)["labels"]
   assert labels.shape == (1, 127) and (labels[0, 5:] == -100).all()
 
 

@@ -64,7 +64,7 @@ def test_training_finds_what_is_asked_for(task):
   state, losses = trained(run, run.fresh_state(), 80)
   assert losses[-1] < losses[0] / 4
   records = task.records(run.backbone, "dev")
-  scores = task.score(records, run.predict(state, task.rows(run.backbone, records.features, [])))
+  scores = task.score(records, run.predict(state, task.rows(run.backbone, records.rows, [])))
   assert scores["exact_match"] > 0.8  # a third by chance
   assert list(scores) == ["exact_match", "f1"]
 
@@ -72,7 +72,7 @@ def test_training_finds_what_is_asked_for(task):
 @pytest.mark.parametrize("entities", [4, 0])
 def test_losses_with_entities_and_of_words_only(task, entities):
   encoder = backbone(model(task, entities))
-  rows = task.rows(encoder, task.records(encoder, "train").features[:4], [])
+  rows = task.rows(encoder, task.records(encoder, "train").rows[:4], [])
   assert {name: x.shape[1:] for name, x in rows.items()} == {
     name: shape.shape for name, shape in task.row_shapes(encoder).items()
   }

@@ -200,7 +200,7 @@ def test_text_is_read_as_it_is():
   example = parse({"text": text}, "1", "here")
   (row,) = PROCESSOR.encode([Spanned(text, entity_spans=example.words)])
   whole, second = rows_of([example], room=64)
-  assert whole.input_ids.tolist() == second.input_ids.tolist() == row.input_ids
+  assert whole.input_ids.tolist() == second.input_ids.tolist() == row.input_ids.tolist()
 
 
 def test_sentences_alone_are_read_as_texts():

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.tasks.features import Features
 from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import Example
+from luke_jax.text import Row
 
 TEXT = "Rye is an old town of Sussex"
 OFFSETS = np.array([(0, 3), (4, 6), (7, 9), (10, 13), (14, 18), (19, 21), (22, 28)], np.int32)
@@ -23,7 +23,7 @@ def asked(text=TEXT):
 def row(start, length, example=0, offsets=OFFSETS):
   ids = np.zeros(QUESTION + length + 1, np.int32)
   empty = np.zeros((0, 2), np.int32)
-  return Features(example, ids, empty[:, 0], empty, source=Window(start, QUESTION, offsets))
+  return Row(example, ids, empty[:, 0], empty, source=Window(start, QUESTION, offsets))
 
 
 def logits(*values, null=-20.0, width=16):

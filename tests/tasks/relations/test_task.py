@@ -12,11 +12,11 @@ from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.features import padded
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import Example
 from luke_jax.tasks.relations.score import read_predictions, score_file
 from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.text.rows import padded
 
 NO = "no_relation"
 TASK = RelationClassification(text=TEXT, labels=(NO, "born", "left"), words=32, mention=8)

@@ -1,4 +1,4 @@
-"""Which shapes rows run in: another one is compiled where it saves more than compiling takes."""
+"""Shapes to run rows in: another one is compiled if it saves more than compiling takes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
@@ -6,30 +6,31 @@ from typing import Any
 
 import jax
 
-from luke_jax.tasks.features import Sizes
+from luke_jax.text.rows import Sizes
 
 # Multiplications that take as long as compiling: half a second on two cores, one or two on an
-# accelerator, whatever the number of layers: one is compiled. It need not be right: a factor of two
-# is lost at most, of the smaller part.
+# accelerator, for any number of layers, since one is compiled. A rough number is enough: at most a
+# factor of two is lost, of the smaller part.
 COMPILING = {"cpu": 5e10}
 COMPILING_ELSEWHERE = 1e14
 
 
-class Programs:
-  """The shapes of one model that are compiled so far, and what is worth one more.
+class CompiledShapes:
+  """Shapes of one model that are compiled so far, and the padding that another would save.
 
   Threads may share it.
   """
 
   def __init__(self, worth: float) -> None:
-    """Of so many padded tokens."""
+    """Starts without shapes; a compilation costs as much as `worth` padded tokens."""
     self.worth = worth
     self.sizes: set[Sizes] = set()
     self.heights: dict[Sizes, set[int]] = defaultdict(set)
-    self.wasted: Counter[Hashable] = Counter()  # on padding, by the shape that would save it
+    # Tokens of padding, by the shape that would save them.
+    self.wasted: Counter[Hashable] = Counter()
 
   def size(self, least: Sizes, rows: int) -> Sizes:
-    """What rows are padded to: the least that they fit in, or larger, if that is there."""
+    """Returns the size to pad rows to: the smallest that fits, or a compiled larger one."""
     fits = [x for x in tuple(self.sizes) if _fits(least, x)]
     larger = min(fits, key=tokens, default=None)
     if larger is None or self._too_much(least, rows * (tokens(larger) - tokens(least))):
@@ -38,7 +39,7 @@ class Programs:
     return larger
 
   def height(self, size: Sizes, rows: int, most: int) -> int:
-    """How many rows a batch of some is padded to."""
+    """Returns the number of rows to pad a batch to."""
     least = min(most, _power(rows))
     taller = min((x for x in tuple(self.heights[size]) if x >= rows), default=None)
     if taller is None or self._too_much((size, least), (taller - least) * tokens(size)):
@@ -52,24 +53,24 @@ class Programs:
 
 
 def _fits(row: Sizes, size: Sizes) -> bool:
-  # Room for mentions belongs to what the model computes: more of one it reads otherwise.
+  # The room for mentions must be equal, since it changes the numbers that the model computes.
   return row.words <= size.words and row.entities <= size.entities and row.mention == size.mention
 
 
-def programs(config: Any) -> Programs:
-  """None yet, for a model of this size."""
+def compiled_shapes(config: Any) -> CompiledShapes:
+  """Returns no compiled shapes yet, for a model of this size."""
   compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE)
   # A layer multiplies a token by 12 square matrices, each multiplication with an addition.
-  return Programs(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
+  return CompiledShapes(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
 
 
 def tokens(size: Sizes) -> int:
-  """How many words and entities a row of a size has, padding included."""
+  """Returns the number of words and entities in a row of a size, padding included."""
   return size.words + size.entities
 
 
 def largest_first(sizes: Iterable[Sizes]) -> list[Sizes]:
-  """The order in which smaller ones may join those that there are."""
+  """Returns the order in which smaller sizes may join larger ones."""
   return sorted(sizes, key=lambda size: (tokens(size), size), reverse=True)
 
 

@@ -23,12 +23,12 @@ FUNCTIONS += ("decode", "evaluate", "score", "records", "rows", "row_shapes", "f
 
 
 def task_class(name: str) -> Any:
-  """The settings of a task."""
+  """Returns the settings class of a task."""
   return getattr(_room(name, "task"), CLASSES[name])
 
 
 def is_fine_tuned(task: Any) -> bool:
-  """Returns true if a task has what fine-tuning needs, be it of this package or a user's own.
+  """Returns whether a task, of this package or a user's own, has the functions for fine-tuning.
 
   Pretraining has no examples of texts, and so no `features` and no `decode`.
   """
@@ -51,12 +51,12 @@ def check_task(task: Any) -> None:
 
 
 def task_files(name: str) -> ModuleType:
-  """The room that reads a task's files."""
+  """Returns the module that reads a task's files."""
   return _room(name, "files")
 
 
 def task_scores(name: str) -> ModuleType:
-  """The room that scores a task's predictions."""
+  """Returns the module that scores a task's predictions."""
   return _room(name, "score")
 
 

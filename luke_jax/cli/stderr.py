@@ -1,10 +1,10 @@
-"""Where a command shows that it is at work."""
+"""Console of a command on stderr, for progress."""
 
 from rich.console import Console
 
 
-def aside() -> Console:
-  """The standard error. A notebook's is no terminal, whatever it says: it keeps every movement."""
+def stderr_console() -> Console:
+  """Returns a console on stderr, without animation in a notebook, which keeps every frame of it."""
   console = Console(stderr=True)
   if console.is_jupyter:
     return Console(stderr=True, force_jupyter=False, force_terminal=False)
