@@ -14,14 +14,11 @@
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/luke-jax/luke_jax/blob/main/colab/adding_entities.ipynb)
 #
 # Your entities are not among those that the model knows. You will have a model that knows them
-# too, with scores of the old ones unchanged to the bit.
+# too, with the vectors of the old ones unchanged to the bit.
 
 # %%
 # @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
-import contextlib
-import io
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -31,7 +28,7 @@ ADDRESS = "https://github.com/luke-jax/luke_jax"
 
 
 def checkout():
-  """The folder of the repository, fetched where there is none."""
+  """Returns the folder of the repository, cloned if there is none."""
   here = Path.cwd()
   for folder in (here, *here.parents, here / "luke_jax"):
     if (folder / "data" / "sample_model").is_dir():
@@ -41,7 +38,7 @@ def checkout():
 
 
 def install(folder):
-  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  """Installs what is missing, with the runtime's own jax: another would not fit its TPU or GPU."""
   there = {package.name: package.version for package in metadata.distributions() if package.name}
   if not {"luke_jax", "luke-jax"} & there.keys():
     kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
@@ -55,20 +52,6 @@ os.chdir(repository)
 os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
-from IPython.core.error import UsageError
-
-from luke_jax.cli import main
-
-
-def luke(command, status=0):
-  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
-  # Trainings print all settings first; they are in OUTPUT/config.json too.
-  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
-  with contextlib.redirect_stdout(to):
-    found = main(shlex.split(command))
-  if found != status:
-    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
-
 
 print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
 
@@ -92,33 +75,34 @@ for title in titles:
 from luke_jax.convert.vocabularies import add_entities
 
 new = [title for title in titles if not vocab.contains(title)]
-grown = add_entities(model, new)
+grown = luke_jax.Model.of(add_entities(model, new))
 print({title: grown.processor.entity_vocab.id(title) for title in new})
 
 # %% [markdown]
-# Nothing else has changed: the scores of all old entities are the same to the bit.
+# Nothing else has changed: the vectors of all old entities are the same to the bit.
 
 # %%
 import numpy as np
 
+old = np.asarray(grown.entity_table)[: len(vocab)]
+print("old vectors the same:", np.array_equal(old, model.entity_table))
 inputs = model.processor("She studied in Arkessa.", entity_spans=[(15, 22)])
-before = np.asarray(model(**inputs)["entity_logits"])
-after = np.asarray(grown(**inputs)["entity_logits"])
-print(before.shape, after.shape)
-print("old scores the same:", np.array_equal(before, after[..., : len(vocab)]))
+before, after = (np.asarray(one(**inputs)["entity_logits"]) for one in (model, grown))
+print("their scores, before and after:", before.shape, after.shape)
+print("largest difference of an old one:", np.abs(before - after[..., : len(vocab)]).max())
 
 # %% [markdown]
-# Better than nothing: let a new entity begin among its relatives, at the mean of their vectors.
+# Better than nothing: let a new entity begin among similar ones, at the mean of their vectors.
 # Port Salvia is a city, Quentin Oarsman a writer.
 
 # %%
-table = np.asarray(model.params["luke"]["entity_embeddings"]["entity"]["embedding"])
-relatives = {
+table = np.asarray(model.entity_table)
+similar = {
   "Port Salvia": ["Castrel", "Arkessa", "Hoshima"],
   "Quentin Oarsman": ["Leontas Psarellis", "Aurelio Verdano"],
 }
-vectors = [table[[vocab.id(name) for name in relatives[title]]].mean(axis=0) for title in new]
-grown = add_entities(model, new, vectors=np.stack(vectors))
+vectors = [table[[vocab.id(name) for name in similar[title]]].mean(axis=0) for title in new]
+grown = luke_jax.Model.of(add_entities(model, new, vectors=np.stack(vectors)))
 
 # %% [markdown]
 # Their neighbours are now of their kind.
@@ -134,8 +118,7 @@ show.nearest(grown, new, count=4)
 # %%
 text = "Quentin Oarsman moved to Port Salvia."
 inputs = grown.processor(text, entity_spans=[(0, 15), (25, 36)], entities=new[::-1])
-print(inputs["entity_ids"])
-print(grown(**inputs, output_hidden_states=True)["entity_hidden_states"][-1].shape)
+print(inputs["entity_ids"], grown(**inputs)["entity_last_hidden_state"].shape)
 
 # %% [markdown]
 # Save it; PyTorch reads it too. The same from a shell, with a file of titles, is
@@ -143,8 +126,7 @@ print(grown(**inputs, output_hidden_states=True)["entity_hidden_states"][-1].sha
 
 # %%
 grown.save("runs/notebooks/grown")
-Path("runs/notebooks/titles.txt").write_text("\n".join(new) + "\n", encoding="utf-8")
-luke("entities add data/sample_model runs/notebooks/titles.txt runs/notebooks/grown-by-command")
+luke_jax.load("runs/notebooks/grown")
 
 # %% [markdown]
 # Vectors that mean more come from [pretraining](pretraining_on_your_wiki.ipynb) on texts that link

@@ -13,16 +13,13 @@
 #
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/luke-jax/luke_jax/blob/main/colab/inside_the_attention.ipynb)
 #
-# LUKE asks by four kinds of query: a word of a word, a word of an entity, an entity of a word, an
-# entity of an entity (paper §3.2). You will have seen all of them on a sentence, their numbers,
-# and what becomes of them without the distinction.
+# LUKE has four kinds of query: from word to word, word to entity, entity to word and entity to
+# entity (paper §3.2). You will have seen all of them on a sentence, their numbers, and what happens
+# without the distinction.
 
 # %%
 # @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
-import contextlib
-import io
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -32,7 +29,7 @@ ADDRESS = "https://github.com/luke-jax/luke_jax"
 
 
 def checkout():
-  """The folder of the repository, fetched where there is none."""
+  """Returns the folder of the repository, cloned if there is none."""
   here = Path.cwd()
   for folder in (here, *here.parents, here / "luke_jax"):
     if (folder / "data" / "sample_model").is_dir():
@@ -42,7 +39,7 @@ def checkout():
 
 
 def install(folder):
-  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  """Installs what is missing, with the runtime's own jax: another would not fit its TPU or GPU."""
   there = {package.name: package.version for package in metadata.distributions() if package.name}
   if not {"luke_jax", "luke-jax"} & there.keys():
     kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
@@ -56,26 +53,12 @@ os.chdir(repository)
 os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
-from IPython.core.error import UsageError
-
-from luke_jax.cli import main
-
-
-def luke(command, status=0):
-  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
-  # Trainings print all settings first; they are in OUTPUT/config.json too.
-  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
-  with contextlib.redirect_stdout(to):
-    found = main(shlex.split(command))
-  if found != status:
-    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
-
 
 print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
 
 # %% [markdown]
-# A model, and a sentence with its entities. Give titles, and the entities are those of the
-# vocabulary; without them they are read as `[MASK]`, as in NER, typing and relations.
+# A model, and a sentence with its entities. Without titles entities are read as `[MASK]`, as in
+# NER, typing and relations.
 
 # %%
 import luke_jax
@@ -86,13 +69,13 @@ text = "Aurelio Verdano wrote A Grammar of Rain in Velmora."
 spans = [(0, 15), (22, 39), (43, 50)]
 
 # %% [markdown]
-# The last layer, the mean of its heads. Each row sums to 1 over both maps it runs through.
+# The last layer, the mean of its heads. Each row sums to 1 over the two maps that it crosses.
 
 # %%
 show.attention(model, text, spans)
 
 # %% [markdown]
-# The first layer's first head: heads differ far more than their mean tells.
+# The first layer's first head: heads differ far more than their mean shows.
 
 # %%
 show.attention(model, text, spans, layer=0, head=0)
@@ -109,7 +92,7 @@ print(numbers.entities)
 print(numbers.weights.shape, numbers.weights.sum(axis=1).round(4)[:3])
 
 # %% [markdown]
-# How much of what words and entities read is entities? One row for each head.
+# How much of the attention of words and entities goes to entities? One row for each head.
 
 # %%
 words = len(numbers.words)
@@ -119,10 +102,10 @@ for layer in range(model.config.num_hidden_layers):
     weights = attention_of(model, text, spans, layer=layer, head=head).weights
     shares = (weights[:words, words:].sum(1).mean(), weights[words:, words:].sum(1).mean())
     rows.append([f"{layer}, {head}", *(f"{share:.1%}" for share in shares)])
-show.table(["layer, head", "words read entities", "entities read entities"], rows)
+show.table(["layer, head", "words to entities", "entities to entities"], rows)
 
 # %% [markdown]
-# Are the four queries of a layer different ones? The cosine of each with the query from word to
+# Are the four queries of a layer different? This is the cosine of each with the query from word to
 # word. This model was pretrained with all four. The released ones were pretrained with one: there
 # the others are copies of it, and cosines are 1 until a task is learned.
 
@@ -130,30 +113,30 @@ show.table(["layer, head", "words read entities", "entities read entities"], row
 import numpy as np
 
 query = np.asarray(model.params["luke"]["encoder"]["layers"]["attention"]["query"]["kernel"])
-print("layers, asking kind, asked kind, width, heads, width of a head:", query.shape)
-kinds = ("word", "entity")
+print("layers, kind of the asking token, of the asked one, D, heads, H:", query.shape)
 flat = query.reshape(*query.shape[:3], -1)
-for layer, kernels in enumerate(flat):
-  base = kernels[0, 0]
-  for i, asking in enumerate(kinds):
-    for j, asked in enumerate(kinds):
-      one = kernels[i, j]
-      cosine = one @ base / np.linalg.norm(one) / np.linalg.norm(base)
-      print(f"layer {layer}  {asking:>6} to {asked:6} {cosine:+.2f}")
+flat = flat / np.linalg.norm(flat, axis=-1, keepdims=True)
+kinds = ("word", "entity")
+rows = [
+  [layer, f"{asking} to {asked}", float(flat[layer, i, j] @ flat[layer, 0, 0])]
+  for layer in range(len(flat))
+  for i, asking in enumerate(kinds)
+  for j, asked in enumerate(kinds)
+]
+show.table(["layer", "query", "cosine"], rows)
 
 # %% [markdown]
-# Without the distinction all pairs share one query, the original attention. The same weights, read
-# so:
+# Without the distinction all pairs share one query: the original attention, with the same weights.
 
 # %%
 import warnings
 
 with warnings.catch_warnings():
-  warnings.simplefilter("ignore")  # it says that three queries are left over
+  warnings.simplefilter("ignore")  # it names three queries that are left over
   original = luke_jax.load("data/sample_model", use_entity_aware_attention=False)
 show.attention(original, text, spans)
 
 # %% [markdown]
-# What the distinction is worth is Table 7 of the paper; to measure it on a task of yours, add
-# `--set model.use_entity_aware_attention=false` to its training. A picture is kept as a page by
-# `show.attention(…).save("attention.html")`. More of them: [docs/pictures.md](../docs/pictures.md).
+# Table 7 of the paper measures the gain of the distinction; to measure it on a task of yours, add
+# `use_entity_aware_attention=False` to `luke_jax.fine_tune`. `show.attention(…).save("attention.html")`
+# keeps a picture as a page. More of them: [docs/pictures.md](../docs/pictures.md).

@@ -14,16 +14,12 @@
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/luke-jax/luke_jax/blob/main/colab/pretraining_on_your_wiki.ipynb)
 #
 # From the dump of a wiki to a LUKE that knows its entities. You will have records, a short
-# pretraining with its curves, and what the model then puts in the place of masked entities. The
-# sample is a wiki of an invented world; any dump that MediaWiki writes (`pages-articles`) takes the
-# same steps.
+# pretraining with its curves, and the model's predictions for masked entities. The sample is a wiki
+# of an invented world; any dump that MediaWiki writes (`pages-articles`) takes the same steps.
 
 # %%
 # @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
-import contextlib
-import io
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -33,7 +29,7 @@ ADDRESS = "https://github.com/luke-jax/luke_jax"
 
 
 def checkout():
-  """The folder of the repository, fetched where there is none."""
+  """Returns the folder of the repository, cloned if there is none."""
   here = Path.cwd()
   for folder in (here, *here.parents, here / "luke_jax"):
     if (folder / "data" / "sample_model").is_dir():
@@ -43,7 +39,7 @@ def checkout():
 
 
 def install(folder):
-  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  """Installs what is missing, with the runtime's own jax: another would not fit its TPU or GPU."""
   there = {package.name: package.version for package in metadata.distributions() if package.name}
   if not {"luke_jax", "luke-jax"} & there.keys():
     kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
@@ -57,26 +53,12 @@ os.chdir(repository)
 os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
-from IPython.core.error import UsageError
-
-from luke_jax.cli import main
-
-
-def luke(command, status=0):
-  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
-  # Trainings print all settings first; they are in OUTPUT/config.json too.
-  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
-  with contextlib.redirect_stdout(to):
-    found = main(shlex.split(command))
-  if found != status:
-    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
-
 
 print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
 
 # %% [markdown]
 # **Your dump.** Its file, and the directory of the tokenizer that the model is to have. For a dump
-# of your own take RoBERTa's, and more entities than 300.
+# of your own use RoBERTa's, and more entities than 300.
 
 # %%
 DUMP = "data/sample_wiki/samplewiki-pages-articles-multistream.xml.bz2"
@@ -86,36 +68,38 @@ OUTPUT = "runs/notebooks/wiki"
 STEPS = 1000  # the sample's whole pretraining is 1,500, in a minute and a half
 
 # %% [markdown]
-# **Records.** Pages lose their markup, links become entities, sentences are packed. The table says
+# **Records.** Pages lose their markup, links become entities, sentences are packed. The table lists
 # what was read, and what was dropped and why.
 
 # %%
-luke(f"""
-  wiki build '{DUMP}' --tokenizer '{TOKENIZER}' --entities {ENTITIES} --max-words 48
-  --max-entities 16 --unknown-entities skip --output '{OUTPUT}'
-""")
+from luke_jax.cli import main  # the command luke-jax, in this process
+
+sizes = f"--entities {ENTITIES} --max-words 48 --max-entities 16 --unknown-entities skip".split()
+assert main(["wiki", "build", DUMP, "--tokenizer", TOKENIZER, *sizes, "--output", OUTPUT]) == 0
 
 # %% [markdown]
-# Look before you train: entities are marked in their words.
+# Look at records before you train: entities are marked in their words.
 
 # %%
-luke(f"wiki show '{OUTPUT}' --n 2")
+assert main(["wiki", "show", OUTPUT, "--n", "2"]) == 0
 
 # %% [markdown]
-# **Pretraining.** Words and entities are masked, and the model finds them again. The settings are
+# **Pretraining.** Words and entities are masked, and the model predicts them. The settings are
 # those of an [experiment file](../experiments/pretraining/tiny.py); each field can be changed.
 
 # %%
-luke(f"""
-  train experiments/pretraining/tiny.py --output runs/notebooks/pretraining
-  --set 'task.corpora=["{OUTPUT}/pretraining"]' --set model.entity_vocab_size={ENTITIES}
-  --set run.steps={STEPS} --set run.evaluate_every=250 --set run.save_every=250
-""")
+import luke_jax
+
+changes = [f'task.corpora=["{OUTPUT}/pretraining"]', f"model.entity_vocab_size={ENTITIES}"]
+changes += [f"run.steps={STEPS}", "run.evaluate_every=250", "run.save_every=250"]
+model, scores, _ = luke_jax.train(
+  "experiments/pretraining/tiny.py", "runs/notebooks/pretraining", set=changes
+)
+print(f"masked entities predicted: {scores['entity_accuracy']:.1%}")
 
 # %% [markdown]
-# `entity_accuracy` is of pages that were held out; `entity_majority` is what always saying the most
-# frequent entity would give. So few steps are a beginning: set `STEPS` to 1500 for more than
-# half of them found.
+# `entity_accuracy` is measured on pages that were held out; `entity_majority` is the share of the most
+# frequent entity. So few steps are a beginning: set `STEPS` to 1500 for more than half of them.
 
 # %%
 from luke_jax import show
@@ -124,18 +108,28 @@ curves = ["loss", "entity_accuracy", "entity_majority"]
 show.curves("runs/notebooks/pretraining", metrics=curves)
 
 # %% [markdown]
-# **A model** is a directory, made from the best checkpoint. Tasks start from it as from any other.
+# **A model** is saved as a directory, from the best checkpoint. Tasks start from it as from any other.
 
 # %%
-luke("export runs/notebooks/pretraining runs/notebooks/wiki-luke")
+model.save("runs/notebooks/wiki-luke")
+model
 
 # %% [markdown]
-# What it makes of masked entities, and beside it `data/sample_model`, which was trained longer.
+# Its predictions for masked entities, and those of `data/sample_model`, which was trained longer.
 
 # %%
-asked = "'She studied in Arkessa and won the Golden Inkwell.' --span 15 22 --span 35 49 --top 3"
-luke(f"predict-masks runs/notebooks/wiki-luke {asked}")
-luke(f"predict-masks data/sample_model {asked}")
+from luke_jax.tasks.mask_predictions import predict_masks
+
+text, spans = "She studied in Arkessa and won the Golden Inkwell.", [(15, 22), (35, 49)]
+longer = luke_jax.load("data/sample_model")
+rows = [
+  [name, text[slice(*mask.characters)], guess.name, guess.probability]
+  for name, one in (("this one", model), ("sample_model", longer))
+  for mask in predict_masks(one, one.processor, text, spans=spans, top=2)
+  for guess in mask.guesses
+]
+show.table(["model", "in the text", "predicted", "probability"], rows)
 
 # %% [markdown]
-# Wikipedia's dump and the paper's recipe, on TPUs: [docs/pretraining.md](../docs/pretraining.md).
+# Wikipedia's dump and the paper's recipe on TPUs, and a start from RoBERTa or BERT:
+# [docs/pretraining.md](../docs/pretraining.md).

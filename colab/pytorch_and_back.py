@@ -18,10 +18,7 @@
 
 # %%
 # @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
-import contextlib
-import io
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -31,7 +28,7 @@ ADDRESS = "https://github.com/luke-jax/luke_jax"
 
 
 def checkout():
-  """The folder of the repository, fetched where there is none."""
+  """Returns the folder of the repository, cloned if there is none."""
   here = Path.cwd()
   for folder in (here, *here.parents, here / "luke_jax"):
     if (folder / "data" / "sample_model").is_dir():
@@ -41,7 +38,7 @@ def checkout():
 
 
 def install(folder):
-  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  """Installs what is missing, with the runtime's own jax: another would not fit its TPU or GPU."""
   there = {package.name: package.version for package in metadata.distributions() if package.name}
   if not {"luke_jax", "luke-jax"} & there.keys():
     kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
@@ -55,20 +52,6 @@ os.chdir(repository)
 os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
-from IPython.core.error import UsageError
-
-from luke_jax.cli import main
-
-
-def luke(command, status=0):
-  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
-  # Trainings print all settings first; they are in OUTPUT/config.json too.
-  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
-  with contextlib.redirect_stdout(to):
-    found = main(shlex.split(command))
-  if found != status:
-    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
-
 
 print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
 
@@ -87,7 +70,6 @@ for file in sorted(Path("runs/notebooks/for-pytorch").iterdir()):
 # Nothing is lost on the way: read again, every array is the same to the bit.
 
 # %%
-import jax
 import numpy as np
 
 again = luke_jax.load("runs/notebooks/for-pytorch")
@@ -109,12 +91,15 @@ if not pytorch:
 # layer, attention head and output is compared.
 
 # %%
+from luke_jax.cli import main  # the command luke-jax, in this process
+
 if pytorch:
-  luke("parity runs/notebooks/for-pytorch --output runs/notebooks/parity.json")
+  report = ["--output", "runs/notebooks/parity.json"]
+  assert main(["parity", "runs/notebooks/for-pytorch", *report]) == 0
 
 # %% [markdown]
 # In PyTorch it is loaded as any model of Hugging Face. Inputs have the same names, so those of one
-# side feed the other.
+# side are those of the other.
 
 # %%
 inputs = model.processor("She studied in Arkessa.", entity_spans=[(15, 22)])
@@ -130,7 +115,7 @@ if pytorch:
   print("largest difference:", float(np.abs(ours - logits.numpy()).max()))
 
 # %% [markdown]
-# And back: what PyTorch trained and saved is loaded here. In place of a training, some weights are
+# And back: what PyTorch trained and saved is loaded here. Instead of a training, some weights are
 # changed by hand.
 
 # %%
@@ -152,10 +137,11 @@ if pytorch:
 # %%
 from luke_jax.convert.vocabularies import lite
 
-lite(model).save("runs/notebooks/lite", dtype="bfloat16")
+luke_jax.Model.of(lite(model)).save("runs/notebooks/lite", dtype="bfloat16")
 for folder in ("for-pytorch", "lite"):
   size = Path(f"runs/notebooks/{folder}/model.safetensors").stat().st_size
   print(f"{size:>9,}  {folder}")
 
 # %% [markdown]
-# More: [docs/models.md](../docs/models.md), and [serving](../docs/howto/serving.md).
+# A BERT, RoBERTa or XLM-R goes both ways by the same lines. More:
+# [docs/models.md](../docs/models.md), and [serving](../docs/howto/serving.md).

@@ -13,15 +13,12 @@
 #
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/luke-jax/luke_jax/blob/main/colab/question_answering.ipynb)
 #
-# Two ways to ask. Extractive: a question, and the stretch of the passage that answers it. Cloze: a
-# sentence with a gap, and which entity of the passage fills it. You will have a model for each.
+# Two ways to ask. Extractive: a question, and the part of the passage that answers it. Cloze: a
+# sentence with a gap, and the entity of the passage that fills it. You will have a model for each.
 
 # %%
 # @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
-import contextlib
-import io
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -31,7 +28,7 @@ ADDRESS = "https://github.com/luke-jax/luke_jax"
 
 
 def checkout():
-  """The folder of the repository, fetched where there is none."""
+  """Returns the folder of the repository, cloned if there is none."""
   here = Path.cwd()
   for folder in (here, *here.parents, here / "luke_jax"):
     if (folder / "data" / "sample_model").is_dir():
@@ -41,7 +38,7 @@ def checkout():
 
 
 def install(folder):
-  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  """Installs what is missing, with the runtime's own jax: another would not fit its TPU or GPU."""
   there = {package.name: package.version for package in metadata.distributions() if package.name}
   if not {"luke_jax", "luke-jax"} & there.keys():
     kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
@@ -55,46 +52,42 @@ os.chdir(repository)
 os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
-from IPython.core.error import UsageError
-
-from luke_jax.cli import main
-
-
-def luke(command, status=0):
-  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
-  # Trainings print all settings first; they are in OUTPUT/config.json too.
-  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
-  with contextlib.redirect_stdout(to):
-    found = main(shlex.split(command))
-  if found != status:
-    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
-
 
 print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
 
 # %% [markdown]
-# Extractive questions first. Twice over the training file is a beginning; for better answers let
-# `run.epochs` be 6, and name another output.
+# Extractive questions first. Two epochs are a beginning; for better answers let `epochs` be 6, and
+# choose another folder.
 
 # %%
-luke("""
-  train qa --train data/sample_tasks/qa/train.jsonl --dev data/sample_tasks/qa/dev.jsonl
-  --model data/sample_model --output runs/notebooks/qa
-  --set task.entities=32 --set optimizer.frozen=[] --set optimizer.learning_rate=3e-3
-  --set data.batch_size=8 --set run.epochs=2 --set run.evaluate_every=null --set run.log_every=50
-""")
+import luke_jax
+
+settings = {"learning_rate": 3e-3, "batch_size": 8, "epochs": 2, "entities": 32}
+settings |= {"evaluate_every": None, "log_every": 50}
+qa, scores, _ = luke_jax.fine_tune(
+  "qa",
+  "data/sample_model",
+  train="data/sample_tasks/qa/train.jsonl",
+  dev="data/sample_tasks/qa/dev.jsonl",
+  folder="runs/notebooks/qa",
+  frozen=[],  # the paper freezes the embeddings of entities
+  **settings,
+)
+print(f"exact match on dev: {scores['exact_match']:.3f}")
 
 # %% [markdown]
 # The official metrics of SQuAD, on questions that it has not seen.
 
 # %%
-luke("evaluate qa runs/notebooks/qa data/sample_tasks/qa/test.jsonl --mistakes 2")
+from luke_jax.cli import main  # the command luke-jax, in this process
+
+test = "data/sample_tasks/qa/test.jsonl"
+assert main(["evaluate", "qa", "runs/notebooks/qa/run", test, "--mistakes", "2"]) == 0
 
 # %% [markdown]
-# A question of your own: the best answers in their passage, and how probable each is.
+# A question of your own: the best answers in their passage, with their probabilities.
 
 # %%
-import luke_jax
 from luke_jax import show
 
 passage = (
@@ -102,8 +95,6 @@ passage = (
   " was born in Longdu."
 )
 question = "Where was Marenza Montaro born?"
-
-qa = luke_jax.load("runs/notebooks/qa/model")
 show.answers(passage, question, qa.predict(passage, question=question))
 
 # %% [markdown]
@@ -111,12 +102,14 @@ show.answers(passage, question, qa.predict(passage, question=question))
 # scores the entities of the passage against it.
 
 # %%
-luke("""
-  train cloze --train data/sample_tasks/cloze/train.jsonl --dev data/sample_tasks/cloze/dev.jsonl
-  --model data/sample_model --output runs/notebooks/cloze
-  --set task.entities=32 --set optimizer.learning_rate=3e-3
-  --set data.batch_size=8 --set run.epochs=2 --set run.evaluate_every=null --set run.log_every=50
-""")
+cloze, scores, _ = luke_jax.fine_tune(
+  "cloze",
+  "data/sample_model",
+  train="data/sample_tasks/cloze/train.jsonl",
+  dev="data/sample_tasks/cloze/dev.jsonl",
+  **settings,
+)
+print(f"exact match on dev: {scores['exact_match']:.3f}")
 
 # %% [markdown]
 # The candidates are spans that you give, such as those that a
@@ -130,10 +123,9 @@ passage = (
 query = "Halvdan Skarholt played for @placeholder from 2004 on."
 names = ("Halvdan Skarholt", "Hvitdal", "Zenit Zarechna", "Renzo Castellari", "Meghapur Tigers")
 entities = [(passage.index(name), passage.index(name) + len(name)) for name in names]
-
-cloze = luke_jax.load("runs/notebooks/cloze/model")
 show.answers(passage, query, cloze.predict(passage, query=query, entities=entities))
 
 # %% [markdown]
-# With `luke-large` and SQuAD or ReCoRD the commands are the same
-# ([docs/tasks.md](../docs/tasks.md)). Passages that are longer than the model are read in windows.
+# With `luke-large` and SQuAD or ReCoRD the calls are the same
+# ([docs/tasks.md](../docs/tasks.md)). Passages that are longer than the model's rows are read in
+# windows.

@@ -14,14 +14,11 @@
 # [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)](https://colab.research.google.com/github/luke-jax/luke_jax/blob/main/colab/relations_and_typing.ipynb)
 #
 # How are two entities of a text related, and what is each of them? You will have two models, one
-# for either question, their scores, and their answers drawn as arcs and in colours.
+# for either question, their scores, and their predictions drawn as arcs and in colours.
 
 # %%
 # @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
-import contextlib
-import io
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -31,7 +28,7 @@ ADDRESS = "https://github.com/luke-jax/luke_jax"
 
 
 def checkout():
-  """The folder of the repository, fetched where there is none."""
+  """Returns the folder of the repository, cloned if there is none."""
   here = Path.cwd()
   for folder in (here, *here.parents, here / "luke_jax"):
     if (folder / "data" / "sample_model").is_dir():
@@ -41,7 +38,7 @@ def checkout():
 
 
 def install(folder):
-  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  """Installs what is missing, with the runtime's own jax: another would not fit its TPU or GPU."""
   there = {package.name: package.version for package in metadata.distributions() if package.name}
   if not {"luke_jax", "luke-jax"} & there.keys():
     kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
@@ -55,20 +52,6 @@ os.chdir(repository)
 os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
-from IPython.core.error import UsageError
-
-from luke_jax.cli import main
-
-
-def luke(command, status=0):
-  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
-  # Trainings print all settings first; they are in OUTPUT/config.json too.
-  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
-  with contextlib.redirect_stdout(to):
-    found = main(shlex.split(command))
-  if found != status:
-    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
-
 
 print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
 
@@ -83,29 +66,37 @@ with Path("data/sample_tasks/relations/train.jsonl").open(encoding="utf-8") as l
 print({name: example[name] for name in ("text", "head", "tail", "label")})
 
 # %% [markdown]
-# Train on 600 of them. For files of your own, put their names here; `luke("data check FILE --task
-# relations")` tells what is wrong with them.
+# Train on such a file; a list of dictionaries or a data frame in its place does too. For files of
+# your own, `luke-jax data check FILE --task relations` reports what is wrong with them.
 
 # %%
-luke("""
-  train relations --train data/sample_tasks/relations/train.jsonl
-  --dev data/sample_tasks/relations/dev.jsonl
-  --model data/sample_model --output runs/notebooks/relations
-  --set data.batch_size=16 --set optimizer.learning_rate=3e-3 --set run.epochs=6
-  --set run.evaluate_every=100 --set run.log_every=50
-""")
+import luke_jax
+
+settings = {"learning_rate": 3e-3, "batch_size": 16, "epochs": 6}
+settings |= {"evaluate_every": 100, "log_every": 50}
+relations, scores, _ = luke_jax.fine_tune(
+  "relations",
+  "data/sample_model",
+  train="data/sample_tasks/relations/train.jsonl",
+  dev="data/sample_tasks/relations/dev.jsonl",
+  folder="runs/notebooks/relations",
+  **settings,
+)
+print(f"F1 on dev, without no_relation: {scores['f1']:.3f}")
 
 # %% [markdown]
 # Score it on texts that it has not seen. `no_relation` does not count in F1.
 
 # %%
-luke("evaluate relations runs/notebooks/relations data/sample_tasks/relations/test.jsonl")
+from luke_jax.cli import main  # the command luke-jax, in this process
+
+test = "data/sample_tasks/relations/test.jsonl"
+assert main(["evaluate", "relations", "runs/notebooks/relations/run", test]) == 0
 
 # %% [markdown]
 # Ask about pairs in a new text. A relation has a direction: head and tail are not the same.
 
 # %%
-import luke_jax
 from luke_jax import show
 
 text = (
@@ -115,11 +106,10 @@ text = (
 
 
 def place(name):
-  """The characters of a name in the text."""
+  """Returns the characters of a name in the text."""
   return text.index(name), text.index(name) + len(name)
 
 
-relations = luke_jax.load("runs/notebooks/relations/model")
 tails = [place(name) for name in ("Castrel", "Tsukigawa Comets", "Hoshima")]
 found = relations.predict([text] * 3, head=[place("Lucella Brunetti-Vay")] * 3, tail=tails)
 show.relations(text, found)
@@ -128,33 +118,36 @@ show.relations(text, found)
 # Types are the other question. An example is a text, a span, and as many labels as are true.
 
 # %%
-luke("""
-  train typing --train data/sample_tasks/typing/train.jsonl --dev data/sample_tasks/typing/dev.jsonl
-  --model data/sample_model --output runs/notebooks/typing
-  --set data.batch_size=16 --set optimizer.learning_rate=3e-3 --set run.epochs=6
-  --set run.evaluate_every=100 --set run.log_every=50
-""")
+types, scores, _ = luke_jax.fine_tune(
+  "typing",
+  "data/sample_model",
+  train="data/sample_tasks/typing/train.jsonl",
+  dev="data/sample_tasks/typing/dev.jsonl",
+  folder="runs/notebooks/types",
+  **settings,
+)
+print(f"F1 on dev: {scores['f1']:.3f}")
 
 # %% [markdown]
-# Scores by label, and the mistakes that it was surest of.
+# Scores by label, and the mistakes that it was most certain of.
 
 # %%
-luke("evaluate typing runs/notebooks/typing data/sample_tasks/typing/test.jsonl --mistakes 3")
+test = "data/sample_tasks/typing/test.jsonl"
+assert main(["evaluate", "typing", "runs/notebooks/types/run", test, "--mistakes", "3"]) == 0
 
 # %% [markdown]
 # The types of the entities above, as a picture. Those that overlap are drawn inside one another.
 
 # %%
-typing = luke_jax.load("runs/notebooks/typing/model")
 spans = [place("Lucella Brunetti-Vay"), *tails]
-found = typing.predict([text] * len(spans), span=spans)
-show.entities(text, [one for types in found for one in types], labels=typing.labels)
+found = types.predict([text] * len(spans), span=spans)
+show.entities(text, [one for several in found for one in several], labels=types.labels)
 
 # %% [markdown]
 # How both learned, side by side.
 
 # %%
-runs = {"relations": "runs/notebooks/relations", "types": "runs/notebooks/typing"}
+runs = {"relations": "runs/notebooks/relations/run", "types": "runs/notebooks/types/run"}
 show.curves(runs, metrics=["loss", "f1"])
 
 # %% [markdown]

@@ -19,10 +19,7 @@
 
 # %%
 # @title Installs luke_jax where it is missing, and leaves the runtime's JAX as it is
-import contextlib
-import io
 import os
-import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -32,7 +29,7 @@ ADDRESS = "https://github.com/luke-jax/luke_jax"
 
 
 def checkout():
-  """The folder of the repository, fetched where there is none."""
+  """Returns the folder of the repository, cloned if there is none."""
   here = Path.cwd()
   for folder in (here, *here.parents, here / "luke_jax"):
     if (folder / "data" / "sample_model").is_dir():
@@ -42,7 +39,7 @@ def checkout():
 
 
 def install(folder):
-  """Installs what is missing. Another jax would not fit the runtime's TPU or GPU: it is kept."""
+  """Installs what is missing, with the runtime's own jax: another would not fit its TPU or GPU."""
   there = {package.name: package.version for package in metadata.distributions() if package.name}
   if not {"luke_jax", "luke-jax"} & there.keys():
     kept = [f"{name}=={there[name]}" for name in there if name.startswith(("jax", "libtpu"))]
@@ -56,20 +53,6 @@ os.chdir(repository)
 os.environ["JUPYTER_COLUMNS"] = "100"  # the width of tables
 
 import jax
-from IPython.core.error import UsageError
-
-from luke_jax.cli import main
-
-
-def luke(command, status=0):
-  """Runs luke-jax in this process, for two processes cannot share an accelerator."""
-  # Trainings print all settings first; they are in OUTPUT/config.json too.
-  to = io.StringIO() if command.split()[0] == "train" else sys.stdout
-  with contextlib.redirect_stdout(to):
-    found = main(shlex.split(command))
-  if found != status:
-    raise UsageError(f"luke-jax {command.split()[0]} did not do it: the line above says why")
-
 
 print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device_kind}")
 
@@ -96,59 +79,66 @@ if DRIVE:
   drive.mount("/content/drive")
 
 # %% [markdown]
-# **Check them first.** Every fault is told with its line, and the labels are counted: a label that
-# is there once is often a typing error.
+# **Check them first.** Every fault is reported with its line, and the labels are counted: a label
+# that occurs once is often a typing error.
 
 # %%
+from luke_jax.cli import main  # the command luke-jax, in this process
+
 for file in (TRAIN, DEV, TEST):
-  luke(f"data check '{file}' --task ner")
+  assert main(["data", "check", file, "--task", "ner"]) == 0
 
 # %% [markdown]
-# This is what a fault looks like: columns in the wrong order, and a tag without its `B-` or `I-`.
+# This is what faults look like: columns in the wrong order, and a tag without its `B-` or `I-`.
 
 # %%
-Path("runs/notebooks").mkdir(parents=True, exist_ok=True)
-Path("runs/notebooks/order.conll").write_text("B-LOC Arkessa\nO is\nO old\n", encoding="utf-8")
-luke("data check runs/notebooks/order.conll --task ner", status=2)
-
-# %%
-Path("runs/notebooks/tag.conll").write_text("Arkessa LOC\nis O\nold O\n", encoding="utf-8")
-luke("data check runs/notebooks/tag.conll --task ner", status=2)
+faulty = Path("runs/notebooks/faulty.conll")
+faulty.parent.mkdir(parents=True, exist_ok=True)
+for lines in ("B-LOC Arkessa\nO is\nO old\n", "Arkessa LOC\nis O\nold O\n"):
+  faulty.write_text(lines, encoding="utf-8")
+  assert main(["data", "check", str(faulty), "--task", "ner"]) == 2
 
 # %% [markdown]
-# **Train.** The labels are those of the training file. LUKE looks at all spans of up to
+# **Train.** The labels are those of the training file. LUKE scores all spans of up to
 # `span_words` words of a sentence, so the fewer, the faster. Run this cell again after an
-# interruption, and it goes on; for other settings, choose another `OUTPUT`.
+# interruption, and it resumes; for other settings, choose another `OUTPUT`.
 
 # %%
-luke(f"""
-  train ner --train '{TRAIN}' --dev '{DEV}' --model '{MODEL}' --output '{OUTPUT}'
-  --set optimizer.learning_rate={LEARNING_RATE} --set run.epochs={EPOCHS}
-  --set task.span_words=5 --set task.entities=256 --set data.batch_size=4
-  --set run.log_every=50
-""")
+import luke_jax
+
+model, scores, _ = luke_jax.fine_tune(
+  "ner",
+  MODEL,
+  train=TRAIN,
+  dev=DEV,
+  folder=OUTPUT,
+  learning_rate=LEARNING_RATE,
+  epochs=EPOCHS,
+  span_words=5,
+  entities=256,
+  batch_size=4,
+  log_every=50,
+)
+print(f"F1 on dev: {scores['f1']:.3f}")
 
 # %% [markdown]
-# How did it go? Dots are scores on the files of `DEV`.
+# The loss while it learned. Dots are scores on `DEV`.
 
 # %%
 from luke_jax import show
 
-show.curves(OUTPUT)
+show.curves(f"{OUTPUT}/run")
 
 # %% [markdown]
-# **Score** on texts that it has not seen, and its surest mistakes.
+# **Score** on texts that it has not seen, with the mistakes that it was most certain of.
 
 # %%
-luke(f"evaluate ner '{OUTPUT}' '{TEST}' --mistakes 3")
+assert main(["evaluate", "ner", f"{OUTPUT}/run", TEST, "--mistakes", "3"]) == 0
 
 # %% [markdown]
 # **Use it** on any text. Longer ones are read in windows.
 
 # %%
-import luke_jax
-
-model = luke_jax.load(f"{OUTPUT}/model")
 text = (
   "Lucella Brunetti-Vay was born in Castrel. In 2011 she signed for Tsukigawa Comets, and a year"
   " later she received the Bronze Boot in Hoshima."
@@ -159,10 +149,11 @@ for span in found:
 show.entities(text, found, labels=model.labels)
 
 # %% [markdown]
-# **Keep it.** `OUTPUT/model` is a directory that PyTorch reads too
+# **Keep it.** `OUTPUT/run/model` is a directory that PyTorch reads too
 # ([how](pytorch_and_back.ipynb)). On Colab, put it where it outlives the session:
-# `!cp -r {OUTPUT}/model /content/drive/MyDrive/`.
+# `!cp -r {OUTPUT}/run/model /content/drive/MyDrive/`.
 #
 # **A real model.** `!hf download studio-ousia/luke-base --local-dir luke-base`, then
 # `MODEL = "luke-base"`, `LEARNING_RATE, EPOCHS = 1e-5, 5`, another `OUTPUT`, and a runtime with a
-# GPU or a TPU; leave out what is set of `task` and `data`.
+# GPU or a TPU; leave out `span_words`, `entities` and `batch_size`, whose defaults are the paper's.
+# Directories of BERT, RoBERTa and XLM-R work too.
