@@ -75,7 +75,7 @@ for title in titles:
 from luke_jax.convert.vocabularies import add_entities
 
 new = [title for title in titles if not vocab.contains(title)]
-grown = luke_jax.Model.of(add_entities(model, new))
+grown = add_entities(model, new)
 print({title: grown.processor.entity_vocab.id(title) for title in new})
 
 # %% [markdown]
@@ -102,7 +102,7 @@ similar = {
   "Quentin Oarsman": ["Leontas Psarellis", "Aurelio Verdano"],
 }
 vectors = [table[[vocab.id(name) for name in similar[title]]].mean(axis=0) for title in new]
-grown = luke_jax.Model.of(add_entities(model, new, vectors=np.stack(vectors)))
+grown = add_entities(model, new, vectors=np.stack(vectors))
 
 # %% [markdown]
 # Their neighbours are now of their kind.

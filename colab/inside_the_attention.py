@@ -138,5 +138,5 @@ show.attention(original, text, spans)
 
 # %% [markdown]
 # Table 7 of the paper measures the gain of the distinction; to measure it on a task of yours, add
-# `use_entity_aware_attention=False` to `luke_jax.fine_tune`. `show.attention(…).save("attention.html")`
-# keeps a picture as a page. More of them: [docs/pictures.md](../docs/pictures.md).
+# `use_entity_aware_attention=False` to `luke_jax.fine_tune`. A picture is kept as a page by
+# `show.attention(…).save("attention.html")`. More of them: [docs/pictures.md](../docs/pictures.md).

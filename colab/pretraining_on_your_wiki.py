@@ -98,8 +98,9 @@ model, scores, _ = luke_jax.train(
 print(f"masked entities predicted: {scores['entity_accuracy']:.1%}")
 
 # %% [markdown]
-# `entity_accuracy` is measured on pages that were held out; `entity_majority` is the share of the most
-# frequent entity. So few steps are a beginning: set `STEPS` to 1500 for more than half of them.
+# `entity_accuracy` is measured on pages that were held out; `entity_majority` is the share of the
+# most frequent entity. So few steps are a beginning: set `STEPS` to 1500 for more than half of
+# them.
 
 # %%
 from luke_jax import show
@@ -108,7 +109,8 @@ curves = ["loss", "entity_accuracy", "entity_majority"]
 show.curves("runs/notebooks/pretraining", metrics=curves)
 
 # %% [markdown]
-# **A model** is saved as a directory, from the best checkpoint. Tasks start from it as from any other.
+# **The model** of the best checkpoint is saved as a directory. Tasks start from it as from any
+# other.
 
 # %%
 model.save("runs/notebooks/wiki-luke")

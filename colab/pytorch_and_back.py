@@ -137,7 +137,7 @@ if pytorch:
 # %%
 from luke_jax.convert.vocabularies import lite
 
-luke_jax.Model.of(lite(model)).save("runs/notebooks/lite", dtype="bfloat16")
+lite(model).save("runs/notebooks/lite", dtype="bfloat16")
 for folder in ("for-pytorch", "lite"):
   size = Path(f"runs/notebooks/{folder}/model.safetensors").stat().st_size
   print(f"{size:>9,}  {folder}")

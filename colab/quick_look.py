@@ -107,8 +107,8 @@ show.nearest(model, ["Velmora", "Castrel", "Lokomotiv Gorinsk"], count=4)
 show.attention(model, "Aurelio Verdano wrote A Grammar of Rain.", [(0, 15), (22, 39)])
 
 # %% [markdown]
-# Now it learns a task: which types has an entity? `train` and `dev` may also be lists of dictionaries
-# or data frames.
+# Now it learns a task: which types has an entity? `train` and `dev` may also be lists of
+# dictionaries or data frames.
 
 # %%
 types, scores, _ = luke_jax.fine_tune(
