@@ -5,9 +5,9 @@ BIN := .venv/bin
 PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
 # What runs with XLA's own settings; the rest of the slow tests would mostly compile.
-OPTIMISED := parity or notebook or tpu_aot or real_data
+OPTIMISED := parity or tpu_aot or real_data
 
-.PHONY: test check parity demo clean
+.PHONY: test check parity notebooks demo clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
@@ -20,23 +20,27 @@ check: .venv/installed
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 
-# Against PyTorch and the newest transformers, the notebooks, and what needs libtpu or takes long.
+# Against PyTorch and the newest transformers, and what needs libtpu or takes long.
 parity: .venv-parity/installed .weights/minilm
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "$(OPTIMISED)"
-	.venv-parity/bin/python $(PYTEST) -m "slow and not ($(OPTIMISED))"
+	.venv-parity/bin/python $(PYTEST) -m "slow and not (notebook or $(OPTIMISED))"
+
+notebooks: .venv-parity/installed
+	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
 
 # Everything once, small; the same again goes on where it was.
 demo: .venv/installed
 	$(BIN)/luke-jax demo
 
+# Without --no-compile, half the time goes into bytecode of modules that nothing imports.
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 .venv-parity/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-parity
-	.venv-parity/bin/python -m pip install --quiet --constraint constraints.txt \
+	.venv-parity/bin/python -m pip install --quiet --no-compile --constraint constraints.txt \
 	  --editable '.[dev,notebooks,parity,tpu]'
 	touch $@
 

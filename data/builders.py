@@ -1,4 +1,4 @@
-"""What the builders of this folder share: columns, and the examples of original files in them."""
+"""Shared by the builders of this folder: columns, and the examples of original files in them."""
 
 import dataclasses
 import inspect
@@ -34,7 +34,7 @@ class Source:
 
 
 def info(builder: Any) -> tfds.core.DatasetInfo:
-  """What the dataset says of itself."""
+  """Returns the dataset's description."""
   return tfds.core.DatasetInfo(
     builder=builder,
     description=inspect.cleandoc(builder.__doc__),
@@ -80,7 +80,7 @@ def columns(fields: Mapping[str, Kind]) -> dict[str, Any]:
 
 
 def row(value: Mapping[str, Any], fields: Mapping[str, Kind], place: str) -> dict[str, Any]:
-  """What the columns have of an object of JSON lines."""
+  """Returns the columns' values in an object of JSON lines."""
   found = {"id": value["id"]}
   for name, kind in fields.items():
     if name not in value:

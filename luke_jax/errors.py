@@ -1,5 +1,9 @@
 """Errors that a user can correct."""
 
+import contextlib
+from collections.abc import Generator
+from typing import Any
+
 
 class InputError(ValueError):
   """Error in what the user gave, as one line: place, fault and what was expected.
@@ -14,3 +18,12 @@ def not_installed(package: str | None, use: str, extra: str) -> InputError:
     f"{package}: not installed; expected it {use}: the extra {extra}, for which luke-jax doctor"
     " prints the command"
   )
+
+
+@contextlib.contextmanager
+def at(place: Any) -> Generator[None, None, None]:
+  """Raises InputErrors of the block again with their place, such as a file, before them."""
+  try:
+    yield
+  except InputError as fault:
+    raise InputError(f"{place}: {fault}") from None

@@ -20,6 +20,7 @@ from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
 from luke_jax.models.family import Family
 from luke_jax.models.network import Network
+from luke_jax.nn.encoder import stack_layers
 from luke_jax.tasks.predictions import Answer, Relation, Span, Types
 from luke_jax.text import EntityVocab
 
@@ -54,8 +55,8 @@ class Model(ModelParts):
     arrays = {name: np.asarray(x) for name, x in inputs.items() if x is not None}
     check_inputs(self.network, arrays)
     if not (output_hidden_states or output_attentions):
-      return _apply(self.network, self.on_device, arrays)
-    outputs, states = _apply_with_states(self.network, self.on_device, arrays)
+      return _apply(*self.predicting, arrays)
+    outputs, states = _apply_with_states(*self.predicting, arrays)
     if not output_attentions:
       del states["attentions"]
     return outputs | (states if output_hidden_states else {"attentions": states["attentions"]})
@@ -164,6 +165,8 @@ def _apply_with_states(network: Network, params: dict, inputs: dict) -> tuple[di
   applied: Any = network.apply({"params": params}, **inputs, mutable=["intermediates"])
   outputs, sown = applied[0], applied[1]["intermediates"]
   encoder = sown[network.backbone.family.name]["encoder"]
+  if "layers" not in encoder:
+    encoder = stack_layers(encoder)
   (first,), (rest,) = encoder["input"], encoder["layers"]["output"]
   (probs,) = encoder["layers"]["attention"]["probs"]
   states = jnp.concatenate([first[None], rest])

@@ -61,4 +61,6 @@ def loss_and_gradients(task: Any, backbone: Backbone, rows: int) -> tuple[float,
   records = task.records(backbone, "train")
   batch = task.rows(backbone, [records[i] for i in range(rows)], [])
   params = task.initial_params(backbone, jax.random.key(0))
-  return jax.jit(jax.value_and_grad(lambda p: task.loss(backbone, p, batch, None)[0]))(params)
+  return jax.jit(
+    jax.value_and_grad(lambda p: task.loss(backbone, p, batch, task.weights(batch), None)[0])
+  )(params)

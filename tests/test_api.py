@@ -12,6 +12,8 @@ from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.tasks.known import CLASSES
 
+pytestmark = pytest.mark.usefixtures("one_device")
+
 
 def test_tab_completion_shows_the_api_and_nothing_is_imported_for_it():
   code = "import luke_jax, sys; print(*dir(luke_jax)); print('jax' in sys.modules)"

@@ -45,15 +45,22 @@ READ_ONLY = tuple(
   for name in ("README", "architecture", "differences", "glossary", "measurements", "paper")
 )
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
+TRAINS = re.compile(r"^luke-jax (train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M)
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it.
 PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::(\w+))?`")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it
 
 
+def examples(page):
+  """A page to run, slow if it trains, but for the README."""
+  trains = page != PAGES[0] and TRAINS.search(page.read_text(encoding="utf-8"))
+  return pytest.param(page, marks=[pytest.mark.slow] if trains else [])
+
+
 # A LUKE that starts from a BERT says which parameters are new.
 @pytest.mark.filterwarnings("ignore:(bert-base-uncased|start). ")
-@pytest.mark.parametrize("page", RUN)
-def test_examples(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", [examples(page) for page in RUN])
+def test_examples(page, tmp_path, monkeypatch, one_device):
   monkeypatch.chdir(tmp_path)
   monkeypatch.syspath_prepend(tmp_path)
   for folder in ("experiments", "data"):

@@ -11,7 +11,7 @@ from .. import builders
 
 
 def sentences(document: Any) -> int:
-  """How many sentences a document counts for: its line of -DOCSTART- is one by the papers."""
+  """Returns a document's number of sentences; the papers count its line of -DOCSTART- as one."""
   return len(document.sentences) + 1
 
 

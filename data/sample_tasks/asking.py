@@ -24,7 +24,7 @@ class Setting(NamedTuple):
     return self.fact.subject if side == SUBJECT else self.fact.object
 
   def meta(self, asks: str) -> dict:
-    """What an example says of itself: the fact, and which part of it is asked for."""
+    """Returns an example's notes: the fact, and which part of it is asked for."""
     fact = [self.fact.subject, self.fact.relation, self.fact.object]
     implied = {"implied": True} if self.fact.status == IMPLIED else {}
     return {"fact": fact, "asks": asks, **implied}
@@ -90,7 +90,7 @@ def _more(narrator: Narrator, told: list[Told], title: str) -> list[Told]:
 
 
 def answers(narrator: Narrator, found: Setting, side: str, *, easy: bool = False) -> list[Span]:
-  """Where the passage names the fact's subject or object, first where it tells the fact."""
+  """Returns the places of the fact's subject or object, first those in the sentence of the fact."""
   passage = found.passage
   if not is_question(narrator, found, side, easy=easy):
     return []
@@ -100,7 +100,7 @@ def answers(narrator: Narrator, found: Setting, side: str, *, easy: bool = False
 
 
 def is_question(narrator: Narrator, found: Setting, side: str, *, easy: bool = False) -> bool:
-  """Whether the fact's subject or object is worth asking for.
+  """Tells whether the fact's subject or object is worth asking for.
 
   The passage names the other one, nothing else that would be right, something of the same type
   that is wrong (nothing of the kind if it is to be easy); and the two do not have the same name.

@@ -54,5 +54,5 @@ def _query(narrator: Narrator, found: Setting, side: str) -> str:
 
 
 def _words(wording: str) -> set[str]:
-  """What a template says beside names and nouns."""
+  """A template's words beside names and nouns."""
   return set(SLOT.sub(" ", wording).lower().split()) - {"the"}

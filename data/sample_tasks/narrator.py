@@ -1,4 +1,4 @@
-"""What a split of a task may speak of, and the sentences it says about it."""
+"""The facts that a split of a task may use, and its sentences about them."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Case(NamedTuple):
-  """What an example is to be."""
+  """A plan of an example."""
 
   number: int  # from 0, in its split
   unseen: bool  # about something that no page names
@@ -54,7 +54,7 @@ class Passage(NamedTuple):
     return [fact for told in self.told for fact in told.facts]
 
   def spans_of(self, title: str) -> list[Span]:
-    """Where an entity is named."""
+    """Returns the places that name an entity."""
     return [span for span in self.spans if span.title == title]
 
 
@@ -94,11 +94,11 @@ class Narrator:
     self.related = {*ways, *((o, r, s) for s, r, o in ways if r in SYMMETRIC)}
 
   def facts_of(self, title: str) -> list[Fact]:
-    """What pages tell of an entity; of one that they do not name, all there is."""
+    """Returns the facts that pages tell of an entity; all facts of one that they do not name."""
     return list(self.world.told[title]) or self._unseen[title]
 
   def others(self, title: str, fact: Fact) -> list[Fact]:
-    """What is told of an entity and does not relate the same two as the fact."""
+    """Returns told facts of an entity that do not relate the same two as the fact."""
     pair = {fact.subject, fact.object}
     return [other for other in self.facts_of(title) if {other.subject, other.object} != pair]
 

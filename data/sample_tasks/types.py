@@ -1,4 +1,4 @@
-"""What the tasks call the types of the sample wiki."""
+"""The tasks' names for the types of the sample wiki."""
 
 from functools import cache
 from pathlib import Path
@@ -33,6 +33,6 @@ def types_of(entity: Entity) -> Types:
 
 
 def is_adjective(world: World, text: str, span: Span) -> bool:
-  """Whether the span is a country's adjective, as in "the Velmoran singer"."""
+  """Tells whether the span is a country's adjective, as in "the Velmoran singer"."""
   entity = world.entities[span.title]
   return entity.type == "country" and text[span.start : span.end] == entity.short

@@ -22,7 +22,7 @@ class Section(NamedTuple):
 
 
 class Article(NamedTuple):
-  """What a page says; the first section is the lead and has no heading."""
+  """A page's sections; the first is the lead and has no heading."""
 
   entity: Entity
   sections: list[Section]
@@ -155,7 +155,7 @@ class Composer:
     return allowed
 
   def _allowed(self, sentence: Sentence, near: set[str]) -> bool:
-    """Whether no implied fact could be read off the page by finding two names together."""
+    """Tells whether no implied fact can be read off the page by finding two names together."""
     titles = sentence.titles | near | {self.entity.title}
     secret = self.library.world.secret
     return not any((first, second) in secret for first in titles for second in sentence.titles)

@@ -16,7 +16,7 @@ FORMATS = {"wikitext": "text/x-wiki", "css": "text/css", "Scribunto": "text/plai
 
 
 class Wiki(NamedTuple):
-  """What a dump says of the wiki it is from."""
+  """A dump's statement of the wiki it is from."""
 
   language: str
   database: str

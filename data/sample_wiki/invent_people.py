@@ -74,7 +74,7 @@ def _person(
 
 
 def relate_people(draft: Draft) -> None:
-  """Where people come from and what they did."""
+  """Invents the origins of people, and their deeds."""
   university = draft.turns(draft.of("university"))
   for person in draft.of("person"):
     home = draft.country[person.title]

@@ -5,7 +5,7 @@ from .world import Entity
 
 
 def relate_things(draft: Draft) -> None:
-  """Where things are, who made them and what they are called after."""
+  """Invents the places of things, their makers and their namesakes."""
   for relate in (_relate_organisations, _relate_works, _relate_scenery, _relate_names):
     relate(draft)
 

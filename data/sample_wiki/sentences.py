@@ -22,7 +22,7 @@ class Mention(NamedTuple):
 
 
 class Span(NamedTuple):
-  """Where in a plain text an entity is named: text[start:end]."""
+  """A place in a plain text that names an entity: text[start:end]."""
 
   start: int
   end: int

@@ -137,7 +137,7 @@ class Filling:
     return Sentence(tuple(capitalised(pieces)), self.facts)
 
   def _words(self, slot: str) -> list[Piece]:
-    """What stands for a slot that names no entity; nothing for one that does."""
+    """Returns the text of a slot that names no entity; nothing for one that does."""
     article, _, kind = slot.rpartition(" ")
     if slot in ("he", "his", "him"):
       return [PRONOUNS[self.about.pronoun][slot]]
@@ -159,7 +159,7 @@ class Filling:
     return []
 
   def _names(self, slot: str, before: str, kind_told: bool) -> list[Piece]:
-    """What stands for an entity: of the page's focus also a pronoun, of others also what it is."""
+    """Names an entity: the page's focus may be a pronoun, others may have their type told."""
     slot, owner = slot.removesuffix("'s"), slot.endswith("'s")
     entity, teller = self.slots[slot], self.teller
     word = before.rpartition(" ")[2]
@@ -180,7 +180,7 @@ class Filling:
     return [*pieces, Mention(entity.title, text), "'s" if owner else ""]
 
   def _apposition(self, person: Entity) -> list[Piece]:
-    """What a person is, sometimes with the country if that is told of them."""
+    """Returns a person's profession, sometimes with the country if that is told of them."""
     told = self.teller.world.told[person.title]
     citizen = [f for f in told if f.relation == "citizen_of" and f.subject == person.title]
     country = self.teller.world.entities[citizen[0].object] if citizen else None

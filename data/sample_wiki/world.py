@@ -55,7 +55,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Relation:
-  """What a relation joins, and in which section of either page it is told."""
+  """A relation's two types, and the section of either page that tells it."""
 
   name: str
   subjects: str  # types, with | between them
@@ -105,7 +105,7 @@ class World:
     return homes
 
   def object_of(self, title: str, relation: str) -> Entity | None:
-    """What a told fact relates the entity to, if there is one."""
+    """Returns the entity that a told fact relates this one to, if there is one."""
     found = (f for f in self.told[title] if f.subject == title and f.relation == relation)
     return next((self.entities[f.object] for f in found), None)
 

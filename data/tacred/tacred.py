@@ -10,7 +10,7 @@ from .. import builders
 
 
 class Tacred(tfds.core.GeneratorBasedBuilder):
-  """How two entities of a sentence are related: one of 41 relations, or none."""
+  """TACRED: the relation of two entities of a sentence, one of 41 or none."""
 
   VERSION = tfds.core.Version("1.0.0")
   MANUAL_DOWNLOAD_INSTRUCTIONS = "See data/tacred/README.md."

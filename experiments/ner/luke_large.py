@@ -5,6 +5,8 @@ several runs; batches of 8, 5 epochs, learning rate 1e-5, the last state;
 203 minutes on a V100.
 
 Each sentence is read in the middle of its document, with up to 128 of its spans at a time.
+task.authors takes candidates of up to 16 word pieces, as their code does, and not of 16 words; it
+averages losses over 2 rows first.
 
     hf download studio-ousia/luke-large --local-dir luke-large
     luke-jax data build conll2003 --manual-dir DOWNLOADED --output datasets
@@ -50,6 +52,7 @@ def config() -> Experiment:
       dev=f"{DATA}:dev",
       test=f"{DATA}:test",
       text="luke-large",
+      authors=True,
       labels=LABELS,
       words=512,
       entities=128,

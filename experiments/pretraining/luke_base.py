@@ -19,7 +19,7 @@ from pathlib import Path
 
 from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 
 def config() -> Experiment:

@@ -3,7 +3,7 @@
 The paper: RoBERTa's words, 500,000 entities of the English Wikipedia of December 2018, 512 words
 and 128 entities, 2,048 sequences, original attention, 98,168 steps a stage (20 epochs), warm-up
 over 2,500 steps, linear decay; peak learning rate 1e-5 here and 5e-4 in the first stage. Both
-stages took its authors 30 days on 16 V100.
+stages took its authors 30 days on 16 V100. task.authors weighs and groups masked words as they do.
 
     luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer roberta-large --output enwiki
     luke-jax train experiments/pretraining/luke_large_stage1.py --output runs/luke-large-stage1
@@ -33,7 +33,7 @@ def config() -> Experiment:
       use_entity_aware_attention=False,  # it comes with fine-tuning; true pretrains with it
     ),
     running=Running(dtype="bfloat16", attention="pallas", remat="dots"),
-    task=Pretraining(corpora=("enwiki/pretraining",)),
+    task=Pretraining(corpora=("enwiki/pretraining",), authors=True),
     data=Data(batch_size=2048, evaluation_batch_size=512, workers=8),
     optimizer=Optimizer(learning_rate=1e-5, beta2=0.999, frozen=("luke/pooler",)),
     schedule=Schedule(warmup_steps=2500),

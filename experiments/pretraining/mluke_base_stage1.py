@@ -14,7 +14,7 @@ from pathlib import Path
 
 from luke_jax.models.luke import NOT_OF_ENTITIES
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 
 def config() -> Experiment:

@@ -10,7 +10,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 PAPER = {
   "table": "Table 5: SQuAD 1.1, dev",
@@ -26,4 +26,5 @@ def config() -> Experiment:
   large = load_experiment(Path(__file__).with_name("luke_large.py"))
   model = dataclasses.replace(large.model, entity_vocab_size=0, use_entity_aware_attention=False)
   optimizer = dataclasses.replace(large.optimizer, frozen=())
-  return dataclasses.replace(large, model=model, optimizer=optimizer)
+  task = dataclasses.replace(large.task, mentions="")
+  return dataclasses.replace(large, model=model, task=task, optimizer=optimizer)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 PAPER = {
   "table": "Table 5: SQuAD 1.1, dev",
@@ -32,7 +32,7 @@ def config() -> Experiment:
     SIZES["roberta-large"],
     vocab_size=large.model.vocab_size,  # with the markers of entities
   )
-  task = dataclasses.replace(large.task, text="roberta-large-control")
+  task = dataclasses.replace(large.task, text="roberta-large-control", mentions="")
   run = dataclasses.replace(large.run, start="roberta-large-control")
   optimizer = dataclasses.replace(large.optimizer, frozen=())
   return dataclasses.replace(large, model=model, task=task, run=run, optimizer=optimizer)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from luke_jax.models.families import SIZES
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 PAPER = {
   "table": "Table 5: SQuAD 1.1, dev",
@@ -28,7 +28,7 @@ PAPER = {
 def config() -> Experiment:
   """The experiment."""
   large = load_experiment(Path(__file__).with_name("luke_large.py"))
-  task = dataclasses.replace(large.task, text="roberta-large")
+  task = dataclasses.replace(large.task, text="roberta-large", mentions="")
   run = dataclasses.replace(large.run, start="roberta-large")
   optimizer = dataclasses.replace(large.optimizer, frozen=())
   return dataclasses.replace(

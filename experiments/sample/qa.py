@@ -16,8 +16,8 @@ from pathlib import Path
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer
-from luke_jax.training.overrides import load_experiment
 
 PAPER = {"table": "Sample tasks: qa", "method": "tiny LUKE", "split": "test"}
 

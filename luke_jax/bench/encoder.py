@@ -1,10 +1,12 @@
 """Benchmark of LUKE's encoder, forward and backward, against transformers.
 
-Both sides have the same weights and the same batch.
+Both sides have the same weights and the same batches.
 """
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -15,30 +17,38 @@ from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.errors import InputError, not_installed
 from luke_jax.models import keys
-from luke_jax.models.family import Backbone
+from luke_jax.models.family import Backbone, Running
 from luke_jax.models.luke import LUKE, SIZES, LukeConfig
 from luke_jax.models.network import Network, abstract_params
-from luke_jax.plan.flops import encoder_flops
+from luke_jax.models.prediction import prepared
+from luke_jax.nn.layers import Dtype
+from luke_jax.plan.flops import TRAINING, encoder_flops
 
 PEAK_SIZE = 2048
+MENTION = 30  # word positions for each entity
 STATES = ("last_hidden_state", "entity_last_hidden_state")
 
 
 @dataclasses.dataclass(frozen=True)
-class Batch:
-  """Sizes of a batch without padding.
+class BatchSizes:
+  """Sizes of a batch without padding: texts, and the words and entities of each."""
 
-  Args:
-    sequences: Texts.
-    words: Words of each text.
-    entities: Entities of each text.
-    mention: Word positions for each entity, M.
-  """
+  sequences: int
+  words: int
+  entities: int
 
-  sequences: int = 8
-  words: int = 256
-  entities: int = 32
-  mention: int = 30
+  def __str__(self) -> str:
+    return f"{self.sequences}x{self.words}+{self.entities}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pass:
+  """Measurements of one pass over one batch."""
+
+  batch: BatchSizes
+  name: str  # forward, or with backward
+  flops: float  # counting matrix products only
+  timing: Timing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +58,8 @@ class Result:
   machine: str
   versions: dict[str, str]
   size: str
-  batch: Batch
-  flops: dict[str, float]  # of one pass, counting matrix products only
-  passes: dict[str, Timing]
+  dtype: Dtype
+  passes: list[Pass]
   peak: Timing  # of one square matrix product
 
   @property
@@ -60,8 +69,19 @@ class Result:
     return {side: flops / self.peak.median(side) for side in ("ours", "theirs")}
 
 
-def run(size: str, batch: Batch, rounds: int) -> Result:
-  """Times both sides in turn, in float32."""
+def batches(text: str) -> list[BatchSizes]:
+  """Returns the batches of a text such as 1x64+8,4x128+32: texts, words and entities of each."""
+  found = []
+  for part in text.split(","):
+    sizes = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)\+([1-9]\d*)", part.strip(), re.ASCII)
+    if not sizes:
+      raise InputError(f"batch: {part!r}; expected TEXTSxWORDS+ENTITIES, such as 4x128+32")
+    found.append(BatchSizes(*map(int, sizes.groups())))
+  return found
+
+
+def run(size: str, some: list[BatchSizes], dtype: Dtype, rounds: int) -> Result:
+  """Times both sides in turn, with products of type `dtype`."""
   try:
     import torch
     import transformers
@@ -70,38 +90,55 @@ def run(size: str, batch: Batch, rounds: int) -> Result:
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   config = SIZES[size]
-  _check(config, batch, rounds)
-  theirs = _reference(config)
-  inputs = _inputs(config, batch)
-  forward, backward = _ours(config, theirs, inputs)
-  their_forward, their_backward = _theirs(theirs, inputs)
-  flops = encoder_flops(
-    Backbone(config), sequences=batch.sequences, words=batch.words, entities=batch.entities
-  )
+  _check(config, some, rounds)
   return Result(
     machine=f"{jax.devices()[0].device_kind}, {cores_and_processor()}",
     versions={"jax": jax.__version__, "torch": torch.__version__}
     | {"transformers": transformers.__version__},
     size=size,
-    batch=batch,
-    flops={"forward": flops, "forward and backward": 3 * flops},
-    passes={
-      "forward": alternate(forward, their_forward, rounds),
-      "forward and backward": alternate(backward, their_backward, rounds),
-    },
-    peak=_peak(rounds),
+    dtype=dtype,
+    passes=list(_passes(config, some, dtype, rounds)),
+    peak=_peak(dtype, rounds),
   )
 
 
-def _check(config: LukeConfig, batch: Batch, rounds: int) -> None:
+def _check(config: LukeConfig, some: list[BatchSizes], rounds: int) -> None:
   if not config.entity_vocab_size:
     raise InputError("size: a model without entities; expected a size of LUKE")
-  numbers = dataclasses.asdict(batch) | {"rounds": rounds}
-  for name, number in numbers.items():
-    if number < 1:
-      raise InputError(f"{name}: {number}; expected 1 or more")
-  if batch.words > config.room_for_words:
-    raise InputError(f"words: {batch.words}; expected at most {config.room_for_words}")
+  if rounds < 1:
+    raise InputError(f"rounds: {rounds}; expected 1 or more")
+  for batch in some:
+    if batch.words > config.room_for_words:
+      raise InputError(f"batch: {batch}; expected at most {config.room_for_words} words")
+
+
+def _passes(
+  config: LukeConfig, some: list[BatchSizes], dtype: Dtype, rounds: int
+) -> Iterator[Pass]:
+  reference, backbone = _reference(config), Backbone(config, Running(dtype=dtype))
+  forward, backward = _ours(backbone, reference)
+  their_backward = _their_backward(reference, dtype)
+  inputs = [_inputs(config, batch) for batch in some]
+
+  def each(name, ours, theirs, times):
+    for batch, arrays in zip(some, inputs, strict=True):
+      sides = _on(ours, jax.device_put(arrays)), _on(theirs, _tensors(arrays))
+      flops = encoder_flops(backbone, **dataclasses.asdict(batch))
+      yield Pass(batch, name, times * flops, alternate(*sides, rounds))
+
+  yield from each("with backward", backward, their_backward, TRAINING)
+  # Last, since it turns the reference's weights into the type of products.
+  yield from each("forward", forward, _their_forward(reference, dtype), 1)
+
+
+def _on(run: Callable, arrays: Any) -> Callable[[], object]:
+  return lambda: run(arrays)
+
+
+def _tensors(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+  import torch
+
+  return {name: torch.tensor(x) for name, x in arrays.items()}
 
 
 def _reference(config: LukeConfig) -> Any:
@@ -115,11 +152,11 @@ def _reference(config: LukeConfig) -> Any:
   ).eval()
 
 
-def _inputs(config: LukeConfig, batch: Batch) -> dict[str, np.ndarray]:
+def _inputs(config: LukeConfig, batch: BatchSizes) -> dict[str, np.ndarray]:
   rng = np.random.default_rng(0)
   b, w, e = batch.sequences, batch.words, batch.entities
   starts = rng.integers(0, w, (b, e, 1))
-  positions = starts + np.arange(batch.mention)
+  positions = starts + np.arange(MENTION)
   lengths = rng.integers(1, 6, (b, e, 1))
   valid = (positions < starts + lengths) & (positions < w)
   return {
@@ -131,50 +168,65 @@ def _inputs(config: LukeConfig, batch: Batch) -> dict[str, np.ndarray]:
   }
 
 
-def _ours(config: LukeConfig, reference: Any, inputs: dict) -> tuple[Callable, Callable]:
-  module, table = Network(Backbone(config)), LUKE.keys("none")
+def _ours(backbone: Backbone, reference: Any) -> tuple[Callable, Callable]:
+  """Returns the pass forward as predictions run it, and the gradient as training computes it."""
+  network, table = Network(backbone), LUKE.keys("none")
   state = {table.canonical(name): x.detach().numpy() for name, x in reference.named_parameters()}
-  params, _ = keys.from_torch(state.__getitem__, state, abstract_params(module), table)
+  params, _ = keys.from_torch(state.__getitem__, state, abstract_params(network), table)
+  ready, weights = prepared(network, params)
   params = jax.device_put(params)
-  arrays = jax.device_put(inputs)
-
-  def loss(params, arrays):
-    outputs: Any = module.apply({"params": params}, **arrays)
-    return sum(jnp.square(outputs[name]).mean() for name in STATES)
 
   @jax.jit
   def states(params, arrays):
-    outputs: Any = module.apply({"params": params}, **arrays)
+    outputs: Any = ready.apply({"params": params}, **arrays)
     return [outputs[name] for name in STATES]
 
-  gradient = jax.jit(jax.grad(loss))
+  @jax.jit
+  @jax.grad
+  def gradient(params, arrays):
+    outputs: Any = network.apply({"params": params}, **arrays)
+    return sum(jnp.square(outputs[name].astype(jnp.float32)).mean() for name in STATES)
+
   return (
-    lambda: jax.block_until_ready(states(params, arrays)),
-    lambda: jax.block_until_ready(gradient(params, arrays)),
+    lambda arrays: jax.block_until_ready(states(weights, arrays)),
+    lambda arrays: jax.block_until_ready(gradient(params, arrays)),
   )
 
 
-def _theirs(model: Any, inputs: dict) -> tuple[Callable, Callable]:
+def _their_forward(model: Any, dtype: Dtype) -> Callable:
   import torch
 
-  tensors = {name: torch.tensor(x) for name, x in inputs.items()}
+  model.to(getattr(torch, dtype))
 
-  def forward():
+  def forward(tensors):
     with torch.no_grad():
       model(**tensors)
 
-  def backward():
+  return forward
+
+
+def _their_backward(model: Any, dtype: Dtype) -> Callable:
+  """Returns a function that computes the gradients of parameters in float32."""
+  import torch
+
+  mixed = contextlib.nullcontext()
+  if dtype == "bfloat16":
+    mixed = torch.autocast("cpu", torch.bfloat16)
+
+  def backward(tensors):
     model.zero_grad()
-    outputs = model(**tensors)
-    torch.stack([outputs[name].square().mean() for name in STATES]).sum().backward()
+    with mixed:
+      outputs = model(**tensors)
+      loss = torch.stack([outputs[name].float().square().mean() for name in STATES]).sum()
+    loss.backward()
 
-  return forward, backward
+  return backward
 
 
-def _peak(rounds: int) -> Timing:
+def _peak(dtype: Dtype, rounds: int) -> Timing:
   import torch
 
   x = np.random.default_rng(0).normal(size=(PEAK_SIZE, PEAK_SIZE)).astype(np.float32)
-  ours, theirs = jax.device_put(x), torch.tensor(x)
-  product = jax.jit(jnp.matmul)
-  return alternate(lambda: product(ours, ours).block_until_ready(), lambda: theirs @ theirs, rounds)
+  ours, theirs = jnp.asarray(x, dtype), torch.tensor(x).to(getattr(torch, dtype))
+  product = jax.jit(lambda x: jnp.matmul(x, x, preferred_element_type=jnp.float32))
+  return alternate(lambda: product(ours).block_until_ready(), lambda: theirs @ theirs, rounds)

@@ -40,6 +40,10 @@ SECTIONS = {
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Experiments": {
+    "experiment check": (
+      "experiment_check",
+      "Checks whether a row of the paper's tables can reach its number.",
+    ),
     "experiment run": ("experiment_run", "Runs an experiment with several seeds, and scores each."),
     "experiment table": ("experiment_table", "Makes the paper's tables from experiments' results."),
     "plan": ("plan", "Predicts what an experiment costs on TPUs."),

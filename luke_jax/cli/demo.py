@@ -18,10 +18,10 @@ from luke_jax.training.metrics import summary_line
 def run(*, output: Path = Path("demo")) -> int:
   """Does everything once, small: from a wiki's dump to five fine-tuned tasks and a page of results.
 
-  Takes under five minutes on two cores, some more where libtpu compiles too, and needs no network.
-  It runs in a checkout of the repository, installed by `pip install --editable .`, as `make demo`
-  does. After an interruption the same command continues. The last line printed is a summary in
-  JSON; the page is OUTPUT/report.html.
+  Takes five to seven minutes on two cores, some more where libtpu compiles too, and needs no
+  network. It runs in a checkout of the repository, installed by `pip install --editable .`, as
+  `make demo` does. After an interruption the same command continues. The last line printed is a
+  summary in JSON; the page is OUTPUT/report.html.
 
       luke-jax demo
 
@@ -52,7 +52,7 @@ def run(*, output: Path = Path("demo")) -> int:
   return 0
 
 
-def _table(rows: Sequence[report.Row]) -> Table:
+def _table(rows: Sequence[report.TaskScore]) -> Table:
   table = Table("task", "metric")
   for name in ("score", "not pretrained", "seconds"):
     table.add_column(name, justify="right")

@@ -12,7 +12,8 @@ from luke_jax.cli.task_inputs import load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import check_place, whole
 from luke_jax.inference.predicting import predictions
-from luke_jax.show.evaluations import as_json, page, tables
+from luke_jax.show.evaluation_page import page
+from luke_jax.show.evaluations import as_json, tables
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.training.metrics import summary_line

@@ -27,8 +27,9 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import experiment_and_notes
 from luke_jax.training.metrics import summary_line
-from luke_jax.training.overrides import experiment_and_notes, override
+from luke_jax.training.overrides import override
 
 PAPER = "PAPER"  # an experiment file's constant: the paper's row
 

@@ -122,13 +122,17 @@ class Step:
     """Returns the plan from the compiled step."""
     task, backbone = self.experiment.task, self.experiment.backbone
     counts = token_counts(task.row_shapes(backbone), self.experiment.data.batch_size)
-    patterns = self.experiment.optimizer.frozen
+    options, encoder = self.experiment.optimizer, f"{backbone.family.name}/encoder"
+
+    def frozen(path: str) -> bool:
+      return is_frozen(path, options.frozen) or (options.adapter > 0 and path == encoder)
+
     return make_plan(
       compiled,
       self.topology,
       experiment=str(self.file),
       steps=self.steps,
-      flops=step_flops(backbone, counts, lambda path: is_frozen(path, patterns)),
+      flops=step_flops(backbone, counts, frozen),
       kernel_flops=kernel_flops(backbone, counts),
     )
 

@@ -16,8 +16,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from tyro.conf import OmitArgPrefixes
-
 from luke_jax.cli.commands import SECTIONS
 
 INTRODUCTION = """\
@@ -56,7 +54,7 @@ written.
 KINDS = {str: "TEXT", int: "INT", float: "FLOAT", Path: "PATH"}
 
 
-class Row(NamedTuple):
+class Argument(NamedTuple):
   """An argument: its form on the command line, its meaning and its default."""
 
   given: str
@@ -102,32 +100,33 @@ def _documented(value: Any) -> tuple[str, dict[str, str]]:
   return about, {name: " ".join(meaning.split()) for name, meaning in matches}
 
 
-def _rows(run: Callable[..., Any], meanings: dict[str, str]) -> tuple[list[Row], list[Row]]:
+def _rows(
+  run: Callable[..., Any], meanings: dict[str, str]
+) -> tuple[list[Argument], list[Argument]]:
   hints = get_type_hints(run, include_extras=True)
   positional, options = [], []
   for name, parameter in inspect.signature(run).parameters.items():
     kind, notes = _bare(hints[name])
     if dataclasses.is_dataclass(kind):
-      shared = get_args(OmitArgPrefixes[int])[1] in notes
-      options += _group(kind, "" if shared else f"{name}.", parameter.default)
+      options += _group(kind, parameter.default)
     elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
       shown = next(note.metavar for note in notes if hasattr(note, "metavar"))
       optional = parameter.default is not inspect.Parameter.empty
       given = f"[{shown}]" if optional else shown
-      positional.append(Row(given, meanings[name], _default(parameter.default)))
+      positional.append(Argument(given, meanings[name], _default(parameter.default)))
     else:
       shown = next((note.name for note in notes if getattr(note, "name", None)), name)
       options.append(_option(shown, kind, meanings[name], parameter.default))
   return positional, options
 
 
-def _group(group: Any, prefix: str, value: Any) -> Iterator[Row]:
-  """Yields the options for the fields of a dataclass."""
+def _group(group: Any, value: Any) -> Iterator[Argument]:
+  """Yields the options for the fields of a dataclass, which have no prefix."""
   hints, meanings = get_type_hints(group, include_extras=True), _field_meanings(group)
   for field in dataclasses.fields(group):
     default = getattr(value, field.name, field.default)
     kind, _ = _bare(hints[field.name])
-    yield _option(prefix + field.name, kind, meanings.get(field.name, ""), default)
+    yield _option(field.name, kind, meanings.get(field.name, ""), default)
 
 
 def _field_meanings(group: Any) -> dict[str, str]:
@@ -145,9 +144,9 @@ def _field_meanings(group: Any) -> dict[str, str]:
   }
 
 
-def _option(name: str, kind: Any, meaning: str, default: Any) -> Row:
+def _option(name: str, kind: Any, meaning: str, default: Any) -> Argument:
   values = "" if kind is bool else f" {_values(kind)}"
-  return Row(f"--{name.replace('_', '-')}{values}", meaning, _default(default))
+  return Argument(f"--{name.replace('_', '-')}{values}", meaning, _default(default))
 
 
 def _values(kind: Any) -> str:
@@ -176,7 +175,7 @@ def _default(value: Any) -> str:
   return "" if value in (None, False, (), "") else f"`{value}`"
 
 
-def _table(title: str, rows: list[Row]) -> str:
+def _table(title: str, rows: list[Argument]) -> str:
   lines = [f"| {title} | | default |", "|---|---|---|"]
   for row in rows:
     cells = (f"`{row.given}`", row.meaning, row.default)

@@ -11,7 +11,8 @@ from tyro.conf import Positional, arg
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import plain_experiment
 from luke_jax.tasks.known import CLASSES
-from luke_jax.training.overrides import Setting, load_experiment, settings
+from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.overrides import Setting, settings
 
 
 def run(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:

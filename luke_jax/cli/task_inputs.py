@@ -6,12 +6,12 @@ from typing import Any
 
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_class
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 MOST_REPORTED = 10
 
@@ -30,10 +30,8 @@ def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[
     model = read_model(directory)
   else:
     model = read_model(directory, family=own.model.family, head=own_head(kind))
-  try:
+  with at(directory):
     return model, task_of(model, kind, **({"mentions": str(mentions)} if mentions else {}))
-  except InputError as fault:
-    raise InputError(f"{directory}: {fault}") from None
 
 
 def report_faults(faults: Faults) -> None:

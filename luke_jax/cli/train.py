@@ -15,7 +15,7 @@ from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line
-from luke_jax.training.overrides import describe
+from luke_jax.training.saved_configs import describe
 
 
 def run(

@@ -72,14 +72,6 @@ def run(
     output: File for the JSON lines.
     html_file: File for the marked text as a page of HTML.
   """
-  if page is not None and min_prior:
-    raise InputError("--min-prior: given with --page; expected one of them")
-  for name, value in (
-    ("--min-link-probability", min_link_probability),
-    ("--min-prior", min_prior),
-  ):
-    if value is not None and not 0 <= value <= 1:
-      raise InputError(f"{name}: {value}; expected a number from 0 to 1")
   if output is not None and output == html_file:
     raise InputError(f"--html {html_file}: the file of --output too; expected another")
   lines = _lines(source)
@@ -126,6 +118,14 @@ def marked_html(text: str, annotations: Annotations) -> str:
 def _annotator(
   folder: Path, page: str | None, min_link_probability: float | None, min_prior: float
 ) -> Callable[[str], Annotations]:
+  if page is not None and min_prior:
+    raise InputError("--min-prior: given with --page; expected one of them")
+  for name, value in (
+    ("--min-link-probability", min_link_probability),
+    ("--min-prior", min_prior),
+  ):
+    if value is not None and not 0 <= value <= 1:
+      raise InputError(f"{name}: {value}; expected a number from 0 to 1")
   mentions, least = Mentions(folder), min_link_probability
   if page is None:
     least = LINKED_OFTEN if least is None else least

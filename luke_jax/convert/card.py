@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from luke_jax.convert.card_head import card_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import whole
@@ -16,26 +17,12 @@ from luke_jax.models.family import NONE
 # of a model that others made.
 OURS, RUN, ORIGIN = "luke_jax", "run", "origin"
 CARD = "README.md"
-# The hub's names for the tasks of these kinds of heads.
-HUB_TASKS = {
-  "masked": "fill-mask",
-  "pretraining": "fill-mask",
-  "entity": "text-classification",
-  "pair": "text-classification",
-  "text": "text-classification",
-  "span": "token-classification",
-  "token": "token-classification",
-  "answer": "question-answering",
-  "cloze": "question-answering",
-}
 MOST_LABELS = 50
 NOT_RECORDED = "not recorded"
 PARITY = "## Parity with PyTorch"
 UNMEASURED = (
   "Not measured on these files: `luke-jax parity DIRECTORY --card` measures it and writes it here."
 )
-# Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
-_NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 _FACTS = ("license", "language")
 
 _TEMPLATE = """\
@@ -85,7 +72,7 @@ def model_card(model: ModelParts) -> str:
   """Returns a README.md with the model's description, its recorded facts and how to load it."""
   record = _part(model, RUN)
   return _TEMPLATE.format(
-    head=_head(model, record),
+    head=card_head(model, record, _base(model, record)),
     architecture=model.architecture,
     about=model.family.about(model.config),
     sizes=_sizes(model, record),
@@ -143,45 +130,6 @@ def _part(model: ModelParts, name: str) -> dict[str, Any]:
 def _base(model: ModelParts, record: Mapping[str, Any]) -> dict[str, Any]:
   """Returns the recorded facts of the model that this one started from or is a copy of."""
   return record.get("start") or _part(model, ORIGIN)
-
-
-def _head(model: ModelParts, record: Mapping[str, Any]) -> str:
-  """Returns the card's metadata for Hugging Face's hub."""
-  base = _base(model, record)
-  languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
-  known = sorted(language for language in languages if language)
-  task = HUB_TASKS.get(model.kind)
-  tags = [model.family.name, "luke_jax", *([task] if task else [])]
-  lines = ["library_name: transformers", "tags:", *(f"- {tag}" for tag in tags)]
-  lines += ["language:", *(f"- {_yaml(x)}" for x in known)] if known else []
-  lines += [f"license: {_yaml(base.get('license', 'unknown'))}"]
-  scores = record.get("scores") or {}
-  if scores and task:
-    names = dict.fromkeys(name for figures in scores.values() for name in figures)
-    lines += ["metrics:", *(f"- {_yaml(name)}" for name in names)]
-    lines += ["model-index:", f"- name: {model.architecture}", "  results:"]
-    lines += [line for split in scores for line in _result(task, split, record)]
-  return "\n".join(["---", *lines, "---"])
-
-
-def _result(task: str, split: str, record: Mapping[str, Any]) -> Iterable[str]:
-  files = {x["split"]: x["file"] for x in record.get("data", ())}
-  name = files.get(split) or split
-  yield f"  - task:\n      type: {task}"
-  yield f"    dataset:\n      name: {_yaml(name)}\n      type: {_yaml(name)}\n      split: {split}"
-  yield "    metrics:"
-  for metric, value in record["scores"][split].items():
-    yield f"    - type: {_yaml(metric)}\n      value: {_yaml(value)}"
-
-
-def _yaml(value: Any) -> str:
-  """Returns a JSON value as YAML; a plain word needs no quotes."""
-  plain = isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_.-]*", value)
-  words = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
-  if plain and value not in words:
-    return value
-  quoted = json.dumps(value, ensure_ascii=False)
-  return re.sub(_NOT_IN_YAML, lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 def _in_pytorch(model: ModelParts) -> str:

@@ -73,7 +73,7 @@ def read_model(
     model = ModelParts(network, params, described.labels, *text, report, described.rest)
     model = vocabularies.add_markers(model)
     vocabularies.check_sizes(model)
-    model = vocabularies.add_second_mask(model)
+    model = vocabularies.add_second_mask(model, source.archive)
     if model.tokenizer is None and has_entity_vocab(source.directory):
       warnings.warn(f"{path}: no tokenizer, so its entity vocabulary is left out", stacklevel=2)
   if report.missing or not _known(network, report.unexpected):

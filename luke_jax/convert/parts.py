@@ -4,12 +4,11 @@ import dataclasses
 import functools
 from typing import Any
 
-import jax
-
 from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone, Family
 from luke_jax.models.keys import Report, flatten
-from luke_jax.models.network import Network
+from luke_jax.models.network import Network, on_backbone
+from luke_jax.models.prediction import prepared
 from luke_jax.text import Processor, Tokenizer
 
 
@@ -33,9 +32,9 @@ class ModelParts:
       raise InputError(f"labels: {len(self.labels)}; expected {self.num_labels}, as its head has")
 
   @functools.cached_property
-  def on_device(self) -> dict:
-    """Returns the parameters, sent to the accelerator once and not with every call."""
-    return jax.device_put(self.params)
+  def predicting(self) -> tuple[Network, dict]:
+    """Returns the network and its parameters as they predict, sent to the device once."""
+    return prepared(self.network, self.params)
 
   @property
   def backbone(self) -> Backbone:
@@ -76,14 +75,3 @@ class ModelParts:
     """Returns the model with other sizes, and parameters of those sizes."""
     backbone = dataclasses.replace(self.backbone, config=config)
     return dataclasses.replace(self, network=on_backbone(self.network, backbone), params=params)
-
-
-def on_backbone(network: Network, backbone: Backbone) -> Network:
-  """Returns the network with its head on another backbone."""
-  head, changes = network.head, {}
-  if head is not None:
-    changes["numerics"] = backbone.numerics
-    if hasattr(head, "decoders"):
-      changes["decoders"] = backbone.decoders
-    head = head.clone(**changes)
-  return Network(backbone, head)

@@ -27,6 +27,7 @@ class Source:
   described: Described
   tensors: Tensors
   directory: Path
+  archive: bool = False  # of the authors, as they pretrained it
 
 
 @contextlib.contextmanager
@@ -68,7 +69,8 @@ def _directory(path: Path, family: Family | None) -> Source:
       f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
       " export writes"
     )
-  if (path / CONFIG).exists():
+  archive = not (path / CONFIG).exists()
+  if not archive:
     raw = json_files.read_json_object(path / CONFIG, "the config of a model")
     family = family_for(raw, path / CONFIG, family)
     described = family.read_config(raw, path / CONFIG)
@@ -80,7 +82,7 @@ def _directory(path: Path, family: Family | None) -> Source:
     described = family.read_archive(raw, path / METADATA)
   else:
     raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected the directory of a model")
-  return Source(family, described, open_tensors(path, family.keys(NONE)), path)
+  return Source(family, described, open_tensors(path, family.keys(NONE)), path, archive)
 
 
 def family_for(raw: Mapping[str, Any], path: Path, family: Family | None) -> Family:

@@ -76,14 +76,29 @@ def add_markers(model: ModelParts) -> ModelParts:
   return _with_added(model, *tokenizer.special.markers).with_config(config, params)
 
 
-def add_second_mask(model: ModelParts) -> ModelParts:
-  """Returns the model with `[MASK2]`, a copy of `[MASK]`, where its vocabulary has none."""
+def add_second_mask(model: ModelParts, archive: bool = False) -> ModelParts:
+  """Returns the model with `[MASK2]`, a copy of `[MASK]`, where its vocabulary has none.
+
+  An archive of the authors may list it, but pretraining never reads it: its row is a copy too, as
+  in transformers' conversion.
+  """
   processor = model.processor
-  if (
-    processor is None or not model.backbone.entities or processor.entity_vocab.mask2_id is not None
-  ):
+  if processor is None or not model.backbone.entities:
     return model
-  return add_entities(_with_added(model, MASK2), [MASK2])
+  vocab = processor.entity_vocab
+  if vocab.mask2_id is None:
+    return add_entities(_with_added(model, MASK2), [MASK2])
+  if not archive:
+    return model
+
+  def copied(path: str, array: np.ndarray) -> np.ndarray:
+    if path.endswith("embedding"):
+      array = array.copy()
+      array[vocab.mask2_id] = array[vocab.mask_id]
+    return array
+
+  params = changed_arrays(model.params, model.family.layout.entities, copied)
+  return dataclasses.replace(model, params=params)
 
 
 def _with_added(model: ModelParts, *names: str) -> ModelParts:

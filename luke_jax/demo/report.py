@@ -34,7 +34,7 @@ METRICS = {
 }
 
 
-class Row(NamedTuple):
+class TaskScore(NamedTuple):
   """Scores of a task on its test file, in percent, and the seconds it took."""
 
   task: str
@@ -44,17 +44,17 @@ class Row(NamedTuple):
   seconds: float
 
 
-def rows(folder: Path, seconds: Mapping[str, float]) -> list[Row]:
+def rows(folder: Path, seconds: Mapping[str, float]) -> list[TaskScore]:
   """Returns the rows of the table of tasks; `seconds` are those of the steps."""
   return [_row(folder, task, seconds[task]) for task in CLASSES]
 
 
-def _row(folder: Path, task: str, seconds: float) -> Row:
+def _row(folder: Path, task: str, seconds: float) -> TaskScore:
   metric, label = METRICS[task]
   score, not_pretrained = (
     100 * result(folder, name)["scores"]["test"][metric] for name in (task, task + FRESH)
   )
-  return Row(task, label, score, not_pretrained, seconds)
+  return TaskScore(task, label, score, not_pretrained, seconds)
 
 
 def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) -> show.Picture:
@@ -83,7 +83,7 @@ def report(folder: Path, steps: Sequence[Step], seconds: Mapping[str, float]) ->
   return show.report("LUKE in JAX: a demo", sections, introduction)
 
 
-def _tasks(rows: Sequence[Row]) -> list[str | show.Picture]:
+def _tasks(rows: Sequence[TaskScore]) -> list[str | show.Picture]:
   header = ("task", "metric", "score", "not pretrained", "seconds")
   cells = [
     (x.task, x.metric, round(x.score, 1), round(x.not_pretrained, 1), round(x.seconds))

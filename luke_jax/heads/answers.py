@@ -26,12 +26,17 @@ class AnswerHead(nn.Module):
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns start_logits and end_logits (B, W)."""
-    logits = Dense(self.numerics, (2,), name="qa_outputs")(states.words)
+    logits = Dense(self.numerics, (2,), output="float32", name="qa_outputs")(states.words)
     return {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
 
   def loss(
-    self, outputs: Outputs, start_positions: jax.Array, end_positions: jax.Array
+    self,
+    outputs: Outputs,
+    start_positions: jax.Array,
+    end_positions: jax.Array,
+    weights: jax.Array | None = None,
   ) -> jax.Array:
-    """Returns the loss of positions (B,); one outside the text is ignored."""
+    """Returns the loss of positions (B,), weights (B, 2); one outside the text is ignored."""
     logits = jnp.stack([outputs["start_logits"], outputs["end_logits"]], axis=-1)
-    return losses.span_loss(logits, start_positions, end_positions)
+    positions = jnp.stack([start_positions, end_positions], axis=-1)
+    return losses.span_loss(logits, positions, weights)

@@ -57,9 +57,11 @@ class EntityHead(nn.Module):
     entity = entity_states(states, entity_start_positions)[:, 0]
     return {"logits": _classified(self.numerics, self.labels, entity)}
 
-  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
     """Returns the loss of class numbers (B,), or of 0 and 1 for every class (B, C)."""
-    return losses.label_loss(outputs["logits"], labels)
+    return losses.label_loss(outputs["logits"], labels, weights)
 
 
 class PairHead(nn.Module):
@@ -110,9 +112,11 @@ class SpanHead(nn.Module):
     features = span_features(states, entity_start_positions, entity_end_positions)
     return {"logits": _classified(self.numerics, self.labels, features)}
 
-  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
     """Returns the loss of class numbers (B, E), -100 ignored, or of 0 and 1 (B, E, C)."""
-    return losses.label_loss(outputs["logits"], labels)
+    return losses.label_loss(outputs["logits"], labels, weights)
 
 
 class ClozeHead(nn.Module):
@@ -135,9 +139,11 @@ class ClozeHead(nn.Module):
     pairs = jnp.concatenate([placeholder, entities[:, 1:]], axis=-1)
     return {"logits": _classified(self.numerics, 1, pairs, name="scorer")[..., 0]}
 
-  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
     """Returns the loss of labels (B, E - 1): 1 for answers, 0 for others, -100 for padding."""
-    return losses.binary_cross_entropy(outputs["logits"], labels, mask=labels != losses.IGNORED)
+    return losses.binary_cross_entropy(outputs["logits"], labels, weights)
 
 
 class TextHead(nn.Module):
@@ -158,11 +164,15 @@ class TextHead(nn.Module):
     assert states.pooled is not None
     return {"logits": _dense(self.numerics, self.labels, states.pooled, self.dropout)}
 
-  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
     """Returns the loss of class numbers (B,), of 0 and 1 (B, C), or of numbers (B,)."""
     if self.labels == 1:
-      return jnp.square(outputs["logits"][:, 0] - labels.reshape(-1)).mean()
-    return losses.label_loss(outputs["logits"], labels)
+      labels = labels.reshape(-1)
+      squares = jnp.square(outputs["logits"][:, 0] - labels)
+      return losses.mean_where(squares, jnp.ones(squares.shape, bool), weights)
+    return losses.label_loss(outputs["logits"], labels, weights)
 
 
 class TokenHead(nn.Module):
@@ -182,9 +192,11 @@ class TokenHead(nn.Module):
     """Returns logits (B, W, C)."""
     return {"logits": _dense(self.numerics, self.labels, states.words, self.dropout)}
 
-  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
     """Returns the loss of class numbers (B, W), -100 ignored."""
-    return losses.cross_entropy(outputs["logits"], labels)
+    return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
 class ChoiceHead(nn.Module):
@@ -204,9 +216,11 @@ class ChoiceHead(nn.Module):
     assert states.pooled is not None
     return {"logits": _dense(self.numerics, 1, states.pooled, self.dropout)}
 
-  def loss(self, outputs: Outputs, labels: jax.Array) -> jax.Array:
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
     """Returns the loss of the numbers (B,) of the right choices."""
-    return losses.cross_entropy(outputs["logits"], labels)
+    return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
 def _classified(
@@ -218,8 +232,8 @@ def _classified(
   use_bias: bool = True,
 ) -> jax.Array:
   dropped = Dropout(numerics.dropout)(features)
-  return Dense(numerics, (labels,), use_bias=use_bias, name=name)(dropped)
+  return Dense(numerics, (labels,), use_bias=use_bias, output="float32", name=name)(dropped)
 
 
 def _dense(numerics: Numerics, labels: int, features: jax.Array, dropout: float) -> jax.Array:
-  return Dense(numerics, (labels,), name="classifier")(Dropout(dropout)(features))
+  return Dense(numerics, (labels,), output="float32", name="classifier")(Dropout(dropout)(features))

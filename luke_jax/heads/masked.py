@@ -26,10 +26,10 @@ class MaskedTokens(nn.Module):
   def __call__(self, states: jax.Array, table: jax.Array) -> jax.Array:
     """Maps states (..., D) and table (V, K) to float32 logits (..., V)."""
     x, bias = self._transformed(states, table)
-    logits = jnp.einsum(
-      "...k,vk->...v", x, table.astype(x.dtype), preferred_element_type=jnp.float32
-    )
-    return logits + bias
+    # As rows of one matrix: with more axes, JAX 0.7 has no such product on CPUs.
+    rows, columns = x.reshape(-1, x.shape[-1]), table.astype(x.dtype).T
+    logits = jnp.dot(rows, columns, preferred_element_type=jnp.float32)
+    return logits.reshape(*x.shape[:-1], -1) + bias
 
   def scores(
     self,
@@ -63,7 +63,7 @@ class PageEntity(nn.Module):
   @nn.compact
   def __call__(self, words: jax.Array) -> jax.Array:
     """Maps (B, W, D) to (B, K)."""
-    return Dense(self.numerics, (self.width,), name="decoder")(words[:, 0])
+    return Dense(self.numerics, (self.width,), output="float32", name="decoder")(words[:, 0])
 
 
 class MaskedHead(nn.Module):
@@ -149,7 +149,7 @@ class MaskedHead(nn.Module):
     # One more axis, for ids are looked up a text at a time.
     rows = jnp.maximum(ids, 0)[:, None]
     target = rows_of(jax.lax.stop_gradient(table), rows, jnp.float32, self.axis)[:, 0]
-    distances = jnp.square(predicted.astype(jnp.float32) - target).mean(-1)
+    distances = jnp.square(predicted - target).mean(-1)
     return jnp.where(ids < 0, 0.0, distances)
 
   def loss(
@@ -179,7 +179,7 @@ class PretrainingHead(MaskedHead):
   def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
     """Returns the outputs of `MaskedHead` and next_sentence_logits (B, 2)."""
     assert states.pooled is not None
-    logits = Dense(self.numerics, (2,), name="next_sentence")(states.pooled)
+    logits = Dense(self.numerics, (2,), output="float32", name="next_sentence")(states.pooled)
     return super().__call__(states, tables, **inputs) | {"next_sentence_logits": logits}
 
   def loss(  # type: ignore[override]

@@ -36,7 +36,7 @@ TOKENS = {"cpu": 2048}
 MOST_TOKENS = 32768
 
 
-class Batch(NamedTuple):
+class PaddedGroup(NamedTuple):
   """Which rows go together, and the size that they are padded to."""
 
   rows: list[int]
@@ -44,8 +44,10 @@ class Batch(NamedTuple):
   height: int
 
 
-def batches(rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes) -> Iterator[Batch]:
-  """The rows, each with others of about its size; at most so many words and entities together."""
+def batches(
+  rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes
+) -> Iterator[PaddedGroup]:
+  """Yields the rows in groups of about one size, of at most `limit` words and entities."""
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(rows):
     by_size.setdefault(_size(row, task), []).append(i)
@@ -58,7 +60,7 @@ def batches(rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes) 
     most = 1 << (most.bit_length() - 1)
     for first in range(0, len(alike), most):
       some = alike[first : first + most]
-      yield Batch(some, size, shapes.height(size, len(some), most))
+      yield PaddedGroup(some, size, shapes.height(size, len(some), most))
 
 
 def outputs(
@@ -71,7 +73,7 @@ def outputs(
     some = [rows[i] for i in batch.rows]
     some += some[-1:] * (batch.height - len(some))
     arrays = fine_tuning.inputs(task, model.backbone, some, batch.size, pad_entity)
-    waiting.append((batch.rows, _logits(model.network, model.on_device, arrays)))
+    waiting.append((batch.rows, _logits(*model.predicting, arrays)))
   found: dict[str, list[Any]] = {}
   for numbers, logits in waiting:
     for name, values in jax.device_get(logits).items():

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.models.family import Described
 
 Config = TypeVar("Config")
@@ -33,10 +33,8 @@ def sizes_from(kind: type[Config], fields: Mapping[str, Any], path: Path) -> Con
   # transformers writes null for what a model has no use for, such as BERT's bos_token_id.
   optional = {name for name, hint in get_type_hints(kind).items() if NoneType in get_args(hint)}
   given = {k: v for k, v in fields.items() if v is not None or k in optional}
-  try:
+  with at(path):
     return kind(**{k: v for k, v in given.items() if k in _names(kind)})
-  except InputError as fault:
-    raise InputError(f"{path}: {fault}") from None
 
 
 def rest_of(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:

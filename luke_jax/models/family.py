@@ -136,9 +136,12 @@ class Family:
   layout: Layout = Layout()
   decoders: Callable[[Any], Decoders] = lambda config: Decoders()
   token_types: bool = False  # its words have the type of the text of a pair that they are in
+  adapters: bool = False  # its layers compute with adapters, as those of `luke_jax.nn` do
   markers: bool = False  # its vocabularies have LUKE's markers of entities
   # Model types whose weights a new model of this system may start from.
   starts_from: tuple[str, ...] = ()
+  # The encoder's parameters in a form that its predictions read faster, by the type of products.
+  for_prediction: Callable[[dict, Dtype], dict] = lambda params, dtype: params
   # The config with another entity vocabulary: its size, and the id whose row learns nothing.
   with_entities: Callable[[Any, int, int | None], Any] = lambda config, size, padding_id: config
   # The config as the authors fine-tune what they pretrained.
@@ -165,6 +168,7 @@ class Backbone:
   config: Any
   running: Running = Running()
   spread: Spread = Spread()
+  wide: bool = False  # see `Numerics.wide`
 
   @property
   def family(self) -> Family:
@@ -174,7 +178,8 @@ class Backbone:
   @property
   def numerics(self) -> Numerics:
     """Returns the numbers that all layers share."""
-    return dataclasses.replace(self.family.numerics(self.config), dtype=self.running.dtype)
+    numbers = self.family.numerics(self.config)
+    return dataclasses.replace(numbers, dtype=self.running.dtype, wide=self.wide)
 
   @property
   def decoders(self) -> Decoders:

@@ -67,6 +67,17 @@ def _named(states: States) -> Outputs:
   return {name: x for name, x in zip(names, states, strict=True) if x is not None}
 
 
+def on_backbone(network: Network, backbone: Backbone) -> Network:
+  """Returns the network with its head on another backbone."""
+  head, changes = network.head, {}
+  if head is not None:
+    changes["numerics"] = backbone.numerics
+    if hasattr(head, "decoders"):
+      changes["decoders"] = backbone.decoders
+    head = head.clone(**changes)
+  return Network(backbone, head)
+
+
 def example_inputs(network: Network) -> dict[str, jax.Array]:
   """Returns the smallest inputs that touch every parameter of the network."""
   backbone, head = network.backbone, network.head

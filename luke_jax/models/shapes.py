@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
 from luke_jax.models.family import Running, TokenCounts
 from luke_jax.nn.attention import AttentionSizes
+from luke_jax.nn.encoder import split_layers
+from luke_jax.nn.layers import Dtype
+
+PRODUCTS = ("kernel", "embedding")  # parameters that layers cast to the type of products
 
 
 def attention_sizes(config: Any, running: Running, kinds: int = 1) -> AttentionSizes:
@@ -16,6 +23,18 @@ def attention_sizes(config: Any, running: Running, kinds: int = 1) -> AttentionS
     dropout=config.attention_probs_dropout_prob,
     form=running.attention,
   )
+
+
+def for_prediction(params: dict, dtype: Dtype) -> dict:
+  """Returns parameters whose weights are cast once; on CPUs with those of each layer apart."""
+  cast = jax.tree_util.tree_map_with_path(lambda path, x: _cast(path, x, dtype), params)
+  if jax.default_backend() != "cpu":
+    return cast
+  return cast | {"encoder": split_layers(cast["encoder"])}
+
+
+def _cast(path: tuple[Any, ...], x: Any, dtype: Dtype) -> Any:
+  return x.astype(jnp.dtype(dtype)) if path[-1].key in PRODUCTS else x
 
 
 def word_products(prefix: str, config: Any, counts: TokenCounts) -> Mapping[str, float]:

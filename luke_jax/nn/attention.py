@@ -8,19 +8,26 @@ kernel on TPUs. All three drop the same probabilities for the same key.
 import dataclasses
 import functools
 import warnings
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.nn.block_attention import Blocks, block_attention
-from luke_jax.nn.layers import Dense, Numerics, gathered, project
-from luke_jax.nn.pallas_attention import pallas_attention, query_counts, unsupported
+from luke_jax.nn.block_attention import Blocks, block_attention, query_counts
+from luke_jax.nn.layers import Dense, Numerics, adapter_of, gathered, low_rank, project
+from luke_jax.nn.pallas_attention import pallas_attention, unsupported
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
 AttentionForm = Literal["einsum", "blocks", "pallas"]
-Projections = tuple[jax.Array, jax.Array]  # kernel (a, c, D, N H) and bias (a, c, N, H)
+
+
+class Projections(NamedTuple):
+  """Parameters of the queries."""
+
+  kernel: Any  # [a][c] (D, N H), an array or tuples of arrays
+  bias: jax.Array  # (a, c, N, H)
+  adapter: tuple[jax.Array, jax.Array] | None = None  # (a, c, D, R) and (a, c, R, N H)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,14 +53,34 @@ class QueryProjections(nn.Module):
 
   @nn.compact
   def __call__(self) -> Projections:
-    """Returns kernel and bias in the arithmetic's type."""
+    """Returns kernels and bias in the arithmetic's type."""
     sizes, dtype = self.sizes, self.numerics.dtype
     pair, head = (sizes.kinds, sizes.kinds), (sizes.heads, sizes.head_size)
     init = nn.initializers.normal(self.numerics.init_std)
+    bias = self.param("bias", nn.initializers.zeros, (*pair, *head)).astype(dtype)
+    flat = (self.width, sizes.heads * sizes.head_size)
+    names, low = _query_names(sizes.kinds), adapter_of(self, dtype)
+    if self.has_variable("params", names[0][0]):
+      own = [[self.param(name, init, (self.width, *head)) for name in row] for row in names]
+      kernels = tuple(tuple(x.astype(dtype).reshape(flat) for x in row) for row in own)
+      return Projections(kernels, bias, low)
     kernel = self.param("kernel", init, (*pair, self.width, *head))
-    bias = self.param("bias", nn.initializers.zeros, (*pair, *head))
-    flat = (*pair, self.width, sizes.heads * sizes.head_size)
-    return gathered(kernel.astype(dtype), flat), bias.astype(dtype)
+    return Projections(gathered(kernel.astype(dtype), (*pair, *flat)), bias, low)
+
+
+def _query_names(kinds: int) -> list[list[str]]:
+  return [[f"kernel_{a}_{c}" for c in range(kinds)] for a in range(kinds)]
+
+
+def split_queries(tree: dict) -> dict:
+  """Returns the parameters of queries with an array for each kernel.
+
+  XLA on CPUs copies a kernel that is a part of a larger array before it multiplies by it.
+  """
+  kernel = tree["kernel"]
+  names = enumerate(_query_names(len(kernel)))
+  split = {name: kernel[a, c] for a, row in names for c, name in enumerate(row)}
+  return {name: x for name, x in tree.items() if name != "kernel"} | split
 
 
 def einsum_scores(
@@ -63,7 +90,11 @@ def einsum_scores(
 
   kind (B, T, 2) is one-hot; with one shared query it is (B, T, 1).
   """
-  kernel, bias = projections
+  bias, low = projections.bias, projections.adapter
+  kernel = jnp.stack([jnp.stack(row) for row in projections.kernel])
+  kernel = kernel.reshape(*kernel.shape[:2], x.shape[-1], -1)
+  if low is not None:
+    kernel = kernel + jnp.einsum("acdr,acrf->acdf", *low)
   kernel = kernel.reshape(*kernel.shape[:3], *key.shape[2:])
   queries = jnp.einsum("btd,acdnh,bta->btcnh", x, kernel, kind)
   queries = queries + jnp.einsum("acnh,bta->btcnh", bias, kind)
@@ -82,21 +113,24 @@ def probabilities(scores: jax.Array, mask: jax.Array, head_size: int) -> jax.Arr
   return nn.softmax(jnp.where(mask[:, None, None, :], scores, jnp.finfo(jnp.float32).min))
 
 
-def query_blocks(x: jax.Array, num_words: int, projections: Projections) -> Blocks:
+def query_blocks(
+  x: jax.Array, num_words: int, projections: Projections, *, wide: bool = False
+) -> Blocks:
   """Returns queries [query kind][key kind] of x (B, T, D); rows have W and E tokens.
 
   One row and one column where a single query serves: original attention, or no entities.
   """
-  kernel, bias = projections
-  alone = kernel.shape[0] == 1 or num_words == x.shape[1]
+  kernel, bias, low = projections
+  alone = len(kernel) == 1 or num_words == x.shape[1]
   parts = [x] if alone else jnp.split(x, [num_words], axis=1)
-  return tuple(
-    tuple(
-      project(part, kernel[a, c], bias[a, c]).reshape(*part.shape[:2], *bias.shape[2:])
-      for c in range(len(parts))
-    )
-    for a, part in enumerate(parts)
-  )
+
+  def query(part: jax.Array, a: int, c: int) -> jax.Array:
+    y = project(part, kernel[a][c], bias[a, c], wide=wide)
+    if low is not None:
+      y = y + low_rank(part, low[0][a, c], low[1][a, c], wide=wide).reshape(y.shape)
+    return y.reshape(*part.shape[:2], *bias.shape[2:])
+
+  return tuple(tuple(query(part, a, c) for c in range(len(parts))) for a, part in enumerate(parts))
 
 
 @functools.cache
@@ -126,7 +160,7 @@ class Attention(nn.Module):
     seeds = self._seeds(x.shape[0]) if rate else None
     shown = self.is_mutable_collection("intermediates") and not self.is_initializing()
     if sizes.form == "einsum" or shown:
-      kind = kinds(num_words, num_entities, projections[0].shape[0])
+      kind = kinds(num_words, num_entities, len(projections[0]))
       kind = kind.repeat(len(x), 0).astype(x.dtype)
       probs = probabilities(einsum_scores(x, key, kind, projections), mask, sizes.head_size)
       self.sow("intermediates", "probs", probs)
@@ -134,7 +168,7 @@ class Attention(nn.Module):
         probs = jnp.where(dropout_mask(seeds, x.shape[1], rate), probs / (1 - rate), 0.0)
       context = jnp.einsum("bnqk,bknh->bqnh", probs.astype(x.dtype), value)
     else:
-      queries = query_blocks(x, num_words, projections)
+      queries = query_blocks(x, num_words, projections, wide=n.wide)
       attend = functools.partial(block_attention, dropout_rate=rate)
       if self._takes_kernel(queries):
         fused = functools.partial(pallas_attention, dropout_rate=rate)

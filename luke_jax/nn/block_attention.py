@@ -136,3 +136,8 @@ def _backward(rate, residuals, d_output):
 
 
 _attention.defvjp(_forward, _backward)
+
+
+def query_counts(queries: Blocks) -> list[int]:
+  """Returns the number of queries of each kind: W and E, or T alone."""
+  return [row[0].shape[1] for row in queries]

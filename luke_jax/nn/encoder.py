@@ -1,11 +1,12 @@
-"""A stack of post-norm transformer layers, scanned over stacked parameters."""
+"""A stack of post-norm transformer layers, scanned over stacked parameters or one by one."""
 
 from typing import Literal
 
 import flax.linen as nn
 import jax
+import jax.numpy as jnp
 
-from luke_jax.nn.attention import Attention, AttentionSizes
+from luke_jax.nn.attention import Attention, AttentionSizes, split_queries
 from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, activate, constrain
 
 Remat = Literal["none", "dots", "full"]
@@ -52,7 +53,11 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-  """Stack of layers, scanned over parameters with a leading layer axis; a dropout key per layer."""
+  """Stack of layers, scanned over parameters with a leading layer axis; a dropout key per layer.
+
+  Parameters from `split_layers` run one layer after another: on CPUs, a scan copies those of a
+  layer before it uses them.
+  """
 
   numerics: Numerics
   attention: AttentionSizes
@@ -67,6 +72,11 @@ class Encoder(nn.Module):
     layer = Layer
     if self.remat != "none":
       layer = nn.remat(Layer, policy=POLICIES[self.remat], prevent_cse=False)
+    if self.has_variable("params", "layers_0"):
+      for i in range(self.layers):
+        module = layer(self.numerics, self.attention, self.hidden, name=f"layers_{i}")
+        x = module(x, word_mask, entity_mask)
+      return x
     scan = nn.scan(
       lambda layer, x: (layer(x, word_mask, entity_mask), None),
       variable_axes={"params": 0, "intermediates": 0},
@@ -74,3 +84,27 @@ class Encoder(nn.Module):
       length=self.layers,
     )
     return scan(layer(self.numerics, self.attention, self.hidden, name="layers"), x)[0]
+
+
+def split_layers(tree: dict) -> dict:
+  """Returns the parameters of an encoder with an array for each layer and each kernel."""
+  count = len(jax.tree.leaves(tree["layers"])[0])
+  split = {f"layers_{i}": _layer(tree["layers"], i) for i in range(count)}
+  return {name: part for name, part in tree.items() if name != "layers"} | split
+
+
+def _layer(stacked: dict, i: int) -> dict:
+  layer = jax.tree.map(lambda x: x[i], stacked)
+  attention = layer["attention"]
+  return layer | {"attention": attention | {"query": split_queries(attention["query"])}}
+
+
+def stack_layers(tree: dict) -> dict:
+  """Returns what an encoder of split parameters sowed as one of stacked parameters sows it."""
+  names = sorted((name for name in tree if name.startswith("layers_")), key=_number)
+  stacked = jax.tree.map(lambda *x: jnp.stack(x), *(tree[name] for name in names))
+  return {name: part for name, part in tree.items() if name not in names} | {"layers": stacked}
+
+
+def _number(name: str) -> int:
+  return int(name.removeprefix("layers_"))

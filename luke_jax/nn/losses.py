@@ -1,51 +1,87 @@
-"""Losses with the reference's reductions, in float32."""
+"""Losses with the reference's reductions, in float32.
+
+Each is the mean over the targets, or with weights of the targets their weighted sum. Weights depend
+on labels alone: those of a whole batch make the losses of its micro-batches add up to its own.
+"""
 
 import jax
 import jax.numpy as jnp
 import optax
 
+from luke_jax.errors import InputError
+
 IGNORED = -100  # a label that without a prediction
 
 
-def mean_where(values: jax.Array, mask: jax.Array) -> jax.Array:
-  """Returns the mean of the values where `mask` is true; 0 where it never is."""
-  return jnp.where(mask, values, 0).sum() / jnp.maximum(mask.sum(), 1)
+def mean_where(values: jax.Array, mask: jax.Array, weights: jax.Array | None = None) -> jax.Array:
+  """Returns the mean of the values where `mask` is true, or their weighted sum; 0 of none."""
+  values = jnp.where(mask, values, 0)
+  if weights is not None:
+    return (values * weights).sum()
+  return values.sum() / jnp.maximum(mask.sum(), 1)
 
 
-def cross_entropy(logits: jax.Array, labels: jax.Array, ignored: int = IGNORED) -> jax.Array:
+def target_weights(mask: jax.Array, rows: int | None = None) -> jax.Array:
+  """Returns weights, of the shape of the targets (B, ...), that make a weighted sum a mean.
+
+  It is the mean over all targets or, with `rows`, the mean of the means over so many rows at a
+  time. Targets are where `mask` is true; the mean over rows without a target is 0.
+  """
+  if rows and len(mask) % rows:
+    raise InputError(f"data.batch_size: {len(mask)}; expected a multiple of {rows}, for its means")
+  groups = mask.reshape(len(mask) // (rows or len(mask)), -1).astype(jnp.float32)
+  counts = groups.sum(-1, keepdims=True)
+  return (groups / (jnp.maximum(counts, 1) * len(groups))).reshape(mask.shape)
+
+
+def cross_entropy(
+  logits: jax.Array,
+  labels: jax.Array,
+  weights: jax.Array | None = None,
+  *,
+  ignored: int = IGNORED,
+) -> jax.Array:
   """Returns the mean cross-entropy of logits (..., C) over labels (...) that are not ignored."""
   mask = labels != ignored
   losses = optax.softmax_cross_entropy_with_integer_labels(
     logits.astype(jnp.float32), jnp.where(mask, labels, 0)
   )
-  return mean_where(losses, mask)
+  return mean_where(losses, mask, weights)
 
 
 def binary_cross_entropy(
-  logits: jax.Array, labels: jax.Array, mask: jax.Array | None = None
+  logits: jax.Array, labels: jax.Array, weights: jax.Array | None = None
 ) -> jax.Array:
-  """Returns the mean binary cross-entropy over all logits, or where `mask` is true."""
+  """Returns the mean binary cross-entropy of logits over labels that are not ignored."""
+  mask = labels != IGNORED
   losses = optax.sigmoid_binary_cross_entropy(
-    logits.astype(jnp.float32), labels.astype(jnp.float32)
+    logits.astype(jnp.float32), jnp.where(mask, labels, 0).astype(jnp.float32)
   )
-  return losses.mean() if mask is None else mean_where(losses, mask)
+  return mean_where(losses, mask, weights)
 
 
-def label_loss(logits: jax.Array, labels: jax.Array) -> jax.Array:
+def label_loss(logits: jax.Array, labels: jax.Array, weights: jax.Array | None = None) -> jax.Array:
   """Returns cross-entropy for class numbers, binary cross-entropy for 0 or 1 for every class."""
-  if labels.ndim == logits.ndim:
-    return binary_cross_entropy(logits, labels)
-  return cross_entropy(logits, labels)
+  loss = binary_cross_entropy if labels.ndim == logits.ndim else cross_entropy
+  return loss(logits, labels, weights)
 
 
-def span_loss(logits: jax.Array, start_positions: jax.Array, end_positions: jax.Array) -> jax.Array:
-  """Returns the mean of the cross-entropies of start and end over logits (B, W, 2).
+def span_loss(
+  logits: jax.Array, positions: jax.Array, weights: jax.Array | None = None
+) -> jax.Array:
+  """Returns the mean of the cross-entropies of start and end: logits (B, W, 2), positions (B, 2).
 
   A position outside the text is ignored.
   """
   num_words = logits.shape[1]
-  starts, ends = (jnp.clip(p, 0, num_words) for p in (start_positions, end_positions))
+  positions = jnp.clip(positions, 0, num_words)
   losses = [
-    cross_entropy(logits[..., i], p, ignored=num_words) for i, p in enumerate((starts, ends))
+    cross_entropy(
+      logits[..., i],
+      positions[:, i],
+      None if weights is None else weights[:, i],
+      ignored=num_words,
+    )
+    for i in range(2)
   ]
   return (losses[0] + losses[1]) / 2

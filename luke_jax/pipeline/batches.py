@@ -33,7 +33,8 @@ class Data:
         raise InputError(f"data.{name}: {number!r}; expected a whole number from {least}")
 
 
-@dataclasses.dataclass(frozen=True)
+# Grain names its steps by their repr, which would spell out every record.
+@dataclasses.dataclass(frozen=True, repr=False)
 class TrainingBatches:
   """Training batches by number: this process's rows of each. Every epoch has its own order."""
 

@@ -71,7 +71,7 @@ def mask_words(
   Words, or pieces, come in random order, and each is masked that fits into the rest of the share.
   Words with a `covered` piece come first and may use all slots; they count towards the share.
   """
-  group = _groups(ids, masking, vocabulary)
+  group = words_of_pieces(ids, masking, vocabulary)
   sizes = np.bincount(group)
   order = rng.permutation(len(sizes))
   room, selected = min(slots, _budget(masking.words, len(ids))), np.zeros(len(sizes), bool)
@@ -102,7 +102,7 @@ def _budget(share: float, number: int) -> int:
   return max(1, round(share * number))
 
 
-def _groups(ids: np.ndarray, masking: Masking, vocabulary: Ids) -> np.ndarray:
+def words_of_pieces(ids: np.ndarray, masking: Masking, vocabulary: Ids) -> np.ndarray:
   """Returns the index of each piece's word; the first piece always starts a word."""
   if not masking.whole_words or vocabulary.starts is None:
     return np.arange(len(ids))

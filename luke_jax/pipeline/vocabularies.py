@@ -22,12 +22,17 @@ class Words:
 
 
 @cached(8)
-def read_words(folder: str) -> Words:
-  """Returns the words of a folder's tokenizer, read once in a process."""
+def read_words(folder: str, authors: bool = False) -> Words:
+  """Returns the words of a folder's tokenizer, read once in a process.
+
+  Words begin where the tokenizer says or, with `authors`, where the code of LUKE's authors says.
+  """
   tokenizer = load_tokenizer(folder)
   special = tokenizer.special
   stop = min([tokenizer.vocab_size, *special.marker_ids])  # no text holds markers
-  return Words(special, Ids(special.mask, special.pad + 1, stop, tokenizer.word_starts()))
+  return Words(
+    special, Ids(special.mask, special.pad + 1, stop, tokenizer.word_starts(as_spelt=authors))
+  )
 
 
 @cached(8)

@@ -1,4 +1,4 @@
-"""Whether a model directory means the same here and in transformers: keys, states, scores.
+"""Compares a model directory's keys, states and scores here and in transformers.
 
 Needs the extra `parity`: PyTorch and transformers.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.errors import InputError, not_installed
 from luke_jax.model import Model, load
-from luke_jax.text import Example
+from luke_jax.text import TextInput
 from luke_jax.text.entity_vocab import MASK2
 
 # Written for this purpose: entities in brackets, none, one and many of them.
@@ -27,7 +27,7 @@ SENTENCES = (
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-  """How far one output is from the reference's."""
+  """An output's distance from the reference's."""
 
   what: str
   largest: float
@@ -36,7 +36,7 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True)
 class Parity:
-  """What a comparison found."""
+  """A comparison's findings."""
 
   directory: str
   architecture: str
@@ -118,7 +118,7 @@ def _batches(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:
       continue
     if model.processor:
       plain = dataclasses.replace(model.processor, task=None)
-      example = Example(text, spans or None)
+      example = TextInput(text, spans or None)
       inputs = plain.pad(plain.encode([example], truncation=True))
     else:
       inputs = _random_inputs(model, spans)

@@ -18,7 +18,7 @@ from luke_jax.results.records import RESULT, hardware, hash_of, revision, versio
 from luke_jax.training import directory, loop
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.overrides import to_dict
+from luke_jax.training.saved_configs import to_dict
 from luke_jax.training.task import Params
 
 NOTES = "notes.json"  # in a run's folder

@@ -19,8 +19,9 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.known import check_task, is_fine_tuned, task_class
 from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer
-from luke_jax.training.overrides import load_experiment, override
+from luke_jax.training.overrides import override
 
 WIDTHS = range(64, 513, 64)  # of rows
 

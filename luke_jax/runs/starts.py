@@ -39,7 +39,10 @@ def start_params(start: Path, experiment: Experiment) -> dict:
     return _fine_tuned(start, experiment)
   named = experiment.task.text_directory
   if export.is_run(start):
-    before, _, params = export.read_run(start)
+    system, other = experiment.model.family, export.read_experiment(start, experiment).model.family
+    if other is not system:
+      raise InputError(f"run.start: {start}: a run of {other.name}; expected one of {system.name}")
+    before, _, params = export.read_run(start, experiment)
     origin = before.task.text_directory
     if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
       return params

@@ -9,7 +9,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.show.drawn_text import text_width
 from luke_jax.show.picture import Picture
-from luke_jax.text import Example, Processor, Row
+from luke_jax.text import Processor, Row, TextInput
 
 if TYPE_CHECKING:
   from luke_jax.model import Model
@@ -77,7 +77,7 @@ def attention_of(
   if titles and len(titles) < len(spans):
     raise InputError(f"spans: {len(titles)} of {len(spans)} with a title; expected all or none")
   places = [tuple(span[:2]) for span in spans]
-  example = Example(text, entity_spans=places or None, entities=titles or None)
+  example = TextInput(text, entity_spans=places or None, entities=titles or None)
   (row,) = processor.encode([example], offsets=True)
   inputs: dict[str, Any] = {**processor.pad([row])}
   outputs = model(**inputs, output_attentions=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.text import join_words
 from luke_jax.text.special_tokens import Bounds
 
@@ -44,7 +44,9 @@ class Text(NamedTuple):
 def read_json_lines(
   path: Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
 ) -> Iterator[Example]:
-  """Yields the results of `parse` for every line of a file: an object, its id and its place."""
+  """Returns the results of `parse` for every line of a file: an object, its id and its place."""
+  if path.suffix == ".csv":
+    raise InputError(f"{path}: comma-separated values; expected JSON lines, an object on each line")
   return parse_lines(lines(path), str(path), parse, faults)
 
 
@@ -134,7 +136,7 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
     text = string(value, "text", place)
     return Text(text, lambda span, name: _span(span, len(text), "characters", f"{place}: {name}"))
   tokens = listed(value, "tokens", place)
-  with _at(place):
+  with at(place):
     joined = join_words(tokens)
   string({"tokens": joined.text}, "tokens", place)
 
@@ -176,11 +178,3 @@ def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
   if not 0 <= start < end <= length:
     raise InputError(f"{place}: [{start}, {end}]; expected 0 <= start < end <= {length}, {unit}")
   return start, end
-
-
-@contextlib.contextmanager
-def _at(place: str) -> Iterator[None]:
-  try:
-    yield
-  except InputError as fault:
-    raise InputError(f"{place}: {fault}") from None

@@ -20,7 +20,7 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
-from luke_jax.nn.losses import IGNORED
+from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
@@ -92,11 +92,11 @@ class FineTuned(Protocol):
     ...
 
   def decode(self, examples: Sequence[Any], rows: Sequence[Row], outputs: Any) -> list[Any]:
-    """What is predicted for each example, by the outputs of all its rows."""
+    """Returns a prediction for each example, by the outputs of all its rows."""
     ...
 
   def evaluate(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Evaluation:
-    """How good predictions are."""
+    """Returns the scores of predictions."""
     ...
 
 
@@ -115,7 +115,7 @@ class TaskRows:
 
 
 def check_settings(task: Any) -> None:
-  """Refuses sizes that are none, and labels that are told twice."""
+  """Raises InputError for sizes below 1 and for duplicate labels."""
   for name, least in (("words", 8), ("entities", 1), ("mention", 1)):
     number = getattr(task, name)
     if type(number) is not int or number < least:
@@ -137,7 +137,7 @@ def check_label(label: str, labels: Sequence[str], place: str) -> None:
 
 
 def sizes(task: FineTuned) -> Sizes:
-  """How much a row has room for."""
+  """Returns a row's lengths: words, entities, pieces of a mention."""
   return Sizes(task.words, task.entities, task.mention)
 
 
@@ -172,7 +172,7 @@ def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: 
 
 
 def text_directory(task: FineTuned) -> str:
-  """Where the tokenizer and the entity vocabulary of the task's models are."""
+  """Returns the directory of the tokenizer and the entity vocabulary of the task's models."""
   return task.text
 
 
@@ -195,12 +195,27 @@ def outputs_of(
   return task.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
 
 
+def weights(task: FineTuned, batch: Mapping[str, jax.Array]) -> jax.Array:
+  """Returns the weights of a batch's labels, see `target_weights`."""
+  return target_weights(batch["labels"] != IGNORED)
+
+
+def authors_weights(task: Any, batch: Mapping[str, jax.Array]) -> jax.Array:
+  """Returns weights as `weights` does, or for the mean of means of the authors' micro-batches."""
+  return target_weights(batch["labels"] != IGNORED, task.micro_batch if task.authors else None)
+
+
 def loss(
-  task: FineTuned, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+  task: FineTuned,
+  backbone: Backbone,
+  params: dict,
+  batch: dict,
+  weights: jax.Array,
+  key: jax.Array | None,
 ) -> tuple[jax.Array, dict[str, jax.Array]]:
-  """Returns the mean loss of a batch's labels."""
+  """Returns the weighted loss of a batch's labels."""
   outputs = task.outputs(backbone, params, batch, key)
-  loss = task.network(backbone).loss(outputs, batch["labels"])
+  loss = task.network(backbone).loss(outputs, batch["labels"], weights=weights)
   return loss, {"tokens": batch["attention_mask"].sum()}
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.text import Example as Marked
-from luke_jax.text import Processor, Row
+from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.special_tokens import Bounds
 
 
@@ -22,7 +21,9 @@ def marked_rows(
   An example has a fault if its entities are too far apart for one row, or if one of them holds no
   token. With faults skipped, it has no row.
   """
-  marked = [Marked(x.text, entity_spans=of_one) for x, of_one in zip(examples, spans, strict=True)]
+  marked = [
+    TextInput(x.text, entity_spans=of_one) for x, of_one in zip(examples, spans, strict=True)
+  ]
   try:
     return processor.windows(marked, offsets=False)
   except InputError:
@@ -34,7 +35,7 @@ def marked_rows(
   return rows
 
 
-def _windows(processor: Processor, text: Marked, example: Any) -> list[Row]:
+def _windows(processor: Processor, text: TextInput, example: Any) -> list[Row]:
   try:
     return processor.windows([text], offsets=False)
   except InputError as fault:

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text import Example, Processor
+from luke_jax.text import Processor, TextInput
 from luke_jax.text.special_tokens import Bounds
 
 ALSO_MASK = "[MASK]"  # BERT's; as long as <mask>, so that characters keep their places
@@ -47,7 +47,7 @@ def predict_masks(
   text = text.replace(ALSO_MASK, special.mask_name)
   if special.mask_name not in text and not spans:
     raise InputError(f"text: no {ALSO_MASK} and no span; expected something to predict")
-  (row,) = processor.encode([Example(text, entity_spans=spans or None)], offsets=True)
+  (row,) = processor.encode([TextInput(text, entity_spans=spans or None)], offsets=True)
   outputs = forward(**processor.pad([row]))
   predictions = []
   for place, id in enumerate(row.input_ids):

@@ -1,7 +1,7 @@
 """Pretraining (paper §3.3): masked words and masked entities of a corpus of records."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,7 +13,7 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
-from luke_jax.nn.losses import IGNORED, mean_where
+from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
 from luke_jax.pipeline.masking import Masking
@@ -23,6 +23,7 @@ from luke_jax.pipeline.vocabularies import read_entities, read_words
 from luke_jax.tasks.pretraining_checks import check_corpora
 
 Records = TrainingRecords | HeldOutRecords
+MICRO_BATCH = 4  # rows, of the authors' runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Pretraining:
   held_out: float = 0.005  # of the pages, whose records are "dev" and not "train"
   dev_records: int = 2048  # at most, since an evaluation need not read all of them
   masking: Masking = dataclasses.field(default_factory=Masking)
+  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   head = "masked"
 
@@ -65,22 +67,20 @@ class Pretraining:
     """Returns fresh parameters."""
     return network.initial_params(_network(backbone), key)
 
+  def weights(self, batch: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    """Returns the weights of masked words, masked entities and pages, which have a mean each."""
+    return masked_weights(batch, MICRO_BATCH if self.authors else None)
+
   def loss(
-    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+    self,
+    backbone: Backbone,
+    params: dict,
+    batch: dict,
+    weights: dict[str, jax.Array],
+    key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """Returns the sum of the mean losses of masked words, masked entities and pages."""
-    scores = _scores(backbone, params, batch, key)
-    masked = batch["labels"] != IGNORED
-    loss = mean_where(scores["word_losses"], masked)
-    metrics = {"word_loss": loss, "word_accuracy": mean_where(scores["word_hits"], masked)}
-    if backbone.entities:
-      masked = batch["entity_labels"] != IGNORED
-      metrics["entity_loss"] = mean_where(scores["entity_losses"], masked)
-      metrics["entity_accuracy"] = mean_where(scores["entity_hits"], masked)
-      loss += metrics["entity_loss"]
-    if backbone.decoders.page_width:
-      metrics["page_loss"] = mean_where(scores["page_losses"], batch["page_ids"] >= 0)
-      loss += metrics["page_loss"]
+    """Returns the sum of the weighted losses of masked words, masked entities and pages."""
+    loss, metrics = weighted(_scores(backbone, params, batch, key), weights)
     return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Records:
@@ -99,7 +99,7 @@ class Pretraining:
     self, backbone: Backbone, records: Sequence[Any], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Pads and masks records."""
-    words, size = read_words(self.text_directory), backbone.entities
+    words, size = read_words(self.text_directory, self.authors), backbone.entities
     entities = read_entities(self.text_directory, size) if size else None
     return RowMaker(self._sizes(backbone), self.masking, words, entities)(records, rngs)
 
@@ -145,6 +145,27 @@ class Pretraining:
       pages = max(1, int(predictions["pages"].sum()))
       scores["page_loss"] = float(predictions["page_losses"].sum() / pages)
     return scores
+
+
+def masked_weights(batch: Mapping[str, jax.Array], rows: int | None = None) -> dict[str, jax.Array]:
+  """Returns weights by the kind of target: word and, where the batch has them, entity and page."""
+  masks = {"word": batch["labels"] != IGNORED}
+  if "entity_labels" in batch:
+    masks["entity"] = batch["entity_labels"] != IGNORED
+  if "page_ids" in batch:
+    masks["page"] = batch["page_ids"] >= 0
+  return {kind: target_weights(mask, rows) for kind, mask in masks.items()}
+
+
+def weighted(
+  scores: Mapping[str, jax.Array], weights: Mapping[str, jax.Array]
+) -> tuple[jax.Array, dict[str, jax.Array]]:
+  """Returns the sum of the weighted losses, and the loss and the share of hits of each kind."""
+  metrics = {f"{kind}_loss": (scores[f"{kind}_losses"] * x).sum() for kind, x in weights.items()}
+  loss = jnp.stack(list(metrics.values())).sum()
+  hits = {kind: scores[f"{kind}_hits"] for kind in weights if f"{kind}_hits" in scores}
+  accuracies = {f"{kind}_accuracy": (x * weights[kind]).sum() for kind, x in hits.items()}
+  return loss, metrics | accuracies
 
 
 def _scores(backbone: Backbone, params: dict, batch: dict, key: jax.Array | None) -> dict:

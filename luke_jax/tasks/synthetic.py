@@ -1,7 +1,7 @@
 """Pretraining on made-up text: for tests, for measuring, and for plans that need shapes only."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,8 +13,9 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
-from luke_jax.nn.losses import IGNORED, mean_where
+from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.rows import RowSizes
+from luke_jax.tasks.pretraining import masked_weights, weighted
 from luke_jax.text.rows import Row, padded
 
 FIRST_WORD, FIRST_ENTITY = 5, 4  # after the special ones
@@ -91,15 +92,21 @@ class SyntheticPretraining:
     """Returns fresh parameters."""
     return network.initial_params(_network(backbone), key)
 
+  def weights(self, batch: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    """Returns the weights of masked words and masked entities, which have a mean each."""
+    return masked_weights(batch)
+
   def loss(
-    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+    self,
+    backbone: Backbone,
+    params: dict,
+    batch: dict,
+    weights: dict[str, jax.Array],
+    key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """The sum of the mean losses of masked words and masked entities."""
-    losses = _losses(backbone, params, batch, key)
-    words = mean_where(losses["word_losses"], batch["labels"] != IGNORED)
-    entities = mean_where(losses["entity_losses"], batch["entity_labels"] != IGNORED)
-    tokens = batch["attention_mask"].sum()
-    return words + entities, {"word_loss": words, "entity_loss": entities, "tokens": tokens}
+    """Returns the sum of the weighted losses of masked words and masked entities."""
+    loss, metrics = weighted(_losses(backbone, params, batch, key), weights)
+    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> Pages:
     """Pages of "train", or an eighth as many others of "dev"."""
@@ -157,7 +164,7 @@ class SyntheticPretraining:
     }
 
   def score(self, records: Any, predictions: dict[str, np.ndarray]) -> dict[str, float]:
-    """How likely the masked tokens are: the inverse of the perplexity, higher is better."""
+    """Returns the inverse of the perplexity of the masked tokens: higher is better."""
     sums = {name: float(x.sum()) for name, x in predictions.items()}
     return {
       "word_likelihood": float(np.exp(-sums["words"] / max(1, sums["word_count"]))),

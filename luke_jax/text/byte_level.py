@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens
+from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens, shifted
 
 if TYPE_CHECKING:
   import tokenizers
@@ -45,7 +45,7 @@ class ByteLevelTokenizer:
     prefixed = [f" {text}" if text and not text[0].isspace() else text for text in texts]
     rows = self.special.encode(prefixed, self._encode_plain, offsets)
     return [
-      _shifted(row, len(text) - len(longer))
+      shifted(row, len(text) - len(longer))
       for row, text, longer in zip(rows, texts, prefixed, strict=True)
     ]
 
@@ -76,11 +76,13 @@ class ByteLevelTokenizer:
     special = self.special.with_words(words, self.vocab_size)
     return ByteLevelTokenizer(self._bpe.model, special, self.add_prefix_space)
 
-  def word_starts(self) -> np.ndarray:
+  def word_starts(self, *, as_spelt: bool = False) -> np.ndarray:
     """Returns whether each piece has a space before it or is punctuation or special, (ids,)."""
-    names = self.special.names
-    pieces = (None if id in names else self.decode([id]) for id in range(self.vocab_size))
-    return np.array([piece is None or not _continues(piece) for piece in pieces])
+    starts = np.ones(self.vocab_size, bool)
+    for id in set(range(self._pieces)) - self.special.names.keys():
+      spelt = self._bpe.id_to_token(id) or ""
+      starts[id] = not (_continues_as_spelt(spelt) if as_spelt else _continues(self.decode([id])))
+    return starts
 
   def hub_settings(self) -> dict[str, Any]:
     """Returns the entries of tokenizer_config.json by which transformers reads the files."""
@@ -121,15 +123,13 @@ def _continues(piece: str) -> bool:
   return not first.isspace() and not punctuation
 
 
+def _continues_as_spelt(piece: str) -> bool:
+  return piece.startswith("##") or (not piece.startswith(_SPACE) and _continues(piece))
+
+
 def _without_space(offsets: list[Bounds], text: str) -> list[Bounds]:
   # A byte-level token takes at most the one space before its word with it.
   return [
     (start + 1, end) if text[start] == " " and not text[start:end].isspace() else (start, end)
     for start, end in offsets
   ]
-
-
-def _shifted(tokens: Tokens, by: int) -> Tokens:
-  if not by or tokens.offsets is None:
-    return tokens
-  return Tokens(tokens.ids, [(max(s + by, 0), max(e + by, 0)) for s, e in tokens.offsets])

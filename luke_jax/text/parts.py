@@ -1,13 +1,13 @@
 """Texts with their entities as tokens: the part of a row that one text fills."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.text.spans import cuts
-from luke_jax.text.special_tokens import Bounds, Tokens
+from luke_jax.text.special_tokens import Bounds, Tokens, shifted
 from luke_jax.text.tokenizer import Tokenizer
 
 NOT_TEXT = (-1, -1)
@@ -88,7 +88,35 @@ def moved(entity: Entity, by: int) -> Entity:
   return entity._replace(tokens=(entity.tokens[0] + by, entity.tokens[1] + by))
 
 
-def tokenized(tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool) -> list[Part]:
+def after_space(text: str, start: int, end: int) -> str:
+  """Returns a piece of a text with white space before it and none after it."""
+  piece = text[start:end].rstrip()
+  return piece if not piece or piece[0].isspace() else f" {piece}"
+
+
+def added(piece: str, text: str, start: int, end: int) -> bool:
+  """Returns whether a piece was given a space that the text does not have."""
+  return piece[:1] != text[start:end][:1]
+
+
+def as_written(text: str, start: int, end: int) -> str:
+  """Returns a piece of a text."""
+  return text[start:end]
+
+
+def begins_after_space(text: str, start: int, end: int) -> str:
+  """Returns a piece of a text, with white space before it if the text begins with it."""
+  piece = text[start:end]
+  return piece if start or piece[:1].isspace() else f" {piece}"
+
+
+# A piece of a text, from start to end, as it is tokenized: some may get a space before them.
+ReadAs = Callable[[str, int, int], str]
+
+
+def tokenized(
+  tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool, read_as: ReadAs = as_written
+) -> list[Part]:
   """Returns the texts as tokens, cut at the edges of entities so that no token crosses one.
 
   All pieces of all texts are tokenized at once.
@@ -99,11 +127,15 @@ def tokenized(tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool) ->
     for positions, mentions in zip(cut, texts, strict=True)
   ]
   pieces = [
-    mentions.text[start:end]
+    (mentions.text, start, end)
     for mentions, row in zip(texts, edges, strict=True)
     for start, end in itertools.pairwise(row)
   ]
-  tokens = iter(tokenizer.encode(pieces, offsets=offsets))
+  read = [read_as(*piece) for piece in pieces]
+  tokens = (
+    shifted(found, -1 if added(piece, *of) else 0)
+    for found, piece, of in zip(tokenizer.encode(read, offsets=offsets), read, pieces, strict=True)
+  )
   return [
     _part(mentions, positions, dict(zip(row, itertools.islice(tokens, len(row) - 1), strict=False)))
     for mentions, positions, row in zip(texts, cut, edges, strict=True)

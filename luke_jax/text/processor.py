@@ -9,8 +9,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.text.checks import whole_number
 from luke_jax.text.entity_vocab import SPECIAL, EntityVocab
-from luke_jax.text.examples import MARKED, TASKS, Example, Task, examples_from, mentions
-from luke_jax.text.parts import Part, tokenized
+from luke_jax.text.parts import Part, ReadAs, as_written, tokenized
 from luke_jax.text.rows import (
   BOUNDARY_INPUTS,
   ENTITY_INPUTS,
@@ -24,6 +23,7 @@ from luke_jax.text.rows import (
   padded_length,
 )
 from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.text_inputs import MARKED, TASKS, Task, TextInput, mentions, text_inputs
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.windows import centred, even_groups, longest_first, sliding
 
@@ -47,6 +47,7 @@ class Processor:
   max_mention_length: int = 30
   language: str | None = None
   token_types: bool = False  # tell the two texts of a pair apart, as BERT does
+  read_as: ReadAs = as_written  # how pieces of text between edges of entities are read
 
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:
@@ -77,7 +78,7 @@ class Processor:
   ) -> dict[str, np.ndarray]:
     """The model's inputs for one text, or for a list of texts with a list for every argument."""
     rows = self.encode(
-      examples_from(
+      text_inputs(
         text=text,
         text_pair=text_pair,
         entity_spans=entity_spans,
@@ -89,7 +90,7 @@ class Processor:
     return self.pad(rows, word_lengths=word_lengths, entity_lengths=entity_lengths)
 
   def encode(
-    self, examples: Sequence[Example], *, truncation: bool = False, offsets: bool = False
+    self, examples: Sequence[TextInput], *, truncation: bool = False, offsets: bool = False
   ) -> list[Row]:
     """One row for each example.
 
@@ -105,7 +106,7 @@ class Processor:
     return rows
 
   def windows(
-    self, examples: Sequence[Example], *, stride: int = 128, offsets: bool = True
+    self, examples: Sequence[TextInput], *, stride: int = 128, offsets: bool = True
   ) -> list[Row]:
     """As many rows for each example as its text, or the second text of its pair, needs.
 
@@ -162,17 +163,18 @@ class Processor:
         )
     return vocab.id(title, language)
 
-  def _parts(self, examples: Sequence[Example], offsets: bool) -> list[list[Part]]:
+  def _parts(self, examples: Sequence[TextInput], offsets: bool) -> list[list[Part]]:
     if isinstance(examples, str) or not isinstance(examples, Sequence):
-      raise InputError(f"examples: a {type(examples).__name__}; expected a list of Example")
+      raise InputError(f"examples: a {type(examples).__name__}; expected a list of TextInput")
     for number, example in enumerate(examples):
-      if not isinstance(example, Example):
-        raise InputError(f"example {number}: a {type(example).__name__}; expected an Example")
+      if not isinstance(example, TextInput):
+        raise InputError(f"example {number}: a {type(example).__name__}; expected a TextInput")
     found = [
       mentions(example, f"example {number}", self.task, self._entity_id)
       for number, example in enumerate(examples)
     ]
-    parts = iter(tokenized(self.tokenizer, [text for texts in found for text in texts], offsets))
+    texts = list(itertools.chain.from_iterable(found))
+    parts = iter(tokenized(self.tokenizer, texts, offsets, self.read_as))
     if self.task in MARKED:
       parts = (part.marked(self.tokenizer.special.marker_ids) for part in parts)
     return [list(itertools.islice(parts, len(texts))) for texts in found]
@@ -222,7 +224,7 @@ class Processor:
         " expected it before, or to be read in windows"
       )
 
-  def _row(self, example: Example, number: int, parts: list[Part], dropped: set[int]) -> Row:
+  def _row(self, example: TextInput, number: int, parts: list[Part], dropped: set[int]) -> Row:
     row = enclosed(parts, self.tokenizer.special, number)
     entities = row.entities if example.has_entity_spans else None
     return replace(row, origin=Origin(entities, sorted(dropped), row.offsets))

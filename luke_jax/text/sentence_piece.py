@@ -40,7 +40,7 @@ class SentencePieceTokenizer:
     """Returns a tokenizer that also knows these words, each of which is one token."""
     return SentencePieceTokenizer(self._model, self.special.with_words(words, self.vocab_size))
 
-  def word_starts(self) -> None:
+  def word_starts(self, *, as_spelt: bool = False) -> None:
     """Returns None: pieces of Chinese or Japanese carry no mark of where a word starts."""
 
   def hub_settings(self) -> dict[str, Any]:

@@ -188,3 +188,10 @@ def _joined(pieces: list[_Piece], plain: Iterator[Tokens], with_offsets: bool) -
       ids.append(piece.id)
       offsets.append((piece.start, piece.start + len(piece.text)))
   return Tokens(ids, offsets if with_offsets else None)
+
+
+def shifted(tokens: Tokens, by: int) -> Tokens:
+  """Returns tokens whose offsets are moved by so many characters, to 0 at least."""
+  if not by or tokens.offsets is None:
+    return tokens
+  return Tokens(tokens.ids, [(max(s + by, 0), max(e + by, 0)) for s, e in tokens.offsets])

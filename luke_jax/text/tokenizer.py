@@ -32,10 +32,12 @@ class Tokenizer(Protocol):
     """Returns a tokenizer that also knows these words, each of which is one token."""
     ...
 
-  def word_starts(self) -> np.ndarray | None:
+  def word_starts(self, *, as_spelt: bool = False) -> np.ndarray | None:
     """Returns whether each piece starts a word, (ids,), as special tokens and punctuation do.
 
-    The result is None if pieces do not show it, as SentencePiece's do not.
+    `as_spelt` looks at the vocabulary's spelling of a piece, as the code of LUKE's authors does: in
+    that of bytes a dash begins with a letter. The result is None if pieces do not show it, as
+    SentencePiece's do not.
     """
     ...
 

@@ -69,7 +69,7 @@ class WordPieceTokenizer:
     special = self.special.with_words(words, self.vocab_size)
     return WordPieceTokenizer(self._pieces, special, self.normalization)
 
-  def word_starts(self) -> np.ndarray:
+  def word_starts(self, *, as_spelt: bool = False) -> np.ndarray:
     """Returns whether each piece starts a word, (ids,): all do but those with `##`."""
     starts = np.ones(self.vocab_size, bool)
     starts[: len(self._pieces)] = [not piece.startswith(CONTINUES) for piece in self._pieces]

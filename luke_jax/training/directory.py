@@ -9,7 +9,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import write_json
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.ledger import Ledger
-from luke_jax.training.overrides import differences, to_dict
+from luke_jax.training.saved_configs import differences, to_dict
 
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 

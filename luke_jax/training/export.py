@@ -4,14 +4,15 @@ from pathlib import Path
 
 import jax
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
+from luke_jax.models.adapters import merge_adapters
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import MeshShape, make_mesh, without_padding
 from luke_jax.training.optimizer import merge
-from luke_jax.training.overrides import from_dict
 from luke_jax.training.program import Program
+from luke_jax.training.saved_configs import from_dict
 from luke_jax.training.task import Params
 
 
@@ -27,7 +28,9 @@ def read_experiment(folder: Path, own: Experiment | None = None) -> Experiment:
   """
   if not is_run(folder):
     raise InputError(f"{folder}: not the folder of a run; expected config.json and checkpoints")
-  return from_dict(directory.read_json(folder / directory.CONFIG), own)
+  config = folder / directory.CONFIG
+  with at(config):
+    return from_dict(directory.read_json(config), own)
 
 
 def _host() -> jax.Device:
@@ -42,7 +45,7 @@ def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, i
   """Returns a run's experiment, and the step and the parameters of a checkpoint, without padding.
 
   The checkpoint is the best one if the experiment names a metric, otherwise the newest. The
-  parameters are on the host.
+  parameters are on the host, with adapters merged into the kernels.
   """
   experiment = read_experiment(folder, own)
   checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)
@@ -56,5 +59,7 @@ def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, i
     checkpoints.close()
   params = jax.device_get(merge(parts["trained"], parts["frozen"]))
   backbone = experiment.backbone
+  if experiment.optimizer.adapter:
+    params = merge_adapters(params, backbone.family)
   tables = backbone.family.layout.entities
   return experiment, step, without_padding(params, tables, backbone.entities)

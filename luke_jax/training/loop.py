@@ -22,9 +22,9 @@ from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.ledger import Ledger
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import MetricsWriter
-from luke_jax.training.overrides import to_json
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress
+from luke_jax.training.saved_configs import to_json
 from luke_jax.training.task import Params
 
 
@@ -64,6 +64,8 @@ def _check_evaluation(program: Program) -> None:
 
 def _first_state(program: Program, start: Callable[[], Params] | None) -> State:
   if start is None:
+    if rank := program.experiment.optimizer.adapter:
+      raise InputError(f"optimizer.adapter: {rank}; expected run.start, whose kernels would stay")
     return program.fresh_state()
   state, fresh = program.state_from(start())
   if fresh:

@@ -31,6 +31,8 @@ class Optimizer:
   bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
   frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
+  # Rank of the adapters that train in place of the encoder's kernels and word embeddings; 0: none.
+  adapter: int = 0
 
   def __post_init__(self) -> None:
     for name in ("learning_rate", "epsilon"):
@@ -42,6 +44,7 @@ class Optimizer:
     if self.max_gradient_norm is not None:
       expected = "a number above 0, or None not to clip"
       _require(self, "max_gradient_norm", lambda x: _is_number(x) and x > 0, expected)
+    _require(self, "adapter", lambda x: type(x) is int and x >= 0, "a whole number from 0")
     _require(self, "frozen", _are_patterns, "a tuple of paths, such as ('luke/pooler',)")
 
 
@@ -162,8 +165,13 @@ def is_frozen(path: str, patterns: Sequence[str]) -> bool:
   return any(len(p) <= len(names) and all(map(fnmatch.fnmatchcase, names, p)) for p in parts)
 
 
-def split_frozen(params: Params, patterns: Sequence[str]) -> tuple[Params, Params]:
-  """Returns the nested dicts of the parameters that train and of those that do not."""
+def split_frozen(
+  params: Params, patterns: Sequence[str], stays: Callable[[str], bool] | None = None
+) -> tuple[Params, Params]:
+  """Returns the nested dicts of the parameters that train and of those that do not.
+
+  The latter are at paths that a pattern names, or for which `stays` returns true.
+  """
   leaves = flatten_dict(params, sep="/")
   for pattern in patterns:
     if not any(is_frozen(path, [pattern]) for path in leaves):
@@ -171,7 +179,9 @@ def split_frozen(params: Params, patterns: Sequence[str]) -> tuple[Params, Param
         f"frozen: {pattern!r} names no parameter; expected the start of a path, perhaps"
         f" {_nearest(pattern, leaves)!r}"
       )
-  frozen = {path: x for path, x in leaves.items() if is_frozen(path, patterns)}
+  frozen = {
+    path: x for path, x in leaves.items() if is_frozen(path, patterns) or (stays and stays(path))
+  }
   trained = {path: x for path, x in leaves.items() if path not in frozen}
   if not trained:
     named = ", ".join(map(repr, patterns))

@@ -11,6 +11,7 @@ import optax
 from flax.traverse_util import flatten_dict, unflatten_dict
 
 from luke_jax.errors import InputError
+from luke_jax.models import adapters
 from luke_jax.models.family import Backbone, Spread
 from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
 from luke_jax.training.experiment import Experiment
@@ -109,7 +110,7 @@ class Program:
       leaves: Any = flatten_dict(state[part], sep="/")
       for path, leaf in leaves.items():
         if path not in given:
-          fresh.append(path)
+          fresh += [] if adapters.is_adapter(path) else [path]
         elif given[path].shape != leaf.shape:
           raise InputError(f"{path}: {given[path].shape}; expected {leaf.shape}")
         else:
@@ -120,7 +121,12 @@ class Program:
   def _fresh(self) -> State:
     key = jax.random.key(self.experiment.run.seed)
     params = self.experiment.task.initial_params(self.backbone, jax.random.fold_in(key, 0))
-    trained, frozen = split_frozen(params, self.experiment.optimizer.frozen)
+    options, family = self.experiment.optimizer, self.backbone.family
+    stays = None
+    if options.adapter:
+      stays = functools.partial(adapters.stays, family=family)
+      params = adapters.add_adapters(params, family, options.adapter, jax.random.fold_in(key, 2))
+    trained, frozen = split_frozen(params, options.frozen, stays)
     return {
       "trained": trained,
       "frozen": frozen,
@@ -224,30 +230,31 @@ class Program:
   def _gradients(
     self, state: State, batch: Batch, key: jax.Array
   ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
-    """Returns the mean loss, metrics and gradients over the micro-batches."""
+    """Returns loss, metrics and gradients of the batch, summed over its micro-batches."""
     task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
     places = _places(self.state_shapes)["trained"]
+    whole = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+    weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(whole))
 
-    def loss(trained: Params, micro: Batch, key: jax.Array) -> tuple[jax.Array, dict]:
-      return task.loss(backbone, merge(trained, state["frozen"]), micro, key)
+    def loss(trained: Params, part: Batch, weights: Any, key: jax.Array) -> tuple[jax.Array, dict]:
+      return task.loss(backbone, merge(trained, state["frozen"]), part, weights, key)
 
-    def micro(index: jax.Array, part: Batch) -> Any:
+    def micro(index: jax.Array, *parts: Any) -> Any:
       run = jax.value_and_grad(loss, has_aux=True)
-      (value, metrics), gradients = run(state["trained"], part, jax.random.fold_in(key, index))
+      (value, metrics), gradients = run(state["trained"], *parts, jax.random.fold_in(key, index))
       gradients = jax.lax.with_sharding_constraint(gradients, places)
       return value, metrics, gradients
 
+    numbered = (jnp.arange(count), batch, weights)
     if count == 1:
-      return micro(jnp.zeros((), jnp.int32), jax.tree.map(lambda x: x[0], batch))
-    numbered = (jnp.arange(count), batch)
+      return micro(*_first(numbered))
     start = jax.tree.map(
       lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(micro, *_first(numbered))
     )
     sums, _ = jax.lax.scan(
       lambda sums, part: (jax.tree.map(jnp.add, sums, micro(*part)), None), start, numbered
     )
-    value, metrics, gradients = jax.tree.map(lambda x: x / count, sums)
-    return value, metrics | {"tokens": metrics["tokens"] * count}, gradients
+    return sums
 
 
 def _first(tree: Any) -> Any:

@@ -36,12 +36,19 @@ class Task(Protocol):
     """Returns fresh parameters."""
     ...
 
-  def loss(
-    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
-  ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """Returns the mean loss of a batch and numbers to log, the number of "tokens" among them.
+  def weights(self, batch: Batch) -> Any:
+    """Returns the weights of a batch's targets by its labels: a tree of arrays, rows first.
 
-    Dropout is on when a key is given.
+    They make weighted sums of losses the mean that is trained on, in micro-batches too.
+    """
+    ...
+
+  def loss(
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Any, key: jax.Array | None
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Returns the weighted loss of a batch and numbers to log, the number of "tokens" among them.
+
+    Those of micro-batches are added up. Dropout is on when a key is given.
     """
     ...
 

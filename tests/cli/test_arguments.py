@@ -24,8 +24,8 @@ from luke_jax.cli import main
     ("predict-masks a b --span 15", "--span: too few values; expected 2"),
     ("predict-masks a b --span a b", "--span: ['a', 'b']; expected INT INT"),
     ("parity a --tolerance small", "--tolerance: 'small'; expected FLOAT"),
-    ("bench encoder --batch.words many", "--batch.words: 'many'; expected INT"),
-    ("bench encoder --word 3", "--word: no such option; expected another, perhaps --batch.words"),
+    ("bench encoder --rounds many", "--rounds: 'many'; expected INT"),
+    ("bench encoder --round 3", "--round: no such option; expected another, perhaps --rounds"),
   ],
 )
 def test_what_is_refused(line, message, capsys):

@@ -102,6 +102,7 @@ def test_every_fault_of_a_file_with_its_line(tmp_path, capsys):
   [
     ("empty.jsonl", "", "no examples; expected one at least"),
     ("broken.json", "{", "expected JSON"),
+    ("table.csv", "text,label\nhello,x\n", "comma-separated values; expected JSON lines"),
   ],
 )
 def test_a_file_that_has_nothing(name, content, line, tmp_path, capsys):

@@ -16,12 +16,16 @@ from toy_corpus import FIRST, toy_model, toy_records, write_corpus
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.errors import InputError
 from luke_jax.models.bert import RobertaConfig
 from luke_jax.models.network import initial_params
 from luke_jax.runs.starts import start_params
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer, save_entity_vocab
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.saved_configs import to_json
+
+pytestmark = pytest.mark.usefixtures("one_device")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXPERIMENT = """
@@ -118,6 +122,20 @@ def test_a_roberta_goes_on_with_records_whose_words_include_markers(folder, tmp_
   )
 
 
+def test_a_start_of_another_system_is_refused(folder, tmp_path):
+  file = write_experiment(tmp_path / "toy.py", folder)
+  luke = load_experiment(Path(file))
+  run = tmp_path / "luke"
+  (run / "checkpoints").mkdir(parents=True)
+  (run / "config.json").write_text(to_json(luke), encoding="utf-8")
+  names = {field.name for field in dataclasses.fields(RobertaConfig)}
+  sizes = {name: x for name, x in dataclasses.asdict(luke.model).items() if name in names}
+  control = dataclasses.replace(luke, model=RobertaConfig(**sizes))
+  with pytest.raises(InputError, match="a run of luke; expected one of roberta"):
+    start_params(run, control)
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always:.*the others begin fresh")
 def test_entities_keep_their_rows_in_another_vocabulary(folder, tmp_path, capsys):
   """Another order of the titles, one of them new: from a model directory, then from a run."""

@@ -47,7 +47,7 @@ def test_every_argument_says_what_it_is(name, written):
   "row",
   [
     "| `--dtype float32\\|bfloat16\\|float16` | Type of the numbers on disk. | `float32` |",
-    "| `--batch.words INT` | Words of each text. | `256` |",
+    "| `--rounds INT` | Number of times each side runs. | `7` |",
     "| `--span INT INT` | First character of an entity and the one after its last, as often as"
     " needed. |  |",
     "| `--lite` | Keeps the special entities only. |  |",

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 from sample_models import ROOT, sample_file, save_start
 from tiny import tiny_model
@@ -18,9 +19,8 @@ from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.known import CLASSES
-from luke_jax.training import loop
-from luke_jax.training.mesh import make_mesh
-from luke_jax.training.overrides import load_experiment, override
+from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.overrides import override
 
 # What makes a run of two steps of the paper's recipes.
 SHORT = ["run.epochs=null", "run.steps=2", "run.evaluate_every=null", "data.batch_size=4"]
@@ -46,11 +46,6 @@ def start(tmp_path_factory):
   return str(save_start(tmp_path_factory.mktemp("start") / "luke"))
 
 
-@pytest.fixture
-def one_device(monkeypatch):
-  monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
-
-
 def train(task, start, folder, *changes):
   files = ["--train", str(sample_file(task, "train")), "--dev", few(task, "dev", folder)]
   changed = [word for text in (*SHORT, *SMALL.get(task, ()), *changes) for word in ("--set", text)]
@@ -58,7 +53,9 @@ def train(task, start, folder, *changes):
   return main(["train", task, *files, *output, *changed])
 
 
-@pytest.mark.parametrize("task", CLASSES)
+@pytest.mark.parametrize(
+  "task", [pytest.param(x, marks=() if x in ("ner", "qa") else pytest.mark.slow) for x in CLASSES]
+)
 def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, monkeypatch):
   assert train(task, start, tmp_path) == 0
   assert last_line(capsys)["model"] == str(tmp_path / "run" / "model")
@@ -91,6 +88,21 @@ def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, 
   assert [x["id"] for x in printed] == [json.loads(line)["id"] for line in lines]
 
 
+@pytest.mark.slow
+def test_a_model_trained_by_adapters_is_a_plain_one(start, tmp_path, one_device, capsys):
+  rate = "optimizer.learning_rate=0.01"
+  assert train("typing", start, tmp_path, "optimizer.adapter=4", rate) == 0
+  summary = last_line(capsys)
+  run = str(tmp_path / "run")
+  assert main(["evaluate", "typing", run, few("typing", "dev", tmp_path)]) == 0
+  assert last_line(capsys)["f1"] == pytest.approx(summary["dev/f1"], abs=1e-4)
+  before, after = (luke_jax.load(path) for path in (start, tmp_path / "run" / "model"))
+  shapes = [x.shape for x in jax.tree.leaves(after.params["luke"]["encoder"])]
+  assert shapes == [x.shape for x in jax.tree.leaves(before.params["luke"]["encoder"])]
+  up = [x.params["luke"]["encoder"]["layers"]["mlp"]["up"]["kernel"] for x in (before, after)]
+  assert np.linalg.matrix_rank(up[1][0] - up[0][0], tol=1e-4) == 4
+
+
 def test_the_same_command_goes_on_and_labels_stay(start, tmp_path, one_device, capsys):
   assert train("relations", start, tmp_path) == 0
   assert train("relations", start, tmp_path) == 0
@@ -117,19 +129,13 @@ def test_the_summary_tells_the_scores_of_the_model_that_was_written(
   assert by_step[summary["model_step"]] == max(by_step.values())
 
 
-@pytest.mark.parametrize(
-  ("labels", "fault"),
-  [(', "labels": ["castle"]', "label 'castle'"), ("", "labels: missing; expected a list of them")],
-)
-def test_faults_of_the_dev_file_show_before_the_first_step(
-  labels, fault, start, tmp_path, one_device, capsys
-):
+def test_faults_of_the_dev_file_show_before_the_first_step(start, tmp_path, one_device, capsys):
   bad = tmp_path / "bad.jsonl"
-  bad.write_text(f'{{"text": "Castrel is a city.", "span": [0, 7]{labels}}}\n')
-  assert train("typing", start, tmp_path, f"task.dev={bad}") == 2
-  told = capsys.readouterr()
-  assert f"bad.jsonl: line 1: {fault}" in told.err
-  assert not (tmp_path / "run" / "metrics.jsonl").exists()
+  for labels, fault in {', "labels": ["castle"]': "label 'castle'", "": "labels: missing"}.items():
+    bad.write_text(f'{{"text": "Castrel is a city.", "span": [0, 7]{labels}}}\n')
+    assert train("typing", start, tmp_path, f"task.dev={bad}") == 2
+    assert f"bad.jsonl: line 1: {fault}" in capsys.readouterr().err
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
   assert train("typing", start, tmp_path) == 0  # in the same folder
 
 
@@ -172,6 +178,7 @@ def test_a_batch_larger_than_memory_is_one_line(start, tmp_path, one_device, cap
   assert "expected less of it" in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_model_without_entities(start, tmp_path, one_device, capsys):
   assert train("typing", start, tmp_path, "model.entity_vocab_size=0") == 0
   model = luke_jax.load(tmp_path / "run" / "model")
@@ -181,6 +188,7 @@ def test_a_model_without_entities(start, tmp_path, one_device, capsys):
   assert main(["evaluate", "typing", str(tmp_path / "run"), test]) == 0
 
 
+@pytest.mark.slow
 def test_a_model_pretrained_with_the_original_attention_is_fine_tuned_with_four_queries(
   start, tmp_path, one_device
 ):

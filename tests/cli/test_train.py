@@ -9,6 +9,8 @@ from tiny import tiny_model
 import luke_jax
 from luke_jax.cli import main
 
+pytestmark = pytest.mark.usefixtures("one_device")
+
 EXPERIMENT = """
 import dataclasses
 import luke_jax
@@ -36,6 +38,7 @@ def file(tmp_path):
   return path
 
 
+@pytest.mark.slow
 def test_two_stages_from_a_model_directory_and_back(file, tmp_path, capsys):
   first, second = str(tmp_path / "first"), str(tmp_path / "second")
   assert main(["train", str(file), "--output", first]) == 0

@@ -153,17 +153,19 @@ def test_roberta_is_where_pretraining_starts(tmp_path):
   assert same_params(luke_jax.load(tmp_path / "luke").params, model.params)
 
 
-def archive(path, mode, *, tsv=True):
+def archive(path, mode, *, tsv=True, listed=False):
   """An archive as the authors' code makes it: three specials, no markers, original attention."""
   torch = pytest.importorskip("torch")
-  model = tiny_model(use_entity_aware_attention=False, entity_vocab_size=6)
+  titles = [t for t in TITLES if listed or t != "[MASK2]"]
+  entities = len(titles)
+  model = tiny_model(use_entity_aware_attention=False, entity_vocab_size=entities)
   size = model.config.vocab_size - 2
   state = {}
   for name, x in keys.to_torch(model.params, KEYS):
     cut = x[:size] if "word_embeddings" in name or name == "lm_head.bias" else x
     state[name.removeprefix("luke.")] = torch.tensor(cut)
   state["lm_head.decoder.weight"] = state["embeddings.word_embeddings.weight"]
-  weights, titles = io.BytesIO(), [t for t in TITLES if t != "[MASK2]"]
+  weights = io.BytesIO()
   torch.save(state, weights)
   config = model.config
   metadata = {
@@ -171,7 +173,7 @@ def archive(path, mode, *, tsv=True):
       name: getattr(config, name)
       for name in ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
     }
-    | {"vocab_size": size, "entity_vocab_size": 6, "entity_emb_size": 32}
+    | {"vocab_size": size, "entity_vocab_size": entities, "entity_emb_size": 32}
     | {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
     | {"bert_model_name": "roberta-base"},
     "max_mention_length": 30,
@@ -191,6 +193,18 @@ def archive(path, mode, *, tsv=True):
       member.size = len(content)
       tar.addfile(member, io.BytesIO(content))
   return model
+
+
+@pytest.mark.parity
+def test_a_second_mask_that_pretraining_left_as_it_was(tmp_path):
+  made = archive(tmp_path / "luke.tar", "w", listed=True)
+  model = luke_jax.load(tmp_path / "luke.tar", tokenizer=TEXTS / "byte_level")
+  ids = model.processor.entity_vocab.ids
+  assert model.report.added == ("<ent>", "<ent2>") and ids["[MASK2]"] == 3
+  before, after = (x.params["luke"]["entity_embeddings"]["entity"] for x in (made, model))
+  expected = np.array(before["embedding"])
+  expected[3] = expected[2]
+  np.testing.assert_array_equal(after["embedding"], expected)
 
 
 @pytest.mark.parity

@@ -7,16 +7,18 @@ import jax
 import numpy as np
 import pytest
 from networks import network
+from peak_memory import PEAK
 
 import luke_jax
 from luke_jax.models.luke import SIZES
 from luke_jax.models.network import abstract_params
 
-CONVERT = """
-import resource, sys
+CONVERT = f"""
+import sys
+{PEAK}
 from luke_jax.cli import main
 assert main(["convert", *sys.argv[1:]]) == 0
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(peak())
 """
 
 

@@ -61,6 +61,7 @@ def names(world, title: str) -> set[str]:
   return found | {name[0].swapcase() + name[1:] for name in found}
 
 
+@pytest.mark.slow
 def test_regenerating_gives_the_same_bytes(tmp_path):
   command = [sys.executable, "-m", "data.sample_tasks.generate", str(tmp_path)]
   subprocess.run(command, cwd=FOLDER.parents[1], check=True)

@@ -20,6 +20,8 @@ from luke_jax.models.network import abstract_params
 from luke_jax.text import EntityVocab
 from luke_jax.text.entity_vocab import SPECIAL
 
+pytestmark = pytest.mark.usefixtures("one_device")
+
 GOLDENS = sorted((Path(__file__).parents[1] / "goldens" / "bert").iterdir())
 TEXTS = Path(__file__).parents[1] / "goldens" / "text"
 # Of the reference's models with their poolers.

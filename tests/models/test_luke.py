@@ -192,6 +192,7 @@ print("same")
 """
 
 
+@pytest.mark.slow
 def test_dropout_and_states_are_the_same_on_eight_devices():
   """Weights sharded over `data` do not leak into the layout of the activations."""
   environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luke_jax.nn import attention as forms
-from luke_jax.nn.attention import AttentionSizes
+from luke_jax.nn.attention import AttentionSizes, Projections
 from luke_jax.nn.layers import Numerics
 
 HEADS, HEAD_SIZE = 2, 64  # which fill the kernel's lanes
@@ -21,8 +21,8 @@ def normal(rng, *shape):
 
 def operands(seed, kinds, b=2, w=5, e=3, d=12, n=2, h=6):
   rng = np.random.default_rng(seed)
-  projections = normal(rng, kinds, kinds, d, n, h), normal(rng, kinds, kinds, n, h)
-  return normal(rng, b, w + e, d), normal(rng, b, w + e, n, h), projections
+  kernel, bias = normal(rng, kinds, kinds, d, n, h), normal(rng, kinds, kinds, n, h)
+  return normal(rng, b, w + e, d), normal(rng, b, w + e, n, h), Projections(kernel, bias)
 
 
 def one_hot(w, e, kinds, b=2):
@@ -42,8 +42,8 @@ def test_the_definition_takes_any_order(order, seed):
 
 def test_the_definition_is_what_the_paper_says():
   """Token by token: the query of the two kinds, times the key."""
-  x, key, (kernel, bias) = operands(1, 2)
-  scores = forms.einsum_scores(x, key, one_hot(5, 3, 2), (kernel, bias))
+  x, key, (kernel, bias, _) = operands(1, 2)
+  scores = forms.einsum_scores(x, key, one_hot(5, 3, 2), Projections(kernel, bias))
   kind = [0] * 5 + [1] * 3
   for q in range(8):
     for k in range(8):
@@ -53,9 +53,9 @@ def test_the_definition_is_what_the_paper_says():
 
 
 def test_equal_queries_make_original_attention():
-  x, key, (kernel, bias) = operands(2, 1)
-  copies = jnp.tile(kernel, (2, 2, 1, 1, 1)), jnp.tile(bias, (2, 2, 1, 1))
-  original = forms.einsum_scores(x, key, one_hot(5, 3, 1), (kernel, bias))
+  x, key, (kernel, bias, _) = operands(2, 1)
+  copies = Projections(jnp.tile(kernel, (2, 2, 1, 1, 1)), jnp.tile(bias, (2, 2, 1, 1)))
+  original = forms.einsum_scores(x, key, one_hot(5, 3, 1), Projections(kernel, bias))
   aware = forms.einsum_scores(x, key, one_hot(5, 3, 2), copies)
   np.testing.assert_allclose(aware, original, atol=1e-6 * np.abs(original).max())
 

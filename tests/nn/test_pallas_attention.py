@@ -261,6 +261,7 @@ def compare_on_a_mesh():
   assert_equal_trees(found, expected, 1e-6)
 
 
+@pytest.mark.slow
 def test_a_mesh_splits_the_sequences():
   variables = {
     **os.environ,

@@ -15,7 +15,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults, check_fields, read_json_lines, read_text, string
-from luke_jax.text import Example as Text
+from luke_jax.text import TextInput
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer
 
@@ -48,9 +48,9 @@ class FirstWordHead(nn.Module):
     """Returns logits (B, C)."""
     return {"logits": Dense(self.numerics, (self.labels,), name="language")(states.words[:, 1])}
 
-  def loss(self, outputs, labels):
-    """Returns the loss of class numbers (B,)."""
-    return losses.cross_entropy(outputs["logits"], labels)
+  def loss(self, outputs, labels, weights=None):
+    """Returns the mean loss of class numbers (B,), or their weighted sum."""
+    return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +78,7 @@ class Languages:
   text_directory = property(fine_tuning.text_directory)
   initial_params = fine_tuning.initial_params
   outputs = fine_tuning.outputs_of
+  weights = fine_tuning.weights
   loss = fine_tuning.loss
   records = fine_tuning.records
   row_shapes = fine_tuning.row_shapes
@@ -114,7 +115,7 @@ class Languages:
 
   def features(self, processor, examples, faults=None):
     """Returns a row for each example."""
-    rows = processor.encode([Text(example.text) for example in examples], truncation=True)
+    rows = processor.encode([TextInput(example.text) for example in examples], truncation=True)
     labels = [self.labels.index(x.label) if x.label else None for x in examples]
     return [row.labelled(labels[row.example]) for row in rows]
 

@@ -6,8 +6,6 @@ import json
 import shutil
 from pathlib import Path
 
-import jax
-import numpy as np
 import pytest
 from sample_models import save_start
 from tiny import same_params
@@ -18,17 +16,12 @@ from luke_jax.errors import InputError
 from luke_jax.models.family import TokenCounts
 from luke_jax.plan.flops import step_flops
 from luke_jax.tasks.ner.task import NamedEntities
-from luke_jax.training import loop
-from luke_jax.training.mesh import make_mesh
-from luke_jax.training.overrides import load_experiment
+from luke_jax.training.experiment_files import load_experiment
 
 HERE = Path(__file__).parent
 GERMAN, ENGLISH = ("Der Hund", "Das Haus", "Die Stadt"), ("The dog", "The house", "The town")
 
-
-@pytest.fixture(autouse=True)
-def one_device(monkeypatch):
-  monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+pytestmark = pytest.mark.usefixtures("one_device")
 
 
 def last_line(capsys):
@@ -150,4 +143,24 @@ def test_the_planner_counts_a_system_of_ones_own():
   own = load_experiment(HERE / "own_system.py")
   products = 6 * 8 * 128 * own.model.hidden_size**2
   assert step_flops(own.backbone, TokenCounts(8, 128, 0)) == 3 * products
-  assert np.isfinite(products)
+
+
+@pytest.mark.tpu_aot
+def test_a_system_of_ones_own_compiles_for_a_slice(capsys):
+  pytest.importorskip("libtpu", reason="compiling for a TPU needs the extra `tpu`")
+  assert main(["plan", str(HERE / "own_system.py"), "--topology", "v5e:2x4"]) == 0
+  summary = last_line(capsys)
+  assert summary["chips"] == 8 and summary["steps"] == 150
+  assert 0 < summary["gib_per_chip"] < 1 and 0 < summary["step_seconds"] < 0.01
+
+
+def test_a_file_edited_between_two_trainings_is_read_again(tmp_path):
+  own = load_experiment(HERE / "own_system.py")
+  train = Path(shutil.copy(own.task.train, tmp_path / "train.conll"))
+  task = dataclasses.replace(own.task, train=str(train))
+  run = dataclasses.replace(own.run, steps=1)
+  own = dataclasses.replace(own, task=task, run=run)
+  assert luke_jax.train(own, tmp_path / "first").summary["status"] == "done"
+  train.write_text("Ana B-NOTHING\n", encoding="utf-8")
+  with pytest.raises(InputError, match=r"train\.conll: line 1: .*NOTHING"):
+    luke_jax.train(own, tmp_path / "second")

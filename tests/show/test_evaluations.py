@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from luke_jax.show.evaluations import as_json, page, tables
+from luke_jax.show.evaluation_page import page
+from luke_jax.show.evaluations import as_json, tables
 from luke_jax.show.marked import terminal_text
 from luke_jax.show.predictions import shown
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake

@@ -15,14 +15,13 @@ from toy_corpus import MAX_ENTITIES, MAX_MENTION, MAX_WORDS, toy_model, toy_reco
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.batches import Data
-from luke_jax.pipeline.masking import Masking
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training import loop as loops
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
 from luke_jax.training.mesh import MeshShape, make_mesh
-from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.program import Program
 
 
@@ -91,7 +90,7 @@ def test_the_loss_is_that_of_all_logits(folder, fields):
   model = toy_model(**fields)
   task, batch = a_batch(folder, model)
   params = random_params(task, model)
-  loss, metrics = task.loss(backbone(model), params, batch, None)
+  loss, metrics = task.loss(backbone(model), params, batch, task.weights(batch), None)
   expected = dense(model, params, batch)
   for name, value in expected.items():
     np.testing.assert_allclose(metrics[name], value, rtol=1e-4, err_msg=name)
@@ -105,7 +104,7 @@ def test_the_score_is_the_loss_over_all_records(folder):
   model = toy_model()
   task, batch = a_batch(folder, model)
   params = random_params(task, model)
-  _, metrics = task.loss(backbone(model), params, batch, None)
+  _, metrics = task.loss(backbone(model), params, batch, task.weights(batch), None)
   predictions = jax.device_get(task.predict(backbone(model), params, batch))
   scores = task.score(None, predictions)
   for name in ("word_loss", "word_accuracy", "entity_loss", "entity_accuracy"):
@@ -119,7 +118,7 @@ def test_the_control_run_has_no_entities(folder):
   task, batch = a_batch(folder, model)
   params = random_params(task, model)
   assert not [path for path in flatten_dict(params, sep="/") if "entit" in path]
-  loss, metrics = task.loss(backbone(model), params, batch, None)
+  loss, metrics = task.loss(backbone(model), params, batch, task.weights(batch), None)
   np.testing.assert_allclose(loss, dense(model, params, batch)["word_loss"], rtol=1e-4)
   assert not [name for name in {**metrics, **batch} if "entity" in name]
 
@@ -130,7 +129,11 @@ def test_pages_are_met_and_do_not_come_to_meet(folder):
   task, batch = a_batch(folder, model, rows=6)
   params, encoder = random_params(task, model), backbone(model)
 
-  gradient = jax.jit(jax.grad(lambda p, batch: task.loss(encoder, p, batch, None)[1]["page_loss"]))
+  gradient = jax.jit(
+    jax.grad(
+      lambda p, batch: task.loss(encoder, p, batch, task.weights(batch), None)[1]["page_loss"]
+    )
+  )
   found = flatten_dict(jax.device_get(gradient(params, batch)), sep="/")
   table = found["luke/entity_embeddings/entity/embedding"]
   unread = sorted(set(batch["page_ids"].tolist()) - set(batch["entity_ids"].ravel().tolist()))
@@ -159,9 +162,9 @@ def test_batches_do_not_depend_on_hosts_and_workers(folder):
   assert any((again[name] != batches[0][name]).any() for name in again)
 
 
-def test_stopped_and_resumed_is_the_same_to_the_bit(folder, tmp_path, monkeypatch):
-  model, device = toy_model(num_hidden_layers=1), jax.devices()[:1]
-  monkeypatch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, device))
+@pytest.mark.slow
+def test_stopped_and_resumed_is_the_same_to_the_bit(folder, tmp_path, one_device, monkeypatch):
+  model = toy_model(num_hidden_layers=1)
   chosen = experiment(folder, model, steps=4, best_metric="entity_accuracy")
   summary = train(chosen, tmp_path / "whole")
   with monkeypatch.context() as stopping:
@@ -232,23 +235,3 @@ def test_records_of_another_tokenizer_are_refused(folder, tmp_path):
 def test_settings_that_mean_nothing(fields, line):
   with pytest.raises(InputError, match=line):
     Pretraining(**({"corpora": ("corpus",)} | fields))
-
-
-@pytest.mark.slow
-def test_entities_are_learned(tmp_path, monkeypatch):
-  """The toy grammar's, from the words of their mentions, on held-out pages. About a minute."""
-  device = jax.devices()[:1]  # eight that share two cores get stuck when steps queue up
-  monkeypatch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, device))
-  folder = write_corpus(tmp_path / "corpus", toy_records(4000))
-  quiet = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-  model = toy_model(hidden_size=64, initializer_range=0.1, **quiet)
-  chosen = Experiment(
-    model=dataclasses.replace(model, use_entity_aware_attention=True),
-    task=task_of(folder, dev_records=400, masking=Masking(entities=0.3)),
-    data=Data(batch_size=64, evaluation_batch_size=64),
-    optimizer=Optimizer(learning_rate=3e-3, bias_correction=True, frozen=("luke/pooler",)),
-    schedule=Schedule(warmup_steps=50),
-    run=Run(steps=600, log_every=100),
-  )
-  summary = train(chosen, tmp_path / "run")
-  assert summary["dev/entity_accuracy"] > 6 * summary["dev/entity_majority"]

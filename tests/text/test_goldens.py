@@ -6,7 +6,7 @@ import pytest
 
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
-from luke_jax.text.examples import examples_from
+from luke_jax.text.text_inputs import text_inputs
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_batches_padded_and_truncated(goldens, processors):
       truncation = given.pop("truncation", False)
       padding = given.pop("padding", False)
       processor = replace(processor, **limits)
-      rows = processor.encode(examples_from(**given), truncation=truncation)
+      rows = processor.encode(text_inputs(**given), truncation=truncation)
       inputs = processor.pad(rows)
       if padding:
         assert {name: array.tolist() for name, array in inputs.items()} == expected

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.text import EntityVocab, Example, Processor
+from luke_jax.text import EntityVocab, Processor, TextInput
 from luke_jax.text.rows import UNKNOWN
 
 TEXT = "Beyoncé lives in Los Angeles."
@@ -143,7 +143,7 @@ def test_mentions_longer_than_the_model_is_told(byte_level, vocab):
 
 
 def test_rows_know_where_they_come_from(processor):
-  examples = [Example(TEXT, NAMES), Example("Who?", [(0, 3)], None, PLACES, [(10, 21)])]
+  examples = [TextInput(TEXT, NAMES), TextInput("Who?", [(0, 3)], None, PLACES, [(10, 21)])]
   for row in processor.encode(examples, offsets=True):
     example = examples[row.example]
     texts = [example.text, example.text_pair]
@@ -161,7 +161,7 @@ def test_rows_know_where_they_come_from(processor):
 
 
 def test_a_labelled_row_is_padded_as_before_without_its_origin(processor):
-  (row,) = processor.windows([Example("Who?", [(0, 3)], None, PLACES, [(10, 21)])])
+  (row,) = processor.windows([TextInput("Who?", [(0, 3)], None, PLACES, [(10, 21)])])
   labelled = row.labelled(np.array(1), source="a")
   assert (labelled.labels, labelled.source, labelled.origin) == (1, "a", UNKNOWN)
   both = [replace(processor, token_types=True).pad([x]) for x in (row, labelled)]
@@ -182,27 +182,27 @@ def test_too_long_is_refused(processor):
 def test_truncation_reports_what_it_drops(processor):
   short = replace(processor, max_length=8, max_entity_length=1)
   spans = [(17, 28), (0, 1), (1, 2)]
-  (row,) = short.encode([Example(TEXT, spans)], truncation=True)
+  (row,) = short.encode([TextInput(TEXT, spans)], truncation=True)
   assert len(row.input_ids) == 8
   assert [entity.number for entity in row.entities] == [1]
   assert row.dropped == [0, 2]
-  (whole,) = processor.encode([Example(TEXT, spans)], truncation=True)
+  (whole,) = processor.encode([TextInput(TEXT, spans)], truncation=True)
   assert whole.dropped == []
 
 
 def test_truncation_keeps_what_a_task_is_about(processor):
   task = replace(processor, task="entity_classification", max_length=8)
   with pytest.raises(InputError, match="example 0: an entity lies after the 8 tokens"):
-    task.encode([Example(TEXT, [(17, 28)])], truncation=True)
+    task.encode([TextInput(TEXT, [(17, 28)])], truncation=True)
 
 
 def test_windows(processor):
   text = " ".join(f"Tokyo {number} lives" for number in range(40))
   spans = [(i, i + 5) for i in range(len(text)) if text.startswith("Tokyo", i)]
   short = replace(processor, max_length=32, max_entity_length=3)
-  rows = short.windows([Example("x", [(0, 1)]), Example(text, spans)], stride=16)
+  rows = short.windows([TextInput("x", [(0, 1)]), TextInput(text, spans)], stride=16)
   assert rows[0].example == 0
-  assert rows[0].input_ids.tolist() == processor.encode([Example("x")])[0].input_ids.tolist()
+  assert rows[0].input_ids.tolist() == processor.encode([TextInput("x")])[0].input_ids.tolist()
   found = set()
   for row in rows[1:]:
     assert row.example == 1
@@ -220,7 +220,7 @@ def test_windows(processor):
 
 def test_windows_of_the_second_text(processor):
   short = replace(processor, max_length=24)
-  question = Example("Who?", [(0, 3)], None, PLACES * 5, [(0, 5)])
+  question = TextInput("Who?", [(0, 3)], None, PLACES * 5, [(0, 5)])
   rows = short.windows([question], stride=4)
   assert len(rows) > 2
   for row in rows:
@@ -232,7 +232,7 @@ def test_windows_of_the_second_text(processor):
 
 def test_windows_report_an_entity_longer_than_each(processor):
   short = replace(processor, max_length=8)
-  rows = short.windows([Example(TEXT, [(0, 28), (17, 18)])], stride=4)
+  rows = short.windows([TextInput(TEXT, [(0, 28), (17, 18)])], stride=4)
   assert all(row.dropped == [0] for row in rows)
   assert any(row.entities for row in rows)
 
@@ -240,31 +240,31 @@ def test_windows_report_an_entity_longer_than_each(processor):
 def test_windows_of_a_task_with_markers(processor):
   task = replace(processor, task="entity_pair_classification", max_length=30)
   text = "word " * 50 + TEXT + " word" * 50
-  (row,) = task.windows([Example(text, [(267, 278), (250, 257)])])
+  (row,) = task.windows([TextInput(text, [(267, 278), (250, 257)])])
   assert len(row.input_ids) == 30
   decoded = processor.tokenizer.decode(row.input_ids)
   assert "<ent2> Beyoncé<ent2> lives in<ent> Los Angeles<ent>" in decoded
   with pytest.raises(InputError, match="example 0: its entities span"):
-    task.windows([Example(text, [(0, 4), (250, 257)])])
+    task.windows([TextInput(text, [(0, 4), (250, 257)])])
 
 
 def test_windows_without_room(processor):
   short = replace(processor, max_length=10)
   with pytest.raises(InputError, match="example 0: the first text leaves room for"):
-    short.windows([Example(TEXT, text_pair=PLACES)])
+    short.windows([TextInput(TEXT, text_pair=PLACES)])
 
 
 @pytest.mark.parametrize("stride", [0, -1, "8", 8.0, True, None, 10**9])
 def test_faulty_strides(processor, stride):
   with pytest.raises(InputError) as error:
-    processor.windows([Example(TEXT)], stride=stride)
+    processor.windows([TextInput(TEXT)], stride=stride)
   assert str(error.value) == f"stride: {stride!r}; expected a whole number from 1 to 1000000"
 
 
-@pytest.mark.parametrize("examples", [TEXT, Example(TEXT), None, (e for e in [Example(TEXT)])])
+@pytest.mark.parametrize("examples", [TEXT, TextInput(TEXT), None, (e for e in [TextInput(TEXT)])])
 def test_examples_that_are_no_list(processor, examples):
   for read in (processor.encode, processor.windows):
-    with pytest.raises(InputError, match=r"examples: a \w+; expected a list of Example"):
+    with pytest.raises(InputError, match=r"examples: a \w+; expected a list of TextInput"):
       read(examples)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.text import EntityVocab, Example, Processor
+from luke_jax.text import EntityVocab, Processor, TextInput
 
 CHUNKS = [
   "Beyoncé",
@@ -87,7 +87,7 @@ def test_offsets_miss_no_character(byte_level, text):
 def test_tokens_of_an_entity_are_its_characters(luke, text, data):
   spans = spans_of(text, data, most=6)
   try:
-    (row,) = luke.encode([Example(text, spans)], offsets=True)
+    (row,) = luke.encode([TextInput(text, spans)], offsets=True)
   except InputError as error:
     assert "holds no token" in str(error)
     return
@@ -124,10 +124,10 @@ def test_windows_miss_nothing(luke, text, stride, data):
   spans = spans_of(text, data, most=6)
   short = replace(luke, max_length=10, max_entity_length=2)
   try:
-    (whole,) = luke.encode([Example(text, spans)], offsets=True)
+    (whole,) = luke.encode([TextInput(text, spans)], offsets=True)
   except InputError:
     return
-  rows = short.windows([Example(text, spans)], stride=stride)
+  rows = short.windows([TextInput(text, spans)], stride=stride)
   assert all(len(row.input_ids) <= 10 and len(row.entities) <= 2 for row in rows)
   assert {span for row in rows for span in row.offsets} == set(whole.offsets)
   shown = {entity.number for row in rows for entity in row.entities}

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luke_jax.text import Example, Processor, load_tokenizer, save_tokenizer
+from luke_jax.text import Processor, TextInput, load_tokenizer, save_tokenizer
 from luke_jax.text.special_tokens import BERT, MARKERS, SpecialTokens
 from luke_jax.text.word_piece import Normalization, WordPieceTokenizer
 from luke_jax.text.word_piece_files import read_pieces
@@ -120,7 +120,7 @@ def test_markers_are_there_when_given(word_piece):
 def test_a_luke_with_this_vocabulary(marked_word_piece, vocab):
   pair = Processor(marked_word_piece, vocab, "entity_pair_classification")
   text = "\x00Tokyo is the\u200b capital of Japan"
-  (row,) = pair.encode([Example(text, [(1, 6), (15, 31)])], offsets=True)
+  (row,) = pair.encode([TextInput(text, [(1, 6), (15, 31)])], offsets=True)
   first, second = marked_word_piece.special.marker_ids
   assert [id for id in row.input_ids if id >= first] == [first, first, second, second]
   covered = [[row.offsets[i] for i in range(*entity.tokens)] for entity in row.entities]

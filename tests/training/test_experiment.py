@@ -13,7 +13,9 @@ from luke_jax.errors import InputError
 from luke_jax.models.families import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run, total_steps
-from luke_jax.training.overrides import from_dict, load_experiment, override, to_json
+from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.overrides import override
+from luke_jax.training.saved_configs import from_dict, to_json
 
 GOOD = """
 from luke_jax.models.families import SIZES

@@ -19,12 +19,20 @@ from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Run
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
-from luke_jax.training.mesh import MeshShape
+from luke_jax.training.mesh import MeshShape, make_mesh
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_devices():
+  """Programs for all eight take several times as long to compile."""
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:2]))
+    yield
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-  """A run to the end, with evaluations, on all eight devices."""
+  """A run to the end, with evaluations."""
   folder = tmp_path_factory.mktemp("runs") / "whole"
   run = {"evaluate_every": 4, "best_metric": "word_likelihood", "keep": 1, "keep_every": 8}
   chosen = experiment(run=run)
@@ -66,10 +74,11 @@ def test_a_finished_run_stays_as_it_is(finished):
   assert (folder / "metrics.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_what_does_not_change_the_numbers_may_change_on_the_way(finished, tmp_path, monkeypatch):
   """Stopped, resumed on another mesh with workers and rematerialised: the same to rounding."""
   chosen, folder, _ = finished
-  short = dataclasses.replace(chosen, mesh=MeshShape(data=8, fsdp="none"))
+  short = dataclasses.replace(chosen, mesh=MeshShape(data=2, fsdp="none"))
   monkeypatch.setattr(loops.processes.Preemption, "due", lambda self, step: step == 5)
   assert train(short, tmp_path / "run")["status"] == "preempted"
   monkeypatch.undo()
@@ -97,6 +106,7 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(finished, tmp_path, monkeypa
   assert losses[1][-2:] == losses[0][-2:]
 
 
+@pytest.mark.slow
 def test_restoring_onto_other_meshes_is_exact(tmp_path):
   chosen = program(experiment(), 8)
   state, _ = trained(chosen, chosen.fresh_state(), 2)
@@ -244,8 +254,8 @@ class Explodes(SyntheticPretraining):
 
   bad: int = -1
 
-  def loss(self, backbone, params, batch, key):
-    loss, metrics = super().loss(backbone, params, batch, key)
+  def loss(self, backbone, params, batch, weights, key):
+    loss, metrics = super().loss(backbone, params, batch, weights, key)
     return jnp.where((batch["labels"] == self.bad).any(), jnp.nan, loss), metrics
 
 
@@ -294,3 +304,9 @@ def test_evaluation_counts_every_record_once(monkeypatch):
     assert evaluate(one, one.fresh_state(), "dev") == {"n": 33}
   assert all(x.shape == (33,) for x in jax.tree.leaves(seen[0]))
   jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), *seen)
+
+
+def test_adapters_need_a_start(tmp_path):
+  """Kernels that never trained would stay as they fell."""
+  with pytest.raises(InputError, match=r"optimizer.adapter: 2; expected run.start"):
+    train(experiment(optimizer={"adapter": 2}), tmp_path / "run")

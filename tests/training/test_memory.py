@@ -40,6 +40,7 @@ loop.train(experiment(run={"steps": 200, "log_every": 10, "save_every": 1000}), 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
 def test_memory_is_constant_after_the_first_steps(tmp_path):
   flags = os.environ["XLA_FLAGS"].replace("device_count=8", "device_count=1")

@@ -18,14 +18,8 @@ from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
-from luke_jax.training.overrides import (
-  describe,
-  differences,
-  from_dict,
-  override,
-  to_dict,
-  to_json,
-)
+from luke_jax.training.overrides import override
+from luke_jax.training.saved_configs import describe, differences, from_dict, to_dict, to_json
 
 
 @dataclasses.dataclass(frozen=True)

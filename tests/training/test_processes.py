@@ -119,7 +119,7 @@ def check(folder, expected):
 
 
 def test_a_killed_run_ends_like_one_that_was_not(command, whole, tmp_path):
-  summary = killed_and_resumed(command, whole, tmp_path / "run", kills=2)
+  summary = killed_and_resumed(command, whole, tmp_path / "run", kills=1)
   assert summary["status"] == "done"
 
 
@@ -128,6 +128,7 @@ def test_a_run_killed_at_ten_moments_ends_like_one_that_was_not(command, whole, 
   killed_and_resumed(command, whole, tmp_path / "run", kills=10)
 
 
+@pytest.mark.slow
 def test_sigterm_saves_and_leaves(command, whole, tmp_path):
   folder = tmp_path / "run"
   process = command(folder, "--set", "run.save_every=1000")
@@ -154,13 +155,12 @@ def together(command, folder, count, *arguments, devices=2):
   ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
   ("count", "arguments"),
   [
     (2, ()),
-    pytest.param(2, ("--set", "mesh.replica=2"), marks=pytest.mark.slow),
-    pytest.param(4, (), marks=pytest.mark.slow),
-    pytest.param(4, ("--set", "mesh.replica=2", "--set", "data.workers=1"), marks=pytest.mark.slow),
+    (4, ("--set", "mesh.replica=2", "--set", "data.workers=1")),
   ],
 )
 def test_processes_together_do_what_one_does(count, arguments, command, whole, tmp_path):
@@ -171,6 +171,7 @@ def test_processes_together_do_what_one_does(count, arguments, command, whole, t
   assert losses(tmp_path / "run") == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_sigterm_to_one_process_saves_on_all_and_a_single_one_goes_on(command, whole, tmp_path):
   folder = tmp_path / "run"
   processes = together(command, folder, 2, "--set", "run.save_every=1000")
@@ -194,6 +195,7 @@ def test_a_host_that_disagrees_is_told(command, tmp_path):
   assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line(command, tmp_path):
   """Stood in for by a limit on the size of files, in KiB."""
   line = refused(command(tmp_path / "run", largest_file=100))

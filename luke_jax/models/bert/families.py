@@ -16,7 +16,7 @@ from luke_jax.models.config_files import (
   sizes_from,
 )
 from luke_jax.models.family import Backbone, Decoders, Described, Family, Layout, Recipe
-from luke_jax.models.shapes import word_products
+from luke_jax.models.shapes import for_prediction, word_products
 
 _KINDS = {
   "none": "Model",
@@ -100,6 +100,8 @@ BERT = Family(
   products=functools.partial(word_products, "bert"),
   about=lambda config: "A BERT ([Devlin et al., NAACL 2019](https://aclanthology.org/N19-1423/))",
   own_heads=tuple(_OWN),
+  for_prediction=for_prediction,
+  adapters=True,
   layout=Layout(words=_words("bert")),
   decoders=_decoders,
   recipes=_RECIPES,
@@ -126,6 +128,8 @@ def _roberta(model_type: str, title: str, config: type, *, prefix: str, paper: s
     about=lambda config: f"{title} ({paper})",
     own_heads=tuple(_OWN),
     # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
+    for_prediction=for_prediction,
+    adapters=True,
     layout=Layout(words=_words(name), decayed=("masked_words/norm/scale",)),
     decoders=_decoders,
     recipes=_RECIPES,

@@ -7,7 +7,7 @@ from luke_jax.models.family import Backbone, Decoders, Family, Layout, Recipe, T
 from luke_jax.models.luke import encoder, files
 from luke_jax.models.luke.config import SIZES, LukeConfig
 from luke_jax.models.luke.keys import KEYS
-from luke_jax.models.shapes import word_products
+from luke_jax.models.shapes import for_prediction, word_products
 
 ARCHITECTURES = {
   "none": "LukeModel",
@@ -112,6 +112,8 @@ LUKE = Family(
   about=_about,
   not_in_transformers=_not_in_transformers,
   own_heads=("cloze",),
+  for_prediction=for_prediction,
+  adapters=True,
   layout=Layout(
     words=("luke/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding"),
     entities=("luke/entity_embeddings/entity/embedding", "masked_entities/bias"),

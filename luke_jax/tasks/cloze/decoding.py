@@ -10,11 +10,11 @@ from luke_jax.text import Row
 
 
 def decode(
-  examples: Sequence[Example], features: Sequence[Row], outputs: Mapping[str, Any]
+  examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
 ) -> list[list[Answer]]:
   """Returns all candidates of each example by their best score in any window, the best first."""
   scores: list[dict[int, float]] = [{} for _ in examples]
-  for i, row in enumerate(features):
+  for i, row in enumerate(rows):
     logits, best = outputs["logits"][i], scores[row.example]
     for number, logit in zip(row.source, logits[: len(row.source)], strict=True):
       best[number] = max(float(logit), best.get(number, -math.inf))

@@ -5,27 +5,35 @@ whole question.
 """
 
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.cloze.files import PLACEHOLDER, Example
+from luke_jax.tasks.cloze.highlights import HIGHLIGHT_WORD, highlighted
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Entity, Processor, Row
-from luke_jax.text.parts import Mentions, Part, tokenized
+from luke_jax.text.parts import Mentions, Part, as_written, begins_after_space, tokenized
 from luke_jax.text.rows import enclosed
-from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
 
-HIGHLIGHT_WORD, PLACEHOLDER_WORD, ENTITY_WORD = "[HIGHLIGHT]", "[PLACEHOLDER]", "[ENTITY]"
-HIGHLIGHT = re.compile(r" ?@highlight\b")  # ReCoRD's sign before each summary line of a passage
-STRIDE = 128
+PLACEHOLDER_WORD, ENTITY_WORD = "[PLACEHOLDER]", "[ENTITY]"
+QUERY_PIECES = 90  # of a question, in the authors' code
 
 
-def features(processor: Processor, examples: Sequence[Example], faults: Faults) -> list[Row]:
-  """The rows of each example: none for a window without candidates, several for one with many.
+class Limits(NamedTuple):
+  """Settings of rows: the distance of windows, and whether texts are read as the authors do."""
+
+  stride: int
+  authors: bool
+
+
+def features(
+  processor: Processor, examples: Sequence[Example], faults: Faults, limits: Limits
+) -> list[Row]:
+  """Returns the rows of each example: no row of a window without candidates.
 
   `source` are the numbers of the candidates that a row has. An example is at fault whose question
   leaves no room for one of its candidates.
@@ -35,49 +43,48 @@ def features(processor: Processor, examples: Sequence[Example], faults: Faults) 
   rows = []
   for number, example in enumerate(examples):
     with faults.caught():
-      rows += _rows(processor, example, number)
+      rows += _rows(processor, example, number, limits)
   return rows
 
 
-def _rows(processor: Processor, example: Example, number: int) -> Iterator[Row]:
+def _rows(processor: Processor, example: Example, number: int, limits: Limits) -> Iterator[Row]:
   special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
-  query, passage = tokenized(processor.tokenizer, list(_texts(example, mask)), offsets=False)
+  texts = list(_texts(example, mask, limits.authors))
+  read_as = _read_as_authors if limits.authors else as_written
+  query, passage = tokenized(processor.tokenizer, texts, offsets=False, read_as=read_as)
+  if limits.authors:
+    query = query.cut(0, QUERY_PIECES)
+    if not query.entities:
+      most = f"expected it among the {QUERY_PIECES} that are read"
+      raise InputError(f"{example.place}: query: its gap comes after {QUERY_PIECES} pieces; {most}")
   marked = passage.marked([special.ids[ENTITY_WORD]] * len(passage.entities))
-  for pair in _windows(processor, query, marked, example.place):
+  for pair in _windows(processor, query, marked, example.place, limits.stride):
     candidates = tuple(entity.number for entity in pair[1].entities)
     yield enclosed(pair, special, number).labelled(_targets(example, candidates), candidates)
 
 
-def _texts(example: Example, mask: int) -> Iterator[Mentions]:
-  """The question with its gap as an entity, and the passage with its candidates."""
-  before, _, after = example.query.partition(PLACEHOLDER)
+def _read_as_authors(text: str, start: int, end: int) -> str:
+  """Returns a piece without white space after it, and with some before a text's first word."""
+  if text.startswith((PLACEHOLDER_WORD, HIGHLIGHT_WORD)):
+    return text[start:end].rstrip()
+  return begins_after_space(text, start, end).rstrip()
+
+
+def _texts(example: Example, mask: int, authors: bool) -> Iterator[Mentions]:
+  """Yields the question with its gap as an entity, and the passage with its candidates."""
+  before, _, after = example.query.replace("\n", " ").partition(PLACEHOLDER)
   before = before.removesuffix(" ")
   gap = (len(before), len(before) + len(PLACEHOLDER_WORD))
   query = before + PLACEHOLDER_WORD + after
   yield Mentions(query, [Entity(mask, (0, 0), gap, 0, -1)], f"{example.place}: query")
-  text, spans = _highlighted(example.text, example.entities)
+  text, spans = highlighted(example.text, example.entities, twice=authors)
   candidates = [Entity(mask, (0, 0), span, 1, number) for number, span in enumerate(spans)]
+  candidates.sort(key=lambda entity: entity.characters[0])
   yield Mentions(text, candidates, f"{example.place}: entities")
 
 
-def _highlighted(text: str, spans: Sequence[Bounds]) -> tuple[str, list[Bounds]]:
-  """The text with one word for each sign that no candidate overlaps, and the candidates in it."""
-  signs = [
-    sign.span()
-    for sign in HIGHLIGHT.finditer(text)
-    if not any(sign.start() < end and start < sign.end() for start, end in spans)
-  ]
-
-  def moved(place: int) -> int:
-    return place + sum(len(HIGHLIGHT_WORD) - (end - start) for start, end in signs if end <= place)
-
-  for start, end in reversed(signs):
-    text = text[:start] + HIGHLIGHT_WORD + text[end:]
-  return text, [(moved(start), moved(end)) for start, end in spans]
-
-
 def _windows(
-  processor: Processor, query: Part, passage: Part, place: str
+  processor: Processor, query: Part, passage: Part, place: str, stride: int
 ) -> Iterator[tuple[Part, Part]]:
   """The question with as much of the passage, and as many candidates, as a row has room for."""
   most = processor.max_length - processor.tokenizer.special.around(2)
@@ -88,7 +95,7 @@ def _windows(
       f"{place}: {len(query.ids)} tokens of the query and {longest} of an entity; expected at most"
       f" {most} together"
     )
-  for window in sliding(passage, room, STRIDE):
+  for window in sliding(passage, room, stride):
     if window.entities:
       for group in even_groups(window.entities, processor.max_entity_length - 1):
         yield query, dataclasses.replace(window, entities=group)

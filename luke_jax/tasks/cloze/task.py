@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal
 from luke_jax.errors import InputError
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.cloze import decoding, features, score
-from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLDER_WORD
+from luke_jax.tasks.cloze.features import ENTITY_WORD, PLACEHOLDER_WORD
 from luke_jax.tasks.cloze.files import Example, parse, read
+from luke_jax.tasks.cloze.highlights import HIGHLIGHT_WORD
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
@@ -28,7 +29,9 @@ class ClozeAnswering:
   words: int = 512  # the longest row
   entities: int = 128  # the gap and candidates; more of these take several rows
   mention: int = 30  # positions of a candidate, its markers included
+  stride: int = 128  # pieces from the start of a window to that of the next
   skip_bad: bool = False  # leave out examples that are faulty, and count them
+  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "cloze"
   head: ClassVar[str] = "cloze"
@@ -41,11 +44,14 @@ class ClozeAnswering:
     ENTITY_WORD: "*",
   }
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
+  micro_batch: ClassVar[int] = 1  # rows, of the authors' runs
 
   def __post_init__(self) -> None:
     fine_tuning.check_settings(self)
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, candidates are scored")
+    if type(self.stride) is not int or self.stride < 1:
+      raise InputError(f"stride: {self.stride!r}; expected a whole number from 1")
     if self.entities < 2:
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
 
@@ -54,6 +60,7 @@ class ClozeAnswering:
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
+  weights = fine_tuning.authors_weights
   loss = fine_tuning.loss
   records = fine_tuning.records
   row_shapes = fine_tuning.row_shapes
@@ -82,8 +89,10 @@ class ClozeAnswering:
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """The rows of each example."""
-    return features.features(processor, examples, faults or Faults(skip=self.skip_bad))
+    """Returns the rows of each example."""
+    faults = faults or Faults(skip=self.skip_bad)
+    limits = features.Limits(self.stride, self.authors)
+    return features.features(processor, examples, faults, limits)
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's labels: whether each candidate is an answer."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults, lines
-from luke_jax.tasks.ner.layout import Block, Layout, Row, is_comment, layout_of
+from luke_jax.tasks.ner.layout import Block, Columns, FileLine, is_comment, layout_of
 from luke_jax.tasks.ner.other_tools import check_separator
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, illegal, scheme_of
 
@@ -72,19 +72,21 @@ def _blocks(path: Path) -> list[Block]:
     columns = _SEPARATOR.split(line.strip(" \t")) if line.strip() else [""]
     counted = len(columns) > 1 and columns[0].isdigit() and columns[1].startswith(BOUNDARY)
     if counted or columns[0].startswith(BOUNDARY):
-      blocks.append(Block([Row(number, columns)] if counted else [], boundary=True))
+      blocks.append(Block([FileLine(number, columns)] if counted else [], boundary=True))
       follows = False
     elif not columns[0]:
       follows = False
     elif follows:
-      blocks[-1].rows.append(Row(number, columns))
+      blocks[-1].rows.append(FileLine(number, columns))
     else:
-      blocks.append(Block([Row(number, columns)]))
+      blocks.append(Block([FileLine(number, columns)]))
       follows = True
   return blocks
 
 
-def _sentence(rows: Sequence[Row], layout: Layout, path: Path, faults: Faults) -> Sentence | None:
+def _sentence(
+  rows: Sequence[FileLine], layout: Columns, path: Path, faults: Faults
+) -> Sentence | None:
   sentence = Sentence()
   for row in rows:
     if not sentence.lines and is_comment(row, layout):
@@ -97,7 +99,7 @@ def _sentence(rows: Sequence[Row], layout: Layout, path: Path, faults: Faults) -
   return sentence if sentence.lines else None
 
 
-def _sound(row: Row, layout: Layout, path: Path, faults: Faults) -> bool:
+def _sound(row: FileLine, layout: Columns, path: Path, faults: Faults) -> bool:
   place, columns = f"{path}: line {row.number}", row.columns
   with faults.caught():
     if len(columns) != layout.width:

@@ -22,13 +22,13 @@ class _Candidate(NamedTuple):
 
 def decode(
   examples: Sequence[Example],
-  features: Sequence[Row],
+  rows: Sequence[Row],
   outputs: Mapping[str, Any],
   labels: Sequence[str],
 ) -> list[list[Span]]:
   """Returns each document's entities in order; of overlapping ones, that with the highest logit."""
   candidates: list[list[_Candidate]] = [[] for _ in examples]
-  for i, row in enumerate(features):
+  for i, row in enumerate(rows):
     candidates[row.example] += _entities(row, np.asarray(outputs["logits"][i], np.float64))
   return [_spans(example, own, labels) for example, own in zip(examples, candidates, strict=True)]
 

@@ -18,7 +18,7 @@ AROUND = 2  # special tokens of a row
 
 
 class Limits(NamedTuple):
-  """How long candidates may be, and whether rows have text around their sentences."""
+  """Settings of rows: the longest candidate, and whether text around a sentence is read."""
 
   words: int
   pieces: int | None
@@ -191,7 +191,7 @@ def window(target: Bounds, length: int, room: int) -> Bounds:
 
 
 def shares(first: int, last: int, room: int) -> Iterator[slice]:
-  """What lies from `first` to `last` in as few slices as have room for it, of nearly one size."""
+  """Splits `first` to `last` into as few slices as have room for it, of nearly one size."""
   count = last - first
   if count:
     size = -(-count // -(-count // room))

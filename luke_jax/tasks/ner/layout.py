@@ -15,7 +15,7 @@ COMMENT = "#"
 _NUMBER = re.compile(r"[-+]?\d[\d.,-]*")
 
 
-class Row(NamedTuple):
+class FileLine(NamedTuple):
   """A non-empty line, in columns."""
 
   number: int
@@ -28,11 +28,11 @@ class Block(NamedTuple):
   Such a line is among the rows only if a number of the line precedes it.
   """
 
-  rows: list[Row]
+  rows: list[FileLine]
   boundary: bool = False
 
 
-class Layout(NamedTuple):
+class Columns(NamedTuple):
   """Width of the lines and the columns that are read, from 0; `tag` is None for words alone."""
 
   width: int
@@ -52,7 +52,7 @@ def check_names(names: Sequence[str]) -> None:
     )
 
 
-def layout_of(path: Path, blocks: Sequence[Block], names: Sequence[str]) -> Layout:
+def layout_of(path: Path, blocks: Sequence[Block], names: Sequence[str]) -> Columns:
   """Returns the layout that `names` give or, without any, the one that the lines show.
 
   The last column holds the tags and the first the words, after columns that number the lines. Warns
@@ -60,7 +60,7 @@ def layout_of(path: Path, blocks: Sequence[Block], names: Sequence[str]) -> Layo
   """
   if names:
     tag = names.index(TAG) if TAG in names else None
-    return Layout(len(names), names.index(WORD), tag, f"columns {','.join(names)}")
+    return Columns(len(names), names.index(WORD), tag, f"columns {','.join(names)}")
   if any(row.columns[0] != COMMENT for row in _rows(blocks)):
     blocks = [
       Block([row for row in block.rows if row.columns[0] != COMMENT], block.boundary)
@@ -68,7 +68,7 @@ def layout_of(path: Path, blocks: Sequence[Block], names: Sequence[str]) -> Layo
     ]
   rows = _rows(blocks)
   if not rows:
-    return Layout(1, 0, None, "the first line")
+    return Columns(1, 0, None, "the first line")
   layout = _guess(blocks, len(rows[0].columns))
   rows = [row for row in rows if len(row.columns) == layout.width]
   _check_tag_column(path, rows, layout)
@@ -76,7 +76,7 @@ def layout_of(path: Path, blocks: Sequence[Block], names: Sequence[str]) -> Layo
   return layout
 
 
-def is_comment(row: Row, layout: Layout) -> bool:
+def is_comment(row: FileLine, layout: Columns) -> bool:
   """Returns whether a line before a sentence is a comment, as CoNLL-U has them, and no word."""
   if row.columns[0] != COMMENT:
     return False
@@ -85,11 +85,11 @@ def is_comment(row: Row, layout: Layout) -> bool:
   return layout.tag is not None and not is_tag(row.columns[layout.tag])
 
 
-def _rows(blocks: Sequence[Block]) -> list[Row]:
+def _rows(blocks: Sequence[Block]) -> list[FileLine]:
   return [row for block in blocks if not block.boundary for row in block.rows]
 
 
-def _guess(blocks: Sequence[Block], width: int) -> Layout:
+def _guess(blocks: Sequence[Block], width: int) -> Columns:
   def counts(column: int) -> bool:
     in_sentences = (place for block in blocks for place in enumerate(block.rows))
     in_file = enumerate(itertools.chain.from_iterable(block.rows for block in blocks))
@@ -98,13 +98,13 @@ def _guess(blocks: Sequence[Block], width: int) -> Layout:
   source = "the first line"
   last = (row.columns[-1] for block in blocks for row in block.rows if len(row.columns) == width)
   if width == 2 and counts(0) and not any(map(is_tag, last)):
-    return Layout(width, 1, None, source, indexed=True)
+    return Columns(width, 1, None, source, indexed=True)
   tag = width - 1 if width > 1 else None
   word = next((column for column in range(width - 1) if not counts(column)), max(width - 2, 0))
-  return Layout(width, word, tag, source, indexed=word > 0)
+  return Columns(width, word, tag, source, indexed=word > 0)
 
 
-def _count(places: Iterable[tuple[int, Row]], column: int, width: int) -> bool:
+def _count(places: Iterable[tuple[int, FileLine]], column: int, width: int) -> bool:
   """Returns whether a column has the places of all lines, from 0 or from 1.
 
   Lines of another width, which are faults, only take a place. One place alone proves nothing.
@@ -121,7 +121,7 @@ def _count(places: Iterable[tuple[int, Row]], column: int, width: int) -> bool:
   return last > 0
 
 
-def _warn(path: Path, rows: Sequence[Row], layout: Layout) -> None:
+def _warn(path: Path, rows: Sequence[FileLine], layout: Columns) -> None:
   option = "--columns (in training --set task.columns) chooses another"
   message = f"column {layout.word + 1} is read as words"
   if layout.indexed:
@@ -132,7 +132,7 @@ def _warn(path: Path, rows: Sequence[Row], layout: Layout) -> None:
     warnings.warn(f"{path}: {message}, and holds numbers only{remedy}", stacklevel=4)
 
 
-def _check_tag_column(path: Path, rows: Sequence[Row], layout: Layout) -> None:
+def _check_tag_column(path: Path, rows: Sequence[FileLine], layout: Columns) -> None:
   """Raises InputError if the last column has no tag at all, and exactly one other nothing else."""
   if layout.tag is None or any(is_tag(row.columns[layout.tag]) for row in rows):
     return

@@ -21,6 +21,9 @@ from luke_jax.text import Processor, Row, Task
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
 
 
+AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's authors
+
+
 @dataclasses.dataclass(frozen=True)
 class NamedEntities:
   """Finds the entities of texts (paper §4.3)."""
@@ -39,6 +42,7 @@ class NamedEntities:
   language: str = "en"  # its rules split a text into sentences if the file does not
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
   skip_bad: bool = False  # leave out examples that are faulty, and count them
+  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
   columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
   repair_tags: bool = False  # read tags that are not legal where they stand as conlleval does
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
@@ -49,6 +53,7 @@ class NamedEntities:
   text_task: ClassVar[Task | None] = "entity_span_classification"
   new_words: ClassVar[Mapping[str, str]] = {}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
+  micro_batch: ClassVar[int] = 2  # rows, of the authors' runs
 
   def __post_init__(self) -> None:
     fine_tuning.check_settings(self)
@@ -62,6 +67,7 @@ class NamedEntities:
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
+  weights = fine_tuning.authors_weights
   loss = fine_tuning.loss
   row_shapes = fine_tuning.row_shapes
   rows = fine_tuning.rows
@@ -116,7 +122,8 @@ class NamedEntities:
   ) -> list[Row]:
     """The rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
-    limits = features.Limits(self.span_words, self.span_pieces, self.context)
+    pieces = AUTHORS_PIECES if self.authors else self.span_pieces
+    limits = features.Limits(self.span_words, pieces, self.context)
     return features.features(processor, examples, limits, labels=self.labels, faults=faults)
 
   def label_shape(self) -> tuple[int, ...]:

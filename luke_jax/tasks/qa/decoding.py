@@ -24,6 +24,7 @@ class Choice(NamedTuple):
   answer_words: int
   unanswerable: bool
   null_threshold: float
+  authors: bool = False  # only stretches from the best starts of a row to its best ends
 
 
 class _Scored(NamedTuple):
@@ -35,35 +36,47 @@ class _Scored(NamedTuple):
 
 def decode(
   examples: Sequence[Example],
-  features: Sequence[Row],
+  rows: Sequence[Row],
   outputs: Mapping[str, Any],
   choice: Choice,
 ) -> list[list[Answer]]:
   """Returns the answers to each question with the highest sums of logits, the best first.
 
-  Every stretch of at most `answer_words` pieces is a candidate; the paper's code has only those
-  between the 20 best starts and the 20 best ends. It is scored in the window with the most context
-  around its first piece. Scores become probabilities among the returned answers.
+  Every stretch of at most `answer_words` pieces is a candidate, or as in the authors' code those
+  from the `n_best` best starts of a row to its as many best ends. It is scored in the window with
+  the most context around its first piece. Scores become probabilities among the returned answers.
   """
-  rows: list[list[_Scored]] = [[] for _ in examples]
-  for number, feature in enumerate(features):
+  scored: list[list[_Scored]] = [[] for _ in examples]
+  for number, row in enumerate(rows):
     starts, ends = (outputs[name][number] for name in ("start_logits", "end_logits"))
-    rows[feature.example].append(_scored(feature, starts, ends))
+    scored[row.example].append(_scored(row, starts, ends, choice))
   return [
     _with_probabilities(
       list(itertools.islice(_ranked(example.text, own, choice), choice.n_best)), own, choice
     )
     if own
     else [NO_ANSWER]  # its example has a fault
-    for example, own in zip(examples, rows, strict=True)
+    for example, own in zip(examples, scored, strict=True)
   ]
 
 
-def _scored(feature: Row, starts: np.ndarray, ends: np.ndarray) -> _Scored:
-  window: Window = feature.source
-  passage = slice(window.place, len(feature.input_ids) - 1)
-  starts, ends = (np.asarray(logits, np.float64) for logits in (starts, ends))
-  return _Scored(window, starts[passage], ends[passage], float(starts[0] + ends[0]))
+def _scored(row: Row, starts: np.ndarray, ends: np.ndarray, choice: Choice) -> _Scored:
+  window: Window = row.source
+  length = len(row.input_ids)
+  passage = slice(window.place, length - 1)
+  starts, ends = (np.asarray(logits[:length], np.float64) for logits in (starts, ends))
+  null = float(starts[0] + ends[0])
+  if choice.authors:
+    starts, ends = (_best(logits, choice.n_best) for logits in (starts, ends))
+  return _Scored(window, starts[passage], ends[passage], null)
+
+
+def _best(logits: np.ndarray, number: int) -> np.ndarray:
+  """Returns the highest logits of a row, question and all, and -inf in the place of the others."""
+  kept = np.argsort(-logits, kind="stable")[:number]
+  best = np.full_like(logits, -np.inf)
+  best[kept] = logits[kept]
+  return best
 
 
 def _ranked(text: str, rows: Sequence[_Scored], choice: Choice) -> Iterator[Answer]:
@@ -72,7 +85,8 @@ def _ranked(text: str, rows: Sequence[_Scored], choice: Choice) -> Iterator[Answ
   scores, places = zip(*(_spans(row, owners, choice.answer_words) for row in rows), strict=True)
   all_scores, all_places = np.concatenate(scores), np.concatenate(places)
   offsets, seen = rows[0].window.offsets, set()
-  for i in np.argsort(-all_scores, kind="stable"):
+  order = np.argsort(-all_scores, kind="stable")
+  for i in order[np.isfinite(all_scores[order])]:
     first, last = all_places[i]
     start, end = int(offsets[first, 0]), int(offsets[last, 1])
     answer = text[start:end]
@@ -105,6 +119,8 @@ def _spans(row: _Scored, owners: np.ndarray, most: int) -> tuple[np.ndarray, np.
   """Returns the scores of a row's stretches, and their first and last tokens in the passage."""
   size = len(row.starts)
   (firsts,) = np.nonzero(owners[row.window.start : row.window.start + size] == row.window.start)
+  # Of equal sums the one with the higher start comes first, as in the authors' code.
+  firsts = firsts[np.argsort(-row.starts[firsts], kind="stable")]
   lasts = firsts[:, None] + np.arange(min(most, size))
   inside = lasts < size
   scores = row.starts[firsts][:, None] + row.ends[np.minimum(lasts, size - 1)]
@@ -119,6 +135,8 @@ def _with_probabilities(
   if choice.unanswerable or not answers:
     null = min(row.null for row in rows)
     place = sum(answer.score >= null for answer in answers)
+    if place < choice.n_best:  # it is one of the best, and otherwise beside them
+      del answers[choice.n_best - 1 :]
     if answers:
       best = answers[0].score
       place = 0 if null - best > choice.null_threshold else max(place, 1)

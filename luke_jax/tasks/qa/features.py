@@ -11,8 +11,9 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
+from luke_jax.tasks.qa.spaced_words import original, spaced_words
 from luke_jax.text import Entity, Processor, Row
-from luke_jax.text.parts import Mentions, Part, tokenized
+from luke_jax.text.parts import Mentions, Part, as_written, begins_after_space, tokenized
 from luke_jax.text.rows import enclosed
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
@@ -22,11 +23,12 @@ _TOGETHER = 512  # examples that are tokenized at once
 
 
 class Limits(NamedTuple):
-  """How much of a question is read, how far windows are apart, how long an answer can be."""
+  """Settings of rows: the longest question, the distance of windows, the longest answer."""
 
   question_words: int
   stride: int
   answer_words: int
+  authors: bool = False  # texts are read as in the authors' code
 
 
 class Window(NamedTuple):
@@ -58,7 +60,7 @@ def features(
   most = min(limits.question_words, (processor.max_length - around) // 2)
   limits = limits._replace(question_words=most)
   cut = missed = 0
-  for number, asked in enumerate(_tokenized(processor, examples)):
+  for number, asked in enumerate(_tokenized(processor, examples, limits.authors)):
     cut += len(asked.question.ids) > limits.question_words
     found: list[Row] = []
     with faults.caught():
@@ -85,15 +87,22 @@ def _warn(message: str) -> None:
   warnings.warn(message, stacklevel=3)
 
 
-def _tokenized(processor: Processor, examples: Sequence[Example]) -> Iterator[_Asked]:
-  """Every example as tokens. A passage of several questions is tokenized once."""
+def _tokenized(
+  processor: Processor, examples: Sequence[Example], authors: bool
+) -> Iterator[_Asked]:
+  """Yields every example as tokens. A passage of several questions is tokenized once."""
   for first in range(0, len(examples), _TOGETHER):
     chunk = examples[first : first + _TOGETHER]
     asked = [_mentions(processor, x.question, x.question_entities, x.place) for x in chunk]
     about = {(x.text, x.entities): x.place for x in chunk}
     read = [_mentions(processor, *passage, place) for passage, place in about.items()]
-    parts = tokenized(processor.tokenizer, [*asked, *read], offsets=True)
-    passages = dict(zip(about, map(_numbered, parts[len(asked) :]), strict=True))
+    places: Sequence[np.ndarray | None] = [None] * len(read)
+    if authors:
+      read, places = zip(*map(spaced_words, read), strict=True)
+    read_as = begins_after_space if authors else as_written
+    parts = tokenized(processor.tokenizer, [*asked, *read], offsets=True, read_as=read_as)
+    numbered = map(_numbered, parts[len(asked) :], places)
+    passages = dict(zip(about, numbered, strict=True))
     for example, question in zip(chunk, parts[: len(asked)], strict=True):
       yield _Asked(example, question, *passages[example.text, example.entities])
 
@@ -110,9 +119,11 @@ def _mentions(
   return Mentions(text, entities, where)
 
 
-def _numbered(part: Part) -> tuple[Part, np.ndarray]:
+def _numbered(part: Part, places: np.ndarray | None) -> tuple[Part, np.ndarray]:
+  """Returns the part with numbers of tokens for offsets, and the offsets, in the passage itself."""
   counts = list(itertools.pairwise(range(len(part.ids) + 1)))
   offsets = np.array(part.offsets, np.int32).reshape(-1, 2)
+  offsets = offsets if places is None else original(offsets, places)
   return dataclasses.replace(part, offsets=counts), offsets
 
 
@@ -141,7 +152,7 @@ def _tokens(offsets: np.ndarray, span: Bounds) -> Bounds:
 
 
 def _place(row: Row, tokens: Bounds) -> Bounds:
-  """Where tokens of the passage stand in a row."""
+  """Returns the positions in a row of tokens of the passage."""
   start, place, _ = row.source
   moved = place - start
   first, last = tokens[0] + moved, tokens[1] + moved

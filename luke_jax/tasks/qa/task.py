@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone
-from luke_jax.nn.losses import IGNORED
+from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
@@ -44,6 +44,7 @@ class QuestionAnswering:
   # Margin by which the score of "no answer" must exceed the best answer's.
   null_threshold: float = 0.0
   skip_bad: bool = False  # leave out examples that are faulty, and count them
+  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "qa"
   head: ClassVar[str] = "answer"
@@ -51,6 +52,7 @@ class QuestionAnswering:
   text_task: ClassVar[Task | None] = None
   new_words: ClassVar[Mapping[str, str]] = {}
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
+  micro_batch: ClassVar[int] = 2  # rows, of the authors' runs
 
   def __post_init__(self) -> None:
     fine_tuning.check_settings(self)
@@ -74,14 +76,24 @@ class QuestionAnswering:
   predict = fine_tuning.predict
   score = fine_tuning.score
 
+  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+    """Returns the weights of starts and ends, which have a mean each."""
+    known, rows = batch["labels"] != IGNORED, self.micro_batch if self.authors else None
+    return jnp.stack([target_weights(known[:, i], rows) for i in range(2)], axis=-1)
+
   def loss(
-    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+    self,
+    backbone: Backbone,
+    params: dict,
+    batch: dict,
+    weights: jax.Array,
+    key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
-    """Returns the mean of the losses of starts and ends."""
+    """Returns half the sum of the losses of starts and ends."""
     outputs = self.outputs(backbone, params, batch, key)
     # A position outside the text is ignored.
     labels = jnp.where(batch["labels"] == IGNORED, self.words, batch["labels"])
-    loss = self.network(backbone).loss(outputs, labels[:, 0], labels[:, 1])
+    loss = self.network(backbone).loss(outputs, labels[:, 0], labels[:, 1], weights=weights)
     return loss, {"tokens": batch["attention_mask"].sum()}
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
@@ -109,7 +121,7 @@ class QuestionAnswering:
   ) -> list[Row]:
     """The windows of each example; its entities are looked for where nobody did before."""
     with_links = linked(examples, self.mentions) if self.mentions else examples
-    limits = features.Limits(self.question_words, self.stride, self.answer_words)
+    limits = features.Limits(self.question_words, self.stride, self.answer_words, self.authors)
     return features.features(processor, with_links, limits, faults or Faults(skip=self.skip_bad))
 
   def label_shape(self) -> tuple[int, ...]:
@@ -120,7 +132,8 @@ class QuestionAnswering:
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Answer]]:
     """Returns the most probable answers to each question, the best first."""
-    choice = decoding.Choice(self.n_best, self.answer_words, self.unanswerable, self.null_threshold)
+    none = (self.unanswerable, self.null_threshold)
+    choice = decoding.Choice(self.n_best, self.answer_words, *none, self.authors)
     return decoding.decode(examples, rows, outputs, choice)
 
   def evaluate(

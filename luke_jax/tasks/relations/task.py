@@ -15,6 +15,7 @@ from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import features, score
 from luke_jax.tasks.relations.files import Example, parse, read
 from luke_jax.text import Processor, Row, Task
+from luke_jax.text.parts import after_space
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +31,7 @@ class RelationClassification:
   mention: int = 30  # positions of each entity, its markers included
   negative: str = ""  # the label of no relation; "": no_relation or Other, if it is there
   skip_bad: bool = False  # leave out examples that are faulty, and count them
+  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "relations"
   head: ClassVar[str] = "pair"
@@ -37,6 +39,7 @@ class RelationClassification:
   text_task: ClassVar[Task | None] = "entity_pair_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
+  micro_batch: ClassVar[int] = 4  # rows, of the authors' runs
   entities: ClassVar[int] = 2
 
   def __post_init__(self) -> None:
@@ -51,6 +54,7 @@ class RelationClassification:
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
+  weights = fine_tuning.authors_weights
   loss = fine_tuning.loss
   records = fine_tuning.records
   row_shapes = fine_tuning.row_shapes
@@ -82,6 +86,8 @@ class RelationClassification:
   ) -> list[Row]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
+    if self.authors:
+      processor = dataclasses.replace(processor, read_as=after_space)
     return features.features(processor, examples, self.labels, faults)
 
   def label_shape(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import features, score
 from luke_jax.tasks.typing.files import Example, parse, read
 from luke_jax.text import Processor, Row, Task
+from luke_jax.text.parts import after_space
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +32,7 @@ class EntityTyping:
   mention: int = 30  # positions of the mention, its markers included
   threshold: float = 0.0  # of a label's logit, above which it is predicted
   skip_bad: bool = False  # leave out examples that are faulty, and count them
+  authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "typing"
   head: ClassVar[str] = "entity"
@@ -38,6 +40,7 @@ class EntityTyping:
   text_task: ClassVar[Task | None] = "entity_classification"
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
+  micro_batch: ClassVar[int] = 2  # rows, of the authors' runs
   entities: ClassVar[int] = 1
 
   def __post_init__(self) -> None:
@@ -50,6 +53,7 @@ class EntityTyping:
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
+  weights = fine_tuning.authors_weights
   loss = fine_tuning.loss
   records = fine_tuning.records
   row_shapes = fine_tuning.row_shapes
@@ -82,6 +86,8 @@ class EntityTyping:
   ) -> list[Row]:
     """A row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
+    if self.authors:
+      processor = dataclasses.replace(processor, read_as=after_space)
     return features.features(processor, examples, self.labels, faults)
 
   def label_shape(self) -> tuple[int, ...]:

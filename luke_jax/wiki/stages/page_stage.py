@@ -24,7 +24,7 @@ class Title(NamedTuple):
   redirect: str | None
 
 
-class Names(NamedTuple):
+class TitlesAndLinks(NamedTuple):
   """The titles of a shard's pages, and the number of their links by target."""
 
   titles: list[Title]
@@ -46,11 +46,11 @@ class Shards:
     path = shard_path(self.folder, "pages", shard, len(self))
     return map(page_from_bytes, read_records(path, self.pages[shard]))
 
-  def read_names(self, shard: int) -> Names:
+  def read_names(self, shard: int) -> TitlesAndLinks:
     """Returns the titles of a shard, redirects included, and the targets of its links."""
     path = _names_path(self.folder, shard, len(self))
     titles, links = json.loads(path.read_text(encoding="utf-8"))
-    return Names([Title(*title) for title in titles], links)
+    return TitlesAndLinks([Title(*title) for title in titles], links)
 
 
 @dataclasses.dataclass(frozen=True)

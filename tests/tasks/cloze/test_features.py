@@ -48,8 +48,7 @@ def test_a_question_as_a_row():
   text = reader.tokenizer.decode(row.input_ids.tolist())
   assert text == (
     "<s>No,[PLACEHOLDER] was.</s></s>[ENTITY]Ana[ENTITY] met[ENTITY][ENTITY] Bob[ENTITY] Lee"
-    "[ENTITY] in[ENTITY] Oslo[ENTITY]. \n[HIGHLIGHT]\n[ENTITY]Bob[ENTITY] was late[HIGHLIGHT] no"
-    "</s>"
+    "[ENTITY] in[ENTITY] Oslo[ENTITY].[HIGHLIGHT][ENTITY] Bob[ENTITY] was late[HIGHLIGHT] no</s>"
   )
   assert entity_texts(reader, row) == [
     "[PLACEHOLDER]",
@@ -57,7 +56,7 @@ def test_a_question_as_a_row():
     "[ENTITY][ENTITY] Bob[ENTITY] Lee[ENTITY]",
     "[ENTITY] Bob[ENTITY]",
     "[ENTITY] Oslo[ENTITY]",
-    "[ENTITY]Bob[ENTITY]",
+    "[ENTITY] Bob[ENTITY]",
   ]
   assert row.entity_ids.tolist() == [2] * 6
   assert row.source == (0, 1, 2, 3, 4)

@@ -77,7 +77,9 @@ def test_losses_with_entities_and_of_words_only(task, entities):
     name: shape.shape for name, shape in task.row_shapes(encoder).items()
   }
   params = task.initial_params(encoder, jax.random.key(0))
-  gradients = jax.jit(jax.grad(lambda params: task.loss(encoder, params, rows, None)[0]))(params)
+  gradients = jax.jit(
+    jax.grad(lambda params: task.loss(encoder, params, rows, task.weights(rows), None)[0])
+  )(params)
   assert jnp.any(gradients["scorer"]["kernel"])
   special = fine_tuning.processor(task, backbone()).tokenizer.special.ids
   trained_words = jnp.any(gradients["luke"]["embeddings"]["word"]["embedding"], axis=1)

@@ -14,7 +14,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words
 from luke_jax.tasks.ner.features import Limits, features, shares, window
 from luke_jax.tasks.ner.files import parse
-from luke_jax.text import Example as Spanned
+from luke_jax.text import TextInput
 
 WORD = st.text(st.sampled_from("abEU'.é"), min_size=1, max_size=5)
 DOCUMENT = st.lists(st.lists(WORD, min_size=1, max_size=9), max_size=6)
@@ -198,7 +198,7 @@ def test_text_is_read_as_it_is():
   # What the processor makes of the same text when it is cut at the same words.
   text = "Ana's in Los Angeles (US). Or Rome?"
   example = parse({"text": text}, "1", "here")
-  (row,) = PROCESSOR.encode([Spanned(text, entity_spans=example.words)])
+  (row,) = PROCESSOR.encode([TextInput(text, entity_spans=example.words)])
   whole, second = rows_of([example], room=64)
   assert whole.input_ids.tolist() == second.input_ids.tolist() == row.input_ids.tolist()
 

@@ -79,7 +79,9 @@ def test_a_model_of_words_only_has_a_loss_and_gradients(tmp_path):
   assert {name: x.shape[1:] for name, x in batch.items()} == {
     name: row.shape for name, row in task.row_shapes(words).items()
   }
-  loss = jax.jit(jax.value_and_grad(lambda params: task.loss(words, params, batch, None)[0]))
+  loss = jax.jit(
+    jax.value_and_grad(lambda params: task.loss(words, params, batch, task.weights(batch), None)[0])
+  )
   value, gradients = loss(params)
   assert np.isfinite(value)
   assert np.abs(gradients["classifier"]["kernel"]).max() > 0

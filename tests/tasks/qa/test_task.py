@@ -106,7 +106,9 @@ def test_a_model_of_words_and_its_loss(task):
     "attention_mask": (2, 32),
     "labels": (2, 2),
   }
-  loss = jax.value_and_grad(lambda x: task.loss(words, x, batch, None), has_aux=True)
+  loss = jax.value_and_grad(
+    lambda x: task.loss(words, x, batch, task.weights(batch), None), has_aux=True
+  )
   (value, numbers), gradients = jax.jit(loss)(params)
   assert numbers["tokens"] == 2 * len(row.input_ids)
   assert (np.abs(gradients["qa_outputs"]["kernel"]).max(axis=0) > 0).all()

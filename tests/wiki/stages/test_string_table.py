@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from peak_memory import PEAK
 
 from luke_jax.errors import InputError
 from luke_jax.wiki.stages import string_table
@@ -55,14 +56,15 @@ def test_a_folder_without_a_table_is_one_line(tmp_path):
     StringTable(tmp_path)
 
 
-BUILD = """
-import resource, sys
+BUILD = f"""
+import sys
+{PEAK}
 from pathlib import Path
 from luke_jax.wiki.stages.string_table import write_string_table
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 number = int(sys.argv[2])
-write_string_table(Path(sys.argv[1]), (f"A title with number {i:07}" for i in range(number)))
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+write_string_table(Path(sys.argv[1]), (f"A title with number {{i:07}}" for i in range(number)))
+print(peak() - before)
 """
 
 

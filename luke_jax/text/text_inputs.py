@@ -22,7 +22,7 @@ MARKED: dict[Task | None, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Example:
+class TextInput:
   """A text or a pair, with character spans of entities and, outside tasks, their titles.
 
   An entity without a title is `[MASK]`, one with a title the vocabulary lacks is `[UNK]`.
@@ -41,11 +41,11 @@ class Example:
     return self.entity_spans is not None or self.entity_spans_pair is not None
 
 
-def examples_from(**columns: Any) -> list[Example]:
+def text_inputs(**columns: Any) -> list[TextInput]:
   """Returns examples from fields: single values, or lists with a value for every example."""
   given = {name: column for name, column in columns.items() if column is not None}
   if isinstance(columns["text"], str):
-    return [Example(**given)]
+    return [TextInput(**given)]
   for name, column in {"text": columns["text"], **given}.items():
     if isinstance(column, str) or not isinstance(column, Sized):
       raise InputError(f"{name}: {column!r}; expected a list, or one string as text")
@@ -54,7 +54,8 @@ def examples_from(**columns: Any) -> list[Example]:
         f"{name}: {len(column)} for {len(columns['text'])} texts; expected one for each"
       )
   return [
-    Example(**dict(zip(given, values, strict=True))) for values in zip(*given.values(), strict=True)
+    TextInput(**dict(zip(given, values, strict=True)))
+    for values in zip(*given.values(), strict=True)
   ]
 
 
@@ -66,7 +67,7 @@ class _Given(NamedTuple):
 
 
 def mentions(
-  example: Example, where: str, task: Task | None, entity_id: Callable[[str], int]
+  example: TextInput, where: str, task: Task | None, entity_id: Callable[[str], int]
 ) -> list[Mentions]:
   """Returns the example's one or two texts with their entities, checked for the task."""
   texts = [_Given(example.text, example.entity_spans, example.entities, where)]
@@ -90,7 +91,7 @@ def mentions(
   return checked
 
 
-def _for_task(example: Example, given: _Given, task: Task) -> _Given:
+def _for_task(example: TextInput, given: _Given, task: Task) -> _Given:
   if example.text_pair is not None or example.entities is not None:
     raise InputError(
       f"{given.where}: a text_pair or entities; expected a text and entity_spans only, for task"

@@ -1,0 +1,86 @@
+"""Adapters: beside each kernel of an encoder, two narrow matrices whose product is added to it.
+
+They train while the kernels stay as they are, and take a fraction of the room (LoRA, Hu et al.
+2022). A layer whose parameters have them computes with them.
+"""
+
+import math
+from collections.abc import Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.models.family import Family
+from luke_jax.models.keys import Key, flatten, unflatten
+from luke_jax.nn.layers import ADAPTER
+
+
+def add_adapters(params: dict, family: Family, rank: int, key: jax.Array) -> dict:
+  """Returns parameters with adapters beside the encoder's kernels, which change nothing yet."""
+  if not family.adapters:
+    raise InputError(
+      f"optimizer.adapter: {rank}; expected 0, as the layers of {family.title} read none"
+    )
+  leaves, added = flatten(params), {}
+  for number, (path, row) in enumerate(_kernels(leaves, family)):
+    axes, (inputs, outputs) = _axes(row), _matrix(row, leaves[path].shape)
+    lead = leaves[path].shape[:axes]
+    first, second = _paths(path)
+    normal = jax.random.normal(jax.random.fold_in(key, number), (*lead, inputs, rank))
+    added |= {first: normal * inputs**-0.5, second: jnp.zeros((*lead, rank, outputs))}
+  return unflatten(leaves | added)
+
+
+def merge_adapters(params: dict, family: Family) -> dict:
+  """Returns parameters with every adapter's product in its kernel, and without adapters."""
+  leaves = flatten(params)
+  for path, _ in list(_kernels(leaves, family)):
+    first, second = _paths(path)
+    if first in leaves:
+      kernel, product = np.asarray(leaves[path]), np.matmul(leaves.pop(first), leaves.pop(second))
+      leaves[path] = kernel + product.reshape(kernel.shape)
+  return unflatten(leaves)
+
+
+def is_adapter(path: str) -> bool:
+  """Returns true for the path of a part of an adapter."""
+  return path.rpartition("/")[2] in ADAPTER
+
+
+def stays(path: str, family: Family) -> bool:
+  """Returns true for parameters that do not train where adapters do.
+
+  These are the kernels with adapters, and the tables of words, positions and types.
+  """
+  leaf = path.rpartition("/")[2]
+  return (leaf == "kernel" and path.startswith(_encoder(family))) or (
+    leaf == "embedding" and path.startswith(f"{family.name}/embeddings/")
+  )
+
+
+def _encoder(family: Family) -> str:
+  return f"{family.name}/encoder/"
+
+
+def _kernels(leaves: dict[str, np.ndarray], family: Family) -> Iterator[tuple[str, Key]]:
+  table = family.keys("none")
+  for path in leaves:
+    if path.startswith(_encoder(family)) and path in table.rows and table.rows[path].kernel_inputs:
+      yield path, table.rows[path]
+
+
+def _paths(path: str) -> tuple[str, str]:
+  layer = path.removesuffix("kernel")
+  return f"{layer}{ADAPTER[0]}", f"{layer}{ADAPTER[1]}"
+
+
+def _axes(key: Key) -> int:
+  """Returns the number of a kernel's axes before those of its matrix: layers, and kinds twice."""
+  return key.stacked + 2 * key.by_kind
+
+
+def _matrix(key: Key, shape: tuple[int, ...]) -> tuple[int, int]:
+  matrix, inputs = shape[_axes(key) :], key.kernel_inputs
+  return math.prod(matrix[:inputs]), math.prod(matrix[inputs:])

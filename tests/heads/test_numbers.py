@@ -1,0 +1,35 @@
+"""Heads compute in the type of the run, and give logits and losses in float32."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from networks import TINY, backbone, tiny
+
+from luke_jax.heads.kinds import KINDS, make_head
+from luke_jax.models.bert import SIZES as BERT_SIZES
+from luke_jax.models.network import Network, abstract_params, example_inputs
+from luke_jax.nn.layers import Dense, Numerics
+
+STATES = ("last_hidden_state", "entity_last_hidden_state", "pooler_output")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_logits_are_float32_where_products_are_bfloat16(kind):
+  config = BERT_SIZES["bert-base"] if kind == "pretraining" else tiny(cls_entity_prediction=True)
+  base = backbone(dataclasses.replace(config, num_hidden_layers=1), dtype="bfloat16")
+  made = Network(base, make_head(kind, base, labels=3))
+  params = abstract_params(made)
+  outputs = jax.eval_shape(lambda p: made.apply({"params": p}, **example_inputs(made)), params)
+  assert outputs["last_hidden_state"].dtype == jnp.bfloat16
+  predicted = {name: x.dtype for name, x in outputs.items() if name not in STATES}
+  assert predicted and set(predicted.values()) == {jnp.dtype("float32")}
+
+
+def test_sums_of_products_are_not_rounded():
+  layer = Dense(Numerics(dtype="bfloat16"), (400,), output="float32")
+  x = jax.random.normal(jax.random.key(0), (1, TINY.hidden_size), jnp.bfloat16)
+  logits = layer.apply(layer.init(jax.random.key(1), x), x)
+  assert len(np.unique(logits)) > 390
