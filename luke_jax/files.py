@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,3 +64,13 @@ def sha256(path: Path) -> str:
   """Returns the SHA-256 of a file's bytes, in hexadecimal."""
   with path.open("rb") as file:
     return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cache_folder() -> Path:
+  """Returns the folder for what can be fetched or made again.
+
+  LUKE_JAX_CACHE names it; by default it is luke_jax in the user's folder for caches.
+  """
+  if named := os.environ.get("LUKE_JAX_CACHE"):
+    return Path(named)
+  return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "luke_jax"

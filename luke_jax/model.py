@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from luke_jax.convert.adapter_files import save_adapter
 from luke_jax.convert.inputs import check_inputs
-from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read
 from luke_jax.convert.saving import save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
@@ -82,9 +83,16 @@ class Model(ModelParts):
     """
     return predict(self, texts, **fields)
 
-  def save(self, path: str | Path, *, dtype: Dtype = "float32") -> None:
-    """Writes the directory that `luke_jax.load` and both majors of transformers read."""
-    save(self, path, dtype=dtype)
+  def save(self, path: str | Path, *, dtype: Dtype = "float32", adapter: bool = False) -> None:
+    """Writes the directory that `luke_jax.load` and both majors of transformers read.
+
+    `adapter` writes only what training changed, a few megabytes that `luke_jax.load` reads where
+    the backbone is: of a model trained with `optimizer.adapter`.
+    """
+    if adapter:
+      save_adapter(self, path)
+    else:
+      save(self, path, dtype=dtype)
 
   def label_id(self, label: str) -> int:
     """Returns the number of a label."""
@@ -136,23 +144,27 @@ def load(
   tokenizer: str | Path | None = None,
   entity_vocab: EntityVocab | None = None,
   task: type | None = None,
+  backbone: str | Path | None = None,
   seed: int = 0,
   **fields: Any,
 ) -> Model:
-  """Reads a model from a Hugging Face directory or an archive of LUKE's authors.
+  """Reads a model from a Hugging Face directory, an archive of LUKE's authors, or an adapter.
 
   `family` names the system to read the files as: a LUKE starts from a RoBERTa, XLM-R or BERT, and
   does so where `entity_vocab` is given. `head` names another head than the files have: "span",
   "pair", "masked" and so on; it is initialised from `seed`, as all that the files lack is. What
   was initialised and what was left over is in `report` and in a warning. `tokenizer` is a directory
   to take one from, since archives hold none. `task` is the class of a user's own task that the
-  model was made for. `fields` change the config and how the model runs: `dtype="bfloat16"`.
+  model was made for. `backbone` is the directory of an adapter's backbone, where `luke-jax get` did
+  not fetch it. `fields` change the config and how the model runs: `dtype="bfloat16"`.
   """
   if not isinstance(path, str | Path) or not str(path):
     raise InputError(f"load: {path!r}; expected the directory of a model")
   changes: dict[str, Any] = {"family": family, "labels": labels, "tokenizer": tokenizer}
   changes |= {"head": own_head(task) if task else head, "entity_vocab": entity_vocab}
-  return Model.of(dataclasses.replace(read_model(path, seed=seed, **changes, **fields), task=task))
+  return Model.of(
+    dataclasses.replace(read(path, seed=seed, backbone=backbone, **changes, **fields), task=task)
+  )
 
 
 @functools.partial(jax.jit, static_argnames="network")

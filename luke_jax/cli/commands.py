@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 SECTIONS = {
   "First": {
     "demo": ("demo", "Does everything once, small, and shows the results."),
+    "get": ("get", "Fetches a published model that knows English, once."),
+    "try": ("try_page", "Opens a page that shows names, relations and answers as you type."),
     "doctor": (
       "doctor",
       "Reports what of this machine and its installation works, and what is missing.",

@@ -10,8 +10,8 @@ from tyro.conf import Positional, arg
 from luke_jax.cli.stderr import stderr_console
 from luke_jax.convert import vocabularies
 from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record
-from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read
 from luke_jax.convert.saving import number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
@@ -27,11 +27,12 @@ def run(
   lite: bool = False,
   tokenizer: Path | None = None,
   entity_vocab: Path | None = None,
+  backbone: Path | None = None,
 ) -> None:
   """Reads a model of any origin and writes it as a directory for luke_jax and transformers.
 
   The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
-  starts from) or an archive of LUKE's authors. `luke_jax.load` and transformers 4
+  starts from), an archive of LUKE's authors, or an adapter. `luke_jax.load` and transformers 4
   and 5 read the result.
 
       luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
@@ -43,13 +44,14 @@ def run(
     lite: Keeps the special entities only.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
+    backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
   """
   console = stderr_console()
   if target.exists() and target.resolve() == source.resolve():
     raise InputError(f"{target}: the source; expected another directory")
   vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
   with console.status(f"reading {source}"):
-    model = read_model(source, tokenizer=tokenizer, entity_vocab=vocab)
+    model = read(source, backbone=backbone, tokenizer=tokenizer, entity_vocab=vocab)
   if OURS not in model.rest:
     model = with_record(model, {"name": source.name, **card_facts(source)}, ORIGIN)
   _write(vocabularies.lite(model) if lite else model, target, dtype, console)

@@ -29,6 +29,7 @@ def run(
   json_file: Annotated[Path | None, arg(name="json")] = None,
   html_file: Annotated[Path | None, arg(name="html")] = None,
   mentions: Path | None = None,
+  backbone: Path | None = None,
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
@@ -41,19 +42,20 @@ def run(
 
   Args:
     task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
-    directory: Directory of a model, or the folder of the run that made it.
+    directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples.
     mistakes: Number of mistakes to show; the page shows ten times as many.
     json_file: File for the whole evaluation as JSON, every mistake included.
     html_file: File for the evaluation as a page of HTML.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
+    backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
   """
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
   for output in filter(None, (json_file, html_file)):
     check_place(output)
-  model, settings = load_for(task, directory, mentions)
+  model, settings = load_for(task, directory, backbone, mentions)
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)

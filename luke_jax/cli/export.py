@@ -15,6 +15,7 @@ def run(
   /,
   *,
   experiment: Path | None = None,
+  adapter: bool = False,
 ) -> None:
   """Writes a run's best checkpoint, or its newest if no metric was named, as a model directory.
 
@@ -27,7 +28,8 @@ def run(
     source: Folder of a run.
     target: Directory to write.
     experiment: Experiment file of the run, if it defines a task or a system of its own.
+    adapter: Writes only what a run with optimizer.adapter changed, for luke_jax.load alone.
   """
   own = load_experiment(experiment) if experiment else None
-  model, step = export(source, target, own)
+  model, step = export(source, target, own, adapter=adapter)
   print(f"{target}: {model.architecture} of step {step}")

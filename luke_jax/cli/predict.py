@@ -42,6 +42,7 @@ def run(
   *,
   output: Path | None = None,
   mentions: Path | None = None,
+  backbone: Path | None = None,
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
@@ -57,14 +58,15 @@ def run(
 
   Args:
     task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
-    directory: Directory of a model, or the folder of the run that made it.
+    directory: Directory or name of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions; of ner in columns if its name ends in .conll.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
+    backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
   """
   in_columns = _in_columns(output, task)
-  model, settings = load_for(task, directory, mentions)
+  model, settings = load_for(task, directory, backbone, mentions)
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
@@ -16,10 +16,13 @@ from luke_jax.training.experiment_files import load_experiment
 MOST_REPORTED = 10
 
 
-def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[ModelParts, Any]:
+def load_for(
+  task: str, directory: Path, backbone: Path | None = None, mentions: Path | None = None
+) -> tuple[ModelParts, Any]:
   """Reads the model of a directory, or of the run in it, and its task.
 
   The task is one of luke_jax by its name, or that of an experiment file. It may link by mentions.
+  `backbone` is that of an adapter.
   """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
@@ -27,9 +30,9 @@ def load_for(task: str, directory: Path, mentions: Path | None = None) -> tuple[
   own = load_experiment(Path(task)) if task.endswith(".py") else None
   kind = task_class(task) if own is None else type(own.task)
   if own is None:
-    model = read_model(directory)
+    model = read(directory, backbone=backbone)
   else:
-    model = read_model(directory, family=own.model.family, head=own_head(kind))
+    model = read(directory, backbone=backbone, family=own.model.family, head=own_head(kind))
   with at(directory):
     return model, task_of(model, kind, **({"mentions": str(mentions)} if mentions else {}))
 

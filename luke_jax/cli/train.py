@@ -26,6 +26,7 @@ def run(
   train: Path | None = None,
   dev: Path | None = None,
   model: Path | None = None,
+  adapter: int | None = None,
   set: UseAppendAction[tuple[str, ...]] = (),
   coordinator: str | None = None,
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
@@ -47,7 +48,8 @@ def run(
     output: Folder for checkpoints, metrics and the config; on every host the same.
     train: File of examples to train a task on.
     dev: File of examples that a task is scored on, after every epoch.
-    model: Directory of the model that a task starts from.
+    model: Directory of the model that a task starts from, or its name: english.
+    adapter: Rank of adapters that train in place of kernels; OUTPUT/adapter is a few megabytes.
     set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: Number of processes.
@@ -56,6 +58,7 @@ def run(
   if "://" in str(output) or ":/" in str(output):
     raise InputError(f"--output: {output}; expected a folder that every host has mounted")
   processes.join(coordinator, processes_in_all, process)
+  set = (*set, *([] if adapter is None else [f"optimizer.adapter={adapter}"]))
   if str(experiment) in CLASSES:
     resolved = _task(experiment, train, dev, model, set)
   else:

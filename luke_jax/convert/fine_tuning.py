@@ -4,17 +4,18 @@ import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from luke_jax.convert.loading import MakeHead, read_model
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import Entities, ModelParts
+from luke_jax.convert.sources import CONFIG, read_backbone
 from luke_jax.convert.vocabularies import add_second_mask, changed_arrays
 from luke_jax.errors import InputError
+from luke_jax.models.family import Family
+from luke_jax.text import EntityVocab
 from luke_jax.text.entity_vocab import MASK, PAD, SPECIAL_ENTITIES, UNKNOWN
-
-Entities = Literal["none", "special", "whole"]
 
 
 def fine_tuning_start(
@@ -29,12 +30,13 @@ def fine_tuning_start(
   """Reads a model to fine-tune.
 
   New words start from the rows of those that they are given with. All entities stay, the special
-  ones alone, or none, which makes a model of words. `[MASK2]` starts from `[MASK]`.
+  ones alone, or none, which makes a model of words. `[MASK2]` starts from `[MASK]`. A `family` that
+  starts from the files of another one gets the special entities.
   """
   with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a new head is intended, and its report names it
-    words_only = entities == "none"
-    model = read_model(path, head=head, labels=labels or None, words_only=words_only, **fields)
+    fields |= {"words_only": entities == "none", "entity_vocab": _lacking(path, entities, **fields)}
+    model = read_model(path, head=head, labels=labels or None, **fields)
   if model.tokenizer is None:
     raise InputError(f"{path}: no tokenizer; expected the files of one")
   if model.backbone.entities and model.processor is None:
@@ -43,6 +45,15 @@ def fine_tuning_start(
   if not model.backbone.entities:
     return model
   return _special_only(model) if entities == "special" else add_second_mask(model)
+
+
+def _lacking(
+  path: str | Path, entities: Entities, *, family: Family | None = None, **_: Any
+) -> EntityVocab | None:
+  """Returns the entities for a system that starts from the files of one that has none."""
+  if family is None or entities == "none" or not (Path(path) / CONFIG).is_file():
+    return None
+  return None if read_backbone(Path(path)).family is family else SPECIAL_ENTITIES
 
 
 def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:

@@ -2,14 +2,33 @@
 
 import dataclasses
 import functools
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from luke_jax.errors import InputError
+from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.family import Backbone, Family
 from luke_jax.models.keys import Report, flatten
 from luke_jax.models.network import Network, on_backbone
 from luke_jax.models.prediction import prepared
 from luke_jax.text import Processor, Tokenizer
+
+Entities = Literal["none", "special", "whole"]
+ENTITIES = get_args(Entities)
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+  """Origin of a model with adapters: its backbone, and what its task added to that."""
+
+  directory: Path
+  new_words: Mapping[str, str]  # and the words whose rows they start from
+  entities: Entities  # that are read
+
+  def additions(self) -> dict[str, Any]:
+    """Returns what a task added, as JSON has it."""
+    return {"new_words": dict(self.new_words), "entities": self.entities}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +43,7 @@ class ModelParts:
   report: Report = dataclasses.field(default_factory=Report)
   rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
   task: type | None = None  # a user's own, that the model was made for
+  start: Start | None = None  # of a model with adapters, which stand beside its kernels
 
   def __post_init__(self) -> None:
     if len(set(self.labels)) < len(self.labels):
@@ -35,6 +55,14 @@ class ModelParts:
   def predicting(self) -> tuple[Network, dict]:
     """Returns the network and its parameters as they predict, sent to the device once."""
     return prepared(self.network, self.params)
+
+  @property
+  def merged(self) -> "ModelParts":
+    """Returns the same model without adapters, whose products are in its kernels."""
+    if self.start is None:
+      return self
+    params = merge_adapters(self.params, self.family)
+    return dataclasses.replace(self, params=params, start=None)
 
   @property
   def backbone(self) -> Backbone:

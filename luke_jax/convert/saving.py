@@ -14,7 +14,14 @@ import numpy as np
 from luke_jax.convert.card import model_card
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import CONFIG
-from luke_jax.convert.tensors import INDEX, SAFETENSORS, TORCH, Dtype, write_safetensors
+from luke_jax.convert.tensors import (
+  ADAPTER,
+  INDEX,
+  SAFETENSORS,
+  TORCH,
+  Dtype,
+  write_safetensors,
+)
 from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
@@ -22,7 +29,16 @@ from luke_jax.text import entity_vocab_files, save_processor, save_tokenizer
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
 
 MODEL_FILES = frozenset(
-  {CONFIG, SAFETENSORS, INDEX, TORCH, "README.md", *TOKENIZER_FILES, *entity_vocab_files.FILES}
+  {
+    CONFIG,
+    SAFETENSORS,
+    INDEX,
+    TORCH,
+    ADAPTER,
+    "README.md",
+    *TOKENIZER_FILES,
+    *entity_vocab_files.FILES,
+  }
 )
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
@@ -38,9 +54,10 @@ def save(
 
   `progress` is called with the name of every tensor.
   """
+  model = model.merged
   if dtype not in _DTYPES:
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
-  with _all_or_nothing(Path(path)) as folder:
+  with all_or_nothing(Path(path)) as folder:
     write_safetensors(folder / SAFETENSORS, _reported(torch_tensors(model, dtype), progress))
     if model.processor and model.backbone.entities:
       save_processor(model.processor, folder)
@@ -56,6 +73,7 @@ def save(
 
 def number_of_tensors(model: ModelParts) -> int:
   """Returns how many tensors `save` writes."""
+  model = model.merged
   leaves, table = keys.flatten(model.params), model.family.keys(model.kind)
   places = sum(len(list(keys.places(table.key(path), x.shape))) for path, x in leaves.items())
   return places + len(_written_aliases(model))
@@ -98,7 +116,7 @@ def _reported(
 
 
 @contextlib.contextmanager
-def _all_or_nothing(target: Path) -> Iterator[Path]:
+def all_or_nothing(target: Path) -> Iterator[Path]:
   """Yields a folder in the target, whose files move out of it once all are written.
 
   Files of an earlier model are removed, since they would be read instead; all others stay.

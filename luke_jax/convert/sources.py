@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from luke_jax.convert.tensors import TORCH, Tensors, open_tensors
+from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError
 from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import NONE, Backbone, Described, Family
 from luke_jax.text import json_files
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 CONFIG, METADATA = "config.json", "metadata.json"
 MEMBERS = (METADATA, "entity_vocab.tsv", "entity_vocab.jsonl", TORCH)
@@ -56,11 +57,17 @@ def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
     raise InputError(f"{path}: expected a directory, an archive (tar) or a {TORCH}")
 
 
-def read_backbone(directory: Path) -> Backbone:
-  """Returns the backbone that a directory's config.json describes, without reading weights."""
+def read_backbone(directory: Path, family: Family | None = None) -> Backbone:
+  """Returns the backbone that a directory's config.json describes, without reading weights.
+
+  One of a `family` that starts from the files of another one has the special entities.
+  """
   raw = json_files.read_json_object(directory / CONFIG, "the config of a model")
-  family = family_for(raw, directory / CONFIG, None)
-  return Backbone(family.read_config(raw, directory / CONFIG).config)
+  family = family_for(raw, directory / CONFIG, family)
+  config = family.read_config(raw, directory / CONFIG).config
+  if raw.get("model_type") in family.starts_from:
+    config = family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
+  return Backbone(config)
 
 
 def _directory(path: Path, family: Family | None) -> Source:
@@ -68,6 +75,10 @@ def _directory(path: Path, family: Family | None) -> Source:
     raise InputError(
       f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
       " export writes"
+    )
+  if (path / ADAPTER).exists():
+    raise InputError(
+      f"{path}: an adapter; expected a whole model, which `luke-jax convert {path} DIRECTORY` makes"
     )
   archive = not (path / CONFIG).exists()
   if not archive:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,12 +12,14 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from luke_jax.errors import InputError, not_installed
+from luke_jax.files import sha256
 from luke_jax.models.keys import Keys
 from luke_jax.text import json_files
 
 Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
 
 SAFETENSORS, TORCH = "model.safetensors", "pytorch_model.bin"
+ADAPTER = "adapter.safetensors"  # beside the weights of a backbone elsewhere
 INDEX = f"{SAFETENSORS}.index.json"
 
 
@@ -35,16 +38,39 @@ class Tensors:
 
 def open_tensors(directory: Path, keys: Keys) -> Tensors:
   """Opens the weights of a directory: safetensors, one file or several, or PyTorch's archive."""
+  files = _weight_files(directory)
+  if files[0].name == TORCH:
+    return _named(_torch(files[0]), keys)
+  readers = {name: read for file in files for name, read in _safetensors(file).items()}
+  return _named(readers, keys)
+
+
+def weights_hash(directory: Path) -> str:
+  """Returns the SHA-256 of the weights of a directory; of several files, that of their hashes."""
+  hashes = [_hash(file, *_version(file)) for file in _weight_files(directory)]
+  return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def _version(file: Path) -> tuple[int, int]:
+  try:
+    status = file.stat()
+  except OSError as fault:
+    raise InputError(f"{file}: {fault.strerror}; expected a file of weights") from None
+  return status.st_mtime_ns, status.st_size
+
+
+@functools.lru_cache(maxsize=64)  # several adapters ask for that of the same backbone
+def _hash(file: Path, changed: int, size: int) -> str:
+  return sha256(file)
+
+
+def _weight_files(directory: Path) -> list[Path]:
   index = directory / INDEX
   if index.exists():
-    files = [directory / name for name in sorted(set(_weight_map(index).values()))]
-  else:
-    files = [directory / SAFETENSORS]
-  if files[0].exists() or index.exists():
-    readers = {name: read for file in files for name, read in _safetensors(file).items()}
-    return _named(readers, keys)
-  if (directory / TORCH).exists():
-    return _named(_torch(directory / TORCH), keys)
+    return [directory / name for name in sorted(set(_weight_map(index).values()))]
+  for name in (SAFETENSORS, TORCH):
+    if (directory / name).exists():
+      return [directory / name]
   raise InputError(f"{directory}: no weights; expected {SAFETENSORS} or {TORCH}")
 
 
@@ -73,6 +99,11 @@ def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
   except (SafetensorError, OSError) as fault:
     raise InputError(f"{path}: not a whole safetensors file ({fault})") from None
   return {name: functools.partial(file.get_tensor, name) for name in file.keys()}  # noqa: SIM118
+
+
+def read_safetensors(path: Path) -> dict[str, np.ndarray]:
+  """Returns all tensors of a file."""
+  return {name: read() for name, read in _safetensors(path).items()}
 
 
 def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:

@@ -4,15 +4,18 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from luke_jax.convert.adapter_files import save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.convert.loading import read_model
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import ModelParts, Start
+from luke_jax.convert.reading import named_directory
 from luke_jax.convert.saving import save
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.convert.vocabularies import add_second_mask
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import make_head
 from luke_jax.inference.settings import trained_model
+from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.runs.notes import run_record
@@ -20,7 +23,8 @@ from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 
-MODEL = "model"  # in a run's folder: the directory of what it made
+# In a run's folder: the directory of the model that it made, and of what is new in that.
+MODEL, ADAPTER = "model", "adapter"
 
 
 def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dict[str, Any]]:
@@ -33,8 +37,9 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
   record = run_record(run, step, experiment)
   if is_fine_tuned(experiment.task):
     network = experiment.task.network(backbone)
-    return trained_model(experiment.task, network, params), record
-  return _pretrained(experiment, backbone, params), record
+    model = trained_model(experiment.task, network, params)
+    return dataclasses.replace(model, start=_start(experiment)), record
+  return _pretrained(experiment, backbone, merge_adapters(params, backbone.family)), record
 
 
 def write_model(run: Path, own: Experiment | None = None) -> dict[str, Any]:
@@ -43,29 +48,49 @@ def write_model(run: Path, own: Experiment | None = None) -> dict[str, Any]:
   Returns the entries of a summary for it: its place, its step, and its scores, not the last step's.
   """
   model, record = run_model(run, own)
-  save(with_record(model, record), run / MODEL)
+  model = with_record(model, record)
+  save(model, run / MODEL)
+  if model.start:
+    save_adapter(model, run / ADAPTER)
   scores = {f"dev/{name}": value for name, value in record["scores"].get("dev", {}).items()}
   return {**scores, "model": str(run / MODEL), "model_step": record["step"]}
 
 
-def export(run: Path, target: Path, own: Experiment | None = None) -> tuple[ModelParts, int]:
-  """Writes the model of a run to a directory; returns it and the step of its checkpoint."""
+def export(
+  run: Path, target: Path, own: Experiment | None = None, *, adapter: bool = False
+) -> tuple[ModelParts, int]:
+  """Writes the model of a run to a directory, or what is new in it as an adapter.
+
+  Returns the model and the step of its checkpoint.
+  """
   model, record = run_model(run, own)
   model = with_record(model, record)
-  save(model, target)
+  if adapter:
+    save_adapter(model, target)
+  else:
+    save(model, target)
   return model, record["step"]
 
 
 def model_directory(start: Path) -> Path:
-  """Returns the directory itself, or the model in the folder of a run."""
+  """Returns the directory itself, that of a model by its name, or that in the folder of a run."""
   if not is_run(start):
-    return start
+    return named_directory(start)
   if not (start / MODEL).is_dir():
     raise InputError(
       f"{start}: a run without {MODEL}; expected one that is done (the same luke-jax train command"
       f" goes on with it), or what luke-jax export {start} DIRECTORY writes of its best checkpoint"
     )
   return start / MODEL
+
+
+def _start(experiment: Experiment) -> Start | None:
+  """Returns the origin of a run's adapters, if it trained any."""
+  task, start = experiment.task, experiment.run.start
+  if not experiment.optimizer.adapter or start is None:
+    return None
+  entities = task.entity_table if experiment.backbone.entities else "none"
+  return Start(model_directory(Path(start)), dict(task.new_words), entities)
 
 
 def _pretrained(experiment: Experiment, backbone: Backbone, params: dict) -> ModelParts:

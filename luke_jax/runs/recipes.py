@@ -8,16 +8,18 @@ from typing import Any
 
 import jax
 
+from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import processor_of
 from luke_jax.models.families import SIZES
-from luke_jax.models.family import Recipe
+from luke_jax.models.family import Family, Recipe
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.known import check_task, is_fine_tuned, task_class
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer
@@ -64,6 +66,14 @@ def plain_experiment(kind: str | type) -> Experiment:
   chosen: Any = task_class(kind) if isinstance(kind, str) else kind
   check_task(chosen)
   return _with_recipe(SIZES["tiny"], chosen(), None)
+
+
+def start_sizes(task: Any, start: Path, family: Family | None = None) -> Any:
+  """Returns the sizes of the model that a task, a class or a value, trains from a directory."""
+  config = read_backbone(start, family).config
+  if task.entity_table == "special" and config.family.decoders(config).entities:
+    config = config.family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
+  return dataclasses.replace(config, vocab_size=config.vocab_size + len(task.new_words))
 
 
 def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from flax.traverse_util import flatten_dict, unflatten_dict
 
-from luke_jax.convert.fine_tuning import Entities, fine_tuning_start
+from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import read_model
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import Entities, ModelParts
 from luke_jax.convert.vocabularies import add_markers
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import KINDS
+from luke_jax.models.adapters import merge_adapters
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import processor
@@ -43,6 +44,7 @@ def start_params(start: Path, experiment: Experiment) -> dict:
     if other is not system:
       raise InputError(f"run.start: {start}: a run of {other.name}; expected one of {system.name}")
     before, _, params = export.read_run(start, experiment)
+    params = merge_adapters(params, system)
     origin = before.task.text_directory
     if named is None or origin is None or Path(origin).resolve() == Path(named).resolve():
       return params

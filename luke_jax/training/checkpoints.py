@@ -16,7 +16,7 @@ from orbax.checkpoint import v1 as ocp
 from luke_jax.errors import InputError
 from luke_jax.files import write_json
 from luke_jax.training.experiment import Run
-from luke_jax.training.program import PARAMS, State
+from luke_jax.training.program import AVERAGE, State
 
 DAMAGED = ".damaged"
 SIZES = "sizes.json"
@@ -145,14 +145,19 @@ class Checkpoints:
     return {x.step: x.metrics[name] for x in checkpoints if name and x.metrics}
 
   def read_params(self, step: int, shapes: State) -> State:
-    """Returns the trained and frozen parameters of a checkpoint, sharded as `shapes`."""
+    """Returns the trained and frozen parameters of a checkpoint, sharded as `shapes`.
+
+    The trained ones are their average, where there is one.
+    """
+    trained = AVERAGE if AVERAGE in shapes else "trained"
     for checkpoint in self._orbax.checkpoints:
       if checkpoint.step == step:
         wanted = {
-          part: x if part in PARAMS else jax.tree.map(lambda _: ocp.PLACEHOLDER, x)
+          part: x if part in (trained, "frozen") else jax.tree.map(lambda _: ocp.PLACEHOLDER, x)
           for part, x in shapes.items()
         }
-        return {part: x for part, x in self._read(checkpoint, wanted).items() if part in PARAMS}
+        state = self._read(checkpoint, wanted)
+        return {"trained": state[trained], "frozen": state["frozen"]}
     raise InputError(f"{self.folder}: no checkpoint of step {step}; there are {self.steps}")
 
   def _read(self, checkpoint: Any, shapes: State) -> State:

@@ -5,7 +5,6 @@ from pathlib import Path
 import jax
 
 from luke_jax.errors import InputError, at
-from luke_jax.models.adapters import merge_adapters
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
@@ -45,7 +44,7 @@ def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, i
   """Returns a run's experiment, and the step and the parameters of a checkpoint, without padding.
 
   The checkpoint is the best one if the experiment names a metric, otherwise the newest. The
-  parameters are on the host, with adapters merged into the kernels.
+  parameters are on the host.
   """
   experiment = read_experiment(folder, own)
   checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)
@@ -59,7 +58,5 @@ def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, i
     checkpoints.close()
   params = jax.device_get(merge(parts["trained"], parts["frozen"]))
   backbone = experiment.backbone
-  if experiment.optimizer.adapter:
-    params = merge_adapters(params, backbone.family)
   tables = backbone.family.layout.entities
   return experiment, step, without_padding(params, tables, backbone.entities)

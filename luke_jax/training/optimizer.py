@@ -5,11 +5,13 @@ import difflib
 import fnmatch
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from flax.traverse_util import flatten_dict, unflatten_dict
 
@@ -17,6 +19,7 @@ from luke_jax.errors import InputError
 from luke_jax.training.task import Params
 
 Decay = Literal["linear", "constant"]
+_LAYERS = re.compile(r"(?P<stack>[^\[\]]+)\[(?P<first>\d*):(?P<end>\d*)\]")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,9 +33,12 @@ class Optimizer:
   weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
   bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
-  frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
+  # Patterns of the paths of parameters that do not train; layers[0:4] are the first four layers.
+  frozen: tuple[str, ...] = ()
   # Rank of the adapters that train in place of the encoder's kernels and word embeddings; 0: none.
   adapter: int = 0
+  # Decay of a running mean of the weights, which is then scored and saved; null: the last weights.
+  average: float | None = None
 
   def __post_init__(self) -> None:
     for name in ("learning_rate", "epsilon"):
@@ -45,6 +51,9 @@ class Optimizer:
       expected = "a number above 0, or None not to clip"
       _require(self, "max_gradient_norm", lambda x: _is_number(x) and x > 0, expected)
     _require(self, "adapter", lambda x: type(x) is int and x >= 0, "a whole number from 0")
+    if self.average is not None:
+      expected = "a number from 0 to below 1, or None for the last weights"
+      _require(self, "average", lambda x: _is_number(x) and 0 <= x < 1, expected)
     _require(self, "frozen", _are_patterns, "a tuple of paths, such as ('luke/pooler',)")
 
 
@@ -158,10 +167,11 @@ def decays(path: str, decayed: tuple[str, ...] = ()) -> bool:
 def is_frozen(path: str, patterns: Sequence[str]) -> bool:
   """Returns whether a pattern names the parameter at the path or a folder that contains it.
 
-  `luke/pooler` and `luke/pooler/` name all below it; * stands for any part of a name.
+  `luke/pooler` and `luke/pooler/` name all below it; * stands for any part of a name. Patterns of
+  layers name parts of parameters, see `layer_masks`.
   """
   names = path.split("/")
-  parts = (pattern.strip("/").split("/") for pattern in patterns)
+  parts = (x.strip("/").split("/") for x in patterns if not _LAYERS.fullmatch(x))
   return any(len(p) <= len(names) and all(map(fnmatch.fnmatchcase, names, p)) for p in parts)
 
 
@@ -174,7 +184,9 @@ def split_frozen(
   """
   leaves = flatten_dict(params, sep="/")
   for pattern in patterns:
-    if not any(is_frozen(path, [pattern]) for path in leaves):
+    if _LAYERS.fullmatch(pattern):
+      _check_layers(pattern, leaves)
+    elif not any(is_frozen(path, [pattern]) for path in leaves):
       raise InputError(
         f"frozen: {pattern!r} names no parameter; expected the start of a path, perhaps"
         f" {_nearest(pattern, leaves)!r}"
@@ -187,6 +199,42 @@ def split_frozen(
     named = ", ".join(map(repr, patterns))
     raise InputError(f"frozen: {named} name every parameter; expected some that train")
   return unflatten_dict(trained, sep="/"), unflatten_dict(frozen, sep="/")
+
+
+def layer_masks(trained: Params, patterns: Sequence[str]) -> Params | None:
+  """Returns, for each trained array, what its update is multiplied by: 0 in layers that are frozen.
+
+  `luke/encoder/layers[0:4]` names the first four layers of the arrays below `luke/encoder/layers`,
+  whose first axis is the layers. The result is None where no pattern names layers.
+  """
+  found = [match for pattern in patterns if (match := _LAYERS.fullmatch(pattern))]
+  if not found:
+    return None
+  leaves: Any = flatten_dict(trained, sep="/")
+  masks = {}
+  for path, x in leaves.items():
+    mask = np.ones(len(x) if x.ndim else (), np.float32)
+    for match in found:
+      if is_frozen(path, [match["stack"]]):
+        mask[_slice(match)] = 0
+    masks[path] = mask.reshape(-1, *[1] * (x.ndim - 1)) if x.ndim else mask
+  return unflatten_dict(masks, sep="/")
+
+
+def _slice(match: re.Match[str]) -> slice:
+  return slice(*(int(match[name]) if match[name] else None for name in ("first", "end")))
+
+
+def _check_layers(pattern: str, leaves: Mapping[str, Any]) -> None:
+  match = _LAYERS.fullmatch(pattern)
+  assert match
+  stacked = [x for path, x in leaves.items() if is_frozen(path, [match["stack"]])]
+  count = len(stacked[0]) if stacked and match["stack"].endswith("layers") else 0
+  if not range(count)[_slice(match)]:
+    raise InputError(
+      f"frozen: {pattern!r} names no layer; expected the stack of an encoder and numbers of its"
+      f" layers, such as 'luke/encoder/layers[0:4]'{f', of which there are {count}' * bool(count)}"
+    )
 
 
 def merge(trained: Params, frozen: Params) -> Params:

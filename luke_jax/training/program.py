@@ -23,14 +23,22 @@ from luke_jax.training.mesh import (
   padded_tables,
   shardings,
 )
-from luke_jax.training.optimizer import learning_rate, make_optimizer, merge, split_frozen
+from luke_jax.training.optimizer import (
+  layer_masks,
+  learning_rate,
+  make_optimizer,
+  merge,
+  split_frozen,
+)
 from luke_jax.training.task import Batch, Params, Records
 
 # Otherwise the partitioner cuts the products of gradients into many small ones to hide their
 # collectives, which takes a third more time on v5e.
 OPTIONS = {"tpu": {"xla_jf_spmd_threshold_for_windowed_einsum_mib": "100000"}}
-PARAMS = ("trained", "frozen")
-State = dict[str, Any]  # trained and frozen parameters, moments, step, skipped, key
+PARAMS, AVERAGE = ("trained", "frozen"), "average"
+# Trained and frozen parameters, the average of the trained ones if there is one, moments, step,
+# skipped, key.
+State = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +124,8 @@ class Program:
         else:
           leaves[path] = jax.device_put(np.asarray(given[path], leaf.dtype), leaf.sharding)
       state[part] = unflatten_dict(leaves, sep="/")
+    if AVERAGE in state:
+      state[AVERAGE] = jax.tree.map(jnp.copy, state["trained"])
     return state, fresh
 
   def _fresh(self) -> State:
@@ -130,6 +140,7 @@ class Program:
     return {
       "trained": trained,
       "frozen": frozen,
+      **({} if options.average is None else {AVERAGE: jax.tree.map(jnp.copy, trained)}),
       "moments": self.optimizer.init(trained),
       "step": jnp.zeros((), jnp.int32),
       "skipped": jnp.zeros((), jnp.int32),
@@ -154,7 +165,7 @@ class Program:
   def predict(self, state: State, batch: Batch) -> Any:
     """Returns the task's predictions for a batch (rows, ...), whole on every process."""
     with jax.set_mesh(self.mesh):
-      return self._predict(state["trained"], state["frozen"], batch)
+      return self._predict(scored(state), state["frozen"], batch)
 
   def prediction_shapes(self) -> Any:
     """Returns the shapes of the result of `predict`."""
@@ -164,7 +175,7 @@ class Program:
       for name, row in self.experiment.task.row_shapes(self.backbone).items()
     }
     with jax.set_mesh(self.mesh):
-      return self._predict.eval_shape(state["trained"], state["frozen"], batch)
+      return self._predict.eval_shape(scored(state), state["frozen"], batch)
 
   @functools.cached_property
   def _predict(self) -> Any:
@@ -206,9 +217,11 @@ class Program:
   def _step(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
     key = jax.random.fold_in(state["key"], state["step"])
     loss, metrics, gradients = self._gradients(state, batch, key)
+    masks = layer_masks(state["trained"], self.experiment.optimizer.frozen)
+    gradients = _masked(gradients, masks)
     norm = optax.tree.norm(gradients)
     updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
-    trained = optax.apply_updates(state["trained"], updates)
+    trained = optax.apply_updates(state["trained"], _masked(updates, masks))
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
     trained, moments = jax.tree.map(
@@ -220,12 +233,21 @@ class Program:
     metrics |= {"loss": loss, "gradient_norm": norm, "finite": finite}
     metrics["skipped"] = state["skipped"] + ~finite
     metrics |= {"learning_rate": jnp.asarray(rate(state["step"] - state["skipped"]))}
+    if AVERAGE in state:
+      number = state["step"] - state["skipped"]
+      state |= {AVERAGE: self._averaged(state[AVERAGE], trained, number)}
     return state | {
       "trained": trained,
       "moments": moments,
       "step": state["step"] + 1,
       "skipped": metrics["skipped"],
     }, metrics
+
+  def _averaged(self, average: Params, trained: Params, number: jax.Array) -> Params:
+    """Returns the running mean after update `number`; the first ones count for more."""
+    most: Any = self.experiment.optimizer.average
+    decay = jnp.minimum(most, (1 + number) / (10 + number))
+    return jax.tree.map(lambda mean, new: decay * mean + (1 - decay) * new, average, trained)
 
   def _gradients(
     self, state: State, batch: Batch, key: jax.Array
@@ -255,6 +277,15 @@ class Program:
       lambda sums, part: (jax.tree.map(jnp.add, sums, micro(*part)), None), start, numbered
     )
     return sums
+
+
+def scored(state: State) -> Params:
+  """Returns the trained parameters that are scored and saved: their average, if there is one."""
+  return state.get(AVERAGE, state["trained"])
+
+
+def _masked(tree: Any, masks: Params | None) -> Any:
+  return tree if masks is None else jax.tree.map(jnp.multiply, tree, masks)
 
 
 def _first(tree: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Freely licensed English for the models in the box."""

@@ -1,0 +1,47 @@
+"""`luke-jax try`."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from luke_jax.cli.stderr import stderr_console
+from luke_jax.trying.answers import Answers, read_models
+from luke_jax.trying.server import Server
+
+
+def run(
+  models: Annotated[tuple[Path, ...], Positional, arg(metavar="DIRECTORY")] = (),
+  /,
+  *,
+  port: int = 8765,
+  open: bool = True,
+) -> None:
+  """Opens a page on this machine that shows names, types, relations and answers as you type.
+
+  Without a directory it shows the models in the box; two models for the same task can be compared.
+  Nothing is sent to another machine. Ctrl+C ends it.
+
+      luke-jax try
+      luke-jax try runs/ner english/ner
+
+  Args:
+    models: Directories or names of models, or folders of runs.
+    port: Port of this machine; 0 for any that is free.
+    open: Opens the page in the browser.
+  """
+  console = stderr_console()
+  with console.status("reading the models"):
+    answers = Answers(read_models(models))
+    server = Server(answers, port)
+    answers.warm()
+  print(server.address, flush=True)
+  if open:
+    webbrowser.open(server.address)
+  try:
+    server.serve_forever()
+  except KeyboardInterrupt:
+    pass
+  finally:
+    server.server_close()

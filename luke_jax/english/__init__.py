@@ -1,0 +1,16 @@
+"""Models in the box: adapters for English, whose backbone `luke-jax get english` fetches."""
+
+from pathlib import Path
+
+from luke_jax.errors import InputError
+
+NAME = "english"
+TASKS = ("ner", "relations", "typing", "qa")  # each a folder here
+
+
+def directory(task: str) -> Path:
+  """Returns the directory of the adapter for a task."""
+  if task not in TASKS:
+    names = ", ".join(f"{NAME}/{task}" for task in TASKS)
+    raise InputError(f"{NAME}/{task}: no such model; expected one of {names}")
+  return Path(__file__).parent / task

@@ -1,0 +1,1 @@
+"""Page on this machine that shows a model's predictions for a text as it is typed."""

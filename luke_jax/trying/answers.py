@@ -1,0 +1,158 @@
+"""Answers to the page's questions: names, types, relations, answers and attention of a text."""
+
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luke_jax import english
+from luke_jax.convert.reading import named_directory
+from luke_jax.errors import InputError
+from luke_jax.inference.settings import task_of
+from luke_jax.model import Model, load
+from luke_jax.runs.models import model_directory
+from luke_jax.show.heat_maps import attention_of
+from luke_jax.show.marked import hues
+
+MOST_CHARACTERS = 20_000  # of a text
+MOST_TOKENS = 64  # of a text whose attention is shown
+MOST_TYPED = 40  # names of a text that get types
+TASKS = ("ner", "typing", "relations", "qa")
+
+
+class Answers:
+  """Models by task and name, and what they predict. One prediction is made at a time."""
+
+  def __init__(self, models: Mapping[str, Model]) -> None:
+    """Sorts models by the task that they were trained for."""
+    self.by_task: dict[str, dict[str, Model]] = {}
+    for name, model in models.items():
+      self.by_task.setdefault(task_of(model).name, {})[name] = model
+    for task in self.by_task:
+      if task not in TASKS:
+        names = ", ".join(self.by_task[task])
+        raise InputError(f"{names}: for {task}; expected models for {', '.join(TASKS)}")
+    self._lock = threading.Lock()
+
+  def warm(self) -> None:
+    """Compiles what short texts need, so that the first of them does not wait."""
+    text = "Ana lives in Paris."
+    requests: dict[str, dict[str, Any]] = {
+      "ner": {},
+      "typing": {"spans": [[0, 3], [13, 18]]},
+      "relations": {"head": [0, 3], "tail": [13, 18]},
+      "qa": {"question": "Where does Ana live?"},
+    }
+    for task, models in self.by_task.items():
+      for name in models:
+        self.answer(task, {"text": text, "model": name, **requests[task]})
+
+  def about(self) -> dict[str, Any]:
+    """Returns the models of each task, with the colours of their labels."""
+    listed = {
+      task: [
+        {"name": name, "system": model.family.title, "kinds": _kinds(model), **_sizes(model)}
+        for name, model in models.items()
+      ]
+      for task, models in self.by_task.items()
+    }
+    labels = {
+      label
+      for task in ("ner", "typing")
+      for model in self.by_task.get(task, {}).values()
+      for label in model.labels
+    }
+    return {"tasks": listed, "hues": hues(labels), "most_characters": MOST_CHARACTERS}
+
+  def answer(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the answer to a request of a kind: a task, or attention."""
+    text = request.get("text")
+    if not isinstance(text, str):
+      raise InputError("text: missing; expected a text")
+    if len(text) > MOST_CHARACTERS:
+      raise InputError(f"text: {len(text):,} characters; expected at most {MOST_CHARACTERS:,}")
+    if kind != "attention" and kind not in self.by_task:
+      raise InputError(f"{kind}: no model for it; expected one of {', '.join(self.by_task)}")
+    if not text.strip():
+      return {"spans": [], "answers": []}
+    model = self._model(kind, request.get("model"))
+    with self._lock:
+      return _ANSWERS[kind](model, text, request)
+
+  def _model(self, kind: str, name: Any) -> Model:
+    tasks = TASKS if kind == "attention" else (kind,)
+    models = {n: model for task in tasks for n, model in self.by_task.get(task, {}).items()}
+    if name not in models:
+      raise InputError(f"model: {name!r}; expected one of {', '.join(models)}")
+    return models[name]
+
+
+def read_models(paths: Iterable[Path]) -> dict[str, Model]:
+  """Reads models by their directories or names; those in the box if there are none."""
+  chosen = list(paths) or [Path(english.NAME) / task for task in english.TASKS]
+  return {str(path): load(model_directory(named_directory(path))) for path in chosen}
+
+
+def _kinds(model: Model) -> list[str]:
+  """Returns the kinds of queries that a model's attention has."""
+  if not model.backbone.entities:
+    return ["word → word"]
+  return [f"{one} → {other}" for one in ("word", "entity") for other in ("word", "entity")]
+
+
+def _sizes(model: Model) -> dict[str, int]:
+  config = model.config
+  return {"layers": config.num_hidden_layers, "heads": config.num_attention_heads}
+
+
+def _names(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+  return {"spans": [span._asdict() for span in model.predict(text)]}
+
+
+def _types(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+  spans = request.get("spans")
+  if not isinstance(spans, list):
+    raise InputError("spans: missing; expected a list of [start, end]")
+  some = spans[:MOST_TYPED]
+  predicted = model.predict([text] * len(some), span=some) if some else []
+  return {"types": [[span._asdict() for span in types] for types in predicted]}
+
+
+def _relation(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+  relation = model.predict(text, head=_given(request, "head"), tail=_given(request, "tail"))
+  return {"label": relation.label, "score": relation.score}
+
+
+def _answers(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+  question = _given(request, "question")
+  return {"answers": [answer._asdict() for answer in model.predict(text, question=question)[:3]]}
+
+
+def _attention(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+  layer, head = request.get("layer", -1), request.get("head")
+  spans = request.get("spans", []) if model.backbone.entities else []
+  found = attention_of(model, text, spans, layer=layer, head=head)
+  tokens = [*found.words, *found.entities]
+  if len(tokens) > MOST_TOKENS:
+    raise InputError(
+      f"text: {len(tokens)} tokens; expected at most {MOST_TOKENS} for its attention: one sentence"
+    )
+  weights = np.round(found.weights, 3).tolist()
+  return {"tokens": tokens, "words": len(found.words), "weights": weights}
+
+
+def _given(request: Mapping[str, Any], name: str) -> Any:
+  if request.get(name) is None:
+    raise InputError(f"{name}: missing; expected it")
+  return request[name]
+
+
+_ANSWERS = {
+  "ner": _names,
+  "typing": _types,
+  "relations": _relation,
+  "qa": _answers,
+  "attention": _attention,
+}

@@ -1,0 +1,307 @@
+"use strict";
+
+const byId = (id) => document.getElementById(id);
+const state = { models: {}, hues: {}, spans: [], types: [], chosen: [], asked: false };
+let waiting = null; // the request for names that the next key makes useless
+
+async function ask(kind, request, signal) {
+  const reply = await fetch(`/${kind}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(request),
+    signal,
+  });
+  const answer = await reply.json();
+  if (!reply.ok) throw new Error(answer.fault);
+  return answer;
+}
+
+function say(message, fault = false) {
+  byId("status").textContent = message;
+  byId("status").classList.toggle("fault", fault);
+}
+
+function reported(fault) {
+  if (fault.name === "AbortError") return;
+  const gone = fault instanceof TypeError;
+  say(gone ? "No answer: luke-jax try no longer runs. Start it again." : fault.message, true);
+}
+
+// Offsets from Python count characters; those of a string here count UTF-16 units.
+function units(text) {
+  const places = [0];
+  for (const character of text) places.push(places.at(-1) + character.length);
+  return places;
+}
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+}
+
+function textOf() {
+  return byId("text").value;
+}
+
+function chosenModel(task) {
+  const select = byId(`${task}-model`);
+  return select ? select.value : state.models[task]?.[0]?.name;
+}
+
+function drawNames(target, text, spans, choose) {
+  const places = units(text);
+  const parts = [];
+  let done = 0;
+  spans.forEach((span, number) => {
+    if (places[span.start] < done) return;
+    parts.push(text.slice(done, places[span.start]));
+    done = places[span.end];
+    const name = element(choose ? "button" : "span", { className: "name" });
+    name.append(text.slice(places[span.start], done), element("small", { textContent: span.label }));
+    name.style.setProperty("--hue", state.hues[span.label] ?? 210);
+    if (choose) {
+      name.type = "button";
+      name.setAttribute("aria-pressed", String(state.chosen.includes(number)));
+      name.addEventListener("click", () => choose(number));
+    }
+    parts.push(name);
+  });
+  parts.push(text.slice(done));
+  target.replaceChildren(...parts);
+}
+
+async function readText() {
+  waiting?.abort();
+  waiting = new AbortController();
+  const text = textOf();
+  state.chosen = [];
+  byId("answers").replaceChildren();
+  byId("chosen").replaceChildren();
+  writeCode();
+  try {
+    const begun = performance.now();
+    const found = await ask("ner", { text, model: chosenModel("ner") }, waiting.signal);
+    state.spans = found.spans;
+    drawNames(byId("names"), text, found.spans, choose);
+    const seconds = ((performance.now() - begun) / 1000).toFixed(2);
+    const some = found.spans.length === 1 ? "1 name" : `${found.spans.length} names`;
+    say(text.trim() ? `${some} in ${seconds} s` : "Nothing to read yet.");
+    const other = byId("ner-other")?.value;
+    byId("other").hidden = !other;
+    if (other) {
+      const second = await ask("ner", { text, model: other }, waiting.signal);
+      byId("other-title").textContent = other;
+      drawNames(byId("other-names"), text, second.spans, null);
+    }
+  } catch (fault) {
+    reported(fault);
+  }
+}
+
+async function choose(number) {
+  const at = state.chosen.indexOf(number);
+  if (at >= 0) state.chosen.splice(at, 1);
+  else state.chosen = [...state.chosen.slice(-1), number];
+  const text = textOf();
+  drawNames(byId("names"), text, state.spans, choose);
+  const buttons = byId("names").querySelectorAll("button");
+  buttons[number]?.focus();
+  writeCode();
+  try {
+    await Promise.all([showTypes(text), showRelation(text)]);
+  } catch (fault) {
+    reported(fault);
+  }
+}
+
+const span = (number) => [state.spans[number].start, state.spans[number].end];
+
+function row(...cells) {
+  const made = element("tr");
+  cells.forEach((cell, i) => {
+    const number = typeof cell === "number";
+    const shown = number ? cell.toFixed(2) : cell;
+    made.append(element(i ? "td" : "th", { textContent: shown, className: number ? "number" : "" }));
+  });
+  return made;
+}
+
+async function showTypes(text) {
+  const table = element("table");
+  if (state.models.typing && state.chosen.length) {
+    const spans = state.chosen.map(span);
+    const { types } = await ask("typing", { text, spans, model: chosenModel("typing") });
+    types.forEach((found, i) => {
+      const name = state.spans[state.chosen[i]].text;
+      if (!found.length) table.append(row(name, "no type"));
+      for (const type of found.slice(0, 3)) table.append(row(name, type.label, type.score));
+    });
+  }
+  byId("chosen").replaceChildren(table);
+}
+
+async function showRelation(text) {
+  if (!state.models.relations || state.chosen.length < 2) return;
+  const [head, tail] = state.chosen.map(span);
+  const found = await ask("relations", { text, head, tail, model: chosenModel("relations") });
+  const [one, other] = state.chosen.map((number) => state.spans[number].text);
+  const line = `${one} — ${found.label} → ${other} (${found.score.toFixed(2)})`;
+  byId("chosen").append(element("p", { textContent: line, id: "relation" }));
+}
+
+async function showAnswers(event) {
+  event.preventDefault();
+  state.asked = true;
+  writeCode();
+  const question = byId("question").value;
+  if (!question.trim()) return byId("answers").replaceChildren("Ask something first.");
+  try {
+    const { answers } = await ask("qa", { text: textOf(), question, model: chosenModel("qa") });
+    const table = element("table");
+    for (const found of answers) table.append(row(found.text || "no answer", found.score));
+    byId("answers").replaceChildren(answers.length ? table : "No answer: the text is empty.");
+  } catch (fault) {
+    reported(fault);
+  }
+}
+
+async function showAttention() {
+  const [layer, head] = ["layer", "head"].map((id) => byId(id).value);
+  const request = { text: textOf(), model: byId("attention-model").value, layer: Number(layer) };
+  request.head = head === "mean" ? null : Number(head);
+  request.spans = state.spans.map((found) => [found.start, found.end]);
+  try {
+    const found = await ask("attention", request);
+    drawTokens(found);
+    byId("attention-note").textContent = "Point at a token, or choose it, to see what it reads.";
+  } catch (fault) {
+    byId("tokens").replaceChildren();
+    byId("attention-note").textContent = fault.message;
+  }
+}
+
+function drawTokens(found) {
+  if (!found.tokens) return byId("tokens").replaceChildren();
+  const kind = byId("kind").value;
+  const isWord = (number) => number < found.words;
+  const [query, key] = kind ? kind.split(" → ") : ["", ""];
+  const fits = (name, number) => !name || (name === "word") === isWord(number);
+  const buttons = found.tokens.map((token, number) => {
+    const made = element("button", { type: "button", className: "token", textContent: token });
+    if (!isWord(number)) made.classList.add("entity");
+    made.disabled = !fits(query, number);
+    const point = () => {
+      const weights = found.weights[number];
+      const most = Math.max(...weights);
+      buttons.forEach((button, i) => {
+        const share = fits(key, i) ? weights[i] / most : 0;
+        button.style.setProperty("--share", Math.sqrt(share).toFixed(3));
+        button.setAttribute("aria-pressed", String(i === number));
+        button.title = weights[i].toFixed(3);
+      });
+      const order = weights.map((_, i) => i).filter((i) => fits(key, i));
+      order.sort((one, other) => weights[other] - weights[one]);
+      const best = order.slice(0, 3).map((i) => `${found.tokens[i]} ${weights[i].toFixed(2)}`);
+      byId("attention-note").textContent = `${token} reads ${best.join(", ")}`;
+    };
+    made.addEventListener("pointerenter", point);
+    made.addEventListener("focus", point);
+    return made;
+  });
+  byId("tokens").replaceChildren(...buttons);
+}
+
+function literal(text) {
+  return JSON.stringify(text);
+}
+
+function writeCode() {
+  const lines = ["import luke_jax", "", `text = ${literal(textOf())}`];
+  const load = (name, task) => lines.push(`${name} = luke_jax.load(${literal(chosenModel(task))})`);
+  if (state.models.ner) {
+    load("names", "ner");
+    lines.push("print(names.predict(text))");
+  }
+  const [head, tail] = state.chosen.map((number) => JSON.stringify(span(number)));
+  if (head && state.models.typing) {
+    load("types", "typing");
+    lines.push(`print(types.predict(text, span=${head}))`);
+  }
+  if (tail && state.models.relations) {
+    load("relations", "relations");
+    lines.push(`print(relations.predict(text, head=${head}, tail=${tail}))`);
+  }
+  if (state.asked && state.models.qa) {
+    load("answers", "qa");
+    lines.push(`print(answers.predict(text, question=${literal(byId("question").value)}))`);
+  }
+  byId("code").textContent = lines.join("\n");
+}
+
+async function copyCode() {
+  try {
+    await navigator.clipboard.writeText(byId("code").textContent);
+    byId("copied").textContent = "copied";
+  } catch {
+    getSelection().selectAllChildren(byId("code"));
+    byId("copied").textContent = "selected: press Ctrl+C";
+  }
+}
+
+function options(select, values) {
+  select.replaceChildren(...values.map(([value, shown]) => new Option(shown, value)));
+}
+
+function modelChoice(id, label, values, changed) {
+  const select = element("select", { id });
+  options(select, values);
+  select.addEventListener("change", changed);
+  return element("label", {}, `${label} `, select);
+}
+
+function setUp(about) {
+  state.models = about.tasks;
+  state.hues = about.hues;
+  byId("text").maxLength = about.most_characters;
+  const named = (task) => (about.tasks[task] ?? []).map((model) => [model.name, model.name]);
+  const all = Object.values(about.tasks).flat();
+  if (named("ner").length > 1) {
+    byId("ner-choices").append(
+      modelChoice("ner-model", "Model", named("ner"), readText),
+      modelChoice("ner-other", "beside", [["", "none"], ...named("ner")], readText),
+    );
+  }
+  byId("question-section").hidden = !about.tasks.qa;
+  options(byId("attention-model"), all.map((model) => [model.name, model.name]));
+  const sizes = () => {
+    const model = all.find((one) => one.name === byId("attention-model").value);
+    const numbers = (count) => [...Array(count).keys()].map((i) => [String(i), String(i)]);
+    options(byId("layer"), numbers(model.layers));
+    byId("layer").value = String(model.layers - 1);
+    options(byId("head"), [["mean", "mean"], ...numbers(model.heads)]);
+    options(byId("kind"), [["", "all"], ...model.kinds.map((kind) => [kind, kind])]);
+  };
+  byId("attention-model").addEventListener("change", sizes);
+  for (const id of ["layer", "head", "kind"]) byId(id).addEventListener("change", showAttention);
+  sizes();
+}
+
+async function begin() {
+  try {
+    setUp(await (await fetch("/models")).json());
+  } catch (fault) {
+    return reported(fault);
+  }
+  let timer = 0;
+  byId("text").addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(readText, 120);
+  });
+  byId("ask").addEventListener("submit", showAnswers);
+  byId("show-attention").addEventListener("click", showAttention);
+  byId("copy").addEventListener("click", copyCode);
+  await readText();
+}
+
+begin();
