@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -19,6 +19,7 @@ from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
+from luke_jax.inference.summary import as_html, as_text
 from luke_jax.models.family import Family
 from luke_jax.models.network import Network
 from luke_jax.nn.encoder import stack_layers
@@ -103,36 +104,10 @@ class Model(ModelParts):
       raise InputError(f"label {label!r}: unknown; expected one of {known}") from None
 
   def __repr__(self) -> str:
-    lines = (f"  {name}: {value}" for name, value in self._summary().items())
-    return "\n".join([f"Model({self.architecture})", *lines])
+    return as_text(self)
 
   def _repr_html_(self) -> str:
-    from html import escape
-
-    rows = "".join(
-      f"<tr><th style='text-align:left'>{escape(name)}</th><td>{escape(value)}</td></tr>"
-      for name, value in self._summary().items()
-    )
-    return f"<table><caption>{escape(self.architecture)}</caption>{rows}</table>"
-
-  def _summary(self) -> Mapping[str, str]:
-    config = self.config
-    count = sum(x.size for x in jax.tree.leaves(self.params))
-    heads = f"{config.num_attention_heads} heads"
-    rows = {
-      "system": self.family.title,
-      "sizes": f"{config.num_hidden_layers} layers, width {config.hidden_size}, {heads}",
-      "words": f"{config.vocab_size:,}",
-      "parameters": f"{count:,}",
-    }
-    if self.backbone.entities:
-      rows["entities"] = f"{self.backbone.entities:,}"
-    if self.labels:
-      more = " …" if len(self.labels) > 8 else ""
-      rows["labels"] = f"{len(self.labels)}: {', '.join(self.labels[:8])}{more}"
-    if self.tokenizer is None:
-      rows["text"] = "no tokenizer"
-    return rows
+    return as_html(self)
 
 
 def load(

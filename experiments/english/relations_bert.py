@@ -8,6 +8,7 @@ data/english/README.md says what ORIGINALS holds.
 """
 
 from luke_jax.convert.published import published
+from luke_jax.models.family import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.relations.task import RelationClassification
@@ -48,6 +49,7 @@ def config() -> Experiment:
       labels=LABELS,
       words=64,
     ),
+    running=Running(dtype="bfloat16"),
     data=Data(batch_size=32, evaluation_batch_size=64),
     optimizer=Optimizer(learning_rate=1e-3, adapter=16, average=0.99, bias_correction=True),
     run=Run(epochs=2, start=str(backbone)),

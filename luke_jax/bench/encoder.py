@@ -115,7 +115,8 @@ def _check(config: LukeConfig, some: list[BatchSizes], rounds: int) -> None:
 def _passes(
   config: LukeConfig, some: list[BatchSizes], dtype: Dtype, rounds: int
 ) -> Iterator[Pass]:
-  reference, backbone = _reference(config), Backbone(config, Running(dtype=dtype))
+  on_cpu = jax.default_backend() == "cpu"
+  reference, backbone = _reference(config), Backbone(config, Running(dtype=dtype), on_cpu=on_cpu)
   forward, backward = _ours(backbone, reference)
   their_backward = _their_backward(reference, dtype)
   inputs = [_inputs(config, batch) for batch in some]

@@ -20,9 +20,9 @@ from luke_jax.plan.plan import Plan, make_plan
 from luke_jax.plan.report import report
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.training.experiment import Experiment, total_steps
+from luke_jax.training.freezing import is_frozen
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import summary_line
-from luke_jax.training.optimizer import is_frozen
 from luke_jax.training.program import Program
 
 

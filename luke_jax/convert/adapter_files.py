@@ -1,35 +1,35 @@
 """Adapters as directories of their own: what training changed in a backbone, in a few megabytes.
 
-A directory has config.json, adapter.safetensors and a model card. Large arrays are kept in 8 bits
-with a scale for each row, small ones in 16; those that the backbone has too as differences. The
-backbone is known by the SHA-256 of its weights.
+A directory has config.json, adapter.safetensors and a model card. The backbone is known by the
+SHA-256 of its weights.
 """
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luke_jax.convert.card import OURS, model_card
+from luke_jax.convert.changed_tensors import changed_tensors, with_changes
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ENTITIES, ModelParts, Start
 from luke_jax.convert.published import find_backbone
-from luke_jax.convert.saving import all_or_nothing
+from luke_jax.convert.replacing import all_or_nothing
 from luke_jax.convert.sources import CONFIG, family_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
 from luke_jax.errors import InputError
-from luke_jax.models.adapters import is_adapter, stays
+from luke_jax.models.adapters import stays
 from luke_jax.models.family import Described
-from luke_jax.models.keys import flatten, places, unflatten
+from luke_jax.models.keys import unflatten
 from luke_jax.text import json_files
 
 PART = "adapter"  # of config.json, under this project's name
-VALUE, CHANGE, SCALE = "value/", "change/", "scale/"  # before the paths of arrays
-LARGE = 4096  # numbers of an array from which it is kept in 8 bits
+_ARRAYS: Any = weakref.WeakValueDictionary()  # of backbones, that models in memory share
 
 
 def is_adapter_directory(path: Path) -> bool:
@@ -42,6 +42,8 @@ def save_adapter(model: ModelParts, path: str | Path) -> None:
   start = model.start
   if start is None:
     raise InputError("adapter: the model has none; expected one trained with optimizer.adapter")
+  if Path(path).resolve() == start.directory.resolve():
+    raise InputError(f"{path}: the adapter's backbone; expected another directory")
   before = _before(start, lambda *_: model.network.head, model.config, model.labels)
   if _text_side(before) != _text_side(model):
     raise InputError(f"adapter: words or entities were added to those of {start.directory}")
@@ -52,7 +54,7 @@ def save_adapter(model: ModelParts, path: str | Path) -> None:
     model.config, model.architecture, model.labels, model.num_labels, {**model.rest, OURS: ours}
   )
   with all_or_nothing(Path(path)) as folder:
-    write_safetensors(folder / ADAPTER, _tensors(model, before))
+    write_safetensors(folder / ADAPTER, changed_tensors(model, before))
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
     content = model.family.write_config(described)
     text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
@@ -76,7 +78,8 @@ def read_adapter(
   start = Start(directory, origin["new_words"], origin["entities"])
   kind = head or family.kind_of(described.architecture)
   model = _before(start, kind, described.config, described.labels, **fields)
-  arrays = _arrays(model, read_safetensors(path / ADAPTER), path / ADAPTER)
+  arrays = with_changes(model, read_safetensors(path / ADAPTER), path / ADAPTER)
+  arrays = {name: _shared(name, x, model, origin) for name, x in arrays.items()}
   return dataclasses.replace(
     model, params=unflatten(arrays), rest=described.rest, report=type(model.report)(), start=start
   )
@@ -102,6 +105,15 @@ def _text_side(model: ModelParts) -> tuple[int, Mapping[str, int]]:
   return model.config.vocab_size, entities
 
 
+def _shared(path: str, array: np.ndarray, model: ModelParts, origin: Mapping[str, Any]) -> Any:
+  """Returns the array that another adapter of the same backbone has in memory, if it has it."""
+  if not stays(path, model.family):
+    return array
+  words = json.dumps(origin["new_words"])
+  key = (path, array.shape, model.family.name, origin["backbone"]["sha256"], words)
+  return _ARRAYS.setdefault(key, array)
+
+
 def _origin(raw: Mapping[str, Any], config: Path) -> dict[str, Any]:
   """Returns the entries on the backbone, checked."""
   ours: Any = raw.get(OURS)
@@ -124,58 +136,3 @@ def _check_hash(directory: Path, backbone: Mapping[str, str], path: Path) -> Non
       f"{path}: an adapter of {backbone['name']} (sha256 {expected[:12]}…), {directory} is another"
       f" model ({found[:12]}…); expected the same weights"
     )
-
-
-def _fresh(before: ModelParts) -> set[str]:
-  """Returns the paths of the arrays that the backbone's files lack."""
-  table, missing = before.family.keys(before.kind), set(before.report.missing)
-  leaves = flatten(before.params)
-  return {
-    path for path, x in leaves.items() if next(places(table.key(path), x.shape))[0] in missing
-  }
-
-
-def _tensors(model: ModelParts, before: ModelParts) -> Iterator[tuple[str, np.ndarray]]:
-  """Yields the tensors of the file; of arrays that did not change there are none."""
-  old, fresh = flatten(before.params), _fresh(before)
-  for path, array in sorted(flatten(model.params).items()):
-    x = np.asarray(array, np.float32)
-    if path in fresh or is_adapter(path):
-      yield from _stored(VALUE, path, x)
-    elif stays(path, model.family):
-      if not np.array_equal(x, old[path]):
-        raise InputError(f"adapter: {path} is not that of {model.start}; expected it unchanged")
-    elif not np.array_equal(x, old[path]):
-      yield from _stored(CHANGE, path, x - old[path])
-
-
-def _stored(part: str, path: str, x: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-  """Yields an array in 16 bits, or in 8 with its scales, one for a row along the longest axis."""
-  if x.size < LARGE or x.ndim < 2:
-    yield f"{part}{path}", x.astype(np.float16)
-    return
-  axis = -1 if x.shape[-1] >= x.shape[-2] else -2
-  scale = np.maximum(np.abs(x).max(axis, keepdims=True), 1e-12) / 127
-  yield f"{part}{path}", np.rint(x / scale).astype(np.int8)
-  yield f"{SCALE}{path}", scale.astype(np.float32)
-
-
-def _arrays(
-  before: ModelParts, tensors: Mapping[str, np.ndarray], file: Path
-) -> dict[str, np.ndarray]:
-  """Returns the parameters with what the file holds."""
-  leaves: Any = flatten(before.params)
-  missing = _fresh(before)
-  for name, tensor in tensors.items():
-    part, _, path = name.partition("/")
-    x = tensor.astype(np.float32) * tensors.get(f"{SCALE}{path}", np.float32(1))
-    if f"{part}/" == CHANGE and path in leaves and leaves[path].shape == x.shape:
-      leaves[path] = leaves[path] + x
-    elif f"{part}/" == VALUE and (is_adapter(path) or leaves[path].shape == x.shape):
-      leaves[path] = x
-    elif f"{part}/" != SCALE:
-      raise InputError(f"{file}: {name}: {x.shape}; expected the arrays of {before.architecture}")
-    missing.discard(path)
-  if missing:
-    raise InputError(f"{file}: no {min(missing)}; expected all that the backbone lacks")
-  return leaves

@@ -1,10 +1,6 @@
 """Writing of a model as the directory that both majors of transformers load."""
 
-import contextlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,33 +9,18 @@ import numpy as np
 
 from luke_jax.convert.card import model_card
 from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.replacing import all_or_nothing
 from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import (
-  ADAPTER,
-  INDEX,
   SAFETENSORS,
-  TORCH,
   Dtype,
   write_safetensors,
 )
 from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
-from luke_jax.text import entity_vocab_files, save_processor, save_tokenizer
-from luke_jax.text.tokenizer_files import TOKENIZER_FILES
+from luke_jax.text import save_processor, save_tokenizer
 
-MODEL_FILES = frozenset(
-  {
-    CONFIG,
-    SAFETENSORS,
-    INDEX,
-    TORCH,
-    ADAPTER,
-    "README.md",
-    *TOKENIZER_FILES,
-    *entity_vocab_files.FILES,
-  }
-)
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
@@ -113,72 +94,3 @@ def _reported(
   for name, tensor in tensors:
     progress(name)
     yield name, tensor
-
-
-@contextlib.contextmanager
-def all_or_nothing(target: Path) -> Iterator[Path]:
-  """Yields a folder in the target, whose files move out of it once all are written.
-
-  Files of an earlier model are removed, since they would be read instead; all others stay.
-  """
-  for name in MODEL_FILES:
-    if (target / name).is_dir():
-      raise InputError(f"{target / name}: a directory; expected a file, or none")
-  try:
-    existed = target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".new-", dir=target))
-  except OSError as fault:
-    raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
-  try:
-    yield folder
-    _move(folder, target)
-  finally:
-    shutil.rmtree(folder)
-    if not existed and not any(target.iterdir()):
-      target.rmdir()
-
-
-def _move(folder: Path, target: Path) -> None:
-  """Replaces older files by those of the folder, and restores all older ones if any move fails.
-
-  If even that fails, as without power, they are whole in a folder `.older-…`.
-  """
-  written = sorted(folder.iterdir(), key=lambda file: file.name == CONFIG)
-  before = {name for name in MODEL_FILES if (target / name).exists()}
-  older = _second_names(target, before)
-  try:
-    for file in written:
-      file.chmod(0o666 & ~_umask())  # safetensors makes files that only their owner can read
-      file.replace(target / file.name)
-    for name in before - {file.name for file in written}:
-      (target / name).unlink()
-  except BaseException:
-    for name in MODEL_FILES - before:
-      (target / name).unlink(missing_ok=True)
-    for name in before:
-      (older / name).replace(target / name)
-    shutil.rmtree(older)  # it still has the second names of files that were not replaced
-    raise
-  shutil.rmtree(older)
-
-
-def _second_names(target: Path, names: set[str]) -> Path:
-  """Returns a folder in the target with its files of these names under a second name."""
-  older = Path(tempfile.mkdtemp(prefix=".older-", dir=target))
-  try:
-    for name in names:
-      try:
-        os.link(target / name, older / name)
-      except OSError:  # a file system without hard links
-        shutil.copy2(target / name, older / name)
-  except BaseException:
-    shutil.rmtree(older)
-    raise
-  return older
-
-
-def _umask() -> int:
-  mask = os.umask(0)
-  os.umask(mask)
-  return mask

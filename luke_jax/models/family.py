@@ -10,9 +10,9 @@ import jax
 
 from luke_jax.models.checks import check_fields
 from luke_jax.models.keys import Keys
-from luke_jax.nn.attention import AttentionForm
 from luke_jax.nn.encoder import Remat
 from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.nn.queries import AttentionForm
 
 NONE = "none"  # the kind of head of a network that is an encoder alone
 
@@ -168,7 +168,7 @@ class Backbone:
   config: Any
   running: Running = Running()
   spread: Spread = Spread()
-  wide: bool = False  # see `Numerics.wide`
+  on_cpu: bool = False  # see `Numerics.on_cpu`
 
   @property
   def family(self) -> Family:
@@ -179,7 +179,7 @@ class Backbone:
   def numerics(self) -> Numerics:
     """Returns the numbers that all layers share."""
     numbers = self.family.numerics(self.config)
-    return dataclasses.replace(numbers, dtype=self.running.dtype, wide=self.wide)
+    return dataclasses.replace(numbers, dtype=self.running.dtype, on_cpu=self.on_cpu)
 
   @property
   def decoders(self) -> Decoders:

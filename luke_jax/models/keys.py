@@ -17,6 +17,7 @@ from luke_jax.errors import InputError
 
 # Where every system keeps a decoder of words that is not tied to their embeddings.
 WORD_DECODER = "word_decoder/embedding"
+_ALIGNMENT = 64  # bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,7 +202,7 @@ def from_torch(
   """
   available, used, leaves, missing, copied = set(names), set(), {}, [], []
   for path, target in flatten(abstract).items():
-    key, array = keys.key(path), np.empty(target.shape, target.dtype)
+    key, array = keys.key(path), aligned(target.shape, target.dtype)
     sources = {}
     for name, index in places(key, array.shape):
       sources[name] = name if name in available else keys.copied_from(name)
@@ -219,6 +220,14 @@ def from_torch(
   tied = {alias for alias, name in keys.aliases.items() if name in used}
   unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
   return unflatten(leaves), Report(tuple(missing), tuple(unexpected), tuple(copied))
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+  """Returns an array of any content at a place in memory that JAX reads on CPUs without a copy."""
+  size = math.prod(shape) * np.dtype(dtype).itemsize
+  room = np.empty(size + _ALIGNMENT, np.uint8)
+  first = -room.ctypes.data % _ALIGNMENT
+  return room[first : first + size].view(dtype).reshape(shape)
 
 
 def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, *, name: str) -> np.ndarray:

@@ -13,5 +13,5 @@ def prepared(network: Network, params: dict) -> tuple[Network, dict]:
   family = backbone.family
   parts = family.for_prediction(params[family.name], backbone.numerics.dtype)
   if jax.default_backend() == "cpu":
-    network = on_backbone(network, dataclasses.replace(backbone, wide=True))
+    network = on_backbone(network, dataclasses.replace(backbone, on_cpu=True))
   return network, jax.device_put(params | {family.name: parts})

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models.family import Running, TokenCounts
-from luke_jax.nn.attention import AttentionSizes
 from luke_jax.nn.encoder import split_layers
 from luke_jax.nn.layers import Dtype
+from luke_jax.nn.queries import AttentionSizes
 
 PRODUCTS = ("kernel", "embedding")  # parameters that layers cast to the type of products
 
@@ -34,7 +34,7 @@ def for_prediction(params: dict, dtype: Dtype) -> dict:
 
 
 def _cast(path: tuple[Any, ...], x: Any, dtype: Dtype) -> Any:
-  return x.astype(jnp.dtype(dtype)) if path[-1].key in PRODUCTS else x
+  return x.astype(jnp.dtype(dtype), copy=False) if path[-1].key in PRODUCTS else x
 
 
 def word_products(prefix: str, config: Any, counts: TokenCounts) -> Mapping[str, float]:

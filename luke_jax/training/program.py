@@ -15,6 +15,7 @@ from luke_jax.models import adapters
 from luke_jax.models.family import Backbone, Spread
 from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.freezing import layer_masks, merge, split_frozen
 from luke_jax.training.mesh import (
   BATCH_AXES,
   VOCABULARY_MULTIPLE,
@@ -23,13 +24,7 @@ from luke_jax.training.mesh import (
   padded_tables,
   shardings,
 )
-from luke_jax.training.optimizer import (
-  layer_masks,
-  learning_rate,
-  make_optimizer,
-  merge,
-  split_frozen,
-)
+from luke_jax.training.optimizer import learning_rate, make_optimizer
 from luke_jax.training.task import Batch, Params, Records
 
 # Otherwise the partitioner cuts the products of gradients into many small ones to hide their
@@ -65,8 +60,10 @@ class Program:
 
   @functools.cached_property
   def backbone(self) -> Backbone:
-    """Returns the encoder, with its entity table spread over the mesh."""
+    """Returns the encoder as it runs on the mesh, with its entity table spread over it."""
     backbone, shape = self.experiment.backbone, self.experiment.mesh
+    on_cpu = self.mesh.size == 1 and self.mesh.devices.flat[0].platform == "cpu"
+    backbone = dataclasses.replace(backbone, on_cpu=on_cpu)
     if not backbone.entities:
       return backbone
     padding = -backbone.entities % VOCABULARY_MULTIPLE

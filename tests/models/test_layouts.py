@@ -11,7 +11,7 @@ from luke_jax.models.keys import flatten
 from luke_jax.models.luke import LUKE, NOT_OF_ENTITIES
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.tasks.known import task_class
-from luke_jax.training.optimizer import is_frozen, split_frozen
+from luke_jax.training.freezing import is_frozen, split_frozen
 
 WITH_ALL = {"tie_word_embeddings": False, "cls_entity_prediction": True}
 NAMES = [family.name for family in FAMILIES]

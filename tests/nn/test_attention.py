@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luke_jax.nn import attention as forms
-from luke_jax.nn.attention import AttentionSizes, Projections
 from luke_jax.nn.layers import Numerics
+from luke_jax.nn.queries import AttentionSizes, Projections
 
 HEADS, HEAD_SIZE = 2, 64  # which fill the kernel's lanes
 WIDTH = HEADS * HEAD_SIZE

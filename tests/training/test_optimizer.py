@@ -19,16 +19,8 @@ from luke_jax.models import keys
 from luke_jax.models.families import FAMILIES
 from luke_jax.models.luke import LUKE
 from luke_jax.models.network import abstract_params
-from luke_jax.training.optimizer import (
-  Optimizer,
-  Schedule,
-  decays,
-  is_frozen,
-  learning_rate,
-  make_optimizer,
-  merge,
-  split_frozen,
-)
+from luke_jax.training.freezing import is_frozen, merge, split_frozen
+from luke_jax.training.optimizer import Optimizer, Schedule, decays, learning_rate, make_optimizer
 
 GOLDENS = Path(__file__).parent.parent / "goldens" / "training"
 RECORDINGS = {path.stem: read(path) for path in sorted(GOLDENS.glob("*.npz"))}

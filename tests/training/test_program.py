@@ -15,7 +15,7 @@ from luke_jax.models.luke import LUKE
 from luke_jax.models.network import abstract_params, initial_params
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.mesh import MeshShape, make_mesh, shardings
-from luke_jax.training.program import Program
+from luke_jax.training.program import Program, scored
 
 MESHES = {
   "8": (8, MeshShape()),
@@ -207,3 +207,55 @@ def test_batches_that_do_not_divide_are_refused():
   chosen = experiment(data={"batch_size": 12})
   with pytest.raises(InputError, match=r"data.batch_size: 12; expected a multiple"):
     Program(chosen, make_mesh(MeshShape()), steps=1)
+
+
+def test_the_average_is_scored_and_follows_the_weights():
+  chosen = program(experiment(optimizer={"average": 0.9}))
+  state = chosen.fresh_state()
+  batches = chosen.training_batches(chosen.experiment.task.records(chosen.backbone, "train"))
+  expected = arrays({"x": state["trained"]})
+  step = chosen.lowered_step.compile()
+  for number in range(3):
+    state, _ = step(state, chosen.placed(batches(number)))
+    decay = min(0.9, (1 + number) / (10 + number))
+    new = arrays({"x": state["trained"]})
+    expected = {name: decay * x + (1 - decay) * new[name] for name, x in expected.items()}
+  average = arrays({"x": scored(state)})
+  assert average.keys() == expected.keys()
+  assert all(np.allclose(average[name], x, atol=1e-6) for name, x in expected.items())
+  assert not any(np.array_equal(average[name], new[name]) for name in average if "kernel" in name)
+  # A start is the average of step 0.
+  began, _ = chosen.state_from(jax.device_get(plain_params(chosen)))
+  assert all(
+    np.array_equal(x, y)
+    for x, y in zip(
+      jax.tree.leaves(began["trained"]), jax.tree.leaves(began["average"]), strict=True
+    )
+  )
+
+
+def plain_params(chosen):
+  params = chosen.fresh_state()["trained"]
+  del params["luke"]["entity_embeddings"]["entity"], params["masked_entities"]  # padded
+  return params
+
+
+def test_layers_are_frozen_by_number():
+  encoder = "luke/encoder/layers"
+  chosen = program(experiment(optimizer={"frozen": (f"{encoder}[0:1]",), "weight_decay": 0.5}))
+  fresh = chosen.fresh_state()
+  before = arrays(fresh)
+  after = arrays(trained(chosen, fresh, 2)[0])
+  stacked = [name for name in before if name.startswith(f"trained/{encoder}/")]
+  assert stacked and all(len(before[name]) == 2 for name in stacked)
+  for name in stacked:
+    assert np.array_equal(before[name][0], after[name][0])
+  assert any(not np.array_equal(before[name][1], after[name][1]) for name in stacked)
+
+
+@pytest.mark.parametrize(
+  "pattern", ["luke/encoder/layers[2:]", "luke/pooler[0:1]", "luke/layers[0:1]", "luke/encoder[:1]"]
+)
+def test_layers_that_are_not_there_are_named(pattern):
+  with pytest.raises(InputError, match=r"names no layer; expected the stack"):
+    program(experiment(optimizer={"frozen": (pattern,)})).fresh_state()

