@@ -1,8 +1,8 @@
 """Entity-aware self-attention (paper §3.2): a query depends on the kinds of both tokens.
 
-`queries.einsum_scores` is the definition, and what shows the probabilities. `block_attention` computes the
-same for words followed by entities, without masking by kind; `pallas_attention` does so in one
-kernel on TPUs. All three drop the same probabilities for the same key.
+`queries.einsum_scores` is the definition, and what shows the probabilities. `block_attention`
+computes the same for words followed by entities, without masking by kind; `pallas_attention` does
+so in one kernel on TPUs. All three drop the same probabilities for the same key.
 """
 
 import functools

@@ -1,5 +1,6 @@
 """Attention of one text, over words and entities, as heat maps."""
 
+import dataclasses
 import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -80,11 +81,21 @@ def attention_of(
   example = TextInput(text, entity_spans=places or None, entities=titles or None)
   (row,) = processor.encode([example], offsets=True)
   inputs: dict[str, Any] = {**processor.pad([row])}
-  outputs = model(**inputs, output_attentions=True)
+  outputs = _without_head(model)(**inputs, output_attentions=True)
   heads = np.asarray(outputs["attentions"][layer, 0], np.float32)
   weights = heads.mean(0) if head is None else heads[head]
   names = titles or [text[slice(*entity.characters)] for entity in row.entities or ()]
   return AttentionWeights(_words(row, text, processor), list(names), weights)
+
+
+def _without_head(model: "Model") -> "Model":
+  """Returns the model's encoder, which reads texts that the head has no use for."""
+  from luke_jax.heads.bare import Bare
+  from luke_jax.models.network import Network
+
+  name = model.family.name
+  network = Network(model.backbone, Bare(model.backbone.numerics, model.kind))
+  return dataclasses.replace(model, network=network, params={name: model.params[name]}, labels=())
 
 
 def _check_number(name: str, number: int, count: int) -> None:

@@ -53,7 +53,6 @@ class Server(http.server.ThreadingHTTPServer):
 class Handler(http.server.BaseHTTPRequestHandler):
   """Answers to the requests of the page."""
 
-  protocol_version = "HTTP/1.1"
   timeout = 60  # seconds for a request that does not go on
 
   @property
@@ -80,7 +79,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
       return
     length = self.headers.get("Content-Length", "")
     if not length.isdigit() or int(length) > MOST_BYTES:
-      self.close_connection = True
       self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {MOST_BYTES:,} bytes")
       return
     body = self.rfile.read(int(length))
@@ -95,7 +93,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
       answer = self._served.answers.answer(self.path.removeprefix("/"), request)
       self._send(HTTPStatus.OK, json.dumps(answer), "json")
     except (ValueError, RecursionError) as fault:  # InputError is one, and so are faults of JSON
-      self._refuse(HTTPStatus.BAD_REQUEST, str(fault))
+      self._refuse(HTTPStatus.BAD_REQUEST, str(fault).splitlines()[0])
+    except Exception as fault:  # of ours: the page goes on, the terminal has the whole of it
+      self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"a fault of luke-jax: {fault!r:.200}")
+      raise
 
   def _is_own(self) -> bool:
     """Returns whether the request names this machine: another site's name may lead here too."""

@@ -1,0 +1,186 @@
+"""The page in a browser: typing, clicking, asking, faults, small screens. Needs chromium."""
+
+import re
+import shutil
+import threading
+
+import pytest
+
+from luke_jax.errors import InputError
+from luke_jax.trying.server import Server
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
+expect = playwright.expect
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+  pytest.mark.browser,
+  pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
+]
+KINDS = ["word → word", "word → entity", "entity → word", "entity → entity"]
+SIZES = {"layers": 2, "heads": 3}
+
+
+class Fixed:
+  """Answers that are known: each capitalised word is a name."""
+
+  def about(self):
+    models = {"system": "LUKE", "kinds": KINDS, **SIZES}
+    tasks = {
+      task: [{"name": f"english/{task}", **models}] for task in ("ner", "typing", "relations", "qa")
+    }
+    tasks["ner"].append({"name": "runs/ner", **models})
+    return {"tasks": tasks, "hues": {"PER": 30, "LOC": 210}, "most_characters": 20_000}
+
+  def answer(self, kind, request):
+    text = request["text"]
+    if kind == "ner":
+      names = [word for word in text.split() if word[:1].isupper()]
+      label = "LOC" if request["model"] == "runs/ner" else "PER"
+      return {"spans": [_span(text, name.strip(".,"), label) for name in names]}
+    if kind == "typing":
+      return {"types": [[{"label": "scientist", "score": 0.9}] for _ in request["spans"]]}
+    if kind == "relations":
+      return {"label": "spouse", "score": 0.75}
+    if kind == "qa":
+      return {"answers": [{"text": text[:3], "start": 0, "end": 3, "score": 0.5}]}
+    if len(text) > 1000:
+      raise InputError("text: too long; expected a sentence")
+    weights = [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]]
+    return {"tokens": ["Ana", "sings", "Ana"], "words": 2, "weights": weights}
+
+
+def _span(text, name, label):
+  start = text.index(name)
+  return {"text": name, "start": start, "end": start + len(name), "label": label, "score": 0.9}
+
+
+@pytest.fixture
+def server():
+  server = Server(Fixed(), 0)
+  threading.Thread(target=server.serve_forever, daemon=True).start()
+  yield server
+  server.shutdown()
+  server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+  with playwright.sync_playwright() as p:
+    browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(browser, server):
+  """The page, opened; at the end nothing was asked of elsewhere and nothing was complained of."""
+  page = browser.new_page(viewport={"width": 1000, "height": 900})
+  asked, complaints = [], []
+  page.on("request", lambda request: asked.append(request.url))
+  page.on("console", lambda message: complaints.append(message.text))
+  page.on("pageerror", lambda fault: complaints.append(str(fault)))
+  page.goto(server.address)
+  expect(page.locator("#status")).to_contain_text("name")
+  page.complaints = complaints
+  yield page
+  assert all(url.startswith((server.address, "data:")) for url in asked)
+  page.close()
+
+
+def names(page, place="#names"):
+  return page.eval_on_selector_all(f"{place} .name", "x => x.map(e => e.firstChild.textContent)")
+
+
+def type_text(page, text, count):
+  page.fill("#text", text)
+  shown = f"{count} name" + ("s" if count != 1 else "") + " in"
+  expect(page.locator("#status")).to_have_text(re.compile(f"^{shown} "))
+
+
+def test_names_appear_as_one_types(page):
+  type_text(page, "Ana met Bo in 🏝 Rome.", 3)
+  assert names(page) == ["Ana", "Bo", "Rome"]  # after a letter of two units, too
+  assert page.inner_text("#names").replace("\n", "") == "AnaPER met BoPER in 🏝 RomePER."
+  page.fill("#text", "")
+  expect(page.locator("#status")).to_have_text("Nothing to read yet.")
+  assert names(page) == [] and page.complaints == []
+
+
+def test_two_names_have_types_and_a_relation_by_mouse_and_keyboard(page):
+  type_text(page, "Ana met Bo.", 2)
+  page.click("#names button >> nth=0")
+  page.wait_for_selector("#chosen td")
+  assert "scientist" in page.inner_text("#chosen")
+  page.focus("#names button >> nth=1")
+  page.keyboard.press("Enter")
+  page.wait_for_selector("#relation")
+  assert page.inner_text("#relation") == "Ana — spouse → Bo (0.75)"
+  pressed = page.eval_on_selector_all(
+    "#names button", "x => x.map(e => e.getAttribute('aria-pressed'))"
+  )
+  assert pressed == ["true", "true"]
+  code = page.inner_text("#code")
+  assert 'luke_jax.load("english/relations")' in code and "head=[0,3], tail=[8,10]" in code
+  compile(code, "code", "exec")
+
+
+def test_a_question_has_an_answer_and_its_python(page):
+  type_text(page, 'Ana said "no\\n" to Bo.', 2)
+  page.fill("#question", "Who?")
+  page.press("#question", "Enter")
+  page.wait_for_selector("#answers td")
+  assert page.inner_text("#answers").split() == ["Ana", "0.50"]
+  code = page.inner_text("#code")
+  assert 'question="Who?"' in code
+  values = {}
+  exec(code.split("\n")[2], values)  # the line of the text
+  assert values["text"] == 'Ana said "no\\n" to Bo.'
+
+
+def test_attention_by_token_layer_head_and_kind(page):
+  type_text(page, "Ana sings.", 1)
+  page.click("#show-attention")
+  page.wait_for_selector("#tokens button")
+  page.focus("#tokens button >> nth=1")
+  assert page.inner_text("#attention-note") == "sings reads sings 0.80, Ana 0.10, Ana 0.10"
+  page.select_option("#kind", "entity → word")
+  page.wait_for_selector("#tokens button[disabled]")
+  enabled = page.eval_on_selector_all("#tokens button", "x => x.map(e => !e.disabled)")
+  assert enabled == [False, False, True]
+  page.hover("#tokens button >> nth=2")
+  assert page.inner_text("#attention-note") == "Ana reads sings 0.30, Ana 0.20"
+  assert page.eval_on_selector("#layer", "x => x.options.length") == SIZES["layers"]
+  assert page.eval_on_selector("#head", "x => x.options.length") == SIZES["heads"] + 1
+  page.fill("#text", "Ana " + "sings " * 200)
+  page.click("#show-attention")
+  expect(page.locator("#attention-note")).to_contain_text("too long")
+
+
+def test_two_models_stand_beside_each_other(page):
+  type_text(page, "Ana met Bo.", 2)
+  page.select_option("#ner-other", "runs/ner")
+  page.wait_for_selector("#other-names .name")
+  assert names(page, "#other-names") == ["Ana", "Bo"]
+  assert "LOC" in page.inner_text("#other-names")
+
+
+def test_a_server_that_has_gone_is_named(page, server):
+  type_text(page, "Ana met Bo.", 2)
+  server.shutdown()
+  server.server_close()
+  page.fill("#text", "Cleo")
+  expect(page.locator("#status")).to_contain_text("luke-jax try no longer runs")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1000])
+def test_nothing_is_wider_than_the_screen(browser, server, width, scheme):
+  page = browser.new_page(viewport={"width": width, "height": 700}, color_scheme=scheme)
+  page.goto(server.address)
+  page.wait_for_selector("#names .name")
+  type_text(page, f"Ana met {'Bo' * 60} and Cleo " * 3, 9)
+  page.click("#names button >> nth=0")
+  page.click("#show-attention")
+  page.wait_for_selector("#tokens button")
+  assert page.evaluate("document.documentElement.scrollWidth") <= width
+  page.close()
