@@ -55,7 +55,7 @@ def save_adapter(model: ModelParts, path: str | Path) -> None:
   )
   with all_or_nothing(Path(path)) as folder:
     write_safetensors(folder / ADAPTER, changed_tensors(model, before))
-    (folder / "README.md").write_text(model_card(model), encoding="utf-8")
+    (folder / "README.md").write_text(model_card(model, backbone), encoding="utf-8")
     content = model.family.write_config(described)
     text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
     (folder / CONFIG).write_text(text + "\n", encoding="utf-8")

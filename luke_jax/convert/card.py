@@ -36,13 +36,7 @@ _TEMPLATE = """\
 
 ## Use
 
-In JAX:
-
-```python
-import luke_jax
-
-model = luke_jax.load("DIRECTORY")
-```
+{use}
 
 {in_pytorch}
 
@@ -68,15 +62,39 @@ model = luke_jax.load("DIRECTORY")
 """
 
 
-def model_card(model: ModelParts) -> str:
-  """Returns a README.md with the model's description, its recorded facts and how to load it."""
+_USE = """\
+In JAX:
+
+```python
+import luke_jax
+
+model = luke_jax.load("DIRECTORY")
+```"""
+_USE_ADAPTER = """\
+An adapter: these files are what training changed in its backbone, {name}, whose weights have
+SHA-256 `{sha256}`.
+
+```python
+import luke_jax
+
+model = luke_jax.load("DIRECTORY", backbone="BACKBONE")
+```"""
+_WHOLE = "In PyTorch: a whole model, which `luke-jax convert DIRECTORY WHOLE` writes."
+
+
+def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> str:
+  """Returns a README.md with the model's description, its recorded facts and how to load it.
+
+  `backbone` is the name and the SHA-256 of an adapter's backbone.
+  """
   record = _part(model, RUN)
   return _TEMPLATE.format(
-    head=card_head(model, record, _base(model, record)),
+    head=card_head(model, record, _base(model, record), adapter=backbone is not None),
     architecture=model.architecture,
     about=model.family.about(model.config),
     sizes=_sizes(model, record),
-    in_pytorch=_in_pytorch(model),
+    use=_USE if backbone is None else _USE_ADAPTER.format(**backbone),
+    in_pytorch=_in_pytorch(model) if backbone is None else _WHOLE,
     training=_training(record) if record else f"How it was trained is {NOT_RECORDED}.",
     scores=_scores(record),
     parity_title=PARITY,

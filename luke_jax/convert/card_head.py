@@ -23,13 +23,16 @@ HUB_TASKS = {
 _NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
-def card_head(model: ModelParts, record: Mapping[str, Any], base: Mapping[str, Any]) -> str:
+def card_head(
+  model: ModelParts, record: Mapping[str, Any], base: Mapping[str, Any], *, adapter: bool = False
+) -> str:
   """Returns the metadata of a model; `base` are facts of the model that it started from."""
   languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
   known = sorted(language for language in languages if language)
   task = HUB_TASKS.get(model.kind)
   tags = [model.family.name, "luke_jax", *([task] if task else [])]
-  lines = ["library_name: transformers", "tags:", *(f"- {tag}" for tag in tags)]
+  library = "luke_jax" if adapter else "transformers"
+  lines = [f"library_name: {library}", "tags:", *(f"- {tag}" for tag in tags)]
   lines += ["language:", *(f"- {_yaml(x)}" for x in known)] if known else []
   lines += [f"license: {_yaml(base.get('license', 'unknown'))}"]
   scores = record.get("scores") or {}

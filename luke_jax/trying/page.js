@@ -108,8 +108,12 @@ async function choose(number) {
   const buttons = byId("names").querySelectorAll("button");
   buttons[number]?.focus();
   writeCode();
+  const chosen = [...state.chosen];
+  state.chosen = chosen;
   try {
-    await Promise.all([showTypes(text), showRelation(text)]);
+    const shown = await Promise.all([typesOf(text, chosen), relationOf(text, chosen)]);
+    // Another name may have been chosen meanwhile.
+    if (state.chosen === chosen) byId("chosen").replaceChildren(...shown.filter(Boolean));
   } catch (fault) {
     reported(fault);
   }
@@ -127,27 +131,29 @@ function row(...cells) {
   return made;
 }
 
-async function showTypes(text) {
+async function typesOf(text, chosen) {
+  if (!state.models.typing || !chosen.length) return null;
+  const { types } = await ask("typing", {
+    text,
+    spans: chosen.map(span),
+    model: chosenModel("typing"),
+  });
   const table = element("table");
-  if (state.models.typing && state.chosen.length) {
-    const spans = state.chosen.map(span);
-    const { types } = await ask("typing", { text, spans, model: chosenModel("typing") });
-    types.forEach((found, i) => {
-      const name = state.spans[state.chosen[i]].text;
-      if (!found.length) table.append(row(name, "no type"));
-      for (const type of found.slice(0, 3)) table.append(row(name, type.label, type.score));
-    });
-  }
-  byId("chosen").replaceChildren(table);
+  types.forEach((found, i) => {
+    const name = state.spans[chosen[i]].text;
+    if (!found.length) table.append(row(name, "no type"));
+    for (const type of found.slice(0, 3)) table.append(row(name, type.label, type.score));
+  });
+  return table;
 }
 
-async function showRelation(text) {
-  if (!state.models.relations || state.chosen.length < 2) return;
-  const [head, tail] = state.chosen.map(span);
+async function relationOf(text, chosen) {
+  if (!state.models.relations || chosen.length < 2) return null;
+  const [head, tail] = chosen.map(span);
   const found = await ask("relations", { text, head, tail, model: chosenModel("relations") });
-  const [one, other] = state.chosen.map((number) => state.spans[number].text);
+  const [one, other] = chosen.map((number) => state.spans[number].text);
   const line = `${one} — ${found.label} → ${other} (${found.score.toFixed(2)})`;
-  byId("chosen").append(element("p", { textContent: line, id: "relation" }));
+  return element("p", { textContent: line, id: "relation" });
 }
 
 async function showAnswers(event) {
