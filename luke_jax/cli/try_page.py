@@ -16,7 +16,7 @@ def run(
   /,
   *,
   port: int = 8765,
-  open: bool = True,
+  no_browser: bool = False,
 ) -> None:
   """Opens a page on this machine that shows names, types, relations and answers as you type.
 
@@ -29,7 +29,7 @@ def run(
   Args:
     models: Directories or names of models, or folders of runs.
     port: Port of this machine; 0 for any that is free.
-    open: Opens the page in the browser.
+    no_browser: Prints the address and opens nothing.
   """
   console = stderr_console()
   with console.status("reading the models"):
@@ -37,7 +37,7 @@ def run(
     server = Server(answers, port)
     answers.warm()
   print(server.address, flush=True)
-  if open:
+  if not no_browser:
     webbrowser.open(server.address)
   try:
     server.serve_forever()

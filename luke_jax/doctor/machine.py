@@ -6,6 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from luke_jax.files import cache_folder
+
 SHARED_MEMORY = Path("/dev/shm")
 
 
@@ -24,6 +26,8 @@ class Machine(NamedTuple):
   disks: dict[str, Room]  # by a folder on them
   shared_memory: Room | None
   accelerators: tuple[str, ...]  # paths of device files
+  cache: str = ""  # folder of fetched models and compiled programs
+  cached_bytes: int = 0  # in that folder
 
 
 def this_machine() -> Machine:
@@ -31,7 +35,9 @@ def this_machine() -> Machine:
   cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
   disks = {str(folder): _disk(folder) for folder in (Path.cwd(), Path(tempfile.gettempdir()))}
   shared = _disk(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
-  return Machine(cores or 1, memory(), disks, shared, accelerators())
+  cache = cache_folder()
+  cached = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
+  return Machine(cores or 1, memory(), disks, shared, accelerators(), str(cache), cached)
 
 
 def memory(system: Path = Path("/")) -> Room | None:

@@ -72,6 +72,7 @@ class Report:
       "devices": dict(self.devices),
       "libtpu": dict(self.libtpu),
       "machine": {"cores": machine.cores, "accelerators": machine.accelerators}
+      | {"cache": machine.cache, "cached_bytes": machine.cached_bytes}
       | {name: room and room._asdict() for name, room in memories.items()}
       | {"disks": {folder: room._asdict() for folder, room in machine.disks.items()}},
       "settings": dict(self.settings),

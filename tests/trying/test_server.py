@@ -176,6 +176,6 @@ def test_a_model_for_no_task_of_the_page_is_refused(directories, tmp_path):
 
 def test_a_port_in_use_is_one_line(server, directories, capsys):
   ner = str(directories["ner"])
-  assert main(["try", ner, "--port", str(server.server_port), "--no-open"]) == 2
+  assert main(["try", ner, "--port", str(server.server_port), "--no-browser"]) == 2
   assert "expected a free one" in capsys.readouterr().err
-  assert main(["try", ner, "--port", "99999", "--no-open"]) == 2
+  assert main(["try", ner, "--port", "99999", "--no-browser"]) == 2
