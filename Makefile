@@ -24,7 +24,7 @@ check: .venv/installed
 parity: .venv-parity/installed
 	.venv-parity/bin/luke-jax get english
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "$(OPTIMISED)"
-	.venv-parity/bin/python $(PYTEST) -m "slow and not (notebook or $(OPTIMISED))"
+	.venv-parity/bin/python $(PYTEST) -m "(slow or browser) and not (notebook or $(OPTIMISED))"
 
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
@@ -42,7 +42,7 @@ demo: .venv/installed
 .venv-parity/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-parity
 	.venv-parity/bin/python -m pip install --quiet --no-compile --constraint constraints.txt \
-	  --editable '.[dev,notebooks,parity,tpu]'
+	  --editable '.[browser,dev,notebooks,parity,tpu]'
 	touch $@
 
 clean:

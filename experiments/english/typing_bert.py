@@ -70,6 +70,7 @@ def config() -> Experiment:
       test="datasets/english/typing/test.jsonl",
       text=str(backbone),
       labels=LABELS,
+      exclusive=True,
       words=96,
       skip_bad=True,  # the few sentences that are longer
     ),

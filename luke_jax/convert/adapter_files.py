@@ -77,7 +77,7 @@ def read_adapter(
   _check_hash(directory, origin["backbone"], path)
   start = Start(directory, origin["new_words"], origin["entities"])
   kind = head or family.kind_of(described.architecture)
-  model = _before(start, kind, described.config, described.labels, **fields)
+  model = _before(start, kind, described.config, described.labels, blank=True, **fields)
   arrays = with_changes(model, read_safetensors(path / ADAPTER), path / ADAPTER)
   arrays = {name: _shared(name, x, model, origin) for name, x in arrays.items()}
   return dataclasses.replace(

@@ -11,6 +11,7 @@ from typing import Any
 
 import flax.linen as nn
 import jax
+import numpy as np
 
 from luke_jax.convert import vocabularies
 from luke_jax.convert.parts import ModelParts
@@ -40,6 +41,7 @@ def read_model(
   entity_vocab: EntityVocab | None = None,
   trained: Any = None,
   words_only: bool = False,
+  blank: bool = False,
   seed: int = 0,
   **fields: Any,
 ) -> ModelParts:
@@ -50,7 +52,7 @@ def read_model(
   makes a user's own. What the files lack is initialised from `seed`; `report` and a warning name it
   and what was left over. `tokenizer` is a directory to take one from, since archives hold none.
   `trained` is the config of a run that will train with the parameters; `words_only` leaves the
-  entities out. `fields` change the config and how the model runs: `dtype="bfloat16"`.
+  entities out; `blank` makes zeros of what the files lack, for a caller that has it. `fields` change the config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
   with _named(path), open_source(path, _family(family, entity_vocab)) as source:
@@ -65,7 +67,7 @@ def read_model(
       described = dataclasses.replace(described, config=config)
     own = None if isinstance(head, str) else head
     network = _network(source.family, described, tensors, fields, own)
-    params, report = _params(network, tensors, seed)
+    params, report = _params(network, tensors, None if blank else seed)
     left_over = (*report.unexpected, *sorted(source.tensors.names - tensors.names))
     report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
@@ -198,16 +200,20 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
   )
 
 
-def _params(network: Network, tensors: Tensors, seed: int) -> tuple[dict, keys.Report]:
-  """Returns the parameters, those without a tensor initialised from the seed."""
+def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.Report]:
+  """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table = network.backbone.family.keys(network.kind)
   params, report = keys.from_torch(tensors.read, tensors.names, abstract_params(network), table)
   return (_completed(network, params, seed) if report.missing else params), report
 
 
-def _completed(network: Network, params: dict, seed: int) -> dict:
+def _completed(network: Network, params: dict, seed: int | None) -> dict:
   """Adds fresh parameters where there are none; of the others' the compiler makes no code."""
   there = keys.flatten(params)
+  if seed is None:
+    shapes = keys.flatten(abstract_params(network))
+    rest = {path: np.zeros(x.shape, x.dtype) for path, x in shapes.items() if path not in there}
+    return keys.unflatten(there | rest)
 
   def rest(key: jax.Array) -> dict:
     fresh = keys.flatten(initial_params(network, key))

@@ -107,6 +107,10 @@ def test_several_adapters_stand_on_one_backbone(backbone, tmp_path):
   assert np.shares_memory(*kernels)
   for model, other in zip(models, again, strict=True):
     assert score(other) == pytest.approx(score(model), abs=2e-3)
+  # As they predict, too: on CPUs in float32 each layer's kernel is a part of the shared array.
+  layers = [x.predicting[1]["luke"]["encoder"]["layers_0"]["mlp"]["up"] for x in again]
+  assert len({layer["kernel"].unsafe_buffer_pointer() for layer in layers}) == 1
+  assert len({layer["adapter_out"].unsafe_buffer_pointer() for layer in layers}) == 2
 
 
 def test_another_backbone_is_refused(saved, tmp_path):

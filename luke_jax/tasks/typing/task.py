@@ -31,6 +31,7 @@ class EntityTyping:
   words: int = 256  # the longest row
   mention: int = 30  # positions of the mention, its markers included
   threshold: float = 0.0  # of a label's logit, above which it is predicted
+  exclusive: bool = False  # each mention has one of the labels, and the likeliest is predicted
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
@@ -78,6 +79,9 @@ class EntityTyping:
           raise InputError(f"{example.place}: labels: missing; expected a list of them")
         for label in example.labels:
           fine_tuning.check_label(label, self.labels, example.place)
+        if self.exclusive and len(example.labels) != 1:
+          names = ", ".join(example.labels) or "none"
+          raise InputError(f"{example.place}: labels: {names}; expected one, as `exclusive` says")
         valid.append(example)
     return valid
 
@@ -88,11 +92,12 @@ class EntityTyping:
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
-    return features.features(processor, examples, self.labels, faults)
+    found = features.features(processor, examples, self.labels, faults)
+    return [_of_one(row) for row in found] if self.exclusive else found
 
   def label_shape(self) -> tuple[int, ...]:
-    """Returns the shape of a row's labels: 0 or 1 for each label."""
-    return (len(self.labels),)
+    """Returns the shape of a row's labels: 0 or 1 for each label, or the number of the only one."""
+    return () if self.exclusive else (len(self.labels),)
 
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
@@ -107,12 +112,13 @@ class EntityTyping:
     start, end = example.span
     mention = example.text[start:end]
     logits = np.asarray(row, np.float64)[: len(self.labels)]
-    scores = np.exp(-np.logaddexp(0, -logits))
-    spans = tuple(
-      Span(mention, start, end, self.labels[i], float(scores[i]))
-      for i in np.argsort(-logits, kind="stable")
-      if logits[i] > self.threshold
-    )
+    order = np.argsort(-logits, kind="stable")
+    if self.exclusive:
+      scores, some = np.exp(logits - np.logaddexp.reduce(logits)), order[:1]
+    else:
+      scores = np.exp(-np.logaddexp(0, -logits))
+      some = [i for i in order if logits[i] > self.threshold]
+    spans = tuple(Span(mention, start, end, self.labels[i], float(scores[i])) for i in some)
     return Types(spans, dict(zip(self.labels, logits.tolist(), strict=True)))
 
   def evaluate(self, examples: Sequence[Example], predictions: Sequence[Types]) -> Evaluation:
@@ -127,3 +133,8 @@ class EntityTyping:
       "labels": [span.label for span in prediction],
       "scores": [round(span.score, 4) for span in prediction],
     }
+
+
+def _of_one(row: Row) -> Row:
+  """Returns a row whose label is the number of the only one."""
+  return row if row.labels is None else row.labelled(np.argmax(row.labels).astype(np.int32))

@@ -162,3 +162,25 @@ def test_a_model_of_words_reads_the_marker(task):
   assert np.isfinite(loss)
   kernel = np.abs(gradients["classifier"]["kernel"])
   assert kernel.shape == (32, 4) and (kernel.max(axis=1) > 0).all()
+
+
+EXCLUSIVE = dataclasses.replace(TASK, exclusive=True)
+
+
+def test_exclusive_labels_are_one_number_and_the_likeliest_is_predicted():
+  (row,) = rows(example(labels=("pilot",)), task=EXCLUSIVE)
+  assert row.labels == 2 and row.labels.shape == EXCLUSIVE.label_shape() == ()
+  assert rows(example(labels=None), task=EXCLUSIVE)[0].labels is None
+  logits = np.array([-3.0, -1.0, -2.0])  # none above the threshold
+  (types,) = EXCLUSIVE.decode([example()], [row], {"logits": [logits]})
+  (span,) = types
+  expected = np.exp(logits) / np.exp(logits).sum()
+  assert span.label == "person" and span.score == pytest.approx(expected[1])
+  assert list(TASK.decode([example()], [row], {"logits": [logits]})[0]) == []
+
+
+@pytest.mark.parametrize("labels", [(), ("event", "pilot")])
+def test_exclusive_labels_are_one_for_each_mention(labels):
+  faults = Faults(skip=True)
+  assert EXCLUSIVE.check([example(labels=labels)], faults) == []
+  assert "expected one, as `exclusive` says" in str(faults.found[0])
