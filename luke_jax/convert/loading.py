@@ -52,8 +52,8 @@ def read_model(
   makes a user's own. What the files lack is initialised from `seed`; `report` and a warning name it
   and what was left over. `tokenizer` is a directory to take one from, since archives hold none.
   `trained` is the config of a run that will train with the parameters; `words_only` leaves the
-  entities out; `blank` makes zeros of what the files lack, for a caller that has it. `fields` change
-  the config and how the model runs: `dtype="bfloat16"`.
+  entities out; `blank` makes zeros of what the files lack, for a caller that has it. `fields`
+  change the config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
   with _named(path), open_source(path, _family(family, entity_vocab)) as source:
