@@ -64,7 +64,7 @@ class Answers:
       for model in self.by_task.get(task, {}).values()
       for label in model.labels
     }
-    return {"tasks": listed, "hues": hues(labels), "most_characters": MOST_CHARACTERS}
+    return {"tasks": listed, "hues": hues(labels)}
 
   def answer(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the answer to a request of a kind: a task, or attention."""

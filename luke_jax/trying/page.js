@@ -269,7 +269,6 @@ function modelChoice(id, label, values, changed) {
 function setUp(about) {
   state.models = about.tasks;
   state.hues = about.hues;
-  byId("text").maxLength = about.most_characters;
   const named = (task) => (about.tasks[task] ?? []).map((model) => [model.name, model.name]);
   const all = Object.values(about.tasks).flat();
   if (named("ner").length > 1) {
@@ -279,6 +278,8 @@ function setUp(about) {
     );
   }
   byId("question-section").hidden = !about.tasks.qa;
+  byId("types-help").hidden = !about.tasks.typing;
+  byId("relation-help").hidden = !about.tasks.relations;
   options(byId("attention-model"), all.map((model) => [model.name, model.name]));
   const sizes = () => {
     const model = all.find((one) => one.name === byId("attention-model").value);

@@ -29,10 +29,12 @@ class Fixed:
       task: [{"name": f"english/{task}", **models}] for task in ("ner", "typing", "relations", "qa")
     }
     tasks["ner"].append({"name": "runs/ner", **models})
-    return {"tasks": tasks, "hues": {"PER": 30, "LOC": 210}, "most_characters": 20_000}
+    return {"tasks": tasks, "hues": {"PER": 30, "LOC": 210}}
 
   def answer(self, kind, request):
     text = request["text"]
+    if len(text) > 20_000:
+      raise InputError("text: too many characters")
     if kind == "ner":
       names = [word for word in text.split() if word[:1].isupper()]
       label = "LOC" if request["model"] == "runs/ner" else "PER"
@@ -104,6 +106,12 @@ def test_names_appear_as_one_types(page):
   page.fill("#text", "")
   expect(page.locator("#status")).to_have_text("Nothing to read yet.")
   assert names(page) == [] and page.complaints == []
+
+
+def test_a_text_that_is_too_long_is_refused_in_a_line(page):
+  page.fill("#text", "Ana " * 25_000)
+  expect(page.locator("#status")).to_have_text("text: too many characters")
+  type_text(page, "Ana met Bo.", 2)
 
 
 def test_two_names_have_types_and_a_relation_by_mouse_and_keyboard(page):
