@@ -203,18 +203,17 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
 
 def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.Report]:
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
-  table = network.backbone.family.keys(network.kind)
-  params, report = keys.from_torch(tensors.read, tensors.names, abstract_params(network), table)
-  return (_completed(network, params, seed) if report.missing else params), report
+  table, shapes = network.backbone.family.keys(network.kind), abstract_params(network)
+  params, report = keys.from_torch(tensors.read, tensors.names, shapes, table)
+  if report.missing and seed is None:
+    blank = {path: np.zeros(x.shape, x.dtype) for path, x in keys.flatten(shapes).items()}
+    return keys.unflatten(blank | keys.flatten(params)), report
+  return (_completed(network, params, seed or 0) if report.missing else params), report
 
 
-def _completed(network: Network, params: dict, seed: int | None) -> dict:
+def _completed(network: Network, params: dict, seed: int) -> dict:
   """Adds fresh parameters where there are none; of the others' the compiler makes no code."""
   there = keys.flatten(params)
-  if seed is None:
-    shapes = keys.flatten(abstract_params(network))
-    rest = {path: np.zeros(x.shape, x.dtype) for path, x in shapes.items() if path not in there}
-    return keys.unflatten(there | rest)
 
   def rest(key: jax.Array) -> dict:
     fresh = keys.flatten(initial_params(network, key))

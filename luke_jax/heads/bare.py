@@ -5,6 +5,7 @@ from typing import ClassVar
 import flax.linen as nn
 
 from luke_jax.models.family import States, Tables
+from luke_jax.models.network import Network
 from luke_jax.nn.layers import Numerics
 
 
@@ -20,3 +21,10 @@ class Bare(nn.Module):
   def __call__(self, states: States, tables: Tables) -> dict:
     """Returns no outputs."""
     return {}
+
+
+def without_head(network: Network, params: dict) -> tuple[Network, dict]:
+  """Returns the encoder alone, which reads texts that the head has no use for."""
+  backbone = network.backbone
+  name = backbone.family.name
+  return Network(backbone, Bare(backbone.numerics, network.kind)), {name: params[name]}

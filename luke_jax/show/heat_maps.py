@@ -67,7 +67,9 @@ def attention_of(
   model: "Model", text: str, spans: Sequence[Any] = (), *, layer: int = -1, head: int | None = None
 ) -> AttentionWeights:
   """Returns the weights that `attention` draws."""
-  from luke_jax.inference.settings import any_processor  # other pictures need no jax
+  # Other pictures need no jax.
+  from luke_jax.heads.bare import without_head
+  from luke_jax.inference.settings import any_processor
 
   config = model.config
   _check_number("layer", layer, config.num_hidden_layers)
@@ -81,21 +83,13 @@ def attention_of(
   example = TextInput(text, entity_spans=places or None, entities=titles or None)
   (row,) = processor.encode([example], offsets=True)
   inputs: dict[str, Any] = {**processor.pad([row])}
-  outputs = _without_head(model)(**inputs, output_attentions=True)
+  network, params = without_head(model.network, model.params)
+  encoder = dataclasses.replace(model, network=network, params=params, labels=())
+  outputs = encoder(**inputs, output_attentions=True)
   heads = np.asarray(outputs["attentions"][layer, 0], np.float32)
   weights = heads.mean(0) if head is None else heads[head]
   names = titles or [text[slice(*entity.characters)] for entity in row.entities or ()]
   return AttentionWeights(_words(row, text, processor), list(names), weights)
-
-
-def _without_head(model: "Model") -> "Model":
-  """Returns the model's encoder, which reads texts that the head has no use for."""
-  from luke_jax.heads.bare import Bare
-  from luke_jax.models.network import Network
-
-  name = model.family.name
-  network = Network(model.backbone, Bare(model.backbone.numerics, model.kind))
-  return dataclasses.replace(model, network=network, params={name: model.params[name]}, labels=())
 
 
 def _check_number(name: str, number: int, count: int) -> None:
