@@ -1,0 +1,41 @@
+"""The models in the box: small, of the backbone that `luke-jax get` fetches, and right."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import luke_jax
+from luke_jax import english
+from luke_jax.convert.published import ENGLISH, WEIGHTS
+
+MOST = 5_000_000  # bytes of all
+TEXT = "Marie Curie and her husband Pierre Curie worked in Paris."
+
+
+def test_all_of_them_are_small_and_of_the_english_backbone():
+  folder = Path(english.__file__).parent
+  assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < MOST
+  assert {path.name for path in folder.iterdir() if (path / "config.json").is_file()} == set(
+    english.TASKS
+  )
+  for task in english.TASKS:
+    config = json.loads((english.directory(task) / "config.json").read_text("utf-8"))
+    assert config["luke_jax"]["adapter"]["backbone"]["sha256"] == ENGLISH.files[WEIGHTS]
+    assert config["luke_jax"]["task"] == task
+    card = (english.directory(task) / "README.md").read_text("utf-8")
+    assert "license: apache-2.0" in card and "/root" not in card
+
+
+@pytest.mark.slow
+def test_they_are_right_about_a_sentence(minilm):
+  names = luke_jax.load("english/ner").predict(TEXT)
+  assert [(x.text, x.label) for x in names] == [
+    ("Marie Curie", "PER"),
+    ("Pierre Curie", "PER"),
+    ("Paris", "LOC"),
+  ]
+  head, tail, place = ((x.start, x.end) for x in names)
+  assert luke_jax.load("english/relations").predict(TEXT, head=head, tail=tail).label == "spouse"
+  (kind,) = luke_jax.load("english/typing").predict(TEXT, span=place)
+  assert kind.label == "location"
