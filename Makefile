@@ -46,4 +46,4 @@ demo: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-* build dist *.egg-info
+	rm -rf .cache .venv .venv-* build dist *.egg-info

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,7 +76,10 @@ def cache_folder() -> Path:
   """
   if named := os.environ.get("LUKE_JAX_CACHE"):
     return Path(named)
-  return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "luke_jax"
+  try:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "luke_jax"
+  except RuntimeError:  # a user without a home, as in some containers
+    return Path(tempfile.gettempdir()) / "luke_jax"
 
 
 def program_folder() -> Path:
@@ -83,7 +87,10 @@ def program_folder() -> Path:
 
   A home may be shared by machines whose processors have other instructions.
   """
-  version = importlib.metadata.version("jaxlib")
+  try:
+    version = importlib.metadata.version("jaxlib")
+  except importlib.metadata.PackageNotFoundError:  # luke-jax doctor reports it
+    version = "none"
   try:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     processor = next(line for line in lines if line.startswith(("flags", "Features")))

@@ -55,7 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _keep_programs() -> None:
   """Lets JAX keep compiled programs in the user's cache, before it is imported."""
-  os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(program_folder()))
+  if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+    return
+  folder = program_folder()
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+  except OSError:  # a home that may not be written: JAX would complain of each program
+    return
+  os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
   os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 

@@ -51,7 +51,7 @@ def run(
     raise InputError(f"{target}: the source; expected another directory")
   vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
   with console.status(f"reading {source}"):
-    model = read(source, backbone=backbone, tokenizer=tokenizer, entity_vocab=vocab)
+    model = read(source, backbone=backbone, tokenizer=tokenizer, entity_vocab=vocab).merged
   if OURS not in model.rest:
     model = with_record(model, {"name": source.name, **card_facts(source)}, ORIGIN)
   _write(vocabularies.lite(model) if lite else model, target, dtype, console)

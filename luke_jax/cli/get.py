@@ -31,7 +31,7 @@ def run(
   if name not in PUBLISHED:
     raise InputError(f"{name}: unknown; expected one of {', '.join(PUBLISHED)}")
   model = PUBLISHED[name]
-  if source is None and model.is_here:
+  if source is None and model.is_whole:
     print(f"{model.directory}: is here already; {model.about}")
     return
   if source is None:

@@ -15,6 +15,7 @@ def run(
   models: Annotated[tuple[Path, ...], Positional, arg(metavar="DIRECTORY")] = (),
   /,
   *,
+  backbone: Path | None = None,
   port: int = 8765,
   no_browser: bool = False,
 ) -> None:
@@ -28,12 +29,13 @@ def run(
 
   Args:
     models: Directories or names of models, or folders of runs.
+    backbone: Directory of the backbone, for adapters whose own luke-jax get does not know.
     port: Port of this machine; 0 for any that is free.
     no_browser: Prints the address and opens nothing.
   """
   console = stderr_console()
   with console.status("reading the models"):
-    answers = Answers(read_models(models))
+    answers = Answers(read_models(models, backbone))
     server = Server(answers, port)
     answers.warm()
   print(server.address, flush=True)

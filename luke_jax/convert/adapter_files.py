@@ -13,19 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.convert.card import OURS, model_card
+from luke_jax.convert.card import OURS, model_card, with_record
 from luke_jax.convert.changed_tensors import changed_tensors, with_changes
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ENTITIES, ModelParts, Start
 from luke_jax.convert.published import find_backbone
 from luke_jax.convert.replacing import all_or_nothing
+from luke_jax.convert.saving import write_config
 from luke_jax.convert.sources import CONFIG, family_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
 from luke_jax.errors import InputError
 from luke_jax.models.adapters import stays
-from luke_jax.models.family import Described
-from luke_jax.models.keys import unflatten
+from luke_jax.models.family import Family
+from luke_jax.models.keys import Report, unflatten
 from luke_jax.text import json_files
 
 PART = "adapter"  # of config.json, under this project's name
@@ -48,30 +49,31 @@ def save_adapter(model: ModelParts, path: str | Path) -> None:
   if _text_side(before) != _text_side(model):
     raise InputError(f"adapter: words or entities were added to those of {start.directory}")
   backbone = {"name": start.directory.resolve().name, "sha256": weights_hash(start.directory)}
-  origin = {"backbone": backbone, **start.additions()}
-  ours = {**model.rest.get(OURS, {}), PART: origin}
-  described = Described(
-    model.config, model.architecture, model.labels, model.num_labels, {**model.rest, OURS: ours}
-  )
+  additions = {"new_words": dict(start.new_words), "entities": start.entities}
+  model = with_record(model, {"backbone": backbone, **additions}, PART)
   with all_or_nothing(Path(path)) as folder:
     write_safetensors(folder / ADAPTER, changed_tensors(model, before))
     (folder / "README.md").write_text(model_card(model, backbone), encoding="utf-8")
-    content = model.family.write_config(described)
-    text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
-    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+    write_config(model, folder)
 
 
 def read_adapter(
-  path: Path, *, backbone: Path | None = None, head: MakeHead | None = None, **fields: Any
+  path: Path,
+  *,
+  backbone: Path | None = None,
+  family: Family | None = None,
+  head: MakeHead | None = None,
+  **fields: Any,
 ) -> ModelParts:
   """Reads an adapter and its backbone as one model.
 
   The backbone is a directory on this machine; without one it is looked for among those that
-  `luke-jax get` fetched. `head` makes a user's own head. `fields` change how the model runs.
+  `luke-jax get` fetched. `family` is a user's own system, and `head` makes a user's own head.
+  `fields` change how the model runs.
   """
   raw = json_files.read_json_object(path / CONFIG, "the config of an adapter")
   origin = _origin(raw, path / CONFIG)
-  family = family_for(raw, path / CONFIG, None)
+  family = family_for(raw, path / CONFIG, family)
   described = family.read_config(raw, path / CONFIG)
   directory = backbone or find_backbone(origin["backbone"], path)
   _check_hash(directory, origin["backbone"], path)
@@ -80,8 +82,11 @@ def read_adapter(
   model = _before(start, kind, described.config, described.labels, blank=True, **fields)
   arrays = with_changes(model, read_safetensors(path / ADAPTER), path / ADAPTER)
   arrays = {name: _shared(name, x, model, origin) for name, x in arrays.items()}
+  # What the backbone was is in `start`: a whole model that is written of this one has no backbone.
+  ours = {name: x for name, x in described.rest[OURS].items() if name != PART}
+  rest = {**described.rest, OURS: ours}
   return dataclasses.replace(
-    model, params=unflatten(arrays), rest=described.rest, report=type(model.report)(), start=start
+    model, params=unflatten(arrays), rest=rest, report=Report(), start=start
   )
 
 

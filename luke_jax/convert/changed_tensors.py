@@ -38,7 +38,8 @@ def changed_tensors(model: ModelParts, before: ModelParts) -> Iterator[tuple[str
       yield from _stored(VALUE, path, x)
     elif stays(path, model.family):
       if not np.array_equal(x, old[path]):
-        raise InputError(f"adapter: {path} is not that of {model.start}; expected it unchanged")
+        backbone = model.start and model.start.directory
+        raise InputError(f"adapter: {path} is not that of {backbone}; expected it unchanged")
     elif not np.array_equal(x, old[path]):
       yield from _stored(CHANGE, path, x - old[path])
 

@@ -205,10 +205,12 @@ def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict,
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table, shapes = network.backbone.family.keys(network.kind), abstract_params(network)
   params, report = keys.from_torch(tensors.read, tensors.names, shapes, table)
-  if report.missing and seed is None:
-    blank = {path: np.zeros(x.shape, x.dtype) for path, x in keys.flatten(shapes).items()}
-    return keys.unflatten(blank | keys.flatten(params)), report
-  return (_completed(network, params, seed or 0) if report.missing else params), report
+  if not report.missing:
+    return params, report
+  if seed is not None:
+    return _completed(network, params, seed), report
+  blank = {path: np.zeros(x.shape, x.dtype) for path, x in keys.flatten(shapes).items()}
+  return keys.unflatten(blank | keys.flatten(params)), report
 
 
 def _completed(network: Network, params: dict, seed: int) -> dict:

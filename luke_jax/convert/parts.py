@@ -26,10 +26,6 @@ class Start:
   new_words: Mapping[str, str]  # and the words whose rows they start from
   entities: Entities  # that are read
 
-  def additions(self) -> dict[str, Any]:
-    """Returns what a task added, as JSON has it."""
-    return {"new_words": dict(self.new_words), "entities": self.entities}
-
 
 @dataclasses.dataclass(frozen=True)
 class ModelParts:

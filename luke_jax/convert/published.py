@@ -40,6 +40,11 @@ class Published:
     """Returns whether it was fetched before."""
     return all((self.directory / name).is_file() for name in self.files)
 
+  @property
+  def is_whole(self) -> bool:
+    """Returns whether its files are here as they should be, which takes some time to know."""
+    return self.is_here and all(sha256(self.directory / x) == y for x, y in self.files.items())
+
 
 ENGLISH = Published(
   name="english",
@@ -99,7 +104,7 @@ def fetch(model: Published, source: Path | None = None) -> Path:
       folder.rename(target)
   except OSError as fault:
     raise InputError(
-      f"{target}: {fault.strerror or fault}; expected a place for 92 MB, which LUKE_JAX_CACHE names"
+      f"{target}: {fault.strerror or fault}; expected a folder with room, named by LUKE_JAX_CACHE"
     ) from None
   return target
 

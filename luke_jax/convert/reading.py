@@ -9,6 +9,8 @@ from luke_jax.convert.loading import MakeHead, read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.published import PUBLISHED, published
 from luke_jax.errors import InputError
+from luke_jax.models.families import family_named
+from luke_jax.models.family import Family
 
 
 def named_directory(path: Path) -> Path:
@@ -26,6 +28,7 @@ def read(
   path: str | Path,
   *,
   backbone: str | Path | None = None,
+  family: Family | str | None = None,
   head: str | MakeHead | None = None,
   seed: int = 0,
   **options: Any,
@@ -35,11 +38,13 @@ def read(
   if not is_adapter_directory(path):
     if backbone is not None:
       raise InputError(f"backbone: {backbone}; expected none, for {path} is a whole model")
-    return read_model(path, head=head, seed=seed, **options)
-  for name in ("family", "labels", "tokenizer", "entity_vocab"):
+    return read_model(path, family=family, head=head, seed=seed, **options)
+  for name in ("labels", "tokenizer", "entity_vocab"):
     if options.pop(name, None) is not None:
       raise InputError(f"{name}: {path} is an adapter, which has its own; expected none")
   if isinstance(head, str):
     raise InputError(f"head: {head!r}; expected none, for {path} is an adapter with its own")
   directory = None if backbone is None else named_directory(Path(backbone))
-  return read_adapter(path, backbone=directory, head=head, **options)
+  if isinstance(family, str):
+    family = family_named(family)
+  return read_adapter(path, backbone=directory, family=family, head=head, **options)

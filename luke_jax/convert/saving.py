@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -11,11 +12,7 @@ from luke_jax.convert.card import model_card
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.replacing import all_or_nothing
 from luke_jax.convert.sources import CONFIG
-from luke_jax.convert.tensors import (
-  SAFETENSORS,
-  Dtype,
-  write_safetensors,
-)
+from luke_jax.convert.tensors import SAFETENSORS, Dtype, write_safetensors
 from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
@@ -45,16 +42,20 @@ def save(
     elif model.tokenizer:
       save_tokenizer(model.tokenizer, folder)
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
-    labels, architecture = model.labels, model.architecture
-    described = Described(model.config, architecture, labels, model.num_labels, model.rest)
-    content = model.family.write_config(described) | {"dtype": dtype}
-    text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
-    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
+    write_config(model, folder, dtype=dtype)
+
+
+def write_config(model: ModelParts, folder: Path, **entries: Any) -> None:
+  """Writes the config.json of a model, with more entries."""
+  labels, architecture = model.labels, model.architecture
+  described = Described(model.config, architecture, labels, model.num_labels, model.rest)
+  content = model.family.write_config(described) | entries
+  text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
+  (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
 def number_of_tensors(model: ModelParts) -> int:
   """Returns how many tensors `save` writes."""
-  model = model.merged
   leaves, table = keys.flatten(model.params), model.family.keys(model.kind)
   places = sum(len(list(keys.places(table.key(path), x.shape))) for path, x in leaves.items())
   return places + len(_written_aliases(model))

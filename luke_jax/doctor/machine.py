@@ -1,5 +1,6 @@
 """Resources of a machine: cores, memory, disks and accelerators."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -36,8 +37,7 @@ def this_machine() -> Machine:
   disks = {str(folder): _disk(folder) for folder in (Path.cwd(), Path(tempfile.gettempdir()))}
   shared = _disk(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
   cache = cache_folder()
-  cached = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
-  return Machine(cores or 1, memory(), disks, shared, accelerators(), str(cache), cached)
+  return Machine(cores or 1, memory(), disks, shared, accelerators(), str(cache), _size(cache))
 
 
 def memory(system: Path = Path("/")) -> Room | None:
@@ -63,6 +63,16 @@ def accelerators(devices: Path = Path("/dev")) -> tuple[str, ...]:
   """Returns the device files of TPUs and GPUs, including those that JAX cannot use."""
   patterns = ("accel[0-9]*", "vfio/[0-9]*", "nvidia[0-9]*", "kfd")
   return tuple(str(path) for pattern in patterns for path in sorted(devices.glob(pattern)))
+
+
+def _size(folder: Path) -> int:
+  """Returns the bytes of the files below a folder; those that go meanwhile count nothing."""
+  total = 0
+  for place, _, names in os.walk(folder):
+    for name in names:
+      with contextlib.suppress(OSError):
+        total += (Path(place) / name).stat().st_size
+  return total
 
 
 def _disk(folder: Path) -> Room:

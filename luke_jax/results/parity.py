@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from luke_jax.convert.adapter_files import is_adapter_directory
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.errors import InputError, not_installed
 from luke_jax.model import Model, load
@@ -58,6 +59,11 @@ class Parity:
 
 def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
   """Runs both sides in float32 on sentences with 0, 1 and many entities."""
+  if is_adapter_directory(directory):
+    raise InputError(
+      f"{directory}: an adapter, which transformers does not read; expected what `luke-jax convert"
+      f" {directory} DIRECTORY` writes"
+    )
   if not directory.is_dir():
     raise InputError(f"{directory}: expected a directory, which transformers can read too")
   try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from luke_jax import english
-from luke_jax.convert.reading import named_directory
+from luke_jax.convert.adapter_files import is_adapter_directory
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
@@ -89,10 +89,18 @@ class Answers:
     return models[name]
 
 
-def read_models(paths: Iterable[Path]) -> dict[str, Model]:
-  """Reads models by their directories or names; those in the box if there are none."""
+def read_models(paths: Iterable[Path], backbone: Path | None = None) -> dict[str, Model]:
+  """Reads models by their directories or names; those in the box if there are none.
+
+  `backbone` is that of the adapters among them.
+  """
   chosen = list(paths) or [Path(english.NAME) / task for task in english.TASKS]
-  return {str(path): load(model_directory(named_directory(path))) for path in chosen}
+  models = {}
+  for path in chosen:
+    directory = model_directory(path)
+    of_adapter = backbone if is_adapter_directory(directory) else None
+    models[str(path)] = load(directory, backbone=of_adapter)
+  return models
 
 
 def _kinds(model: Model) -> list[str]:

@@ -78,7 +78,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     if not self._is_own():
       return
     length = self.headers.get("Content-Length", "")
-    if not length.isdigit() or int(length) > MOST_BYTES:
+    if not length.isdecimal() or int(length) > MOST_BYTES:
       self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {MOST_BYTES:,} bytes")
       return
     body = self.rfile.read(int(length))
@@ -93,7 +93,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
       answer = self._served.answers.answer(self.path.removeprefix("/"), request)
       self._send(HTTPStatus.OK, json.dumps(answer), "json")
     except (ValueError, RecursionError) as fault:  # InputError is one, and so are faults of JSON
-      self._refuse(HTTPStatus.BAD_REQUEST, str(fault).splitlines()[0])
+      self._refuse(HTTPStatus.BAD_REQUEST, (str(fault).splitlines() or [repr(fault)])[0])
     except Exception as fault:  # of ours: the page goes on, the terminal has the whole of it
       self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"a fault of luke-jax: {fault!r:.200}")
       raise

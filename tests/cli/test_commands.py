@@ -1,10 +1,13 @@
 """The commands as a user runs them."""
 
 import importlib
+import importlib.metadata
+import os
 import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +19,7 @@ from tiny import tiny_model
 import luke_jax
 from luke_jax.cli import COMMANDS, main
 from luke_jax.cli.arguments import bound
+from luke_jax.files import program_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -252,3 +256,33 @@ def test_loading_brings_no_other_framework(saved):
   )
   done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
   assert done.stdout == "[]\n"
+
+
+def test_commands_keep_programs_where_they_can(tmp_path, monkeypatch):
+  for name in ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"):
+    monkeypatch.delenv(name, raising=False)
+  monkeypatch.setattr("sys.argv", ["luke-jax", "--version"])
+  (tmp_path / "a file").write_text("")
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "a file"))
+  assert main() == 0 and "JAX_COMPILATION_CACHE_DIR" not in os.environ  # nowhere to keep them
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
+  assert main() == 0
+  folder = os.environ["JAX_COMPILATION_CACHE_DIR"]
+  assert Path(folder).is_dir() and Path(folder).is_relative_to(tmp_path / "cache" / "compiled")
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "other"))
+  assert main() == 0 and os.environ["JAX_COMPILATION_CACHE_DIR"] == folder  # the user's own stays
+
+
+def test_commands_run_without_a_home_and_without_jaxlib(tmp_path, monkeypatch):
+  def missing(*_):
+    raise importlib.metadata.PackageNotFoundError("jaxlib")
+
+  def homeless():
+    raise RuntimeError("Could not determine home directory.")
+
+  for name in ("LUKE_JAX_CACHE", "XDG_CACHE_HOME"):
+    monkeypatch.delenv(name, raising=False)
+  monkeypatch.setattr("importlib.metadata.version", missing)
+  monkeypatch.setattr(Path, "home", homeless)
+  assert program_folder().parent.parent == Path(tempfile.gettempdir()) / "luke_jax"
+  assert program_folder().name.startswith("jaxlib-none-")

@@ -102,6 +102,14 @@ def test_the_command_says_what_is_there(model, tmp_path, capsys):
   assert "expected one of english" in capsys.readouterr().err
 
 
+def test_a_damaged_copy_is_fetched_again(model, tmp_path, monkeypatch, capsys):
+  published.fetch(model, tmp_path / "files")
+  (model.directory / "model.safetensors").write_text("")  # as after a power cut
+  monkeypatch.setattr(published, "_downloaded", lambda *_: tmp_path / "files")
+  assert main(["get", "english"]) == 0
+  assert "fetching" in capsys.readouterr().err and model.is_whole
+
+
 def test_a_name_without_its_model_says_how_to_get_it(model):
   with pytest.raises(InputError, match=r"english: not on this machine; expected `luke-jax get"):
     named_directory(type(model.directory)("english"))

@@ -74,6 +74,21 @@ def test_a_task_of_ones_own(task_file, capsys):
   assert same_params(luke_jax.load(folder / "again", task=languages).params, model.params)
 
 
+def test_adapters_of_a_task_of_ones_own(task_file, capsys):
+  folder = task_file.parent
+  run = str(folder / "run")
+  changes = ("optimizer.adapter=2", "run.steps=2")
+  sets = [word for change in changes for word in ("--set", change)]
+  assert main(["train", str(task_file), "--output", run, *sets]) == 0
+  last_line(capsys)
+  adapter, backbone = f"{run}/adapter", str(folder / "start")
+  text = '{"text": "Das Haus 7"}'
+  assert main(["predict", str(task_file), adapter, text, "--backbone", backbone]) == 0
+  found = last_line(capsys)
+  assert main(["predict", str(task_file), run, text]) == 0
+  assert last_line(capsys)["label"] == found["label"]
+
+
 def test_what_is_said_without_the_users_file(task_file, capsys):
   run = str(task_file.parent / "run")
   assert main(["train", str(task_file), "--output", run, "--set", "run.steps=1"]) == 0

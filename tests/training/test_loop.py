@@ -310,3 +310,18 @@ def test_adapters_need_a_start(tmp_path):
   """Kernels that never trained would stay as they fell."""
   with pytest.raises(InputError, match=r"optimizer.adapter: 2; expected run.start"):
     train(experiment(optimizer={"adapter": 2}), tmp_path / "run")
+
+
+def test_the_average_is_what_a_run_leaves_and_survives_a_stop(tmp_path):
+  for folder, changes in (("plain", {}), ("averaged", {"average": 0.9})):
+    chosen = experiment(optimizer=changes, run={"steps": 8})
+    train(chosen, tmp_path / folder)
+  plain, left = (read_run(tmp_path / folder)[2] for folder in ("plain", "averaged"))
+  losses = [
+    [line["loss"] for line in logged(tmp_path / folder) if "loss" in line]
+    for folder in ("plain", "averaged")
+  ]
+  assert losses[0] == losses[1] and not same(plain, left)  # the same training, another model
+  shutil.rmtree(tmp_path / "averaged" / "checkpoints" / "8")
+  train(chosen, tmp_path / "averaged")
+  assert same(read_run(tmp_path / "averaged")[2], left)

@@ -143,6 +143,7 @@ def test_empty_texts_have_no_answers(server):
     ({"Content-Type": "text/plain"}, 415),
     ({"Content-Length": str(MOST_BYTES + 1)}, 413),
     ({"Content-Length": "-1"}, 413),
+    ({"Content-Length": "²"}, 413),
   ],
 )
 def test_what_is_not_from_the_page_is_refused(server, headers, status):

@@ -122,8 +122,12 @@ class EntityTyping:
     return Types(spans, dict(zip(self.labels, logits.tolist(), strict=True)))
 
   def evaluate(self, examples: Sequence[Example], predictions: Sequence[Types]) -> Evaluation:
-    """Returns loose micro F1 and the figures around it."""
-    return score.evaluate(examples, predictions, self.labels)
+    """Returns loose micro F1 and the figures around it; without a threshold, no best one."""
+    found = score.evaluate(examples, predictions, self.labels)
+    if not self.exclusive:
+      return found
+    scores = {name: x for name, x in found.scores.items() if not name.startswith("best_threshold")}
+    return dataclasses.replace(found, scores=scores)
 
   def to_prediction(self, example: Example, prediction: Types) -> dict[str, Any]:
     """Returns an example's line in a file of predictions."""

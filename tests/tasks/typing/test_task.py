@@ -179,6 +179,14 @@ def test_exclusive_labels_are_one_number_and_the_likeliest_is_predicted():
   assert list(TASK.decode([example()], [row], {"logits": [logits]})[0]) == []
 
 
+def test_exclusive_types_are_scored_without_a_threshold():
+  logits = np.array([-3.0, -1.0, -2.0])
+  for task, has in ((TASK, True), (EXCLUSIVE, False)):
+    (row,) = rows(example(), task=task)
+    found = task.evaluate([example()], task.decode([example()], [row], {"logits": [logits]}))
+    assert ("best_threshold" in found.scores) == has
+
+
 @pytest.mark.parametrize("labels", [(), ("event", "pilot")])
 def test_exclusive_labels_are_one_for_each_mention(labels):
   faults = Faults(skip=True)
