@@ -52,5 +52,5 @@ def config() -> Experiment:
     running=Running(dtype="bfloat16"),
     data=Data(batch_size=32, evaluation_batch_size=64),
     optimizer=Optimizer(learning_rate=2e-3, adapter=16, average=0.99, bias_correction=True),
-    run=Run(epochs=2, start=str(backbone)),
+    run=Run(epochs=3, start=str(backbone)),
   )
