@@ -1,23 +1,14 @@
-"""Texts about the world of the sample wiki that are in none of the sample tasks' files."""
+"""Texts that the demo's page is about, in none of the files of examples."""
 
-NAMES = (
-  "Lucella Brunetti-Vay was born in Castrel. In 2011 she signed for Tsukigawa Comets, and a year"
-  " later she received the Bronze Boot in Hoshima."
+# Read by the models in the box, unless the user gives a text.
+READ = (
+  "Irène Joliot-Curie was the daughter of Marie Curie, who was born in Warsaw and taught physics at"
+  " the University of Paris."
 )
-NAMED = (
-  ("Lucella Brunetti-Vay", "PER"),
-  ("Castrel", "LOC"),
-  ("Tsukigawa Comets", "ORG"),
-  ("Bronze Boot", "MISC"),
-  ("Hoshima", "LOC"),
-)
+QUESTIONS = ("Where was Marie Curie born?", "What did Marie Curie teach?")
+# About the invented world of the sample wiki.
 ATTENDED = "Aurelio Verdano wrote A Grammar of Rain in Velmora."
-TYPED = (
-  ("Aurelio Verdano was born in Castrel.", "Aurelio Verdano", "person, writer"),
-  ("The Eldra flows through Hvitdal.", "Eldra", "place, river"),
-  ("Sigrun Eldrason played for Lokomotiv Gorinsk.", "Lokomotiv Gorinsk", "organization, team"),
-)
-ALIKE = ("Velmora", "Castrel", "Aurelio Verdano", "Lokomotiv Gorinsk")
+ALIKE = ("Velmora", "Lokomotiv Gorinsk")
 
 
 def place(text: str, name: str) -> tuple[int, int]:

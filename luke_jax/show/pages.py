@@ -12,6 +12,7 @@ class Section(NamedTuple):
 
   title: str
   parts: Sequence[str | Picture] | Picture
+  folded: bool = False  # opened by its title
 
 
 def report(title: str, sections: Sequence[Section], introduction: str = "") -> Picture:
@@ -19,12 +20,16 @@ def report(title: str, sections: Sequence[Section], introduction: str = "") -> P
   links = [f'<a href="#part-{n}">{html.escape(x.title)}</a>' for n, x in enumerate(sections)]
   parts = [_shown(introduction)] if introduction else []
   parts += [f"<p>{' · '.join(links)}</p>"] if len(links) > 1 else []
-  parts += [
-    f'<section id="part-{n}"><h2>{html.escape(x.title)}</h2>{_parts(x.parts)}</section>'
-    for n, x in enumerate(sections)
-  ]
+  parts += [_section(section, n) for n, section in enumerate(sections)]
   body = f'<div class="luke-report"><h1>{html.escape(title)}</h1>{"".join(parts)}</div>'
   return Picture(body, title)
+
+
+def _section(section: Section, number: int) -> str:
+  title, content = f"<h2>{html.escape(section.title)}</h2>", _parts(section.parts)
+  if section.folded:
+    return f'<details id="part-{number}"><summary>{title}</summary>{content}</details>'
+  return f'<section id="part-{number}">{title}{content}</section>'
 
 
 def _parts(parts: Sequence[str | Picture] | Picture) -> str:

@@ -86,7 +86,8 @@ STYLE = """
 .luke-picture pre { font: .85rem/1.5 ui-monospace, monospace; background: var(--faint);
   border-radius: .3em; padding: .6em .8em; margin: .3rem 0 1rem; color: inherit }
 .luke-picture a { color: light-dark(#1a56b0, #8ab4f8); text-underline-offset: .15em }
-.luke-report > section { margin: 0 0 2.5rem }
-.luke-report > section > h2 { font-size: 1.3rem; margin: 2.2rem 0 .4rem }
+.luke-report > section { margin: 0 0 1.5rem }
+.luke-report h2 { font-size: 1.3rem; margin: 1.6rem 0 .4rem }
+.luke-report summary { cursor: pointer } .luke-report summary h2 { display: inline-block }
 .luke-report h1 { font-size: 1.8rem; line-height: 1.25 }
 """

@@ -1,9 +1,11 @@
 """The builder of the English sets, on originals of a few lines each."""
 
 import json
+from collections import Counter
 
 import pytest
 
+from data.english.cut import RELATIONS, SAMPLE, SENTENCES, names, relations
 from data.english.make import DOMAINS, WNUT, main, types
 from data.english.texts import read_columns
 from luke_jax.tasks.files import Faults
@@ -11,6 +13,7 @@ from luke_jax.tasks.known import task_files
 
 CROSSNER = "Marie\tB-scientist\nCurie\tI-scientist\nused\tO\nradium\tB-chemicalelement\n.\tO\n\n"
 WNUT17 = "Bo\tB-person\nat\tO\nAcme\tB-corporation\n\t\nhi\tO\n"
+REPEATED = "Bo\tB-researcher\nagrees\tO\n\n"  # in training and in the test
 UNER = "# text = In Rome\n1\tIn\tO\t-\t-\n2\tRome\tB-LOC\t-\tx\n\n# text = Hi\n1\tHi\tO\t-\t-\n"
 FEWREL = {
   "P25": [{"tokens": ["Ana", "bore", "Bo"], "h": ["b", "Q", [[2]]], "t": ["a", "Q", [[0]]]}]
@@ -25,9 +28,10 @@ def originals(tmp_path):
     (folder / name).mkdir(parents=True)
   for domain in DOMAINS:
     for split in ("train", "dev", "test"):
-      (folder / "crossner" / domain / f"{split}.txt").write_text(CROSSNER)
-  for name in WNUT.values():
-    (folder / "wnut17" / name).write_text(WNUT17)
+      sentence = CROSSNER.replace("used", f"{split}s")
+      (folder / "crossner" / domain / f"{split}.txt").write_text(sentence + REPEATED)
+  for split, name in WNUT.items():
+    (folder / "wnut17" / name).write_text(WNUT17.replace("hi", split))
   (folder / "uner_en_ewt" / "dev.iob2").write_text(UNER)
   (folder / "fewrel" / "val_wiki.json").write_text(json.dumps(FEWREL))
   (folder / "fewrel" / "pid2name.json").write_text('{"P25": ["mother", "female parent"]}')
@@ -42,7 +46,7 @@ def test_every_set_is_read_by_its_task(originals, tmp_path):
     assert examples
   lines = (tmp_path / "sets/ner/test_crossner.jsonl").read_text().splitlines()
   assert json.loads(lines[0]) == {
-    "text": "Marie Curie used radium .",
+    "text": "Marie Curie tests radium .",
     "spans": [[0, 11, "PER"]],  # an element is no name
   }
   (line,) = (tmp_path / "sets/relations/train.jsonl").read_text().splitlines()
@@ -81,3 +85,42 @@ def test_types_have_plain_words():
     "MISC",
     "",
   }
+
+
+def test_no_test_sentence_is_trained_on(originals, tmp_path):
+  main(originals, tmp_path / "sets")
+  for task, tests in (("ner", ("test_crossner", "test_wnut17")), ("typing", ("test",))):
+    texts = {
+      path.stem: {json.loads(line)["text"] for line in path.read_text().splitlines()}
+      for path in (tmp_path / "sets" / task).iterdir()
+    }
+    trained = texts["train"] | texts["dev"]
+    assert trained and "Bo agrees" in texts[tests[0]]
+    assert not any(trained & texts[name] for name in tests)
+
+
+def test_the_cut_in_the_repository_is_of_test_and_training_parts():
+  """Short enough to be kept, balanced, and without a sentence that is in both."""
+  examples = {
+    split: read(SAMPLE / f"relations/{split}.jsonl") for split in ("train", "dev", "test")
+  }
+  for split, count in RELATIONS.items():
+    labels = Counter(example.label for example in examples[split])
+    assert len(labels) == 16 and set(labels.values()) == {count}
+  tested = {example.text for example in examples["test"]}
+  assert not tested & {example.text for split in ("train", "dev") for example in examples[split]}
+  assert len(task_files("ner").read(SAMPLE / "ner/test.jsonl", Faults())) == SENTENCES
+
+
+def read(path):
+  return task_files("relations").read(path, Faults())
+
+
+def test_a_cut_takes_whole_sentences_with_names(tmp_path):
+  lines = [
+    json.dumps({"text": text, "spans": [[0, 1, "PER"]] * count})
+    for text, count in (("A" * 80, 2), ("a" * 80, 2), ("A" * 80, 2), ("B" * 80, 1), ("C" * 9, 2))
+  ]
+  assert names(lines) == [lines[0]]
+  labelled = [json.dumps({"label": label}) for label in "abab"]
+  assert relations(labelled, 1) == labelled[:2]

@@ -24,6 +24,11 @@ def test_a_report_holds_its_sections(read):
   assert page.html.count("<style>") == 1
 
 
+def test_a_folded_section_is_opened_by_its_title(read):
+  page = report("Runs", [Section("Log", "long", folded=True)])
+  assert '<details id="part-0"><summary><h2>Log</h2></summary><p>long</p></details>' in page.body
+
+
 def test_an_empty_report_and_table_are_pages(read):
   assert "Nothing" in read(report("Nothing", []).page).text
   assert "task" in read(table(["task"], []).html).text
