@@ -1,6 +1,6 @@
 """Colours of labels: a label has the same one on every page, in notebooks and in the terminal.
 
-Right and wrong are green and red, so no label has those hues. A label's name always stands beside
+Right and wrong are green and red, so no label has such a hue. A label's name always stands beside
 its colour, for people who cannot distinguish it.
 """
 
@@ -15,13 +15,13 @@ _USUAL = {
   47: "river",
   50: "tail",
   54: "book",
-  62: "work",
-  68: "film",
-  74: "song",
-  172: "award",
-  178: "event",
-  184: "election",
-  190: "head",
+  56: "work",
+  58: "film",
+  60: "song",
+  181: "award",
+  184: "event",
+  187: "election",
+  191: "head",
   196: "scientist",
   202: "researcher",
   208: "politician",
@@ -63,11 +63,11 @@ _SYNONYMS = {
 }
 _HUES = {name: hue for hue, name in _USUAL.items()}
 # Neither green nor red, nor that of a usual label.
-_FREE = [hue for hue in (*range(20, 77), *range(170, 341)) if hue not in _USUAL]
+_FREE = [hue for hue in (*range(20, 61), *range(180, 341)) if hue not in _USUAL]
 _TERMINAL = {
   35: "yellow",
-  62: "bright_yellow",
-  178: "cyan",
+  56: "bright_yellow",
+  184: "cyan",
   215: "blue",
   250: "bright_blue",
   280: "magenta",

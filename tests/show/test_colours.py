@@ -16,7 +16,7 @@ from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.predictions import Span
 from luke_jax.trying.answers import _names
 
-GREEN, RED = range(90, 160), (*range(345, 360), *range(15))
+GREEN, RED = range(61, 180), (*range(345, 360), *range(15))
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_tasks" / "types.tsv"
 
 
