@@ -40,8 +40,8 @@ def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:
   if pairs:
     parts.append(_pairs(pairs[:MOST_CONFUSED]))
   shown = cases(evaluation.mistakes[:mistakes])
-  legend = [f"{SIGNS[x]} {MEANINGS[x]}" for x in outcomes_of(shown)]
-  parts += [Text(f"\n{', '.join(legend)}", "dim")] if legend else []
+  legend = [f"{SIGNS[x]}: {MEANINGS[x]}" for x in outcomes_of(shown)]
+  parts += [Text(f"\n{'; '.join(legend)}", "dim")] if legend else []
   parts += [_case(case) for case in shown]
   return Group(*parts)
 

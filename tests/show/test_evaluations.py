@@ -100,7 +100,7 @@ def test_right_wrong_and_missed_are_told_apart_on_the_page(read):
 def test_right_wrong_and_missed_are_told_apart_in_the_terminal():
   told = printed(NAMES)
   assert "[Ana ✓ PER], [Bo Li missing PER] in [Oslo ✗ ORG, missing LOC]" in told
-  assert "✓ predicted, and right, ✗ predicted, but wrong, missing not predicted" in told
+  assert "✓: predicted, and right; ✗: predicted, but wrong; missing: not predicted" in told
   assert told.count("[Ana") == 1  # two mistakes of one text are together
   assert "predicted: ORG: Oslo (0.80); gold: LOC: Oslo" in told
   assert "predicted: nothing; gold: PER: Bo Li" in told
