@@ -131,7 +131,7 @@ print(f"F1 on dev: {scores['f1']:.3f}")
 text = "The Eldra flows through Hvitdal, where Sigrun Eldrason sings."
 entities = [(4, 9), (24, 31), (39, 54)]
 found = types.predict([text] * len(entities), span=entities)
-show.entities(text, [span for spans in found for span in spans], labels=types.labels)
+show.entities(text, [span for spans in found for span in spans])
 
 # %% [markdown]
 # The same with a released model: `hf download studio-ousia/luke-base --local-dir luke-base`, and

@@ -141,7 +141,7 @@ assert main(["evaluate", "typing", "runs/notebooks/types/run", test, "--mistakes
 # %%
 spans = [place("Lucella Brunetti-Vay"), *tails]
 found = types.predict([text] * len(spans), span=spans)
-show.entities(text, [one for several in found for one in several], labels=types.labels)
+show.entities(text, [one for several in found for one in several])
 
 # %% [markdown]
 # How both learned, side by side.

@@ -146,7 +146,7 @@ text = (
 found = model.predict(text)
 for span in found:
   print(f"{span.start:4} {span.end:4}  {span.label:5} {span.score:.2f}  {span.text}")
-show.entities(text, found, labels=model.labels)
+show.entities(text, found)
 
 # %% [markdown]
 # **Keep it.** `OUTPUT/run/model` is a directory that PyTorch reads too

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
+from luke_jax.show.colours import hue
 from luke_jax.show.drawn_text import ROOM, SIZE, Box, Rows, drawn, in_rows, text_width
-from luke_jax.show.marked import hues
 from luke_jax.show.picture import Picture
 from luke_jax.tasks.predictions import Relation
 from luke_jax.text.spans import checked_spans
@@ -76,7 +76,6 @@ def _arc(relation: Any, text: str, where: str) -> Arc:
 
 def _drawing(rows: Rows, arcs: Sequence[Arc], name: str) -> str:
   above = [_lanes(segments, rows.width) for segments in _segments(rows, arcs)]
-  colours = hues(arc.label for arc in arcs)
   parts, y = [], 0.0
   for number, (pieces, segments) in enumerate(zip(rows.rows, above, strict=True)):
     lanes = 1 + max((lane for lane, _ in segments), default=-1)
@@ -86,7 +85,7 @@ def _drawing(rows: Rows, arcs: Sequence[Arc], name: str) -> str:
     parts += [drawn(piece, base + SIZE + ROOM) for piece in pieces]
     for lane, segment in reversed(segments):
       arc, height = arcs[segment.arc], base - (lane + 1) * LANE
-      parts.append(_line(segment, (base, height, rows.width), colours[arc.label]))
+      parts.append(_line(segment, (base, height, rows.width), hue(arc.label)))
     y = base + LINE
   width, height = rows.width + 2, y
   size = f'width="{width:.0f}" height="{height:.0f}" viewBox="-1 0 {width:.0f} {height:.0f}"'
@@ -159,7 +158,7 @@ def _lanes(segments: Sequence[Segment], width: float) -> list[tuple[int, Segment
   return placed
 
 
-def _line(segment: Segment, at: tuple[float, float, float], hue: int) -> str:
+def _line(segment: Segment, at: tuple[float, float, float], colour: int) -> str:
   """Returns SVG for a line up from the head, across, and down to the tail, with its caption."""
   base, height, width = at
   _, head, tail, starts, arrives, _ = segment
@@ -178,4 +177,4 @@ def _line(segment: Segment, at: tuple[float, float, float], hue: int) -> str:
   if segment.caption:
     place = f'x="{segment.reach(width)[2]:.1f}" y="{height + 4:.1f}"'
     caption = f'<text class="label" {place}>{html.escape(segment.caption)}</text>'
-  return f'<g style="--hue: {hue}"><path class="arc" d="{path}"/>{arrow}{caption}</g>'
+  return f'<g style="--hue: {colour}"><path class="arc" d="{path}"/>{arrow}{caption}</g>'

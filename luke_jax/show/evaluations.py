@@ -1,18 +1,18 @@
 """Evaluations as tables for the terminal and as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from luke_jax.show.marked import terminal_text
-from luke_jax.tasks.evaluation import Evaluation, Mistake
+from luke_jax.show.marked import MEANINGS, SIGNS, terminal_text
+from luke_jax.show.mistakes import Case, cases
+from luke_jax.tasks.evaluation import Evaluation, Mistake, Outcome
 
 MOST_CONFUSED = 15  # pairs in the terminal
 NOTHING = "(none)"
-SURROUNDINGS = 200  # characters of a text before and after its marks
 
 
 def as_json(evaluation: Evaluation) -> dict[str, Any]:
@@ -36,11 +36,20 @@ def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:
   parts: list[RenderableType] = [_scores(evaluation.scores)]
   if evaluation.labels:
     parts.append(_labels(evaluation.labels))
-  confused = _confused(evaluation.confusion)
-  if confused:
-    parts.append(_pairs(confused[:MOST_CONFUSED]))
-  parts += [_mistake(mistake) for mistake in evaluation.mistakes[:mistakes]]
+  pairs = confused(evaluation.confusion)
+  if pairs:
+    parts.append(_pairs(pairs[:MOST_CONFUSED]))
+  shown = cases(evaluation.mistakes[:mistakes])
+  legend = [f"{SIGNS[x]}: {MEANINGS[x]}" for x in outcomes_of(shown)]
+  parts += [Text(f"\n{'; '.join(legend)}", "dim")] if legend else []
+  parts += [_case(case) for case in shown]
   return Group(*parts)
+
+
+def outcomes_of(shown: Iterable[Case]) -> list[Outcome]:
+  """Returns the outcomes that some marks have."""
+  present = {mark.outcome for case in shown for mark in case.marks}
+  return [outcome for outcome in MEANINGS if outcome in present]
 
 
 def _scores(scores: Mapping[str, float]) -> Table:
@@ -48,8 +57,13 @@ def _scores(scores: Mapping[str, float]) -> Table:
   table.add_column()
   table.add_column(justify="right")
   for name, value in scores.items():
-    table.add_row(name.replace("_", " "), f"{value:.4g}" if value > 1 else f"{value:.4f}")
+    table.add_row(name.replace("_", " "), score_figure(value))
   return table
+
+
+def score_figure(value: float) -> str:
+  """Returns a score with four digits."""
+  return f"{value:.4g}" if value > 1 else f"{value:.4f}"
 
 
 def _labels(labels: Mapping[str, Mapping[str, float]]) -> Table:
@@ -68,7 +82,8 @@ def figure(value: float) -> str:
   return str(value) if isinstance(value, int) else f"{value:.3f}"
 
 
-def _confused(confusion: Mapping[tuple[str, str], int]) -> list[tuple[str, str, int]]:
+def confused(confusion: Mapping[tuple[str, str], int]) -> list[tuple[str, str, int]]:
+  """Returns the pairs of different labels with their counts, the most frequent first."""
   wrong = [(gold, label, n) for (gold, label), n in confusion.items() if gold != label and n]
   return sorted(wrong, key=lambda row: -row[2])
 
@@ -80,12 +95,12 @@ def _pairs(rows: Sequence[tuple[str, str, int]]) -> Table:
   return table
 
 
-def _mistake(mistake: Mistake) -> Text:
-  text, marks = excerpt(mistake)
+def _case(case: Case) -> Text:
+  first = case.mistakes[0]
+  question = f"{first.question}\n" if first.question else ""
+  lines = (f"\n  predicted: {prediction(x)}; gold: {x.gold}" for x in case.mistakes)
   return Text.assemble(
-    (f"\n{mistake.id}  ", "bold"),
-    terminal_text(text, marks),
-    f"\n  gold: {mistake.gold}\n  predicted: {prediction(mistake)}",
+    (f"\n{first.id}  ", "bold"), question, terminal_text(case.text, case.marks), *lines
   )
 
 
@@ -93,13 +108,3 @@ def prediction(mistake: Mistake) -> str:
   """Returns the prediction, with its score if it has one."""
   score = f" ({mistake.score:.2f})" if mistake.score else ""
   return f"{mistake.predicted}{score}"
-
-
-def excerpt(mistake: Mistake) -> tuple[str, list[Any]]:
-  """Returns the text around the marks, and the marks moved accordingly."""
-  if not mistake.marks:
-    return mistake.text[: 2 * SURROUNDINGS], []
-  first = max(0, min(mark.start for mark in mistake.marks) - SURROUNDINGS)
-  last = max(mark.end for mark in mistake.marks) + SURROUNDINGS
-  moved = [m._replace(start=m.start - first, end=m.end - first) for m in mistake.marks]
-  return mistake.text[first:last], moved

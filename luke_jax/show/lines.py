@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from luke_jax.errors import InputError
-from luke_jax.show.marked import HUES
 from luke_jax.show.picture import Picture
 from luke_jax.training.metrics import METRICS
 
 DEV = "dev/"
+HUES = (210, 30, 130, 330, 265, 55, 180, 0, 95, 290)  # of runs in order, easy to distinguish
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 330, 190, 46, 12, 8, 24
 MOST_POINTS = 300  # of a line; if there are more, neighbours are averaged
 

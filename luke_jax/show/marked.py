@@ -1,109 +1,113 @@
-"""Texts with marked spans, each kind in a colour of its own."""
+"""Texts with marked spans, each label in its colour."""
 
 import html
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.text import Text
 
-from luke_jax.tasks.evaluation import Mark
+from luke_jax.show.colours import hue, terminal_colour
+from luke_jax.tasks.evaluation import Mark, Outcome
+from luke_jax.text.special_tokens import Bounds
 
-# Hues that are easy to distinguish; names stand beside them for people who are colour-blind.
-HUES = (210, 30, 130, 330, 265, 55, 180, 0, 95, 290)
-TERMINAL = (
-  "cyan",
-  "yellow",
-  "green",
-  "magenta",
-  "blue",
-  "bright_red",
-  "bright_cyan",
-  "bright_green",
-)
+# Signs of what was predicted, so that colours need not be seen.
+SIGNS: dict[Outcome, str] = {"": "", "right": "✓", "wrong": "✗", "missed": "missing"}
+MEANINGS: dict[Outcome, str] = {
+  "right": "predicted, and right",
+  "wrong": "predicted, but wrong",
+  "missed": "not predicted, but gold",
+}
 
-
-def hues(names: Iterable[str]) -> dict[str, int]:
-  """Returns a hue for each name, different while there are enough; equal sets get equal hues."""
-  chosen: dict[str, int] = {}
-  for name in sorted(set(names)):
-    first = _number(name, len(HUES))
-    turned = HUES[first:] + HUES[:first]
-    chosen[name] = next((hue for hue in turned if hue not in chosen.values()), turned[0])
-  return chosen
+Places = dict[Bounds, list[Mark]]  # marks by the stretch that they are on
 
 
-def joined(spans: Iterable[tuple[int, int, str]]) -> list[Mark]:
-  """Returns one mark for each span, with the labels of all predictions on it."""
-  names: dict[tuple[int, int], list[str]] = {}
-  for start, end, label in spans:
-    names.setdefault((start, end), []).append(label)
-  return [Mark(*place, ", ".join(dict.fromkeys(labels))) for place, labels in names.items()]
+def _colour(mark: Mark) -> str:
+  return f"--hue: {hue(mark.name)}"
 
 
-def html_text(
-  text: str,
-  marks: Sequence[Mark],
-  colours: Mapping[str, int] | None = None,
-  styles: Sequence[str] = (),
-) -> str:
+def html_text(text: str, marks: Sequence[Mark], style: Callable[[Mark], str] = _colour) -> str:
   """Returns the text as HTML, with marks inside marks where they overlap.
 
-  A mark that ends inside another is drawn in two parts, with the name after the last. `styles` adds
-  to the style of each mark.
+  Marks of one place are drawn as one, in the style of the first and with the names of all. A mark
+  that ends inside another is drawn in two parts, with the names after the last.
   """
-  colours = colours or hues(mark.name for mark in marks)
+  places = _places(marks)
   parts: list[str] = []
-  opened: list[int] = []  # numbers of the marks, from the outermost
+  opened: list[Bounds] = []  # from the outermost
   done = 0
-  for place in sorted({edge for mark in marks for edge in (mark.start, mark.end)}):
-    parts.append(html.escape(text[done:place]))
-    done = place
-    first_changed = next((i for i, n in enumerate(opened) if marks[n].end == place), len(opened))
-    continued = [n for n in opened[first_changed:] if marks[n].end > place]
-    parts += [_end(marks[n], n in continued) for n in reversed(opened[first_changed:])]
-    starting = [n for n, mark in enumerate(marks) if mark.start == place < mark.end]
-    opened = opened[:first_changed] + continued + sorted(starting, key=lambda n: -marks[n].end)
-    for depth, n in enumerate(opened[first_changed:], start=first_changed):
-      cut = any(marks[outer].end < marks[n].end for outer in opened[:depth])
-      kinds = ["span", *["continued"] * (n in continued), *["continues"] * cut]
-      hue = f"--hue: {colours[marks[n].name]}{styles[n] if styles else ''}"
-      parts.append(f'<mark class="{" ".join(kinds)}" style="{hue}">')
+  for edge in sorted({edge for place in places for edge in place}):
+    parts.append(html.escape(text[done:edge]))
+    done = edge
+    first_changed = next((i for i, (_, end) in enumerate(opened) if end == edge), len(opened))
+    continued = [place for place in opened[first_changed:] if place[1] > edge]
+    closed = reversed(opened[first_changed:])
+    parts += [_end([] if place in continued else places[place]) for place in closed]
+    starting = [place for place in places if place[0] == edge]
+    opened = opened[:first_changed] + continued + sorted(starting, key=lambda place: -place[1])
+    for depth, place in enumerate(opened[first_changed:], start=first_changed):
+      cut = any(end < place[1] for _, end in opened[:depth])
+      kinds = ["continued"] * (place in continued) + ["continues"] * cut
+      parts.append(_start(places[place], kinds, style(places[place][0])))
   return "".join([*parts, html.escape(text[done:])])
 
 
-def _end(mark: Mark, continues: bool) -> str:
-  has_name = mark.name and not continues
-  return f"<small>&nbsp;{html.escape(mark.name)}</small></mark>" if has_name else "</mark>"
+def _places(marks: Iterable[Mark]) -> Places:
+  """Returns the marks of each place, those that are drawn alike once."""
+  places: Places = {}
+  for mark in dict.fromkeys(marks):
+    if mark.start < mark.end:
+      places.setdefault((mark.start, mark.end), []).append(mark)
+  return places
+
+
+def _start(marks: Sequence[Mark], kinds: Sequence[str], style: str) -> str:
+  outcomes = {mark.outcome for mark in marks}
+  shown = [outcome for outcome in ("wrong", "right", "missed") if outcome in outcomes][:1]
+  return f'<mark class="{" ".join(["span", *kinds, *shown])}" style="{style}">'
+
+
+def _end(marks: Sequence[Mark]) -> str:
+  """Returns the names as HTML, each with its sign; the first has the colour of the mark."""
+  tags = []
+  for number, mark in enumerate(marks):
+    style = f' style="{_colour(mark)}"' if number else ""
+    sign = f"{html_sign(mark.outcome)}&nbsp;" if mark.outcome else ""
+    tags.append(f"<small{style}>&nbsp;{sign}{html.escape(mark.name)}&nbsp;</small>")
+  return "<wbr>".join(tags) + "</mark>"
+
+
+def html_sign(outcome: Outcome) -> str:
+  """Returns the sign of an outcome as HTML that is read out as a word."""
+  sign = SIGNS[outcome]
+  return sign if sign.isalpha() else f'<i role="img" aria-label="{outcome}">{sign}</i>'
 
 
 def terminal_text(text: str, marks: Sequence[Mark]) -> Text:
-  """Returns the text for the terminal; marks inside others are left out."""
+  """Returns the text for the terminal, with brackets around marks and their names at the end."""
+  places = _places(marks)
   shown = Text()
-  for part, mark in _parts(text, marks):
-    if mark is None:
-      shown.append(part)
-      continue
-    colour = TERMINAL[_number(mark.name, len(TERMINAL))]
-    # In brackets, for terminals without colours.
-    shown.append("[", f"dim {colour}")
-    shown.append(part, f"bold {colour}")
-    shown.append(f" {mark.name}]" if mark.name else "]", f"dim {colour}")
-  return shown
-
-
-def _parts(text: str, marks: Sequence[Mark]) -> Iterator[tuple[str, Mark | None]]:
+  opened: list[Bounds] = []  # from the outermost
   done = 0
-  for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end)):
-    if mark.start < done:
-      continue
-    if mark.start > done:
-      yield text[done : mark.start], None
-    yield text[mark.start : mark.end], mark
-    done = mark.end
-  if done < len(text):
-    yield text[done:], None
+  for edge in sorted({edge for place in places for edge in place}):
+    shown.append(text[done:edge], _bold(places, opened))
+    done = edge
+    for place in reversed([place for place in opened if place[1] == edge]):
+      shown.append_text(_names(places[place]))
+    opened = [place for place in opened if place[1] > edge]
+    for place in sorted((p for p in places if p[0] == edge), key=lambda place: -place[1]):
+      shown.append("[", f"dim {terminal_colour(places[place][0].name)}")
+      opened.append(place)
+  return shown.append(text[done:])
 
 
-def _number(name: str, count: int) -> int:
-  """Returns a number below `count` that depends on the name alone."""
-  return zlib.crc32(name.encode()) % count
+def _bold(places: Places, opened: Sequence[Bounds]) -> str:
+  return f"bold {terminal_colour(places[opened[-1]][0].name)}" if opened else ""
+
+
+def _names(marks: Sequence[Mark]) -> Text:
+  """Returns the names of a place's marks, with signs of their outcomes, and a bracket."""
+  names = Text()
+  for number, mark in enumerate(marks):
+    colour = f"dim {terminal_colour(mark.name)}"
+    sign = f"{SIGNS[mark.outcome]} " if mark.outcome else ""
+    names.append("," * (number > 0) + (f" {sign}{mark.name}" if mark.name else ""), colour)
+  return names.append("]", f"dim {terminal_colour(marks[0].name)}")

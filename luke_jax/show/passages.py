@@ -4,6 +4,7 @@ import html
 from collections.abc import Sequence
 
 from luke_jax.errors import InputError
+from luke_jax.show.colours import hue
 from luke_jax.show.marked import html_text
 from luke_jax.show.picture import Picture
 from luke_jax.show.predictions import NO_ANSWER
@@ -13,7 +14,6 @@ from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text.spans import checked_spans
 
-HUE = 130
 LEAST = 0.2  # opacity of the faintest answer, where the best has 1
 
 
@@ -35,8 +35,9 @@ def answers(text: str, question: str, answers: Sequence[Answer], *, count: int =
   best = max((answer.score for _, answer in ranked), default=1.0) or 1.0
   ranked = [(rank, x) for rank, x in ranked if not _overlaps(x, shown[: rank - 1])]
   marks = [Mark(answer.start, answer.end, str(rank)) for rank, answer in ranked]
-  shares = [f"; --share: {max(LEAST, answer.score / best):.2f}" for _, answer in ranked]
-  marked = html_text(text, marks, {mark.name: HUE for mark in marks}, shares)
+  shares = {str(rank): max(LEAST, answer.score / best) for rank, answer in ranked}
+  colour = f"--hue: {hue('answer')}"
+  marked = html_text(text, marks, lambda mark: f"{colour}; --share: {shares[mark.name]:.2f}")
   gap = '<span class="gap" title="the gap to fill">&nbsp;</span>'
   shown_question = html.escape(question).replace(PLACEHOLDER, gap)
   rows = [(f"{rank}  {x.text or NO_ANSWER}", x.score) for rank, x in enumerate(shown, start=1)]

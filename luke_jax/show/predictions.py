@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from luke_jax.show.marked import joined, terminal_text
+from luke_jax.show.marked import terminal_text
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.predictions import Answer, Relation, Span
 
@@ -29,8 +29,8 @@ def marks(prediction: Any) -> list[Mark]:
     return [Mark(head.start, head.end, "head"), Mark(tail.start, tail.end, "tail")]
   if prediction and isinstance(prediction[0], Answer):
     best = prediction[0]
-    return [Mark(best.start, best.end, f"{best.score:.2f}")] if best.text else []
-  return joined((span.start, span.end, span.label) for span in prediction)
+    return [Mark(best.start, best.end, "answer")] if best.text else []
+  return [Mark(span.start, span.end, span.label) for span in prediction]
 
 
 def below(prediction: Any) -> str:

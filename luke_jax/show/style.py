@@ -29,8 +29,13 @@ STYLE = """
   border-inline-end: 2px dotted var(--line) }
 .luke-picture mark.continued { border-start-start-radius: 0; border-end-start-radius: 0 }
 .luke-picture mark small { font-weight: 600; font-size: .7em; user-select: none;
-  margin-inline-start: .15em;
+  margin-inline-start: .3em; border-radius: .3em; padding: .1em 0;
+  background: light-dark(hsl(var(--hue) 80% 94%), hsl(var(--hue) 45% 18%));
   color: light-dark(hsl(var(--hue) 80% 20%), hsl(var(--hue) 60% 86%)) }
+.luke-picture i[role="img"] { font-style: normal }
+.luke-picture mark.wrong { outline: 2px solid light-dark(#c0263a, #ff8a80); outline-offset: -1px }
+.luke-picture mark.missed { background: none; outline: 2px dashed var(--line);
+  outline-offset: -1px }
 .luke-picture .gap { border: 1.5px dashed var(--quiet); border-radius: .3em; padding: 0 1.6em }
 .luke-picture .wide { overflow-x: auto; overflow-y: hidden; max-width: 100% }
 .luke-picture .side-by-side { display: grid; gap: 1.2rem 2rem; align-items: start;
@@ -73,13 +78,28 @@ STYLE = """
   .luke-picture td.bar { width: 5rem } .luke-picture :is(td, th) { padding-right: .6rem } }
 @container (min-width: 701px) { .luke-picture .two-columns { display: grid; gap: 1.2rem 2rem;
   grid-template-columns: auto auto; justify-content: start } }
-.luke-picture p.labels { color: var(--quiet); margin: -.8rem 0 1.2rem 1rem }
+.luke-picture .evaluation h1 { font-size: 1.4rem; line-height: 1.3; margin: 0 0 .6rem }
+.luke-picture .evaluation h2 { font-size: 1.1rem }
+.luke-picture .evaluation h2 .quiet { font-size: .85rem; font-weight: normal; color: var(--quiet) }
+.luke-picture .evaluation ul { list-style: none; margin: 0; padding: 0 }
+.luke-picture .evaluation li { border-top: 1px solid var(--faint); padding: .3rem 0 }
+.luke-picture .evaluation li p { margin: 0 }
+.luke-picture .evaluation section { margin: 0 0 1rem; min-width: 0 }
+.luke-picture table.labels { width: 100%; font-size: .9rem }
+.luke-picture table.labels :is(td, th) { padding-right: .6rem }
+.luke-picture table.labels td.bar { width: 4rem; min-width: 1.5rem; padding: 0 }
+.luke-picture summary { cursor: pointer; padding: .3rem 0 }
+@container (max-width: 380px) { .luke-picture table.labels td:empty { padding: 0 }
+  .luke-picture table.labels td.bar { display: none } }
+@container (min-width: 900px) { .luke-picture .beside { display: grid; gap: 1rem 2.5rem;
+  grid-template-columns: minmax(0, 1fr) minmax(0, 28rem) } }
 .luke-picture table.square td { width: 2.2rem; min-width: 2.2rem; text-align: center;
   padding: .2rem; font-size: .8rem; border: 1px solid var(--faint) }
+.luke-picture table.square tr:first-child td { border: 0 }
 .luke-picture table.square th { font-size: .8rem; white-space: nowrap }
-.luke-picture th.turned { height: 6rem; vertical-align: bottom; padding: 0 }
+.luke-picture th.turned { vertical-align: bottom; padding: .2rem 0 }
 .luke-picture th.turned span { writing-mode: vertical-rl; transform: rotate(180deg) }
-.luke-picture td.right {
+.luke-picture td.right { font-weight: 700; box-shadow: inset 0 0 0 2px var(--quiet);
   background: color-mix(in srgb, #3fa66b calc(.75 * var(--share)), transparent) }
 .luke-picture td.wrong {
   background: color-mix(in srgb, #d9643a calc(.75 * var(--share)), transparent) }

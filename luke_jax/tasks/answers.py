@@ -9,7 +9,10 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.tasks import files
+from luke_jax.tasks.evaluation import Mark, outcomes
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.predictions import Answer
+from luke_jax.text.special_tokens import Bounds
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -60,3 +63,10 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, str]:
 
 def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, str]:
   return id, files.string(value, "answer", place)
+
+
+def answer_marks(gold: Sequence[Bounds], predicted: Answer | None) -> tuple[Mark, ...]:
+  """Returns marks for the answers of a passage and for the predicted one, if it has any text."""
+  given = [(predicted.start, predicted.end)] if predicted and predicted.text else []
+  marked = outcomes(list(dict.fromkeys(gold)), given)
+  return tuple(Mark(*bounds, "answer", outcome) for bounds, outcome in marked)

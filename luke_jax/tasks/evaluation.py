@@ -2,19 +2,22 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError
 
+Item = TypeVar("Item")
 Predicted = TypeVar("Predicted")
+Outcome = Literal["", "right", "wrong", "missed"]  # "missed" is gold and was not predicted
 
 
 class Mark(NamedTuple):
-  """A stretch of a text to be shown, and its name."""
+  """A stretch of a text to be shown, its name, and whether it was predicted rightly."""
 
   start: int
   end: int
   name: str
+  outcome: Outcome = ""  # "" where a mark is neither gold nor predicted
 
 
 class Mistake(NamedTuple):
@@ -26,6 +29,7 @@ class Mistake(NamedTuple):
   gold: str
   predicted: str
   score: float
+  question: str = ""  # about the text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +50,14 @@ def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str
   total = precision + recall
   f1 = 2 * precision * recall / total if total else 0.0
   return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def outcomes(gold: Sequence[Item], predicted: Sequence[Item]) -> list[tuple[Item, Outcome]]:
+  """Returns all that is gold or predicted: the right, then the wrong, then the missed."""
+  right: list[tuple[Item, Outcome]] = [(item, "right") for item in predicted if item in gold]
+  wrong: list[tuple[Item, Outcome]] = [(item, "wrong") for item in predicted if item not in gold]
+  missed: list[tuple[Item, Outcome]] = [(item, "missed") for item in gold if item not in predicted]
+  return right + wrong + missed
 
 
 def in_order(

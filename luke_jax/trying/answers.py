@@ -13,8 +13,8 @@ from luke_jax.errors import InputError
 from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import model_directory
+from luke_jax.show.colours import hue
 from luke_jax.show.heat_maps import attention_of
-from luke_jax.show.marked import hues
 
 MOST_CHARACTERS = 20_000  # of a text
 MOST_TOKENS = 64  # of a text whose attention is shown
@@ -50,7 +50,7 @@ class Answers:
         self.answer(task, {"text": text, "model": name, **requests[task]})
 
   def about(self) -> dict[str, Any]:
-    """Returns the models of each task, with the colours of their labels."""
+    """Returns the models of each task."""
     listed = {
       task: [
         {"name": name, "system": model.family.title, "kinds": _kinds(model), **_sizes(model)}
@@ -58,13 +58,7 @@ class Answers:
       ]
       for task, models in self.by_task.items()
     }
-    labels = {
-      label
-      for task in ("ner", "typing")
-      for model in self.by_task.get(task, {}).values()
-      for label in model.labels
-    }
-    return {"tasks": listed, "hues": hues(labels)}
+    return {"tasks": listed}
 
   def answer(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the answer to a request of a kind: a task, or attention."""
@@ -116,7 +110,7 @@ def _sizes(model: Model) -> dict[str, int]:
 
 
 def _names(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
-  return {"spans": [span._asdict() for span in model.predict(text)]}
+  return {"spans": [span._asdict() | {"hue": hue(span.label)} for span in model.predict(text)]}
 
 
 def _types(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:

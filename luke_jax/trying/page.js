@@ -1,7 +1,7 @@
 "use strict";
 
 const byId = (id) => document.getElementById(id);
-const state = { models: {}, hues: {}, spans: [], types: [], chosen: [], asked: false };
+const state = { models: {}, spans: [], types: [], chosen: [], asked: false };
 let waiting = null; // the request for names that the next key makes useless
 
 async function ask(kind, request, signal) {
@@ -59,7 +59,7 @@ function drawNames(target, text, spans, choose) {
     done = places[span.end];
     const name = element(choose ? "button" : "span", { className: "name" });
     name.append(text.slice(places[span.start], done), element("small", { textContent: span.label }));
-    name.style.setProperty("--hue", state.hues[span.label] ?? 210);
+    name.style.setProperty("--hue", span.hue);
     if (choose) {
       name.type = "button";
       name.setAttribute("aria-pressed", String(state.chosen.includes(number)));
@@ -268,7 +268,6 @@ function modelChoice(id, label, values, changed) {
 
 function setUp(about) {
   state.models = about.tasks;
-  state.hues = about.hues;
   const named = (task) => (about.tasks[task] ?? []).map((model) => [model.name, model.name]);
   const all = Object.values(about.tasks).flat();
   if (named("ner").length > 1) {

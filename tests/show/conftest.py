@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-VOID = ("meta", "br")
+VOID = ("meta", "br", "wbr")
 
 
 class Reader(HTMLParser):

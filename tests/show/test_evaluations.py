@@ -7,14 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from luke_jax.show.colours import hue
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import as_json, tables
 from luke_jax.show.marked import terminal_text
+from luke_jax.show.mistakes import excerpt
 from luke_jax.show.predictions import shown
+from luke_jax.show.style import STYLE
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
 from luke_jax.tasks.predictions import Answer, Mention, Relation, Span
 from luke_jax.tasks.typing.files import Example
 
+OUTCOMES = ("right", "wrong", "missed")
 TEXT = "Ana & <Bert> live in Oslo."
 MISTAKE = Mistake("7", TEXT, (Mark(0, 3, "head"), Mark(6, 12, "tail")), "none", "a<b", 0.93)
 EVALUATION = Evaluation(
@@ -35,10 +39,14 @@ def test_an_evaluation_of_scores_alone_has_a_page(read):
   assert "1.0000" in read(page(Evaluation({"f1": 1.0}), "qa", 5)).text
 
 
-def test_the_terminal_tells_all():
+def printed(evaluation):
   console = Console(file=io.StringIO(), width=100)
-  console.print(tables(EVALUATION, 5))
-  told = console.file.getvalue()
+  console.print(tables(evaluation, 5))
+  return console.file.getvalue()
+
+
+def test_the_terminal_tells_all():
+  told = printed(EVALUATION)
   for expected in (
     "0.5000",
     "a<b",
@@ -53,7 +61,100 @@ def test_json_tells_all():
   value = json.loads(json.dumps(as_json(EVALUATION)))
   assert value["scores"] == {"f1": 0.5, "precision": 0.25}
   assert value["confusion"][1] == {"gold": "a<b", "predicted": "none", "count": 2}
-  assert value["mistakes"][0]["marks"][1] == {"start": 6, "end": 12, "name": "tail"}
+  mark = {"start": 6, "end": 12, "name": "tail", "outcome": ""}
+  assert value["mistakes"][0]["marks"][1] == mark
+
+
+NAMES = Evaluation(
+  {"f1": 0.5},
+  mistakes=[
+    Mistake("3", "Ana, Bo Li in Oslo", marks, gold, predicted, score)
+    for marks, gold, predicted, score in [
+      ((Mark(14, 18, "ORG", "wrong"), Mark(0, 3, "PER", "right")), "LOC: Oslo", "ORG: Oslo", 0.8),
+      ((Mark(14, 18, "LOC", "missed"), Mark(5, 10, "PER", "missed")), "PER: Bo Li", "nothing", 0),
+    ]
+  ],
+)
+
+
+def test_right_wrong_and_missed_are_told_apart_on_the_page(read):
+  told = page(NAMES, "names", 5)
+  reader = read(told)
+  right, wrong, missed = (reader.named("mark", class_=f"span {x}") for x in OUTCOMES)
+  assert (len(right), len(wrong), len(missed)) == (1, 1, 1)
+  for name in ("PER", "ORG"):
+    assert any(tag["style"] == f"--hue: {hue(name)}" for tag in [*right, *wrong])
+  sign = '<i role="img" aria-label="{}">{}</i>'
+  for tag in (
+    f"Ana<small>&nbsp;{sign.format('right', '✓')}&nbsp;PER&nbsp;</small>",
+    f"Oslo<small>&nbsp;{sign.format('wrong', '✗')}&nbsp;ORG&nbsp;</small>",
+    ">&nbsp;missing&nbsp;LOC&nbsp;</small>",
+    "Bo Li<small>&nbsp;missing&nbsp;PER&nbsp;</small>",
+  ):
+    assert tag in told
+  for meaning in ("predicted, and right", "predicted, but wrong", "not predicted, but gold"):
+    assert meaning in reader.text
+  assert "mark.wrong { outline: 2px solid" in STYLE and "mark.missed { background: none" in STYLE
+
+
+def test_right_wrong_and_missed_are_told_apart_in_the_terminal():
+  told = printed(NAMES)
+  assert "[Ana ✓ PER], [Bo Li missing PER] in [Oslo ✗ ORG, missing LOC]" in told
+  assert "✓: predicted, and right; ✗: predicted, but wrong; missing: not predicted" in told
+  assert told.count("[Ana") == 1  # two mistakes of one text are together
+  assert "predicted: ORG: Oslo (0.80); gold: LOC: Oslo" in told
+  assert "predicted: nothing; gold: PER: Bo Li" in told
+
+
+def test_mistakes_come_first_and_many_are_folded(read):
+  mistakes = [MISTAKE._replace(id=f"id {number}", text=f"{TEXT} {number}") for number in range(20)]
+  reader = read(page(Evaluation(EVALUATION.scores, mistakes=mistakes), "many", 15))
+  assert reader.text.index("<Bert>") < reader.text.index("0.5000")
+  assert "the worst 15 of 20" in reader.text
+  assert "More texts: 7" in reader.text and "id 14" in reader.text and "id 15" not in reader.text
+
+
+def test_no_mistakes_are_said_to_be_none(read):
+  assert "No mistakes." in read(page(Evaluation({"f1": 1.0}), "qa", 5)).text
+  assert "None of 1 shown" in read(page(EVALUATION, "relations", 0)).text
+
+
+def test_right_cells_of_the_matrix_have_a_frame_and_headers_a_scope(read):
+  told = page(EVALUATION, "relations", 5)
+  assert '<td class="right" style="--share: 100%">3</td>' in told
+  assert "td.right { font-weight: 700; box-shadow: inset 0 0 0 2px" in STYLE
+  assert len(read(told).named("th", scope="row")) >= 5
+
+
+def test_of_many_labels_the_confusions_are_listed_and_the_matrix_is_folded(read):
+  pairs = {(f"label {n}", f"label {n + 1}"): 30 - n for n in range(20)}
+  told = page(Evaluation({"f1": 0.5}, confusion=pairs), "relations", 5)
+  listed, folded = told.split("All counts as a matrix")
+  assert "<td>label 0</td><td>label 1</td>" in listed
+  assert 'class="square"' in folded and 'class="square"' not in listed
+
+
+def test_of_long_texts_words_around_the_marks_are_shown():
+  text = " ".join(f"word{number}" for number in range(300))
+  at = [text.index("word100"), text.index("word250")]
+  shown, marks = excerpt(text, [Mark(start, start + 7, "x") for start in at])
+  assert [shown[mark.start : mark.end] for mark in marks] == ["word100", "word250"]
+  assert shown.startswith("… word") and shown.count("…") == 3 and len(shown) < 450
+  assert set(shown.split()) <= {*text.split(), "…"}
+
+
+@given(st.text("ab c", max_size=900), st.lists(st.tuples(st.integers(0, 899), st.integers(1, 9))))
+def test_an_excerpt_has_all_that_is_marked(text, places):
+  marks = [Mark(a, min(a + b, len(text)), "x") for a, b in places if a < len(text)]
+  shown, moved = excerpt(text, marks)
+  found = sorted(shown[mark.start : mark.end] for mark in moved)
+  assert found == sorted(text[mark.start : mark.end] for mark in marks)
+
+
+def test_the_terminal_shows_marks_inside_marks():
+  marks = [Mark(3, 16, "LOC", "missed"), Mark(3, 11, "LOC", "wrong")]
+  told = terminal_text("in New York City", marks).plain
+  assert told == "in [[New York ✗ LOC] City missing LOC]"
 
 
 MARKS = st.lists(

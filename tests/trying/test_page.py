@@ -29,7 +29,7 @@ class Fixed:
       task: [{"name": f"english/{task}", **models}] for task in ("ner", "typing", "relations", "qa")
     }
     tasks["ner"].append({"name": "runs/ner", **models})
-    return {"tasks": tasks, "hues": {"PER": 30, "LOC": 210}}
+    return {"tasks": tasks}
 
   def answer(self, kind, request):
     text = request["text"]
@@ -53,7 +53,8 @@ class Fixed:
 
 def _span(text, name, label):
   start = text.index(name)
-  return {"text": name, "start": start, "end": start + len(name), "label": label, "score": 0.9}
+  places = {"start": start, "end": start + len(name)}
+  return {"text": name, **places, "label": label, "score": 0.9, "hue": 215}
 
 
 @pytest.fixture

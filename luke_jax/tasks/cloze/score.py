@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.answers import exact_match, read_predictions, token_f1
-from luke_jax.tasks.cloze.files import PLACEHOLDER, Example
-from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
+from luke_jax.tasks.answers import answer_marks, exact_match, read_predictions, token_f1
+from luke_jax.tasks.cloze.files import Example
+from luke_jax.tasks.evaluation import Evaluation, Mistake
 from luke_jax.tasks.predictions import Answer
 
 __all__ = ["evaluate", "read_predictions", "score", "score_file"]
@@ -54,16 +54,7 @@ def _mistakes(examples: Sequence[Example], best: Sequence[Answer | None]) -> lis
     if answer is None or not exact_match(answer.text, golds):
       given, score = (answer.text, answer.score) if answer else ("", 0.0)
       correct = ", ".join(dict.fromkeys(golds))
-      mistakes.append(Mistake(example.id, *_shown(example, answer), correct, given, score))
+      marks = answer_marks(example.answers or (), answer)
+      of_text = (example.id, example.text, marks, correct, given)
+      mistakes.append(Mistake(*of_text, score, example.query))
   return sorted(mistakes, key=lambda mistake: -mistake.score)
-
-
-def _shown(example: Example, answer: Answer | None) -> tuple[str, tuple[Mark, ...]]:
-  """Returns question and passage as one text, with marks for gap, answers and wrong answer."""
-  before = len(example.query) + 1
-  gap = example.query.index(PLACEHOLDER)
-  marks = [Mark(gap, gap + len(PLACEHOLDER), "gap")]
-  marks += [Mark(start + before, end + before, "answer") for start, end in example.answers or ()]
-  if answer:
-    marks.append(Mark(answer.start + before, answer.end + before, "predicted"))
-  return f"{example.query}\n{example.text}", tuple(marks)

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, in_order, precision_recall_f1
+from luke_jax.tasks.evaluation import (
+  Evaluation,
+  Mark,
+  Mistake,
+  Outcome,
+  in_order,
+  outcomes,
+  precision_recall_f1,
+)
 from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.ner.columns import has_tags, read_columns
 from luke_jax.tasks.ner.documents import Example, labelled, to_characters
@@ -123,12 +131,14 @@ def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
   mistakes = []
   for example, spans in zip(examples, predictions, strict=True):
     gold, predicted = sorted(_gold(example)), labelled(spans)
+    all_spans = outcomes(gold, predicted)
     for wrong, span in zip(predicted, spans, strict=True):
       if wrong not in gold:
         touched = [x for x in gold if _touch(x, wrong)]
-        mistakes.append(_mistake(example, wrong, touched, span))
+        shown = _shown(example, wrong, all_spans)
+        mistakes.append(_mistake(example, touched, span, shown))
     mistakes += [
-      _mistake(example, missed, [missed], None)
+      _mistake(example, [missed], None, _shown(example, missed, all_spans))
       for missed in gold
       if not any(_touch(missed, x) for x in predicted)
     ]
@@ -139,14 +149,24 @@ def _touch(one: Labelled, other: Labelled) -> bool:
   return one.start < other.end and other.start < one.end
 
 
-def _mistake(
-  example: Example, at: Labelled, gold: Sequence[Labelled], predicted: Span | None
-) -> Mistake:
-  """Returns the gold and predicted labels at a place, with the sentence around it."""
+def _shown(
+  example: Example, at: Labelled, spans: Sequence[tuple[Labelled, Outcome]]
+) -> tuple[str, tuple[Mark, ...]]:
+  """Returns the sentence around a span, and marks for all spans in it, this one first."""
   start = max((s[0][0] for s in example.sentences if s[0][0] <= at.start), default=at.start)
   end = min((s[-1][1] for s in example.sentences if s[-1][1] >= at.end), default=at.end)
-  mark = Mark(at.start - start, at.end - start, "predicted" if predicted else "missed")
+  inside = [(x, outcome) for x, outcome in spans if start <= x.start and x.end <= end]
+  marks = [Mark(x.start - start, x.end - start, x.label, outcome) for x, outcome in inside]
+  first = (at.start - start, at.end - start, at.label)
+  return example.text[start:end], tuple(sorted(marks, key=lambda mark: mark[:3] != first))
+
+
+def _mistake(
+  example: Example,
+  gold: Sequence[Labelled],
+  predicted: Span | None,
+  shown: tuple[str, tuple[Mark, ...]],
+) -> Mistake:
   correct = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
   given = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
-  score = predicted.score if predicted else 0.0
-  return Mistake(example.id, example.text[start:end], (mark,), correct, given, score)
+  return Mistake(example.id, *shown, correct, given, predicted.score if predicted else 0.0)

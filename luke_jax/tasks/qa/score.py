@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.answers import exact_match, normalized, read_predictions, token_f1
-from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
+from luke_jax.tasks.answers import answer_marks, exact_match, normalized, read_predictions, token_f1
+from luke_jax.tasks.evaluation import Evaluation, Mistake
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import Example
 
@@ -119,15 +119,7 @@ def _mistakes(examples: Sequence[Example], best: Sequence[Answer]) -> list[Mista
     if not exact:
       correct = " | ".join(dict.fromkeys(_golds(example))) or "no answer"
       given, badness = answer.text or "no answer", answer.score * (1 - f1)
-      mistake = Mistake(example.id, *_shown(example, answer), correct, given, answer.score)
-      mistakes.append((badness, mistake))
+      marks = answer_marks(example.answers or (), answer)
+      of_text = (example.id, example.text, marks, correct, given)
+      mistakes.append((badness, Mistake(*of_text, answer.score, example.question)))
   return [mistake for _, mistake in sorted(mistakes, key=lambda pair: -pair[0])]
-
-
-def _shown(example: Example, answer: Answer) -> tuple[str, tuple[Mark, ...]]:
-  """Returns question and passage as one text, with marks for the answers and the wrong one."""
-  before = len(example.question) + 1
-  marks = [Mark(start + before, end + before, "answer") for start, end in example.answers or ()]
-  if answer.text:
-    marks.append(Mark(answer.start + before, answer.end + before, "predicted"))
-  return f"{example.question}\n{example.text}", tuple(marks)

@@ -5,7 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, in_order, precision_recall_f1
+from luke_jax.tasks.evaluation import (
+  Evaluation,
+  Mark,
+  Mistake,
+  in_order,
+  outcomes,
+  precision_recall_f1,
+)
 from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Types
 from luke_jax.tasks.typing.files import Example, labels_in
@@ -108,7 +115,7 @@ def _mistakes(examples: Sequence[Example], predictions: Sequence[Types]) -> list
     gold, predicted = _gold(example), {span.label: span.score for span in types}
     if gold != predicted.keys():
       wrong = [value for label, value in predicted.items() if label not in gold]
-      marks = (Mark(*example.span, "mention"),)
+      marks = tuple(Mark(*example.span, *x) for x in outcomes(sorted(gold), sorted(predicted)))
       correct, given = (", ".join(sorted(names)) or "nothing" for names in (gold, predicted))
       surest = max(wrong, default=0.0)
       mistakes.append(Mistake(example.id, example.text, marks, correct, given, surest))

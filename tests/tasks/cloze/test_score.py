@@ -38,5 +38,6 @@ def test_evaluation_shows_the_surest_mistake_first():
   assert [mistake.id for mistake in found.mistakes] == ["c", "b", "d"]
   worst = found.mistakes[0]
   assert (worst.gold, worst.predicted, worst.score) == ("Ana Lopez", "Bob", 0.8)
-  shown = {mark.name: worst.text[mark.start : mark.end] for mark in worst.marks}
-  assert shown == {"gap": "@placeholder", "answer": "Ana Lopez", "predicted": "Bob"}
+  assert "@placeholder" in worst.question and worst.text == examples[2].text
+  shown = {mark.outcome: worst.text[mark.start : mark.end] for mark in worst.marks}
+  assert shown == {"missed": "Ana Lopez", "wrong": "Bob"}

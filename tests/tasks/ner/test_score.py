@@ -119,7 +119,10 @@ def test_evaluation(gold):
   assert (near.id, near.score) == ("2", 0.8)
   assert (near.gold, near.predicted) == ("LOC: New York City", "LOC: New York")
   assert near.text == "in New York City"
-  assert near.marks == (Mark(3, 11, "predicted"),)
+  assert near.marks == (Mark(3, 11, "LOC", "wrong"), Mark(3, 16, "LOC", "missed"))
   assert (false.gold, false.predicted) == ("nothing", "LOC: met")
   assert (missed.gold, missed.predicted, missed.score) == ("PER: Bo Li", "nothing", 0)
-  assert missed.marks == (Mark(8, 13, "missed"),)
+  right, wrong = Mark(0, 3, "PER", "right"), Mark(4, 7, "LOC", "wrong")
+  missing = Mark(8, 13, "PER", "missed")
+  assert false.marks == (wrong, right, missing)  # its own first, then the others
+  assert missed.marks == (missing, right, wrong)

@@ -172,7 +172,8 @@ def test_mistakes_worst_first():
   assert [mistake.id for mistake in found.mistakes] == ["sure", "near"]
   worst = found.mistakes[0]
   assert (worst.gold, worst.predicted, worst.score) == ("old town", "Rye", 0.8)
-  assert [(worst.text[m.start : m.end], m.name) for m in worst.marks] == [
-    ("old town", "answer"),
-    ("Rye", "predicted"),
+  assert worst.question == examples[2].question and worst.text == examples[2].text
+  assert [(worst.text[m.start : m.end], m.outcome) for m in worst.marks] == [
+    ("Rye", "wrong"),
+    ("old town", "missed"),
   ]

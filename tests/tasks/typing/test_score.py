@@ -98,7 +98,8 @@ def test_an_evaluation_says_where_the_scores_come_from():
     ("3", "nothing", "place", 0.3),
     ("2", "person", "place", 0.2),
   ]
-  assert found.mistakes[0].marks == (Mark(0, 3, "mention"),)
+  assert found.mistakes[0].marks == (Mark(0, 3, "place", "wrong"),)
+  assert found.mistakes[1].marks == (Mark(0, 3, "place", "wrong"), Mark(0, 3, "person", "missed"))
 
 
 def test_predictions_are_read_by_id(tmp_path):
