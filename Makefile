@@ -29,7 +29,7 @@ parity: .venv-parity/installed
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
 
-# Everything once, small; the same again goes on where it was.
+# English read and learnt, and a tiny LUKE from a dump on; the same again goes on where it was.
 demo: .venv/installed
 	$(BIN)/luke-jax demo
 

@@ -52,9 +52,8 @@ def report(
     show.Section("What was run", _commands(steps, seconds), folded=True),
   ]
   introduction = (
-    "Read by adapters in the box over MiniLM, a small BERT, and by one that was trained as this"
-    " page was made, on two cores or so. The last part shows pretraining, on a world small enough"
-    " to be read in a minute."
+    "What adapters in the box read over MiniLM, a small BERT, and one that was trained as this page"
+    " was made. The last part shows pretraining, on a world small enough to be read in a minute."
   )
   return show.report("luke_jax reads English", sections, introduction)
 

@@ -11,16 +11,25 @@ from luke_jax.tasks.predictions import Span
 from luke_jax.text.spans import checked_spans
 
 
-def entities(text: str, spans: Sequence[Any]) -> Picture:
+def entities(text: str, spans: Sequence[Any], *, gold: Sequence[Any] | None = None) -> Picture:
   """Draws a text with its entities, each label in its colour, which is the same in all pictures.
 
   `spans` are what `model.predict` returns, or (start, end, label). A span with several labels has
-  the colour of the first.
+  the colour of the first. With `gold`, the spans that are expected, signs say which are right,
+  wrong or missing.
   """
   marks = _marks(text, spans)
+  if gold is not None:
+    marks = _compared(marks, _marks(text, gold))
   none = "" if marks else '<p class="note">nothing found</p>'
   body = f'<p class="marked" dir="auto">{html_text(text, marks)}</p>{none}'
   return Picture(body, text[:60])
+
+
+def _compared(predicted: Sequence[Mark], gold: Sequence[Mark]) -> list[Mark]:
+  """Returns the marks of both, each with its outcome."""
+  judged = [mark._replace(outcome="right" if mark in gold else "wrong") for mark in predicted]
+  return judged + [mark._replace(outcome="missed") for mark in gold if mark not in predicted]
 
 
 def _marks(text: str, spans: Sequence[Any]) -> list[Mark]:
