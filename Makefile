@@ -7,7 +7,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 # What runs with XLA's own settings; the rest of the slow tests would mostly compile.
 OPTIMISED := parity or tpu_aot or real_data
 
-.PHONY: test check parity notebooks demo clean
+.PHONY: test check parity notebooks demo pictures clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
@@ -32,6 +32,11 @@ notebooks: .venv-parity/installed
 # English read and learnt, and a tiny LUKE from a dump on; the same again goes on where it was.
 demo: .venv/installed
 	$(BIN)/luke-jax demo
+
+# Those of the README; needs chromium.
+pictures: .venv-parity/installed
+	.venv-parity/bin/luke-jax get english
+	.venv-parity/bin/python docs/make_pictures.py
 
 # Without --no-compile, half the time goes into bytecode of modules that nothing imports.
 .venv/installed: pyproject.toml constraints.txt

@@ -15,6 +15,7 @@ from luke_jax.model import Model, load
 from luke_jax.runs.models import model_directory
 from luke_jax.show.colours import hue
 from luke_jax.show.heat_maps import attention_of
+from luke_jax.tasks.predictions import Span
 
 MOST_CHARACTERS = 20_000  # of a text
 MOST_TOKENS = 64  # of a text whose attention is shown
@@ -110,7 +111,7 @@ def _sizes(model: Model) -> dict[str, int]:
 
 
 def _names(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
-  return {"spans": [span._asdict() | {"hue": hue(span.label)} for span in model.predict(text)]}
+  return {"spans": _coloured(model.predict(text))}
 
 
 def _types(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +120,11 @@ def _types(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any
     raise InputError("spans: missing; expected a list of [start, end]")
   some = spans[:MOST_TYPED]
   predicted = model.predict([text] * len(some), span=some) if some else []
-  return {"types": [[span._asdict() for span in types] for types in predicted]}
+  return {"types": [_coloured(types) for types in predicted]}
+
+
+def _coloured(spans: Iterable[Span]) -> list[dict[str, Any]]:
+  return [span._asdict() | {"hue": hue(span.label)} for span in spans]
 
 
 def _relation(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,12 @@ function chosenModel(task) {
   return select ? select.value : state.models[task]?.[0]?.name;
 }
 
+function tag(found) {
+  const made = element("small", { textContent: found.label });
+  made.style.setProperty("--hue", found.hue);
+  return made;
+}
+
 function drawNames(target, text, spans, choose) {
   const places = units(text);
   const parts = [];
@@ -58,7 +64,8 @@ function drawNames(target, text, spans, choose) {
     parts.push(text.slice(done, places[span.start]));
     done = places[span.end];
     const name = element(choose ? "button" : "span", { className: "name" });
-    name.append(text.slice(places[span.start], done), element("small", { textContent: span.label }));
+    name.append(text.slice(places[span.start], done), " ", tag(span));
+    if (choose && state.types[number]) name.append(" ", tag(state.types[number]));
     name.style.setProperty("--hue", span.hue);
     if (choose) {
       name.type = "button";
@@ -82,7 +89,7 @@ async function readText() {
   try {
     const begun = performance.now();
     const found = await ask("ner", { text, model: chosenModel("ner") }, waiting.signal);
-    state.spans = found.spans;
+    [state.spans, state.types] = [found.spans, []];
     drawNames(byId("names"), text, found.spans, choose);
     const seconds = ((performance.now() - begun) / 1000).toFixed(2);
     const some = found.spans.length === 1 ? "1 name" : `${found.spans.length} names`;
@@ -94,9 +101,22 @@ async function readText() {
       byId("other-title").textContent = other;
       drawNames(byId("other-names"), text, second.spans, null);
     }
+    await readTypes(text, waiting.signal);
   } catch (fault) {
     reported(fault);
   }
+}
+
+// Names are shown first: their types take as long again.
+async function readTypes(text, signal) {
+  if (!state.models.typing || !state.spans.length) return;
+  const numbers = state.spans.map((_, number) => number);
+  const types = await typesOf(text, numbers, signal);
+  state.types = types.map((found) => found[0]);
+  const buttons = byId("names").querySelectorAll("button");
+  const focused = [...buttons].indexOf(document.activeElement);
+  drawNames(byId("names"), text, state.spans, choose);
+  byId("names").querySelectorAll("button")[focused]?.focus();
 }
 
 async function choose(number) {
@@ -111,7 +131,7 @@ async function choose(number) {
   const chosen = [...state.chosen];
   state.chosen = chosen;
   try {
-    const shown = await Promise.all([typesOf(text, chosen), relationOf(text, chosen)]);
+    const shown = await Promise.all([tableOf(text, chosen), relationOf(text, chosen)]);
     // Another name may have been chosen meanwhile.
     if (state.chosen === chosen) byId("chosen").replaceChildren(...shown.filter(Boolean));
   } catch (fault) {
@@ -131,13 +151,14 @@ function row(...cells) {
   return made;
 }
 
-async function typesOf(text, chosen) {
+async function typesOf(text, numbers, signal) {
+  const request = { text, spans: numbers.map(span), model: chosenModel("typing") };
+  return (await ask("typing", request, signal)).types;
+}
+
+async function tableOf(text, chosen) {
   if (!state.models.typing || !chosen.length) return null;
-  const { types } = await ask("typing", {
-    text,
-    spans: chosen.map(span),
-    model: chosenModel("typing"),
-  });
+  const types = await typesOf(text, chosen);
   const table = element("table");
   types.forEach((found, i) => {
     const name = state.spans[chosen[i]].text;
@@ -170,52 +191,6 @@ async function showAnswers(event) {
   } catch (fault) {
     reported(fault);
   }
-}
-
-async function showAttention() {
-  const [layer, head] = ["layer", "head"].map((id) => byId(id).value);
-  const request = { text: textOf(), model: byId("attention-model").value, layer: Number(layer) };
-  request.head = head === "mean" ? null : Number(head);
-  request.spans = state.spans.map((found) => [found.start, found.end]);
-  try {
-    const found = await ask("attention", request);
-    drawTokens(found);
-    byId("attention-note").textContent = "Point at a token, or choose it, to see what it reads.";
-  } catch (fault) {
-    byId("tokens").replaceChildren();
-    byId("attention-note").textContent = fault.message;
-  }
-}
-
-function drawTokens(found) {
-  if (!found.tokens) return byId("tokens").replaceChildren();
-  const kind = byId("kind").value;
-  const isWord = (number) => number < found.words;
-  const [query, key] = kind ? kind.split(" → ") : ["", ""];
-  const fits = (name, number) => !name || (name === "word") === isWord(number);
-  const buttons = found.tokens.map((token, number) => {
-    const made = element("button", { type: "button", className: "token", textContent: token });
-    if (!isWord(number)) made.classList.add("entity");
-    made.disabled = !fits(query, number);
-    const point = () => {
-      const weights = found.weights[number];
-      const most = Math.max(...weights);
-      buttons.forEach((button, i) => {
-        const share = fits(key, i) ? weights[i] / most : 0;
-        button.style.setProperty("--share", Math.sqrt(share).toFixed(3));
-        button.setAttribute("aria-pressed", String(i === number));
-        button.title = weights[i].toFixed(3);
-      });
-      const order = weights.map((_, i) => i).filter((i) => fits(key, i));
-      order.sort((one, other) => weights[other] - weights[one]);
-      const best = order.slice(0, 3).map((i) => `${found.tokens[i]} ${weights[i].toFixed(2)}`);
-      byId("attention-note").textContent = `${token} reads ${best.join(", ")}`;
-    };
-    made.addEventListener("pointerenter", point);
-    made.addEventListener("focus", point);
-    return made;
-  });
-  byId("tokens").replaceChildren(...buttons);
 }
 
 function literal(text) {

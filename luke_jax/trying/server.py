@@ -12,7 +12,7 @@ from luke_jax.trying.answers import Answers
 
 HOST = "127.0.0.1"
 MOST_BYTES = 1_000_000  # of a request
-FILES = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
+FILES = {"/": "page.html"} | {f"/{x}": x for x in ("page.css", "page.js", "attention.js")}
 KINDS = {
   "html": "text/html",
   "css": "text/css",

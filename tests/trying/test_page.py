@@ -40,7 +40,8 @@ class Fixed:
       label = "LOC" if request["model"] == "runs/ner" else "PER"
       return {"spans": [_span(text, name.strip(".,"), label) for name in names]}
     if kind == "typing":
-      return {"types": [[{"label": "scientist", "score": 0.9}] for _ in request["spans"]]}
+      kind = {"label": "scientist", "score": 0.9, "hue": 200}
+      return {"types": [[kind] for _ in request["spans"]]}
     if kind == "relations":
       return {"label": "spouse", "score": 0.75}
     if kind == "qa":
@@ -103,7 +104,9 @@ def type_text(page, text, count):
 def test_names_appear_as_one_types(page):
   type_text(page, "Ana met Bo in 🏝 Rome.", 3)
   assert names(page) == ["Ana", "Bo", "Rome"]  # after a letter of two units, too
-  assert page.inner_text("#names").replace("\n", "") == "AnaPER met BoPER in 🏝 RomePER."
+  expect(page.locator("#names")).to_have_text(
+    "Ana PER scientist met Bo PER scientist in 🏝 Rome PER scientist."
+  )
   page.fill("#text", "")
   expect(page.locator("#status")).to_have_text("Nothing to read yet.")
   assert names(page) == [] and page.complaints == []

@@ -72,6 +72,7 @@ def test_the_page_and_its_files_name_no_other_machine(server):
     ("/", "text/html"),
     ("/page.css", "text/css"),
     ("/page.js", "text/javascript"),
+    ("/attention.js", "text/javascript"),
   ):
     reply, text = request(server, "GET", path)
     assert reply.status == 200 and reply.headers["Content-Type"] == f"{kind}; charset=utf-8"

@@ -1,0 +1,49 @@
+"""Makes the README's picture: the page of `luke-jax try`, with a relation chosen. Needs chromium.
+
+make pictures
+"""
+
+import shutil
+import threading
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from luke_jax.trying.answers import Answers, read_models
+from luke_jax.trying.server import Server
+
+PICTURE = Path(__file__).parent / "try.png"
+TEXT = (
+  "Irène Joliot-Curie, the daughter of Marie Curie, studied at the University of Paris and shared the"
+  " Nobel Prize with Frédéric Joliot in 1935."
+)
+CHOSEN = ("Irène Joliot-Curie", "Marie Curie")
+SIZE = {"width": 800, "height": 620}
+
+
+def choose(page: Page) -> None:
+  """Types the text, and chooses two of its names."""
+  for text in (TEXT, TEXT[:-1], TEXT):  # the times on the page are those of a warm model
+    with page.expect_response("**/typing"):
+      page.locator("#text").fill(text)
+  for name in CHOSEN:
+    page.locator("#names button", has_text=name).click()
+  expect(page.locator("#relation")).to_be_visible()
+
+
+def main() -> None:
+  """Writes the picture."""
+  server = Server(Answers(read_models([])), 0)
+  threading.Thread(target=server.serve_forever, daemon=True).start()
+  with sync_playwright() as p:
+    browser = p.chromium.launch(executable_path=shutil.which("chromium"))
+    page = browser.new_page(viewport=SIZE, color_scheme="light", device_scale_factor=1.5)
+    page.goto(server.address)
+    choose(page)
+    page.screenshot(path=PICTURE)
+    browser.close()
+  server.shutdown()
+
+
+if __name__ == "__main__":
+  main()
