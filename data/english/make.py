@@ -99,6 +99,19 @@ def relations(originals: Path) -> Examples:
   return found
 
 
+def semeval(originals: Path) -> Examples:
+  """SemEval-2010 Task 8 as OpenNRE has it: nine relations in both directions, and Other."""
+  found: Examples = {}
+  for split, name in (("train", "train"), ("dev", "val"), ("test", "test")):
+    lines = (originals / "semeval2010_task8" / f"{name}.txt").read_text(encoding="utf-8")
+    found[split] = []
+    for item in map(json.loads, lines.splitlines()):
+      text, starts = text_of(item["token"])
+      head, tail = (span_of(item["token"], starts, *item[end]["pos"]) for end in ("h", "t"))
+      found[split].append({"text": text, "head": head, "tail": tail, "label": item["relation"]})
+  return found
+
+
 def qa(originals: Path) -> Examples:
   """Articles of SQuAD's published development set, eight of the 48 held out."""
   articles = json.loads((originals / "squad" / "dev-v1.1.json").read_text(encoding="utf-8"))["data"]
@@ -118,6 +131,7 @@ def without_repeats(found: Examples) -> Examples:
 MAKERS: dict[str, Callable[[Path], Examples]] = {
   "ner": ner,
   "relations": relations,
+  "semeval": semeval,
   "typing": typing,
   "qa": qa,
 }

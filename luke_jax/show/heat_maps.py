@@ -21,6 +21,7 @@ HUES |= {("entity", "word"): 130, ("entity", "entity"): 290}
 CELL, LETTERS = 20, 12.0  # sizes in CSS pixels
 MOST = 64  # tokens in one picture
 LONGEST = 18  # letters of a name beside its cells; their tooltips have it whole
+SHARED = 16  # tokens
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -82,14 +83,24 @@ def attention_of(
   places = [tuple(span[:2]) for span in spans]
   example = TextInput(text, entity_spans=places or None, entities=titles or None)
   (row,) = processor.encode([example], offsets=True)
-  inputs: dict[str, Any] = {**processor.pad([row])}
+  words, entities = len(row.input_ids), len(row.entity_ids)
+  room = max(words, min(_rounded(words), config.room_for_words))
+  inputs: dict[str, Any] = {
+    **processor.pad([row], word_lengths=room, entity_lengths=_rounded(entities) or None)
+  }
   network, params = without_head(model.network, model.params)
   encoder = dataclasses.replace(model, network=network, params=params, labels=())
   outputs = encoder(**inputs, output_attentions=True)
-  heads = np.asarray(outputs["attentions"][layer, 0], np.float32)
+  tokens = np.r_[:words, room : room + entities]
+  heads = np.asarray(outputs["attentions"][layer, 0], np.float32)[:, tokens][:, :, tokens]
   weights = heads.mean(0) if head is None else heads[head]
   names = titles or [text[slice(*entity.characters)] for entity in row.entities or ()]
   return AttentionWeights(_words(row, text, processor), list(names), weights)
+
+
+def _rounded(count: int) -> int:
+  """Returns a number of tokens from `count`: texts of about the same length share a program."""
+  return -(-count // SHARED) * SHARED
 
 
 def _check_number(name: str, number: int, count: int) -> None:

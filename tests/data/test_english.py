@@ -18,13 +18,26 @@ UNER = "# text = In Rome\n1\tIn\tO\t-\t-\n2\tRome\tB-LOC\t-\tx\n\n# text = Hi\n1
 FEWREL = {
   "P25": [{"tokens": ["Ana", "bore", "Bo"], "h": ["b", "Q", [[2]]], "t": ["a", "Q", [[0]]]}]
 }
+SEMEVAL = {
+  "token": ["the", "arm", "of", "Bo"],
+  "h": {"pos": [1, 2]},
+  "t": {"pos": [3, 4]},
+  "relation": "Component-Whole(e1,e2)",
+}
 SQUAD = {"data": [{"title": str(n), "paragraphs": []} for n in range(48)]}
 
 
 @pytest.fixture
 def originals(tmp_path):
   folder = tmp_path / "originals"
-  for name in ("wnut17", "uner_en_ewt", "fewrel", "squad", *(f"crossner/{x}" for x in DOMAINS)):
+  for name in (
+    "wnut17",
+    "uner_en_ewt",
+    "fewrel",
+    "semeval2010_task8",
+    "squad",
+    *(f"crossner/{x}" for x in DOMAINS),
+  ):
     (folder / name).mkdir(parents=True)
   for domain in DOMAINS:
     for split in ("train", "dev", "test"):
@@ -35,6 +48,9 @@ def originals(tmp_path):
   (folder / "uner_en_ewt" / "dev.iob2").write_text(UNER)
   (folder / "fewrel" / "val_wiki.json").write_text(json.dumps(FEWREL))
   (folder / "fewrel" / "pid2name.json").write_text('{"P25": ["mother", "female parent"]}')
+  for split in ("train", "val", "test"):
+    line = json.dumps(SEMEVAL | {"token": ["the", "arm", split, "Bo"]})
+    (folder / "semeval2010_task8" / f"{split}.txt").write_text(line + "\n")
   (folder / "squad" / "dev-v1.1.json").write_text(json.dumps(SQUAD))
   return folder
 
@@ -55,6 +71,13 @@ def test_every_set_is_read_by_its_task(originals, tmp_path):
     "head": [9, 11],
     "tail": [0, 3],
     "label": "mother",
+  }
+  (line,) = (tmp_path / "sets/semeval/dev.jsonl").read_text().splitlines()
+  assert json.loads(line) == {
+    "text": "the arm val Bo",
+    "head": [4, 7],
+    "tail": [12, 14],
+    "label": "Component-Whole(e1,e2)",
   }
   sizes = [
     len(json.loads((tmp_path / f"sets/qa/{x}.json").read_text())["data"]) for x in ("train", "test")

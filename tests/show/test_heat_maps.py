@@ -5,6 +5,7 @@ import pytest
 from tiny import tiny_model
 
 from luke_jax.errors import InputError
+from luke_jax.model import Model
 from luke_jax.show import attention
 from luke_jax.show.heat_maps import attention_of
 
@@ -110,3 +111,17 @@ def test_what_cannot_be_shown_is_refused(model, text, fields, fault):
   with pytest.raises(InputError) as told:
     attention(model, text, **fields)
   assert fault in str(told.value)
+
+
+def test_texts_of_about_the_same_length_share_a_program(model, monkeypatch):
+  widths = set()
+  call = Model.__call__
+
+  def counted(self, **inputs):
+    widths.add((inputs["input_ids"].shape, inputs["entity_ids"].shape))
+    return call(self, **inputs)
+
+  monkeypatch.setattr(Model, "__call__", counted)
+  for text in (TEXT, TEXT[:-1], "Beyoncé lived in Los Angeles."):
+    assert attention_of(model, text, SPANS).weights.shape[0] < 16
+  assert widths == {((1, 16), (1, 16))}
