@@ -123,5 +123,5 @@ def test_texts_of_about_the_same_length_share_a_program(model, monkeypatch):
 
   monkeypatch.setattr(Model, "__call__", counted)
   for text in (TEXT, TEXT[:-1], "Beyoncé lived in Los Angeles."):
-    assert attention_of(model, text, SPANS).weights.shape[0] < 16
+    assert attention_of(model, text, SPANS).weights.shape[0] < 24
   assert widths == {((1, 16), (1, 16))}
