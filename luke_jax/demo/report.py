@@ -39,7 +39,10 @@ def scores(folder: Path, seconds: Mapping[str, float]) -> list[Score]:
     ("typing", "types, pretrained here", "an invented world", "loose micro F1", first),
     ("typing" + FRESH, "types, not pretrained", "an invented world", "loose micro F1", fresh),
   ]
-  return [Score(*row, 100 * score, seconds[row[0]]) for *row, score in rows]
+  return [
+    Score(step, model, on, metric, 100 * score, seconds[step])
+    for step, model, on, metric, score in rows
+  ]
 
 
 def report(

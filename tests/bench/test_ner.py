@@ -82,14 +82,16 @@ def test_different_entities_are_not_timed():
 
 @pytest.mark.parity
 @NEEDS_TRANSFORMERS
-def test_a_run(tmp_path, capsys):
-  options = ["--size", "tiny", "--documents", 1, "--rounds", 1, "--output", tmp_path / "out.json"]
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_run(dtype, tmp_path, capsys):
+  options = ["--size", "tiny", "--dtype", dtype, "--documents", 1, "--rounds", 1]
+  options += ["--output", tmp_path / "out.json"]
   assert main(["bench", "ner", *map(str, [TEXTS / "byte_level", *options])]) == 0
   summary = json.loads(capsys.readouterr().out.splitlines()[-1])
   figures = json.loads((tmp_path / "out.json").read_text())
   assert summary == {name: figures[name] for name in summary}
   assert summary["ratio"] > 0
-  assert figures["entities"] > 0
+  assert figures["entities"] > 0 and (figures["different"] == 0 or dtype == "bfloat16")
   assert 200 <= figures["words"] <= 401
 
 
