@@ -14,8 +14,8 @@ from luke_jax.trying.server import Server
 
 PICTURE = Path(__file__).parent / "try.png"
 TEXT = (
-  "Irène Joliot-Curie, the daughter of Marie Curie, studied at the University of Paris and shared the"
-  " Nobel Prize with Frédéric Joliot in 1935."
+  "Irène Joliot-Curie, the daughter of Marie Curie, studied at the University of Paris and shared"
+  " the Nobel Prize with Frédéric Joliot in 1935."
 )
 CHOSEN = ("Irène Joliot-Curie", "Marie Curie")
 SIZE = {"width": 800, "height": 620}
