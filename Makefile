@@ -29,7 +29,7 @@ parity: .venv-parity/installed
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
 
-# English read and learnt, and a tiny LUKE from a dump on; the same again goes on where it was.
+# Reads and learns English, and pretrains a tiny LUKE; the same again goes on where it was.
 demo: .venv/installed
 	$(BIN)/luke-jax demo
 

@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,14 +71,15 @@ def sha256(path: Path) -> str:
 def cache_folder() -> Path:
   """Returns the folder for what can be fetched or made again.
 
-  LUKE_JAX_CACHE names it; by default it is luke_jax in the user's folder for caches.
+  LUKE_JAX_CACHE names it; by default it is luke_jax in the user's folder for caches. Compiled
+  programs are run from it, so it is never a folder that other users may write.
   """
   if named := os.environ.get("LUKE_JAX_CACHE"):
     return Path(named)
   try:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "luke_jax"
   except RuntimeError:  # a user without a home, as in some containers
-    return Path(tempfile.gettempdir()) / "luke_jax"
+    return Path(".cache/luke_jax").absolute()
 
 
 def program_folder() -> Path:

@@ -60,7 +60,9 @@ def _keep_programs() -> None:
   folder = program_folder()
   try:
     folder.mkdir(parents=True, exist_ok=True)
-  except OSError:  # a home that may not be written: JAX would complain of each program
+  except OSError:
+    return
+  if not os.access(folder, os.W_OK):  # JAX would complain of each program
     return
   os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
   os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

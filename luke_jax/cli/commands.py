@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 # Purpose -> name -> module of this package with a function `run`, and a line on it.
 SECTIONS = {
   "First": {
-    "demo": ("demo", "Reads English, learns some, and pretrains a tiny LUKE; a page shows it."),
+    "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
     "get": ("get", "Fetches a published model that knows English, once."),
     "try": ("try_page", "Opens a page that shows names, relations and answers as you type."),
     "doctor": (

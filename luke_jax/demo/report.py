@@ -18,7 +18,7 @@ COLUMNS = 80  # at most, in the lines of a command
 
 
 class Score(NamedTuple):
-  """A model's score on texts it was not trained on, in percent."""
+  """A model's score on a test, in percent."""
 
   step: str
   model: str
@@ -55,8 +55,9 @@ def report(
     show.Section("What was run", _commands(steps, seconds), folded=True),
   ]
   introduction = (
-    "What adapters in the box read over MiniLM, a small BERT, and one that was trained as this page"
-    " was made. The last part shows pretraining, on a world small enough to be read in a minute."
+    "Three small models read English here: two that come with luke_jax, and one that was trained"
+    " while this page was made. All are adapters of MiniLM, a small BERT. The last part shows"
+    " pretraining, on a world small enough to be read in a minute."
   )
   return show.report("luke_jax reads English", sections, introduction)
 

@@ -1,6 +1,7 @@
 """Runner of the demo's steps: each a process, several at once, finished ones never again."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,6 +46,7 @@ def run(steps: Sequence[Step], folder: Path, show: Callable[[Status], None]) -> 
   """Runs the steps that are not done yet, and returns the seconds of every step."""
   (folder / LOGS).mkdir(parents=True, exist_ok=True)
   done, free = _done(steps, folder), shares()
+  _remove_outdated(steps, done, folder)
   with _children() as running:
     while len(done) < len(steps):
       for step in _ready(steps, done, running)[: len(free)]:
@@ -83,9 +85,22 @@ def last_line(log: Path) -> str:
   return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
+def _written(folder: Path) -> dict[str, dict]:
+  return read_json(folder / DONE) if (folder / DONE).exists() else {}
+
+
+def _remove_outdated(steps: Sequence[Step], done: Mapping[str, float], folder: Path) -> None:
+  """Removes what steps made by other commands, as those of another version: none goes on there."""
+  written = _written(folder)
+  for step in steps:
+    by_another = written.get(step.name, {}).get("command", step.command) != step.command
+    if step.makes and step.name not in done and by_another:
+      shutil.rmtree(folder / step.makes, ignore_errors=True)
+
+
 def _done(steps: Sequence[Step], folder: Path) -> dict[str, float]:
   """Returns the steps that an earlier call finished, with their seconds."""
-  written = read_json(folder / DONE) if (folder / DONE).exists() else {}
+  written = _written(folder)
   same = {step.name for step in steps if written.get(step.name, {}).get("command") == step.command}
   valid: dict[str, float] = {}
   for step in steps:  # in their order, in which a step follows those it needs

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import luke_jax
+from luke_jax.convert.published import ENGLISH as MINILM
 from luke_jax.errors import InputError
 
 REPOSITORY = Path(luke_jax.__file__).resolve().parents[1]
@@ -21,12 +22,13 @@ FRESH = "-not-pretrained"  # suffix of the step that trains a task from random p
 
 
 class Step(NamedTuple):
-  """Command of luke-jax, and the names of the steps that it needs."""
+  """Command of luke-jax, the names of the steps that it needs, and the folder that it makes."""
 
   name: str
   title: str
   arguments: tuple[str, ...]  # to luke-jax, which runs in the repository
   needs: tuple[str, ...] = ()
+  makes: str = ""  # in the demo's folder; nothing for a file or what lies elsewhere
 
   @property
   def command(self) -> str:
@@ -37,11 +39,12 @@ class Step(NamedTuple):
 
 def check_repository() -> None:
   """Raises InputError unless the files that only a checkout has are present."""
-  if not all((REPOSITORY / x).is_dir() for x in (WIKI, ENGLISH, "experiments/sample")):
-    raise InputError(
-      f"{REPOSITORY}: no {WIKI}; expected a checkout of the repository, installed by"
-      " pip install --editable ."
-    )
+  for name in (WIKI, ENGLISH, "experiments/sample"):
+    if not (REPOSITORY / name).is_dir():
+      raise InputError(
+        f"{REPOSITORY}: no {name}; expected a checkout of the repository, installed by"
+        " pip install --editable ."
+      )
 
 
 def steps(folder: Path) -> list[Step]:
@@ -53,19 +56,17 @@ def steps(folder: Path) -> list[Step]:
 
 def _english(folder: Path) -> list[Step]:
   """Returns the steps about real English, from weights that know it."""
+  fetched = [] if MINILM.is_here else [Step("english", "fetch MiniLM, 83 MB", ("get", "english"))]
+  needs = tuple(step.name for step in fetched)
+  train = _trained(folder, "relations", "experiments/english/relations_demo.py")
   names = f"{ENGLISH}/ner/test.jsonl"
   scored = ("evaluate", "ner", "english/ner", names, "--html", str(folder / "names.html"))
   convert = ("convert", f"{run_folder(folder, 'relations')}/model", str(folder / "pytorch"))
   return [
-    Step("english", "fetch MiniLM, once (83 MB)", ("get", "english")),
-    Step(
-      "relations",
-      "train on relations in English",
-      _trained(folder, "relations", "experiments/english/relations_demo.py"),
-      ("english",),
-    ),
-    Step("names", "score the names in the box", scored, ("english",)),
-    Step("pytorch", "a directory for PyTorch", convert, ("relations",)),
+    *fetched,
+    Step("relations", "train on relations in English", train, needs, "relations"),
+    Step("names", "score the names in the box", scored, needs),
+    Step("pytorch", "a directory for PyTorch", convert, ("relations",), "pytorch"),
   ]
 
 
@@ -81,11 +82,11 @@ def _from_a_dump(folder: Path) -> list[Step]:
   first = _trained(folder, "typing", typing, (*changes, f"run.start={model}"))
   fresh = _trained(folder, "typing" + FRESH, typing, (*changes, "run.start=null"))
   return [
-    Step("records", "wiki dump to training records", build),
-    Step("pretraining", "pretrain a tiny LUKE", pretrain, ("records",)),
-    Step("export", "model directory", ("export", run, str(model)), ("pretraining",)),
-    Step("typing", "fine-tune: types", first, ("export",)),
-    Step("typing" + FRESH, "not pretrained: types", fresh, ("records",)),
+    Step("records", "wiki dump to training records", build, (), "records"),
+    Step("pretraining", "pretrain a tiny LUKE", pretrain, ("records",), "pretraining"),
+    Step("export", "model directory", ("export", run, str(model)), ("pretraining",), "luke"),
+    Step("typing", "fine-tune: types", first, ("export",), "typing"),
+    Step("typing" + FRESH, "not pretrained: types", fresh, ("records",), "typing" + FRESH),
   ]
 
 

@@ -54,9 +54,10 @@ def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str
 
 def outcomes(gold: Sequence[Item], predicted: Sequence[Item]) -> list[tuple[Item, Outcome]]:
   """Returns all that is gold or predicted: the right, then the wrong, then the missed."""
-  right: list[tuple[Item, Outcome]] = [(item, "right") for item in predicted if item in gold]
-  wrong: list[tuple[Item, Outcome]] = [(item, "wrong") for item in predicted if item not in gold]
-  missed: list[tuple[Item, Outcome]] = [(item, "missed") for item in gold if item not in predicted]
+  wanted, given = set(gold), set(predicted)
+  right: list[tuple[Item, Outcome]] = [(item, "right") for item in predicted if item in wanted]
+  wrong: list[tuple[Item, Outcome]] = [(item, "wrong") for item in predicted if item not in wanted]
+  missed: list[tuple[Item, Outcome]] = [(item, "missed") for item in gold if item not in given]
   return right + wrong + missed
 
 

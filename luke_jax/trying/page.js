@@ -1,19 +1,23 @@
 "use strict";
 
 const byId = (id) => document.getElementById(id);
-const state = { models: {}, spans: [], types: [], chosen: [], asked: false };
+const TYPED = 40; // names that are sent to be typed together
+// `text` is the one that the names were found in; the user may have typed on.
+const state = { models: {}, text: "", spans: [], types: [], chosen: [], asked: false };
 let waiting = null; // the request for names that the next key makes useless
 
 async function ask(kind, request, signal) {
-  const reply = await fetch(`/${kind}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(request),
-    signal,
-  });
+  const body = JSON.stringify(request);
+  const headers = { "Content-Type": "application/json" };
+  const reply = await fetch(`/${kind}`, { method: "POST", headers, body, signal }).catch(gone);
   const answer = await reply.json();
   if (!reply.ok) throw new Error(answer.fault);
   return answer;
+}
+
+function gone(fault) {
+  if (fault.name === "AbortError") throw fault;
+  throw new Error("No answer: luke-jax try no longer runs. Start it again.");
 }
 
 function say(message, fault = false) {
@@ -23,8 +27,7 @@ function say(message, fault = false) {
 
 function reported(fault) {
   if (fault.name === "AbortError") return;
-  const gone = fault instanceof TypeError;
-  say(gone ? "No answer: luke-jax try no longer runs. Start it again." : fault.message, true);
+  say(fault.message, true);
 }
 
 // Offsets from Python count characters; those of a string here count UTF-16 units.
@@ -89,7 +92,7 @@ async function readText() {
   try {
     const begun = performance.now();
     const found = await ask("ner", { text, model: chosenModel("ner") }, waiting.signal);
-    [state.spans, state.types] = [found.spans, []];
+    [state.text, state.spans, state.types, state.chosen] = [text, found.spans, [], []];
     drawNames(byId("names"), text, found.spans, choose);
     const seconds = ((performance.now() - begun) / 1000).toFixed(2);
     const some = found.spans.length === 1 ? "1 name" : `${found.spans.length} names`;
@@ -110,20 +113,24 @@ async function readText() {
 // Names are shown first: their types take as long again.
 async function readTypes(text, signal) {
   if (!state.models.typing || !state.spans.length) return;
-  const numbers = state.spans.map((_, number) => number);
-  const types = await typesOf(text, numbers, signal);
-  state.types = types.map((found) => found[0]);
-  const buttons = byId("names").querySelectorAll("button");
-  const focused = [...buttons].indexOf(document.activeElement);
-  drawNames(byId("names"), text, state.spans, choose);
-  byId("names").querySelectorAll("button")[focused]?.focus();
+  for (let first = 0; first < state.spans.length; first += TYPED) {
+    const numbers = [...state.spans.keys()].slice(first, first + TYPED);
+    const types = await typesOf(text, numbers, signal);
+    const buttons = byId("names").querySelectorAll("button");
+    types.forEach(([type], i) => {
+      if (!type) return;
+      state.types[numbers[i]] = type;
+      buttons[numbers[i]]?.append(" ", tag(type));
+    });
+  }
 }
 
 async function choose(number) {
+  const text = state.text;
+  if (textOf() !== text) return; // other names are on their way
   const at = state.chosen.indexOf(number);
   if (at >= 0) state.chosen.splice(at, 1);
   else state.chosen = [...state.chosen.slice(-1), number];
-  const text = textOf();
   drawNames(byId("names"), text, state.spans, choose);
   const buttons = byId("names").querySelectorAll("button");
   buttons[number]?.focus();
@@ -158,10 +165,11 @@ async function typesOf(text, numbers, signal) {
 
 async function tableOf(text, chosen) {
   if (!state.models.typing || !chosen.length) return null;
+  const names = chosen.map((number) => state.spans[number].text);
   const types = await typesOf(text, chosen);
   const table = element("table");
   types.forEach((found, i) => {
-    const name = state.spans[chosen[i]].text;
+    const name = names[i];
     if (!found.length) table.append(row(name, "no type"));
     for (const type of found.slice(0, 3)) table.append(row(name, type.label, type.score));
   });
@@ -171,8 +179,8 @@ async function tableOf(text, chosen) {
 async function relationOf(text, chosen) {
   if (!state.models.relations || chosen.length < 2) return null;
   const [head, tail] = chosen.map(span);
-  const found = await ask("relations", { text, head, tail, model: chosenModel("relations") });
   const [one, other] = chosen.map((number) => state.spans[number].text);
+  const found = await ask("relations", { text, head, tail, model: chosenModel("relations") });
   const line = `${one} — ${found.label} → ${other} (${found.score.toFixed(2)})`;
   return element("p", { textContent: line, id: "relation" });
 }
@@ -270,7 +278,7 @@ function setUp(about) {
 
 async function begin() {
   try {
-    setUp(await (await fetch("/models")).json());
+    setUp(await (await fetch("/models").catch(gone)).json());
   } catch (fault) {
     return reported(fault);
   }

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -284,5 +283,5 @@ def test_commands_run_without_a_home_and_without_jaxlib(tmp_path, monkeypatch):
     monkeypatch.delenv(name, raising=False)
   monkeypatch.setattr("importlib.metadata.version", missing)
   monkeypatch.setattr(Path, "home", homeless)
-  assert program_folder().parent.parent == Path(tempfile.gettempdir()) / "luke_jax"
+  assert program_folder().parent.parent == Path(".cache/luke_jax").absolute()
   assert program_folder().name.startswith("jaxlib-none-")

@@ -40,7 +40,7 @@ def models():
 
 
 def test_a_sentence_has_names_with_types_and_a_relation(models):
-  entities, relation = english.sentence(models, Reader({}), "Ana left Rome.")
+  entities, _, relation = english.sentence(models, Reader({}), "Ana left Rome.")
   assert all(label in entities.body for label in ("PER", "singer", "LOC", "city"))
   assert "mother" in relation.body
 

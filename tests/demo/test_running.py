@@ -47,6 +47,21 @@ def test_what_is_done_stays_done_until_its_command_changes(tmp_path):
   assert (tmp_path / "logs/b.txt").exists()  # it needs the other, which was made anew
 
 
+def test_what_another_version_made_is_not_taken_for_new(tmp_path):
+  """And what no step of the demo made stays."""
+  before = [Step("a", "a", VERSION, (), "run"), Step("b", "b", VERSION)]
+  run(before, tmp_path, shown)
+  for name in ("run", "mine"):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "result.json").write_text("{}")
+  run(before, tmp_path, shown)
+  assert (tmp_path / "run/result.json").exists()
+  after = [before[0]._replace(arguments=("--help",)), Step("c", "c", VERSION, (), "mine")]
+  run(after, tmp_path, shown)
+  assert not (tmp_path / "run").exists()
+  assert (tmp_path / "mine/result.json").exists()
+
+
 @pytest.mark.parametrize(("there", "each"), [(1, [1]), (2, [1, 1]), (7, [2, 2, 2, 1])])
 def test_steps_share_the_cores(monkeypatch, there, each):
   monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(3, 3 + there)), raising=False)
@@ -123,6 +138,21 @@ def test_types_are_learnt_twice_with_and_without_pretraining(tmp_path):
   before = list(todo)
   for step in todo.values():
     assert all(before.index(need) < before.index(step.name) for need in step.needs)
+
+
+def test_minilm_is_fetched_where_it_is_missing(tmp_path, monkeypatch):
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "empty"))
+  todo = {step.name: step for step in steps(tmp_path)}
+  assert todo["english"].arguments == ("get", "english")
+  assert todo["relations"].needs == todo["names"].needs == ("english",)
+
+
+@pytest.mark.parametrize("text", ["A" * 2001, "Ana \udcff"])
+def test_a_text_that_cannot_be_read_is_refused_at_once(text, tmp_path, capsys):
+  assert main(["demo", text, "--output", str(tmp_path / "out")]) == 2
+  said = capsys.readouterr().err
+  assert said.startswith("luke-jax: TEXT: ") and said.count("\n") == 1
+  assert not (tmp_path / "out").exists()
 
 
 def test_outside_a_checkout_it_says_what_is_missing(tmp_path, monkeypatch):

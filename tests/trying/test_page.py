@@ -3,6 +3,7 @@
 import re
 import shutil
 import threading
+import time
 
 import pytest
 
@@ -40,6 +41,7 @@ class Fixed:
       label = "LOC" if request["model"] == "runs/ner" else "PER"
       return {"spans": [_span(text, name.strip(".,"), label) for name in names]}
     if kind == "typing":
+      time.sleep(0.7 if "slowly" in text else 0)
       kind = {"label": "scientist", "score": 0.9, "hue": 200}
       return {"types": [[kind] for _ in request["spans"]]}
     if kind == "relations":
@@ -134,6 +136,35 @@ def test_two_names_have_types_and_a_relation_by_mouse_and_keyboard(page):
   code = page.inner_text("#code")
   assert 'luke_jax.load("english/relations")' in code and "head=[0,3], tail=[8,10]" in code
   compile(code, "code", "exec")
+
+
+def test_a_name_of_a_text_that_has_changed_is_not_chosen(page):
+  """It is drawn until the names of the new text are there."""
+  type_text(page, "Ana met Bo.", 2)
+  script = """() => {
+    document.querySelector("#text").value = "Cleo.";
+    document.querySelector("#names button").click();
+  }"""
+  page.evaluate(script)
+  assert "Cleo" not in page.inner_text("#names")
+  type_text(page, "Cleo sang.", 1)
+  page.click("#names button")
+  page.wait_for_selector("#chosen td")
+  assert page.complaints == []
+
+
+def test_all_of_many_names_have_types(page):
+  text = " ".join(f"N{number}" for number in range(95))
+  type_text(page, text, 95)
+  expect(page.locator("#names small", has_text="scientist")).to_have_count(95)
+
+
+def test_types_do_not_take_the_focus_away(page):
+  type_text(page, "Ana slowly met Bo.", 2)
+  page.focus("#names button >> nth=1")
+  assert "scientist" not in page.inner_text("#names")
+  expect(page.locator("#names small", has_text="scientist")).to_have_count(2)
+  assert page.evaluate("document.activeElement.firstChild.textContent") == "Bo"
 
 
 def test_a_question_has_an_answer_and_its_python(page):

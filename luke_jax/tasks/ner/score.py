@@ -130,10 +130,11 @@ def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
   """Returns predicted spans that are not gold, and gold spans that no predicted one touches."""
   mistakes = []
   for example, spans in zip(examples, predictions, strict=True):
-    gold, predicted = sorted(_gold(example)), labelled(spans)
+    known, predicted = _gold(example), labelled(spans)
+    gold = sorted(known)
     all_spans = outcomes(gold, predicted)
     for wrong, span in zip(predicted, spans, strict=True):
-      if wrong not in gold:
+      if wrong not in known:
         touched = [x for x in gold if _touch(x, wrong)]
         shown = _shown(example, wrong, all_spans)
         mistakes.append(_mistake(example, touched, span, shown))
