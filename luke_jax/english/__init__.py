@@ -5,7 +5,7 @@ from pathlib import Path
 from luke_jax.errors import InputError
 
 NAME = "english"
-TASKS = ("ner", "relations", "typing")  # each a folder here
+TASKS = ("ner", "qa", "relations", "typing")  # each a folder here
 
 
 def directory(task: str) -> Path:

@@ -39,3 +39,5 @@ def test_they_are_right_about_a_sentence(minilm):
   assert luke_jax.load("english/relations").predict(TEXT, head=head, tail=tail).label == "spouse"
   (kind,) = luke_jax.load("english/typing").predict(TEXT, span=place)
   assert kind.label == "location"
+  best = luke_jax.load("english/qa").predict(TEXT, question="Who was Marie's husband?")[0]
+  assert best.text == "Pierre Curie"
