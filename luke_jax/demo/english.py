@@ -11,14 +11,13 @@ from luke_jax import english, show
 from luke_jax.demo import texts
 from luke_jax.demo.steps import ENGLISH, REPOSITORY, result, run_folder
 
-DRAWN = {"ner": 3, "relations": 2}  # sentences of a test file
+DRAWN = {"ner": 2, "relations": 2}  # sentences of a test file
 Parts = list[str | show.Picture]
 
 
 def sections(folder: Path, text: str, chosen: random.Random) -> list[show.Section]:
   """Returns the sections on English; `text` is the user's, or empty."""
-  tasks = [task for task in ("ner", "typing", "qa") if task in english.TASKS]
-  models = {task: luke_jax.load(f"{english.NAME}/{task}") for task in tasks}
+  models = {task: luke_jax.load(f"{english.NAME}/{task}") for task in ("ner", "typing", "qa")}
   trained = luke_jax.load(run_folder(folder, "relations") / "model")
   return [
     show.Section("A sentence", sentence(models, trained, text or texts.READ)),
@@ -28,7 +27,7 @@ def sections(folder: Path, text: str, chosen: random.Random) -> list[show.Sectio
 
 
 def sentence(models: Mapping[str, Any], relations: Any, text: str) -> Parts:
-  """Returns all that is read in a text: names, their types, a relation, and answers."""
+  """Returns all that is read in a text: names, their types, a relation, and an answer."""
   names = models["ner"].predict(text)
   spans = [(name.start, name.end) for name in names]
   types = models["typing"].predict([text] * len(spans), span=spans) if spans else []
@@ -40,13 +39,10 @@ def sentence(models: Mapping[str, Any], relations: Any, text: str) -> Parts:
       "Of the sixteen relations that it knows, the one that fits the first two names best:",
       show.relations(text, relation),
     ]
-  if "qa" in models and text == texts.READ:
-    parts += [_answered(models["qa"], text, question) for question in texts.QUESTIONS]
+  if text == texts.READ:
+    answers = models["qa"].predict(text, question=texts.QUESTION)
+    parts.append(show.answers(text, texts.QUESTION, answers, count=2))
   return parts
-
-
-def _answered(model: Any, text: str, question: str) -> show.Picture:
-  return show.answers(text, question, model.predict(text, question=question), count=2)
 
 
 def _drawn_names(model: Any, chosen: random.Random) -> Parts:

@@ -21,15 +21,14 @@ def sections(folder: Path) -> list[show.Section]:
     show.curves(folder / "pretraining", metrics=PRETRAINING),
     f"Fine-tuned to type names, it has a loose micro F1 of {first:.0f}; without pretraining"
     f" {fresh:.0f}. One seed: a few points either way are chance.",
-    "Entities whose vectors are alike:",
-    _alike(model),
   ]
   attention = (
-    "LUKE has a query of its own for each of the four kinds of pairs of words and entities."
+    "LUKE has a query of its own for each of the four kinds of pairs of words and entities:"
   )
+  inside = ["Entities whose vectors are alike:", _alike(model), attention, _attention(model)]
   return [
     show.Section("LUKE from a dump", parts),
-    show.Section("Its attention", [attention, _attention(model)], folded=True),
+    show.Section("Its entities and attention", inside, folded=True),
   ]
 
 

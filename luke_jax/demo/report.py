@@ -55,7 +55,7 @@ def report(
     show.Section("What was run", _commands(steps, seconds), folded=True),
   ]
   introduction = (
-    "Three small models read English here: two that come with luke_jax, and one that was trained"
+    "Four small models read English here: three that come with luke_jax, and one that was trained"
     " while this page was made. All are adapters of MiniLM, a small BERT. The last part shows"
     " pretraining, on a world small enough to be read in a minute."
   )

@@ -5,7 +5,7 @@ READ = (
   "Irène Joliot-Curie was the daughter of Marie Curie, who was born in Warsaw and taught physics at"
   " the University of Paris."
 )
-QUESTIONS = ("Where was Marie Curie born?", "What did Marie Curie teach?")
+QUESTION = "What did Marie Curie teach?"
 # About the invented world of the sample wiki.
 ATTENDED = "Aurelio Verdano wrote A Grammar of Rain in Velmora."
 ALIKE = ("Velmora", "Lokomotiv Gorinsk")
