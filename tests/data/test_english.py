@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from data.english.beside import f1
 from data.english.cut import RELATIONS, SAMPLE, SENTENCES, names, relations
 from data.english.make import DOMAINS, WNUT, main, types
 from data.english.texts import read_columns
@@ -147,3 +148,11 @@ def test_a_cut_takes_whole_sentences_with_names(tmp_path):
   assert names(lines) == [lines[0]]
   labelled = [json.dumps({"label": label}) for label in "abab"]
   assert relations(labelled, 1) == labelled[:2]
+
+
+def test_names_are_compared_without_the_and_without_other_kinds():
+  text = "The Hague beat the Acme of Rome."
+  gold = [{"text": text, "spans": [[0, 9, "LOC"], [19, 23, "ORG"], [27, 31, "LOC"]]}]
+  found = [{"spans": [[4, 9, "LOC"], [15, 23, "ORG"], [27, 31, "PER"], [0, 3, "MISC"]]}]
+  assert f1(gold, found) == pytest.approx(2 / 3)
+  assert f1(gold, gold) == 1 and f1([], []) == 0
