@@ -1,4 +1,7 @@
-"""Compares the forms of run.sh, in pairs of a seed: python experiments/namesakes/compare.py FOLDER."""
+"""Compares the forms of run.sh, in pairs of a seed.
+
+python experiments/namesakes/compare.py FOLDER
+"""
 
 import itertools
 import json
@@ -15,10 +18,12 @@ FORMS = {
 }
 
 
-def scores(folder: Path) -> list[float]:
-  """Returns the exact match of each seed on the test, in percent."""
-  files = sorted(folder.glob("seed-*/result.json"))
-  return [100 * json.loads(x.read_text())["scores"]["test"]["exact_match"] for x in files]
+def scores(folder: Path) -> dict[str, float]:
+  """Returns the exact match on the test, in percent, by seed."""
+  return {
+    x.parent.name: 100 * json.loads(x.read_text())["scores"]["test"]["exact_match"]
+    for x in folder.glob("seed-*/result.json")
+  }
 
 
 def chance(differences: Sequence[float]) -> float:
@@ -31,12 +36,14 @@ def chance(differences: Sequence[float]) -> float:
 
 def main(folder: Path) -> None:
   """Prints a table of the forms, and of each beside the first."""
-  first = scores(folder / next(iter(FORMS)))
-  print("| | seeds | exact match | less than the first | p |\n|---|---|---|---|---|")
+  found = {name: scores(folder / name) for name in FORMS}
+  seeds = sorted(set.intersection(*map(set, found.values())))  # that all forms have
+  first = [found["aware"][seed] for seed in seeds]
+  print("| | seeds | exact match | below the first | p |\n|---|---|---|---|---|")
   for name, about in FORMS.items():
-    own = scores(folder / name)
+    own = [found[name][seed] for seed in seeds]
     less = [a - b for a, b in zip(first, own, strict=True)]
-    beside = f"{mean(less):.1f} | {chance(less):.3f}" if own is not first and any(less) else "|"
+    beside = "|" if name == "aware" else f"{mean(less):.1f} | {chance(less):.3f}"
     print(f"| {about} | {len(own)} | {mean(own):.1f} ± {stdev(own):.1f} | {beside} |")
 
 
