@@ -71,14 +71,14 @@ def sha256(path: Path) -> str:
 def cache_folder() -> Path:
   """Returns the folder for what can be fetched or made again.
 
-  LUKE_JAX_CACHE names it; by default it is luke_jax in the user's folder for caches. Compiled
-  programs are run from it, so it is never a folder that other users may write.
+  LUKE_JAX_CACHE names it; by default it is luke_jax in the user's folder for caches.
   """
   if named := os.environ.get("LUKE_JAX_CACHE"):
     return Path(named)
   try:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "luke_jax"
   except RuntimeError:  # a user without a home, as in some containers
+    # Not the folder for temporary files: others may write there, and programs are run from here.
     return Path(".cache/luke_jax").absolute()
 
 

@@ -49,6 +49,19 @@ def topology(monkeypatch):
   return lambda name: topologies.get_topology_desc(platform="tpu", topology_name=name).devices
 
 
+@pytest.fixture(scope="module")
+def browser():
+  """Debian's Chromium."""
+  playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
+  chromium = shutil.which("chromium")
+  if chromium is None:
+    pytest.skip("needs chromium")
+  with playwright.sync_playwright() as p:
+    browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    yield browser
+    browser.close()
+
+
 @pytest.fixture
 def one_device(monkeypatch):
   """Trainings use one of the suite's eight devices: their programs compile several times faster."""

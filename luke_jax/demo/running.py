@@ -46,7 +46,7 @@ def run(steps: Sequence[Step], folder: Path, show: Callable[[Status], None]) -> 
   """Runs the steps that are not done yet, and returns the seconds of every step."""
   (folder / LOGS).mkdir(parents=True, exist_ok=True)
   done, free = _done(steps, folder), shares()
-  _remove_outdated(steps, done, folder)
+  _remove_outdated(steps, folder)
   with _children() as running:
     while len(done) < len(steps):
       for step in _ready(steps, done, running)[: len(free)]:
@@ -89,13 +89,18 @@ def _written(folder: Path) -> dict[str, dict]:
   return read_json(folder / DONE) if (folder / DONE).exists() else {}
 
 
-def _remove_outdated(steps: Sequence[Step], done: Mapping[str, float], folder: Path) -> None:
-  """Removes what steps made by other commands, as those of another version: none goes on there."""
-  written = _written(folder)
+def _remove_outdated(steps: Sequence[Step], folder: Path) -> None:
+  """Removes what other commands made, as those of another version, and what was made from it.
+
+  A training that found its folder there would go on with it, or take its result for its own.
+  """
+  written, outdated = _written(folder), set[str]()
   for step in steps:
     by_another = written.get(step.name, {}).get("command", step.command) != step.command
-    if step.makes and step.name not in done and by_another:
-      shutil.rmtree(folder / step.makes, ignore_errors=True)
+    if by_another or outdated.intersection(step.needs):
+      outdated.add(step.name)
+      if step.makes:
+        shutil.rmtree(folder / step.makes, ignore_errors=True)
 
 
 def _done(steps: Sequence[Step], folder: Path) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.show.marked import html_text
 from luke_jax.show.picture import Picture
-from luke_jax.tasks.evaluation import Mark
+from luke_jax.tasks.evaluation import Mark, outcomes
 from luke_jax.tasks.predictions import Span
 from luke_jax.text.spans import checked_spans
 
@@ -20,16 +20,11 @@ def entities(text: str, spans: Sequence[Any], *, gold: Sequence[Any] | None = No
   """
   marks = _marks(text, spans)
   if gold is not None:
-    marks = _compared(marks, _marks(text, gold))
+    judged = outcomes(_marks(text, gold), marks)
+    marks = [mark._replace(outcome=outcome) for mark, outcome in judged]
   none = "" if marks else '<p class="note">nothing found</p>'
   body = f'<p class="marked" dir="auto">{html_text(text, marks)}</p>{none}'
   return Picture(body, text[:60])
-
-
-def _compared(predicted: Sequence[Mark], gold: Sequence[Mark]) -> list[Mark]:
-  """Returns the marks of both, each with its outcome."""
-  judged = [mark._replace(outcome="right" if mark in gold else "wrong") for mark in predicted]
-  return judged + [mark._replace(outcome="missed") for mark in gold if mark not in predicted]
 
 
 def _marks(text: str, spans: Sequence[Any]) -> list[Mark]:

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from data.namesakes.generate import CHOICES, QUESTIONS, main, pages
-from data.namesakes.world import NAMES, SHARED, things
+from data.namesakes.world import COUNTRIES, NAMES, SHARED, things
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES
 from luke_jax.tasks.known import task_files
+from luke_jax.training.experiment_files import load_experiment
 
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 THINGS = {thing.title: thing for thing in things()}
 
 
@@ -69,6 +72,15 @@ def test_every_thing_is_linked_and_bytes_are_the_same(folder, tmp_path):
     assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
+def test_the_experiments_have_room_for_all_things():
+  folder = EXPERIMENTS / "namesakes"
+  pretraining, asked = (load_experiment(folder / f"{x}.py") for x in ("pretraining", "questions"))
+  special = len(SPECIAL_ENTITIES) - 1  # [MASK2] is added to the model that pretraining makes
+  entities = len(things()) + len(COUNTRIES)
+  assert pretraining.model.entity_vocab_size == special + entities
+  assert asked.model.entity_vocab_size == special + entities + 1
+
+
 def test_forms_are_compared_in_pairs(tmp_path):
   """Of the seeds that all forms have; p is the share of signs with as large a difference."""
   exact = {"aware": (0.5, 0.6, 0.7, 0.9), "original": (0.4, 0.5, 0.6), "words": (0.1, 0.1, 0.1)}
@@ -77,7 +89,7 @@ def test_forms_are_compared_in_pairs(tmp_path):
       path = tmp_path / form / f"seed-{seed}" / "result.json"
       path.parent.mkdir(parents=True)
       path.write_text(json.dumps({"scores": {"test": {"exact_match": value}}}))
-  script = Path(__file__).parents[2] / "experiments/namesakes/compare.py"
+  script = EXPERIMENTS / "namesakes/compare.py"
   done = subprocess.run(
     [sys.executable, script, tmp_path], capture_output=True, check=True, text=True
   )

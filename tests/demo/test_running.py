@@ -49,16 +49,16 @@ def test_what_is_done_stays_done_until_its_command_changes(tmp_path):
 
 def test_what_another_version_made_is_not_taken_for_new(tmp_path):
   """And what no step of the demo made stays."""
-  before = [Step("a", "a", VERSION, (), "run"), Step("b", "b", VERSION)]
+  before = [Step("a", "a", VERSION, (), "run"), Step("b", "b", VERSION, ("a",), "of-run")]
   run(before, tmp_path, shown)
-  for name in ("run", "mine"):
+  for name in ("run", "of-run", "mine"):
     (tmp_path / name).mkdir()
     (tmp_path / name / "result.json").write_text("{}")
   run(before, tmp_path, shown)
   assert (tmp_path / "run/result.json").exists()
-  after = [before[0]._replace(arguments=("--help",)), Step("c", "c", VERSION, (), "mine")]
-  run(after, tmp_path, shown)
-  assert not (tmp_path / "run").exists()
+  after = [before[0]._replace(arguments=("--help",)), before[1]]
+  run([*after, Step("c", "c", VERSION, (), "mine")], tmp_path, shown)
+  assert not (tmp_path / "run").exists() and not (tmp_path / "of-run").exists()
   assert (tmp_path / "mine/result.json").exists()
 
 

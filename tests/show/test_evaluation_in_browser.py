@@ -1,18 +1,11 @@
 """The page of an evaluation in a browser: widths, themes, what a screen reader is told."""
 
-import shutil
-
 import pytest
 
 from luke_jax.show.evaluation_page import page as page_of
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-  pytest.mark.browser,
-  pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
-]
+pytestmark = pytest.mark.browser
 LABELS = [f"label of some length {number}" for number in range(30)]
 LONG = "Ana " + "sings " * 40 + "o" * 120 + " in Oslo"
 SPANS = (
@@ -37,14 +30,6 @@ FEW = Evaluation(
   {(one, other): 1234 for one in ("LOC", "", "PER", "MISC") for other in ("ORG", "LOC", "PER")},
   MISTAKES[:3],
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-  with playwright.sync_playwright() as p:
-    browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-    yield browser
-    browser.close()
 
 
 def opened(browser, evaluation, width, scheme="light"):

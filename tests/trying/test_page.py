@@ -1,7 +1,6 @@
 """The page in a browser: typing, clicking, asking, faults, small screens. Needs chromium."""
 
 import re
-import shutil
 import threading
 import time
 
@@ -12,11 +11,7 @@ from luke_jax.trying.server import Server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
 expect = playwright.expect
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-  pytest.mark.browser,
-  pytest.mark.skipif(CHROMIUM is None, reason="needs chromium"),
-]
+pytestmark = pytest.mark.browser
 KINDS = ["word → word", "word → entity", "entity → word", "entity → entity"]
 SIZES = {"layers": 2, "heads": 3}
 
@@ -67,14 +62,6 @@ def server():
   yield server
   server.shutdown()
   server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser():
-  with playwright.sync_playwright() as p:
-    browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-    yield browser
-    browser.close()
 
 
 @pytest.fixture
