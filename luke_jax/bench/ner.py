@@ -21,7 +21,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed
 from luke_jax.inference.batches import outputs
-from luke_jax.inference.shapes import compiled_shapes
+from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.family import Backbone, Running
 from luke_jax.models.luke import SIZES
 from luke_jax.models.network import initial_params, on_backbone
@@ -158,7 +158,7 @@ def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
 def _logits(model: ModelParts, examples: Sequence[Example]) -> tuple[list[Row], list[np.ndarray]]:
   processor: Any = model.processor
   rows = TASK.features(processor, examples)
-  shapes = compiled_shapes(model.config)
+  shapes = shapes_of(model.backbone)
   logits = outputs(model, TASK, rows, processor.entity_vocab.pad_id, shapes)["logits"]
   return rows, [x[: len(row.entity_ids)] for x, row in zip(logits, rows, strict=True)]
 

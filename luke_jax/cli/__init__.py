@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from luke_jax import __version__
 from luke_jax.cli.commands import COMMANDS, group_overview, nearest, overview
+from luke_jax.cli.huge_pages import ask_for_huge_pages
 from luke_jax.errors import InputError
 from luke_jax.files import program_folder
 
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   if arguments is None:  # not where another program calls this
     _keep_programs()
+    ask_for_huge_pages(sys.argv[1:])
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
   for stream in (sys.stdout, sys.stderr):

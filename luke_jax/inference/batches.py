@@ -25,14 +25,23 @@ def _growing(step: int, by: float) -> tuple[int, ...]:
   return tuple(widths)
 
 
+class Widths(NamedTuple):
+  """Numbers of words and of entities that rows may be padded to."""
+
+  words: Sequence[int]
+  entities: Sequence[int]
+
+
 # Few widths are few programs to compile; close ones pad less. A CPU pays for every padded token,
 # an accelerator hardly, but waits long for its compiler.
-WORD_WIDTHS = {"cpu": range(32, 513, 32)}
-FEW_WORD_WIDTHS = (64, 128, 256, 384, 512)
-ENTITY_WIDTHS = {"cpu": (1, 2, *_growing(16, 1.19))}
-FEW_ENTITY_WIDTHS = (1, 2, 16, 32, 64, *range(128, MOST_ENTITIES + 1, 128))
-# Words and entities of a batch: enough to keep the device busy, little enough for its memory.
-TOKENS = {"cpu": 2048}
+WIDTHS = {"cpu": Widths(range(8, 513, 8), (1, 2, *_growing(8, 1.05)))}
+ROOMY_WIDTHS = {"cpu": Widths(range(32, 513, 32), (1, 2, *_growing(16, 1.19)))}
+FEW_WIDTHS = Widths(
+  (64, 128, 256, 384, 512), (1, 2, 16, 32, 64, *range(128, MOST_ENTITIES + 1, 128))
+)
+# Words and entities of a batch: enough to keep the device busy, little enough for its memory. On a
+# CPU small batches leave fewer rows to pad.
+TOKENS = {"cpu": 512}
 MOST_TOKENS = 32768
 
 
@@ -48,13 +57,18 @@ def batches(
   rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes
 ) -> Iterator[PaddedGroup]:
   """Yields the rows in groups of about one size, of at most `limit` words and entities."""
+  backend = jax.default_backend()
+  close = WIDTHS.get(backend, FEW_WIDTHS)
+  roomy = ROOMY_WIDTHS.get(backend, FEW_WIDTHS)
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(rows):
-    by_size.setdefault(_size(row, task), []).append(i)
+    least = Sizes(len(row.input_ids), len(row.entity_ids), task.mention)
+    by_size.setdefault(_size(least, task, close), []).append(i)
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
     alike = by_size[size]
-    joined.setdefault(shapes.size(size, len(alike)), []).extend(alike)
+    chosen = shapes.size(size, _size(size, task, roomy), len(alike))
+    joined.setdefault(chosen, []).extend(alike)
   for size, alike in joined.items():
     most = max(1, limit // tokens(size))
     most = 1 << (most.bit_length() - 1)
@@ -89,14 +103,11 @@ def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array
   return {name: found[name].astype(jnp.float32) for name in fine_tuning.LOGITS if name in found}
 
 
-def _size(row: Row, task: Any) -> Sizes:
-  backend = jax.default_backend()
-  words = WORD_WIDTHS.get(backend, FEW_WORD_WIDTHS)
-  entities = ENTITY_WIDTHS.get(backend, FEW_ENTITY_WIDTHS)
+def _size(least: Sizes, task: Any, widths: Widths) -> Sizes:
   return Sizes(
-    _width(len(row.input_ids), words, task.words),
-    _width(len(row.entity_ids), entities, task.entities),
-    task.mention,
+    _width(least.words, widths.words, task.words),
+    _width(least.entities, widths.entities, task.entities),
+    least.mention,
   )
 
 

@@ -1,6 +1,5 @@
 """Texts to typed predictions, a chunk at a time."""
 
-import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,8 +10,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
-from luke_jax.inference.shapes import CompiledShapes, compiled_shapes
-from luke_jax.models.family import Backbone
+from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.files import Faults
 
 CHUNK = 256  # examples that are in memory together
@@ -41,17 +39,12 @@ def predictions(
 ) -> Iterator[tuple[Any, Any]]:
   """Yields each example with its prediction, in memory that does not grow with their number."""
   processor = processor_of(model, task)
-  left, shapes = iter(examples), _compiled(model.backbone)
+  left, shapes = iter(examples), shapes_of(model.backbone)
   while chunk := list(itertools.islice(left, CHUNK)):
     rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
     found = outputs(model, task, rows, pad, shapes) if rows else {}
     yield from zip(chunk, task.decode(chunk, rows, found), strict=True)
-
-
-@functools.lru_cache(maxsize=8)  # a caller may predict one text at a time
-def _compiled(backbone: Backbone) -> CompiledShapes:
-  return compiled_shapes(backbone.config)
 
 
 def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -1,11 +1,13 @@
 """Shapes to run rows in: another one is compiled if it saves more than compiling takes."""
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 from typing import Any
 
 import jax
 
+from luke_jax.models.family import Backbone
 from luke_jax.text.rows import Sizes
 
 # Multiplications that take as long as compiling: half a second on two cores, one or two on an
@@ -29,14 +31,17 @@ class CompiledShapes:
     # Tokens of padding, by the shape that would save them.
     self.wasted: Counter[Hashable] = Counter()
 
-  def size(self, least: Sizes, rows: int) -> Sizes:
-    """Returns the size to pad rows to: the smallest that fits, or a compiled larger one."""
+  def size(self, least: Sizes, roomy: Sizes, rows: int) -> Sizes:
+    """Returns the size to pad rows to: the least, or a larger one that is compiled.
+
+    While none is, it is the roomy one, so that texts a little longer need no program of their own.
+    """
     fits = [x for x in tuple(self.sizes) if _fits(least, x)]
-    larger = min(fits, key=tokens, default=None)
-    if larger is None or self._too_much(least, rows * (tokens(larger) - tokens(least))):
-      self.sizes.add(least)
-      return least
-    return larger
+    size = min(fits, key=tokens, default=roomy)
+    if self._too_much(least, rows * (tokens(size) - tokens(least))):
+      size = least
+    self.sizes.add(size)
+    return size
 
   def height(self, size: Sizes, rows: int, most: int) -> int:
     """Returns the number of rows to pad a batch to."""
@@ -62,6 +67,12 @@ def compiled_shapes(config: Any) -> CompiledShapes:
   compiling = COMPILING.get(jax.default_backend(), COMPILING_ELSEWHERE)
   # A layer multiplies a token by 12 square matrices, each multiplication with an addition.
   return CompiledShapes(compiling / (24 * config.hidden_size**2 * config.num_hidden_layers))
+
+
+@functools.lru_cache(maxsize=8)  # a caller may predict one text at a time
+def shapes_of(backbone: Backbone) -> CompiledShapes:
+  """Returns the shapes that were compiled so far for a model."""
+  return compiled_shapes(backbone.config)
 
 
 def tokens(size: Sizes) -> int:

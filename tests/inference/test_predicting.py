@@ -10,6 +10,7 @@ import luke_jax
 from luke_jax.errors import InputError
 from luke_jax.inference import batches, predicting
 from luke_jax.inference.settings import settings_of, task_of
+from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.typing.task import EntityTyping
 
 TEXTS = ["Ana lives in Tokyo.", "Beyoncé lives in Los Angeles, said Ana.", "Ana"]
@@ -59,7 +60,7 @@ def test_what_was_predicted_before_changes_nothing():
 
   whole = scores()
   assert scores(mention=1) != whole
-  predicting._compiled.cache_clear()
+  shapes_of.cache_clear()
   assert scores(mention=1) != whole == scores()
 
 
