@@ -12,6 +12,7 @@ import hashlib
 import itertools
 import json
 import re
+import sys
 import threading
 import uuid
 from collections import Counter
@@ -55,8 +56,7 @@ class CloudStorage:
       pass
 
     Handler.storage = storage
-    self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    self.server.daemon_threads = True
+    self.server = _Server(("127.0.0.1", 0), Handler)
     self.address = f"http://127.0.0.1:{self.server.server_port}"
 
   @property
@@ -170,6 +170,14 @@ class CloudStorage:
       if len(entries) > most:
         answer["nextPageToken"] = page[-1][0]
       return answer
+
+
+class _Server(ThreadingHTTPServer):
+  daemon_threads = True
+
+  def handle_error(self, request, client_address):
+    if not isinstance(sys.exception(), ConnectionError):  # clients hang up
+      super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -53,7 +53,7 @@ def whole(path: Path) -> Iterator[Path]:
 def filled(folder: Path) -> Iterator[Path]:
   """Yields a folder on this machine for files that get into `folder`: that one, or a temporary one.
 
-  The files of a temporary one become objects of a bucket on success, in the order they were written.
+  The files of a temporary one become objects of a bucket on success, in the order of their times.
   """
   if not in_bucket(folder):
     yield folder

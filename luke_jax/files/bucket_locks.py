@@ -35,7 +35,7 @@ class BucketLock:
     self._faults: Any = exceptions
     bucket, _, name = str(path).removeprefix("gs://").partition("/")
     # A project is needed for buckets themselves only.
-    self._blob: Any = storage.Client(project="none").bucket(bucket).blob(name)
+    self._bucket, self._name = storage.Client(project="none").bucket(bucket), name
 
   def __enter__(self) -> Self:
     with self._reported():
@@ -47,24 +47,30 @@ class BucketLock:
   def __exit__(self, *_: object) -> None:
     self._done.set()
     with contextlib.suppress(Exception), self._writing:  # it also ends by its age
-      self._blob.delete(if_generation_match=self._generation)
+      self._delete(self._generation)
+
+  def _delete(self, generation: int) -> None:
+    self._bucket.blob(self._name).delete(if_generation_match=generation)
 
   def _written(self, before: int) -> bool:
     """Writes the lock if it is of this generation, 0 for none; returns whether it was."""
+    blob = self._bucket.blob(self._name)
     try:
-      self._blob.upload_from_string(self._text, if_generation_match=before, timeout=30)
+      blob.upload_from_string(self._text, if_generation_match=before, timeout=30)
     except self._faults.PreconditionFailed:
       # An answer may have been lost, and the write was sent again.
-      if self._found()[1] != self._text:
-        return False
-    self._generation = int(self._blob.generation)
+      generation, text = self._found()
+      self._generation = generation
+      return text == self._text
+    self._generation = int(blob.generation or 0)
     return True
 
   def _found(self) -> tuple[int, str]:
     """Returns the generation and the text of the lock that is there, 0 and nothing for none."""
+    blob = self._bucket.blob(self._name)  # one that was used asks for the generation it knows
     try:
-      text = self._blob.download_as_text(timeout=30)
-      return int(self._blob.generation), text
+      text = blob.download_as_text(timeout=30)
+      return int(blob.generation or 0), text
     except self._faults.NotFound:
       return 0, ""
 
@@ -88,7 +94,7 @@ class BucketLock:
       generation = now
     if generation:
       with contextlib.suppress(self._faults.NotFound, self._faults.PreconditionFailed):
-        self._blob.delete(if_generation_match=generation)
+        self._delete(generation)
 
   def _renew(self) -> None:
     while not self._done.wait(RENEWED):
