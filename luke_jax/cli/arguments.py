@@ -45,6 +45,21 @@ def _path(kind: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
   )
 
 
+# Options whose values are options themselves, which tyro takes only behind "=".
+_OF_OPTIONS = ("--beam-options", "--beam_options")
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+  """Returns the arguments with the values of such options behind "="."""
+  joined: list[str] = []
+  for argument in arguments:
+    if joined and joined[-1] in _OF_OPTIONS:
+      joined[-1] += f"={argument}"
+    else:
+      joined.append(argument)
+  return joined
+
+
 def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> Call:
   """Returns a call of `run` with the arguments; prints help if asked, and exits with status 0."""
 
@@ -56,6 +71,7 @@ def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -
     config = (FlagCreatePairsOff, DisallowNone)
     return tyro.cli(bind, prog=prog, args=given, config=config, registry=_REGISTRY)
 
+  arguments = _joined(arguments)
   try:
     with contextlib.redirect_stderr(io.StringIO()):
       return parse(arguments)

@@ -57,6 +57,10 @@ def filled(folder: Path) -> Iterator[Path]:
   """
   if not in_bucket(folder):
     yield folder
+    for path in folder.iterdir():
+      if path.is_file():
+        sync(path)
+    sync(folder)
     return
   with tempfile.TemporaryDirectory(prefix="luke-jax-") as temporary:
     yield pathlib.Path(temporary)
@@ -114,6 +118,13 @@ def sizes(folder: Path) -> dict[str, int]:
     return {name: status.st_size for name, status in statuses.items()}
   files = (path for path in sorted(folder.rglob("*")) if path.is_file())
   return {str(path.relative_to(folder)): path.stat().st_size for path in files}
+
+
+def write_sizes(folder: Path, name: str) -> None:
+  """Writes the sizes of all files below a folder into it, once they all are on the disk."""
+  if not in_bucket(folder):
+    sync_all(folder)
+  write_json(folder / name, sizes(folder))
 
 
 def is_part(path: Path) -> bool:

@@ -13,7 +13,7 @@ from jax.experimental import multihost_utils
 from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, remove, sizes, sync_all, write_json
+from luke_jax.files import Path, remove, sizes, write_sizes
 from luke_jax.training.experiment import Run
 from luke_jax.training.program import AVERAGE, State
 
@@ -185,10 +185,7 @@ class Checkpoints:
     """Writes the sizes of the newest checkpoint's files: Orbax logs much about truncated ones."""
     latest = self._orbax.latest
     if latest is not None and jax.process_index() == 0:
-      folder = self.folder / str(latest.step)
-      if not in_bucket(folder):
-        sync_all(folder)
-      write_json(folder / SIZES, sizes(folder))
+      write_sizes(self.folder / str(latest.step), SIZES)
 
   def _rename_damaged(self, step: int, fault: Exception) -> None:
     reason = str(fault).strip().split("\n")[0][:200]

@@ -1,6 +1,7 @@
 """Locks of folders: on a disk and in a bucket, against the living, the dead and the silent."""
 
 import contextlib
+import functools
 import json
 import os
 import signal
@@ -38,10 +39,14 @@ def another(folder):
       process.kill()
 
 
-@pytest.fixture(params=["tmp_path", "bucket"])
-def folder(request, monkeypatch):
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
   for name, seconds in (("RENEWED", 0.1), ("STALE", 0.5), ("LOOK", 0.05)):
     monkeypatch.setattr(bucket_locks, name, seconds)
+
+
+@pytest.fixture(params=["tmp_path", "bucket"])
+def folder(request):
   return request.getfixturevalue(request.param) / "run"
 
 
@@ -77,7 +82,7 @@ def test_a_lock_that_is_no_json_is_not_in_the_way(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["?", json.dumps(this_process() | {"processes": "elsewhere"})])
-def test_a_machine_that_is_silent(bucket, folder, text):
+def test_a_machine_that_is_silent(bucket, text):
   (bucket / LOCK).write_text(text)
   begun = time.monotonic()
   with pytest.warns(UserWarning, match="waiting 0.5 s for a sign of life"), locked(bucket):
@@ -86,14 +91,13 @@ def test_a_machine_that_is_silent(bucket, folder, text):
   assert not (bucket / LOCK).exists()
 
 
-def test_a_machine_that_renews_its_lock(bucket, folder):
+def test_a_machine_that_renews_its_lock(bucket):
   owner = this_process() | {"processes": "elsewhere", "host": "far"}
   (bucket / LOCK).write_text(json.dumps(owner))
   with pytest.MonkeyPatch.context() as patch:
     # Where the waiting one looks again, the other has written.
-    patch.setattr(
-      bucket_locks.time, "sleep", lambda _: (bucket / LOCK).write_text(json.dumps(owner))
-    )
+    renew = functools.partial((bucket / LOCK).write_text, json.dumps(owner))
+    patch.setattr(bucket_locks.time, "sleep", lambda _: renew())
     with (
       pytest.warns(UserWarning, match="waiting"),
       pytest.raises(InputError, match=r"at work here \(process \d+ on far since"),
@@ -101,10 +105,8 @@ def test_a_machine_that_renews_its_lock(bucket, folder):
       locked(bucket).__enter__()
 
 
-def test_an_owner_whose_lock_was_taken_over_ends(bucket, folder):
-  code = HOLD.replace(
-    "with locked", "from luke_jax.files import bucket_locks as b; b.RENEWED = 0.1\nwith locked", 1
-  )
+def test_an_owner_whose_lock_was_taken_over_ends(bucket):
+  code = f"from luke_jax.files import bucket_locks as locks\nlocks.RENEWED = 0.1\n{HOLD}"
   environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
   process = subprocess.Popen(
     [sys.executable, "-c", code, str(bucket)],
@@ -122,5 +124,5 @@ def test_an_owner_whose_lock_was_taken_over_ends(bucket, folder):
 
 def test_a_folder_that_cannot_be_written(tmp_path):
   (tmp_path / "file").write_text("")
-  with pytest.raises(InputError, match="file: .*; expected a folder to write to"):
+  with pytest.raises(InputError, match=r"file: .*; expected a folder to write to"):
     locked(Path(tmp_path / "file")).__enter__()

@@ -144,12 +144,13 @@ def _begin(stage: Stage) -> None:
   folder = stage.folder
   begun = read_json(folder / BEGUN)
   if begun != stage.key:
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and not all(is_part(folder / name) for name in sizes(folder)):
       if begun is None and not (folder / MANIFEST).exists():
         raise InputError(f"{folder}: not a folder of this command; expected it empty or missing")
       _remove(folder)
-    (folder / NOTES).mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / BEGUN, stage.key)
+  (folder / NOTES).mkdir(exist_ok=True)  # a loss of power may have left the note alone
   for path in [*folder.iterdir(), *(folder / NOTES).iterdir()]:
     if is_part(path) or path.suffix == f".{_FAULT}":
       path.unlink()
