@@ -46,7 +46,7 @@ def run(
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment, or a task.
-    output: Folder for checkpoints, metrics and the config; on every host the same.
+    output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: File of examples to train a task on.
     dev: File of examples that a task is scored on, after every epoch.
     model: Directory of the model that a task starts from, or its name: english.

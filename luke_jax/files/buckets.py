@@ -180,9 +180,14 @@ class BucketPath(PosixGPath):
           raise
 
   def rename(self, target: "BucketPath") -> "BucketPath":  # pyrefly: ignore[bad-override]
-    """Moves an object, or one after the other all objects of a folder."""
+    """Moves an object or a folder: none of its objects is deleted before all are copied."""
+    names = self.statuses()
     with self.storage() as system:
-      system.mv(str(self), str(target), recursive=True)
+      for name in names:
+        system.cp_file(f"{self}/{name}", f"{target}/{name}")
+      if not names:
+        system.cp_file(str(self), str(target))
+    self.rmtree()
     return target
 
   def mkdir(self, mode: int | None = None, parents: bool = False, exist_ok: bool = False) -> None:
