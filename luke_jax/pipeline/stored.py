@@ -4,12 +4,13 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from array_record.python.array_record_module import ArrayRecordReader
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata
 from luke_jax.pipeline.records import Record, record_from_bytes
@@ -67,8 +68,9 @@ def _reader(path: str, count: int) -> ArrayRecordReader:
   """Returns the reader of a file, which this process keeps open and its threads share."""
   if not Path(path).is_file():
     raise FileNotFoundError(2, "No such file", path)
+  place = str(local(Path(path)))
   options = {"options": "readahead_buffer_size:0", "file_reader_buffer_size": 2**15}
-  reader = ArrayRecordReader(path, **options)  # it reports 0 records for a damaged file
+  reader = ArrayRecordReader(place, **options)  # it reports 0 records for a damaged file
   if reader.num_records() != count:
     raise InputError(
       f"{path}: {reader.num_records()} records; expected {count}, as metadata.json has them"

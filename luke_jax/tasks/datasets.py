@@ -1,12 +1,12 @@
 """Datasets that `luke-jax data build` makes: a split may replace any file of examples."""
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import Faults
 
 Example = TypeVar("Example")

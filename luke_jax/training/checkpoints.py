@@ -2,10 +2,9 @@
 
 import contextlib
 import json
-import shutil
+import os
 import warnings
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,7 +13,7 @@ from jax.experimental import multihost_utils
 from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
-from luke_jax.files import write_json
+from luke_jax.files import Path, remove, sizes, write_sizes
 from luke_jax.training.experiment import Run
 from luke_jax.training.program import AVERAGE, State
 
@@ -48,7 +47,7 @@ class Checkpoints:
     # Orbax's types contradict each other and its documentation.
     checkpointer: Any = ocp.training.Checkpointer
     self._orbax: Any = checkpointer(
-      folder.absolute(),
+      os.fspath(folder.absolute()),
       save_decision_policy=ocp.training.save_decision_policies.FixedIntervalPolicy(1),
       preservation_policy=policies.AnyPreservationPolicy(keep),
       cleanup_tmp_directories=not reading,
@@ -162,11 +161,11 @@ class Checkpoints:
 
   def _read(self, checkpoint: Any, shapes: State) -> State:
     folder = self.folder / str(checkpoint.step)
-    sizes_file, sizes = folder / SIZES, _sizes(folder)
+    sizes_file, found = folder / SIZES, sizes(folder)
     if sizes_file.exists():  # missing if the run was killed right after writing
       for name, size in json.loads(sizes_file.read_text(encoding="utf-8")).items():
-        if sizes.get(name) != size:
-          raise ValueError(f"{name} has {sizes.get(name, 'no')} bytes, not {size}")
+        if found.get(name) != size:
+          raise ValueError(f"{name} has {found.get(name, 'no')} bytes, not {size}")
     saved = self._orbax.checkpointables_metadata(checkpoint).custom_metadata["arrays"]
     expected = _described(shapes)
     for name in sorted(saved.keys() | expected.keys()):
@@ -186,8 +185,7 @@ class Checkpoints:
     """Writes the sizes of the newest checkpoint's files: Orbax logs much about truncated ones."""
     latest = self._orbax.latest
     if latest is not None and jax.process_index() == 0:
-      folder = self.folder / str(latest.step)
-      write_json(folder / SIZES, _sizes(folder))
+      write_sizes(self.folder / str(latest.step), SIZES)
 
   def _rename_damaged(self, step: int, fault: Exception) -> None:
     reason = str(fault).strip().split("\n")[0][:200]
@@ -196,15 +194,10 @@ class Checkpoints:
     )
     if jax.process_index() == 0:
       damaged = self.folder / f"{step}{DAMAGED}"
-      shutil.rmtree(damaged, ignore_errors=True)
+      remove(damaged)
       (self.folder / str(step)).rename(damaged)
     multihost_utils.sync_global_devices(f"renamed {step}")
     self._orbax.reload()
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-  files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-  return {str(path.relative_to(folder)): path.stat().st_size for path in files}
 
 
 def _named(state: State) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import write_json
+from luke_jax.files import Path, in_bucket, write_json
+from luke_jax.files.locks import LOCK
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.ledger import Ledger
 from luke_jax.training.saved_configs import differences, to_dict
 
+NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 
 # Fields that may change when a run is resumed, since its numbers do not depend on them.
@@ -30,13 +31,13 @@ def prepare(folder: Path, experiment: Experiment) -> None:
   elif not path.exists() and _has_files(folder):
     raise InputError(f"{folder}: is not empty and holds no run; expected a new folder")
   folder.mkdir(parents=True, exist_ok=True)
-  if not os.access(folder, os.W_OK):
+  if not in_bucket(folder) and not os.access(folder, os.W_OK):
     raise InputError(f"{folder}: no permission to write")
   write_json(path, current)
 
 
 def _has_files(folder: Path) -> bool:
-  return folder.exists() and any(folder.iterdir())
+  return folder.exists() and any(path.name != LOCK for path in folder.iterdir())
 
 
 def _free(line: str) -> bool:
@@ -68,7 +69,13 @@ def note_saved(folder: Path, ledger: Ledger) -> None:
 
 
 def note_wall(folder: Path, ledger: Ledger) -> None:
-  """Updates the ledger's wall clock, so that time after the checkpoint is counted if killed."""
+  """Updates the ledger's wall clock, so that time after the checkpoint is counted if killed.
+
+  An object in a bucket may not be written more than once a second, and takes a while.
+  """
   path = folder / LEDGER
+  if in_bucket(folder) and ledger.wall < ledger.noted + NOTED:
+    return
+  ledger.noted = ledger.wall
   previous = read_json(path) if path.exists() else {"saved": {}, "saved_wall": 0.0}
   write_json(path, previous | {"wall": ledger.wall})

@@ -5,7 +5,6 @@ import hashlib
 import os
 import signal
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Self
 
@@ -14,6 +13,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 # Variables that launchers set if there are several processes, which JAX then finds by itself.
 LAUNCHERS = (
