@@ -54,8 +54,8 @@ def words(folder):
 
 def test_training_killed_and_resumed_exported_loaded_and_used(bucket, command, tmp_path):
   save_start(tmp_path / "start")
+  lines = sample_file("typing", "train").read_text(encoding="utf-8").splitlines(keepends=True)
   for split in ("train", "dev", "test"):
-    lines = sample_file("typing", split).read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / f"{split}.jsonl").write_text("".join(lines[:24]), encoding="utf-8")
   for name in sizes(tmp_path):
     (bucket / name).write_bytes((tmp_path / name).read_bytes())

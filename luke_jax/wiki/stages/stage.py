@@ -96,6 +96,7 @@ def finish(stage: Stage, engine: Engine) -> Done:
   """Returns the finished stage, after its missing shards are made."""
   done = finished(stage)
   if done:
+    _remove_notes(stage.folder)  # a kill may have left them
     return done
   _begin(stage)
   missing = [shard for shard in range(stage.shards) if shard not in shard_notes(stage.folder)]
@@ -173,9 +174,13 @@ def _end(stage: Stage) -> Done:
   made_of = {"key": stage.key, "version": stage.version, "made_of": stage.made_of}
   manifest = made_of | {"counts": done.counts, "shards": shards, "files": files}
   write_json(stage.folder / MANIFEST, manifest)
-  remove(stage.folder / NOTES)
-  (stage.folder / BEGUN).unlink()
+  _remove_notes(stage.folder)
   return done
+
+
+def _remove_notes(folder: Path) -> None:
+  remove(folder / NOTES)
+  (folder / BEGUN).unlink(missing_ok=True)
 
 
 def _sizes(folder: Path) -> dict[str, int]:
