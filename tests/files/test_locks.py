@@ -105,6 +105,7 @@ def test_a_machine_that_renews_its_lock(bucket):
       locked(bucket).__enter__()
 
 
+@pytest.mark.slow
 def test_an_owner_whose_lock_was_taken_over_ends(bucket):
   code = f"from luke_jax.files import bucket_locks as locks\nlocks.RENEWED = 0.1\n{HOLD}"
   environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

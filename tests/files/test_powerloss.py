@@ -17,7 +17,7 @@ from luke_jax.files import read_json, whole, write_json, write_sizes
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.stage import Stage, finish, read_finished
 
-SHARDS = 3
+SHARDS = 2
 
 
 class Disk:
@@ -140,7 +140,7 @@ def stages_after_losses(disk, tmp_path):
 
 def test_a_stage_goes_on_from_any_loss_of_power(disk, tmp_path):
   assert not stages_after_losses(disk, tmp_path)
-  assert read_finished(disk.root / "toy").counts == {"number": 3}
+  assert read_finished(disk.root / "toy").counts == {"number": 1}
 
 
 def test_without_waiting_it_would_not(disk, tmp_path, monkeypatch):

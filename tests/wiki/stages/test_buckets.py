@@ -39,6 +39,7 @@ def moved(settings, bucket):
   return dataclasses.replace(settings, dumps=dumps, tokenizer=bucket / settings.tokenizer.name)
 
 
+@pytest.mark.slow
 def test_a_build_in_a_bucket(settings, bucket, tmp_path, cloud_storage):
   settings = dataclasses.replace(settings, part_size=50_000)
   made(settings, tmp_path / "here")
