@@ -56,7 +56,8 @@ def run(
       luke-jax predict ner runs/ner test.conll --output predicted.conll
 
   Args:
-    task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file that
+      defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions; of ner in columns if its name ends in .conll.

@@ -48,7 +48,10 @@ def task_with(
 ) -> Any:
   """Returns a task class with the settings that a model's config.json has for it."""
   saved = _saved(rest)
-  settings = saved.get("settings", {}) if saved.get("task") == task.name else {}
+  if saved.get("task") == task.name:
+    settings = saved.get("settings", {})
+  else:  # a model of transformers, whose config.json may say something
+    settings = task.settings_from(rest, labels) if hasattr(task, "settings_from") else {}
   value = typed_values.group_from_json(settings, task, f"config.json: {KEY}.settings")
   fixed = {"labels": _labels(task, tuple(labels)), "words": config.room_for_words}
   return dataclasses.replace(value, **fixed, **changes)
@@ -75,7 +78,8 @@ def settings_of(task: Any) -> dict[str, Any]:
   settings = {name: value for name, value in values.items() if name not in LOCAL}
   kind = type(task)
   own = {} if is_known(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
-  return {KEY: {"task": task.name, **own, "settings": settings}}
+  entries = getattr(task, "config_entries", {})  # for transformers
+  return {**entries, KEY: {"task": task.name, **own, "settings": settings}}
 
 
 def processor_of(model: ModelParts, task: Any) -> Processor:

@@ -1,4 +1,4 @@
-"""The five fine-tuned tasks by name."""
+"""The fine-tuned tasks by name."""
 
 import difflib
 import importlib
@@ -7,13 +7,14 @@ from typing import Any, Literal
 
 from luke_jax.errors import InputError
 
-TaskName = Literal["typing", "relations", "ner", "cloze", "qa"]
+TaskName = Literal["typing", "relations", "ner", "cloze", "qa", "classification"]
 CLASSES = {
   "typing": "EntityTyping",
   "relations": "RelationClassification",
   "ner": "NamedEntities",
   "cloze": "ClozeAnswering",
   "qa": "QuestionAnswering",
+  "classification": "TextClassification",
 }
 
 # The attributes of a fine-tuned task, of this package or a user's own.

@@ -40,6 +40,9 @@ _RECIPES = {
   "ner": Recipe(1e-5, 8, 5),
   "cloze": Recipe(1e-5, 32, 2),
   "qa": Recipe(1.5e-5, 48, 2),
+  # BERT's paper (appendix A.3) gives ranges; these are in the middle of them.
+  "classification": Recipe(3e-5, 32, 3),
+  "tagging": Recipe(3e-5, 32, 3),
 }
 
 

@@ -33,6 +33,9 @@ RECIPES = {
   "cloze": Recipe(1e-5, 32, 2, UNTRAINED),
   # The head of questions has no pooler; the entity table is not fine-tuned.
   "qa": Recipe(1.5e-5, 48, 2, ("luke/entity_embeddings/entity",)),
+  # Not of the paper, which has no such tasks: as in BERT's.
+  "classification": Recipe(3e-5, 32, 3),
+  "tagging": Recipe(3e-5, 32, 3),
 }
 
 
