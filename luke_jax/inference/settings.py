@@ -11,7 +11,7 @@ from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.fine_tuning import fitted
-from luke_jax.tasks.known import CLASSES, is_known, task_class
+from luke_jax.tasks.known import CLASSES, heads_of, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
@@ -35,8 +35,8 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
     raise InputError(f"made for the task {own}, which is none of luke_jax's; expected it as `task`")
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
-  if chosen.head != model.kind:
-    expected = model.family.architecture_of(chosen.head)
+  if model.kind not in heads_of(chosen):
+    expected = model.family.architecture_of(heads_of(chosen)[0])
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
@@ -111,7 +111,8 @@ def _labels(task: Any, labels: tuple[str, ...]) -> tuple[str, ...]:
 
 def _name_for(model: ModelParts) -> str:
   for name in CLASSES:
-    if task_class(name).head == model.kind:
+    if model.kind in heads_of(task_class(name)):
       return name
-  known = ", ".join(model.family.architectures[task_class(name).head] for name in CLASSES)
+  kinds = dict.fromkeys(kind for name in CLASSES for kind in heads_of(task_class(name)))
+  known = ", ".join(model.family.architectures[kind] for kind in kinds)
   raise InputError(f"a {model.architecture}; expected one of {known}")

@@ -25,14 +25,21 @@ class Chain(NamedTuple):
 
 
 class ChainScores(nn.Module):
-  """Chain whose scores are learned."""
+  """Chain whose scores are learned.
+
+  They start from normal(0, `init_std`) or, without it, as TENER's: Xavier's and the unit normal,
+  which a learning rate for fine-tuning hardly moves.
+  """
 
   labels: int
+  init_std: float | None = None
 
   @nn.compact
   def __call__(self) -> Chain:
     """Returns the scores, in float32."""
     normal, square = nn.initializers.normal(1.0), nn.initializers.xavier_normal()
+    if self.init_std is not None:
+      normal = square = nn.initializers.normal(self.init_std)
     return Chain(
       self.param("transitions", square, (self.labels, self.labels)),
       self.param("starts", normal, (self.labels,)),

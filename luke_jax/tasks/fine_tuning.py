@@ -30,7 +30,7 @@ from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
 
-LOGITS = ("logits", "start_logits", "end_logits")
+LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
 
 
 class FineTuned(Protocol):

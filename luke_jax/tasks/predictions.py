@@ -85,3 +85,18 @@ class Number(NamedTuple):
   """A number that a text is given."""
 
   value: float
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggedSpans(Sequence[Span]):
+  """Entities of a document in order, and the tags of its words that they were read from."""
+
+  spans: tuple[Span, ...]
+  tags: tuple[str, ...]  # of each word
+  scores: tuple[float, ...]  # the model's confidence in each tag
+
+  def __getitem__(self, index: Any) -> Any:
+    return self.spans[index]
+
+  def __len__(self) -> int:
+    return len(self.spans)

@@ -32,6 +32,7 @@ _OWN = {
   "pair": "ForEntityPairClassification",
   "span": "ForEntitySpanClassification",
   "cloze": "ForCloze",
+  "crf": "ForTokenClassificationWithCrf",
 }
 # The paper trains its RoBERTa baselines as it trains LUKE (appendix).
 _RECIPES = {

@@ -19,6 +19,7 @@ ARCHITECTURES = {
   "answer": "LukeForQuestionAnswering",
   "text": "LukeForSequenceClassification",
   "token": "LukeForTokenClassification",
+  "crf": "LukeForTokenClassificationWithCrf",  # ours
   "choice": "LukeForMultipleChoice",
 }
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
@@ -107,14 +108,14 @@ LUKE = Family(
   numerics=encoder.numerics,
   keys=lambda kind: KEYS,
   architectures=ARCHITECTURES,
-  pooled=lambda kind: kind not in ("answer", "token"),
+  pooled=lambda kind: kind not in ("answer", "token", "crf"),
   read_config=files.read_config,
   write_config=files.write_config,
   products=_products,
   read_archive=files.read_metadata,
   about=_about,
   not_in_transformers=_not_in_transformers,
-  own_heads=("cloze",),
+  own_heads=("cloze", "crf"),
   for_prediction=for_prediction,
   adapters=True,
   layout=Layout(

@@ -23,7 +23,7 @@ from luke_jax.tasks.files import (
 )
 
 KNOWN = ("text_pair", "label", "labels", "qid")
-COMMAS, TABLES, OBJECTS = ".csv", (".tsv", ".txt", ".csv"), (".jsonl", ".json")
+COMMAS, TABLES, OBJECTS = ".csv", (".tsv", ".csv"), (".jsonl", ".json")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -146,7 +146,7 @@ def test_an_object_as_a_user_types_it_needs_no_names_of_a_benchmark(tmp_path):
     ("a.json", '["a"]', (), "example 1: a str; expected an object"),
     ("a.json", '{"sentence": "a"}', ("mnli",), "line 1: no 'sentence1'; expected it, as --columns"),
     ("a.json", '{"text": "a", "target": 1}', ("wsc",), "target: 1; expected an object, as in CLUE"),
-    ("a.xml", "<a>", (), "FILE: .xml; expected a name with .tsv, .txt, .csv, .jsonl, .json"),
+    ("a.xml", "<a>", (), "FILE: .xml; expected a name with .tsv, .csv, .jsonl, .json"),
   ],
 )
 def test_faults_name_their_place(tmp_path, name, text, columns, expected):
