@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.nn.losses import target_weights
+from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.classification import features, files, score
 from luke_jax.tasks.classification.files import Example
@@ -168,9 +168,8 @@ class TextClassification:
 
   def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
     """Returns the weights of a batch's labels; no number means that there is none."""
-    if self.target == "number":
-      return target_weights(jnp.ones(batch["labels"].shape, bool))
-    return fine_tuning.weights(self, batch)
+    labels = batch["labels"]
+    return target_weights(labels != IGNORED if self.target != "number" else jnp.isfinite(labels))
 
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]

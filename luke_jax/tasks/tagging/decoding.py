@@ -96,8 +96,8 @@ def decode(
         depths[of][word], scores[of][word] = depth, chances[i]
         tags[of][word] = labels[numbers[i]]
   return [
-    TaggedSpans(tuple(spans_of(example, own, chances, scheme)), tuple(own), tuple(chances.tolist()))
-    for example, own, chances in zip(examples, tags, scores, strict=True)
+    TaggedSpans(tuple(spans_of(example, own, chances, scheme)), tuple(own), tuple(chances))
+    for example, own, chances in zip(examples, tags, map(np.ndarray.tolist, scores), strict=True)
   ]
 
 
