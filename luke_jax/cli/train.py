@@ -35,8 +35,9 @@ def run(
 ) -> None:
   """Trains what an experiment file describes; the same command resumes a run.
 
-  Or fine-tunes a model on files of a task: typing, relations, ner, cloze or qa, with the paper's
-  settings for it. The labels are those of the training file; OUTPUT/model is the model.
+  Or fine-tunes a model on files of a task: typing, relations, ner, cloze, qa, classification or
+  tagging, with the settings of the model's authors. The labels are those of the training file;
+  OUTPUT/model is the model.
 
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
   saves a checkpoint and leaves with status 0. The last line printed is a summary in JSON.
