@@ -3,10 +3,10 @@
 import collections
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.classification import measures
 from luke_jax.tasks.classification.files import Example, labels_in, number_in
 from luke_jax.tasks.evaluation import Evaluation, Mistake, in_order, precision_recall_f1
@@ -34,15 +34,12 @@ def score_labels(
   """Returns the scores of one label for each text; a missing prediction is "" and wrong."""
   confusion = collections.Counter(zip(gold, predicted, strict=True))
   names = sorted({name for pair in confusion for name in pair} - {""})
-  table = _by_label([{x} for x in gold], [{x} for x in predicted], names)
+  table = measures.f1_of_sets([{x} for x in gold], [{x} for x in predicted], names)
   accuracy = sum(g == p for g, p in zip(gold, predicted, strict=True)) / max(1, len(gold))
   scores = {"accuracy": accuracy, "macro_f1": _mean_f1(table)}
   if positive:
-    scores |= (
-      {name: table[positive][name] for name in ("f1", "precision", "recall")}
-      if (positive in table)
-      else dict.fromkeys(("f1", "precision", "recall"), 0.0)
-    )
+    of_it = measures.f1_of_sets([{x} for x in gold], [{x} for x in predicted], [positive])[positive]
+    scores |= {name: of_it[name] for name in ("f1", "precision", "recall")}
   scores["matthews"] = measures.matthews(confusion)
   if len(set(gold)) > 2 and in_numbers(names) and "" not in predicted:
     ratings = [list(map(int, side)) for side in (gold, predicted)]
@@ -55,7 +52,7 @@ def score_sets(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[
   pairs = list(zip(gold, predicted, strict=True))
   sizes = (sum(len(g & p) for g, p in pairs), sum(map(len, predicted)), sum(map(len, gold)))
   micro = precision_recall_f1(*sizes)
-  table = _by_label(gold, predicted, sorted(set().union(*gold, *predicted)))
+  table = measures.f1_of_sets(gold, predicted, sorted(set().union(*gold, *predicted)))
   return {
     "micro_f1": micro["f1"],
     "macro_f1": _mean_f1(table),
@@ -158,7 +155,7 @@ def evaluate(
   predicted = [x.label for x in predictions]
   names = sorted({*gold, *predicted} - {""})
   pairs = collections.Counter(zip(gold, predicted, strict=True))
-  table = _by_label([{x} for x in gold], [{x} for x in predicted], names)
+  table = measures.f1_of_sets([{x} for x in gold], [{x} for x in predicted], names)
   wrong = [
     _mistake(example, example_gold, x.label or "nothing", x[0].score if x else 0.0)
     for example, example_gold, x in zip(examples, gold, predictions, strict=True)
@@ -183,7 +180,7 @@ def evaluate_sets(
     for example, wanted, x in zip(examples, gold, predictions, strict=True)
     if _names(x) != wanted
   ]
-  table = _by_label(gold, predicted, names)
+  table = measures.f1_of_sets(gold, predicted, names)
   return Evaluation(score_sets(gold, predicted), table, mistakes=_surest(wrong))
 
 
@@ -199,12 +196,6 @@ def evaluate_numbers(examples: Sequence[Example], predictions: Sequence[Number])
     if error
   ]
   return Evaluation(score_numbers(gold, predicted), mistakes=mistakes)
-
-
-def _by_label(
-  gold: Sequence[set[str]], predicted: Sequence[set[str]], labels: Sequence[str]
-) -> dict[str, dict[str, float]]:
-  return measures.f1_of_sets(gold, predicted, labels)
 
 
 def _mean_f1(table: Mapping[str, Mapping[str, float]]) -> float:
