@@ -6,10 +6,10 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.classification.forms import FIELDS, NO_AGREEMENT, PLAIN, Form, form_of, named
 from luke_jax.tasks.files import (
   Faults,

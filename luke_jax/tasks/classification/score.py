@@ -3,10 +3,10 @@
 import collections
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.classification import measures
 from luke_jax.tasks.classification.files import Example, labels_in, number_in
 from luke_jax.tasks.evaluation import Evaluation, Mistake, in_order, precision_recall_f1

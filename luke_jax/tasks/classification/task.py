@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import jax
@@ -11,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.classification import features, files, score

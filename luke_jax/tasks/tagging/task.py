@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import jax
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.chain import ChainHead
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
