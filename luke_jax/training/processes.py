@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import signal
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -59,7 +61,12 @@ def join(
 def _initialize(
   coordinator: str | None = None, processes: int | None = None, process: int | None = None
 ) -> None:
-  jax.distributed.initialize(coordinator, processes, process, heartbeat_timeout_seconds=LOST)
+  try:
+    jax.distributed.initialize(coordinator, processes, process, heartbeat_timeout_seconds=LOST)
+  finally:
+    # JAX takes SIGTERM for a service of its own, which knows no other signal and no time.
+    if threading.current_thread() is threading.main_thread():
+      signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 
 
 def _has_tpu() -> bool:

@@ -58,6 +58,8 @@ class Watch:
     self._step: int | None = None  # the newest that was begun
     self._last: int | None = None  # after which all processes leave
     self._ended = self._leaving = False
+    self._wake = threading.Event()
+    self._asked: dict[str, Any] | None = None  # an end, by a signal to this process
     self._others: LibraryMessages | None = None
     self.stop: dict[str, Any] | None = None  # why and when to leave
 
@@ -70,8 +72,11 @@ class Watch:
       for number in _SIGNALS:  # the number arrives in the pipe
         before = signal.signal(number, lambda *_: None)
         self._open.callback(signal.signal, number, before)
-    self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
-    self._thread.start()
+    # Two, as asking the service for messages may hang once that is gone.
+    threads = {"watch": self._run, "messages": self._ask}
+    self._threads = [threading.Thread(target=x, name=n, daemon=True) for n, x in threads.items()]
+    for thread in self._threads:
+      thread.start()
     return self
 
   def with_others(self) -> None:
@@ -99,8 +104,10 @@ class Watch:
     if fault is not None and self._outcome is not None and not messages.joined_alone():
       self._tell(fault, self._outcome)
     self._ended = True
+    self._wake.set()
     os.write(self._signalled, b"\0")
-    self._thread.join()
+    for thread in self._threads:
+      thread.join(_TOLD)
     self._open.close()
     os.close(self._signals)
     os.close(self._signalled)
@@ -117,8 +124,16 @@ class Watch:
         self._others.read()
         if self._others.lost:
           self._lost(self._others)
+
+  def _ask(self) -> None:
+    """Looks every second, and when a signal came, for messages of other processes."""
+    while not self._ended:
+      self._wake.wait(_POLL)
+      self._wake.clear()
       if not self._ended and not messages.joined_alone():
         with contextlib.suppress(jax.errors.JaxRuntimeError):  # the service is gone: lost, soon
+          if self._asked:
+            messages.put("stop/all", self._asked)
           self._look()
 
   def _signal(self, number: int) -> None:
@@ -132,8 +147,8 @@ class Watch:
     if messages.joined_alone():
       self._heard(stop)
     else:
-      messages.put("stop/all", stop)
-      self._look()
+      self._asked = stop
+      self._wake.set()
 
   def _heard(self, stop: dict[str, Any]) -> None:
     with self._lock:
