@@ -41,7 +41,7 @@ def run(
   settings for it. The labels are those of the training file; OUTPUT/model is the model.
 
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
-  saves a checkpoint and leaves with status 75, Ctrl-C so with 130, and the same command goes on. The
+  saves a checkpoint and leaves with status 75, Ctrl-C with 130, and the same command goes on. The
   last line printed is a summary in JSON.
 
       luke-jax train experiments/synthetic/tiny.py --output runs/tiny --set run.steps=40

@@ -61,7 +61,7 @@ class TrainingBatches:
 
   def __call__(self, batch: int) -> Rows:
     """Returns this process's arrays of a batch, (micro-batches, rows, ...)."""
-    order = shuffled(len(self.records), self.seed)
+    order: Any = shuffled(len(self.records), self.seed)
     positions = self.positions(int(batch))[:, self.rows]
     records = read_many(self.records, [int(order[int(x)]) for x in positions.ravel()])
     rngs = [np.random.default_rng((self.seed, int(position))) for position in positions.ravel()]

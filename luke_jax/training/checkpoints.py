@@ -6,6 +6,7 @@ damaged, and removes old ones.
 
 import concurrent.futures
 import contextlib
+import functools
 import shutil
 import time
 import warnings
@@ -20,7 +21,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import write_json
 from luke_jax.training import integrity, messages
 from luke_jax.training.experiment import Run
-from luke_jax.training.integrity import Damaged
+from luke_jax.training.integrity import DamageError
 from luke_jax.training.program import AVERAGE, State
 
 DAMAGED = ".damaged"
@@ -62,7 +63,7 @@ class Checkpoints:
     described = integrity.description(state, scores)
     with self._as_input_error():
       writing = ocp.save_checkpointables_async(
-        self._place(step),
+        str(self._place(step)),
         {"state": state},
         overwrite=step in self._scores,
         custom_metadata=described,
@@ -92,7 +93,8 @@ class Checkpoints:
       step = max(self._scores)
       state = self._restored(step, shapes)
       if state is not None:
-        messages.from_first(lambda: self._write_sizes(step))  # missing if killed before
+        place = self._place(step)
+        messages.from_first(functools.partial(_write_sizes, place))  # missing if killed before
         return step, state
     if messages.from_first(lambda: any(self.folder.glob(f"*{DAMAGED}"))):
       raise InputError(
@@ -150,7 +152,7 @@ class Checkpoints:
         continue
       try:
         scores[path.name] = integrity.read_description(path)["scores"]
-      except Damaged as fault:
+      except DamageError as fault:
         lines.append(self._set_aside(path, str(fault), keep=reading))
     return {"scores": scores, "warnings": lines}
 
@@ -193,7 +195,7 @@ class Checkpoints:
     fault, state = None, None
     try:
       with _on_its_own():
-        state = ocp.load_checkpointables(path, {"state": shapes})["state"]
+        state = ocp.load_checkpointables(str(path), {"state": shapes})["state"]
     except (InputError, MemoryError, jax.errors.JaxRuntimeError):
       raise  # not caused by the files
     except Exception as error:  # reading damaged files may raise anything
@@ -203,7 +205,7 @@ class Checkpoints:
       return None, faults
     try:
       integrity.check_sums(state, saved)
-    except Damaged as error:
+    except DamageError as error:
       return None, [_told(error)]
     return state, []
 
@@ -215,7 +217,7 @@ class Checkpoints:
     for x in old:
       del self._scores[x]
     if jax.process_index() == 0:
-      self._write_sizes(step)
+      _write_sizes(self._place(step))
       for x in old:
         _remove(self._place(x))
 
@@ -223,12 +225,6 @@ class Checkpoints:
     every = self._run.keep_every
     newest = self.steps[-self._run.keep :]
     return step in newest or step == self.best or bool(every and step % every == 0)
-
-  def _write_sizes(self, step: int) -> None:
-    """Writes the sizes of a checkpoint's files beside them, once."""
-    path = self._place(step)
-    if not (path / integrity.SIZES).exists():
-      write_json(path / integrity.SIZES, integrity.sizes(path))
 
   def _set_aside(self, path: Path, reason: str, *, keep: bool = False) -> str:
     """Renames a damaged checkpoint, unless it is to be kept; returns the line that says so."""
@@ -253,12 +249,18 @@ class Checkpoints:
       ) from None
 
 
+def _write_sizes(path: Path) -> None:
+  """Writes the sizes of a checkpoint's files beside them, once."""
+  if not (path / integrity.SIZES).exists():
+    write_json(path / integrity.SIZES, integrity.sizes(path))
+
+
 def _verified(path: Path) -> dict[str, Any]:
   """Returns the description of a checkpoint whose files have their sizes, or the fault."""
   try:
     integrity.check_sizes(path)
     return integrity.read_description(path)
-  except (Damaged, OSError) as error:
+  except (DamageError, OSError) as error:
     return {"fault": _told(error)}
 
 

@@ -1,4 +1,4 @@
-"""Checks that a checkpoint holds what was saved: sums of its arrays, a digest of its description."""
+"""Checks that a checkpoint holds what was saved: sums of arrays, a digest of their description."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ _PASSING = re.compile(
 )
 
 
-class Damaged(ValueError):
+class DamageError(ValueError):
   """Fault of a checkpoint's own files."""
 
 
@@ -37,7 +37,7 @@ def description(state: State, scores: Mapping[str, float] | None) -> dict[str, A
 
 
 def read_description(folder: Path) -> dict[str, Any]:
-  """Returns what `description` gave for a checkpoint; raises Damaged if it is not that."""
+  """Returns what `description` gave for a checkpoint; raises DamageError if it is not that."""
   try:
     text = (folder / _ORBAX).read_text(encoding="utf-8")
     values = json.loads(text)["custom_metadata"]
@@ -45,26 +45,26 @@ def read_description(folder: Path) -> dict[str, Any]:
     if "digest" not in values:  # written before there were digests
       return {"arrays": arrays, "scores": _older_scores(folder), "sums": 1}
   except FileNotFoundError:
-    raise Damaged(f"{_ORBAX} is missing") from None
+    raise DamageError(f"{_ORBAX} is missing") from None
   except (ValueError, KeyError, TypeError, RecursionError):
-    raise Damaged(f"{_ORBAX} is not what was saved") from None
+    raise DamageError(f"{_ORBAX} is not what was saved") from None
   if values.pop("digest") != _digest(values):
-    raise Damaged(f"{_ORBAX} differs from what was saved")
+    raise DamageError(f"{_ORBAX} differs from what was saved")
   return values
 
 
 def check_sizes(folder: Path) -> None:
-  """Raises Damaged for a file of another size: Orbax logs much about truncated ones."""
+  """Raises DamageError for a file of another size: Orbax logs much about truncated ones."""
   try:
     expected = json.loads((folder / SIZES).read_text(encoding="utf-8"))
     found = sizes(folder)
     for name, size in expected.items():
       if found.get(name) != size:
-        raise Damaged(f"{name} has {found.get(name, 'no')} bytes, not {size}")
+        raise DamageError(f"{name} has {found.get(name, 'no')} bytes, not {size}")
   except FileNotFoundError:  # if the run was killed right after writing
     return
   except (ValueError, AttributeError) as fault:
-    raise fault if isinstance(fault, Damaged) else Damaged(f"{SIZES} is not JSON") from None
+    raise fault if isinstance(fault, DamageError) else DamageError(f"{SIZES} is not JSON") from None
 
 
 def sizes(folder: Path) -> dict[str, int]:
@@ -77,7 +77,7 @@ def may_pass(fault: Exception) -> bool:
   """Returns whether a fault in reading may be one of the disk or network, not of the files."""
   if isinstance(fault, OSError):
     return not isinstance(fault, FileNotFoundError)
-  return not isinstance(fault, Damaged) and bool(_PASSING.search(str(fault)))
+  return not isinstance(fault, DamageError) and bool(_PASSING.search(str(fault)))
 
 
 def described(state: State) -> dict[str, list]:
@@ -89,10 +89,10 @@ def described(state: State) -> dict[str, list]:
 
 
 def check_sums(state: State, saved: Mapping[str, Any]) -> None:
-  """Raises Damaged for an array whose sum is not the saved one."""
+  """Raises DamageError for an array whose sum is not the saved one."""
   for name, number in sums(state, saved["sums"]).items():
     if number != saved["arrays"][name][2]:
-      raise Damaged(f"{name} differs from what was saved")
+      raise DamageError(f"{name} differs from what was saved")
 
 
 def sums(state: State, version: int) -> dict[str, int]:

@@ -53,7 +53,7 @@ def together(cache: Path, folder: Path, count: int, *arguments: object) -> list[
 def ended(process: subprocess.Popen, seconds: float = 300) -> tuple[int, str, str]:
   """Exit status, and the last lines on stdout and stderr."""
   out, err = process.communicate(timeout=seconds)
-  said = ([text.strip().split("\n")[-1] for text in (out, err)])
+  said = [text.strip().split("\n")[-1] for text in (out, err)]
   trace = "Traceback: " if "Traceback" in err else ""
   return process.returncode, said[0], trace + said[1]
 

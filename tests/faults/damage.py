@@ -63,12 +63,12 @@ def outcome(folder: Path, expected: dict[int, dict]) -> str:
 def opened(folder: Path) -> tuple[int, dict]:
   """Step and arrays of the newest intact checkpoint."""
   import jax
-  from tests.faults.tiny import config
 
   from luke_jax.training import integrity
   from luke_jax.training.checkpoints import Checkpoints
   from luke_jax.training.mesh import make_mesh
   from luke_jax.training.program import Program
+  from tests.faults.tiny import config
 
   experiment = config()
   program = Program(experiment, make_mesh(experiment.mesh, jax.devices()[:1]), steps=60)

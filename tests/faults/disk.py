@@ -10,7 +10,7 @@ from tests.faults.commands import ended, train
 
 
 def full(place: Path, most_kib: int) -> str:
-  """A run whose files may not grow above a size, as a stand-in for a full disk; then one that may."""
+  """A run whose files may not grow above a size, as on a full disk; then one that may."""
   folder = place / f"full-{most_kib}"
   status, _, line = ended(train(place / "cache", folder, most_kib=str(most_kib)))
   assert status == 2 and "Traceback" not in line, (status, line)

@@ -26,7 +26,9 @@ def main(kills: int, seed: int, place: Path) -> Counter[str]:
   model = exported(cache, place / "whole", place / "model")
   while counts["kills"] < kills:
     folder = place / f"run-{counts['runs']}"
-    while counts["kills"] < kills and not killed_or_done(folder, cache, rng.random() * seconds, counts):
+    while counts["kills"] < kills and not killed_or_done(
+      folder, cache, rng.random() * seconds, counts
+    ):
       pass
     status, _, line = ended(train(cache, folder))
     assert status == 0, line

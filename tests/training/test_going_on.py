@@ -129,7 +129,9 @@ def test_a_checkpoint_without_a_digest_is_read_with_its_scores(tmp_path, copied)
 
 def test_data_that_changed_is_refused_by_name(copied):
   chosen, folder = copied
-  with pytest.raises(InputError, match=r"since the run began: a.jsonl: none then, 12 now; expected"):
+  with pytest.raises(
+    InputError, match=r"since the run began: a.jsonl: none then, 12 now; expected"
+  ):
     train(chosen, folder, data={"a.jsonl": "12"})
   assert json.loads((folder / "data.json").read_text()) == {"records of train": "256"}
 

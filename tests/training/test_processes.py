@@ -258,7 +258,9 @@ def test_hosts_of_a_slice_that_cannot_join_are_refused(monkeypatch):
   monkeypatch.setattr(processes, "_has_tpu", lambda: True)
   processes.join(None, None, None)  # one host without metadata
   monkeypatch.setenv("TPU_WORKER_HOSTNAMES", "host-0,host-1")
-  with pytest.raises(InputError, match=r"processes: 2 hosts that cannot join .connection refused.;"):
+  with pytest.raises(
+    InputError, match=r"processes: 2 hosts that cannot join .connection refused.;"
+  ):
     processes.join(None, None, None)
   monkeypatch.delenv("TPU_WORKER_HOSTNAMES")
   monkeypatch.setattr(processes.jax, "process_count", lambda: 4)

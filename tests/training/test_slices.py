@@ -20,9 +20,9 @@ def two_slices(monkeypatch):
 
   monkeypatch.setenv("TPU_SKIP_MDS_QUERY", "1")
   monkeypatch.setenv("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
-  return lambda name: topologies.get_topology_desc(
-    platform="tpu", topology_name=name, num_slices=2
-  ).devices
+  return lambda name: (
+    topologies.get_topology_desc(platform="tpu", topology_name=name, num_slices=2).devices
+  )
 
 
 class Device:
