@@ -64,6 +64,9 @@ def test_a_metric_that_is_none_is_refused_before_the_first_step(tmp_path):
 def test_the_ledger_adds_up(finished):
   seconds = finished[2]["seconds"]
   assert seconds["lost"] == 0 and all(seconds[x] > 0 for x in ("start", "compile", "data", "step"))
+  share = seconds["step"] / sum(seconds.values())
+  assert finished[2]["goodput"] == pytest.approx(share, abs=1e-3) and 0 < share < 1
+  assert 0 < json.loads((finished[1] / "ledger.json").read_text())["goodput"] < 1
 
 
 def test_a_finished_run_stays_as_it_is(finished):
@@ -326,3 +329,9 @@ def test_the_average_is_what_a_run_leaves_and_survives_a_stop(tmp_path):
   shutil.rmtree(tmp_path / "averaged" / "checkpoints" / "8")
   train(chosen, tmp_path / "averaged")
   assert same(read_run(tmp_path / "averaged")[2], left)
+
+
+@pytest.mark.slow
+def test_a_trace_of_some_steps_is_written(tmp_path):
+  train(experiment(), tmp_path / "run", profile=2)
+  assert list((tmp_path / "run" / "profile").rglob("*.xplane.pb"))
