@@ -191,7 +191,7 @@ class Checkpoints:
     saved = messages.from_first(lambda: _verified(path))
     if "fault" in saved:
       return None, [saved["fault"]]
-    _check_arrays(path, saved["arrays"], integrity.described(shapes))
+    integrity.check_arrays(path, saved["arrays"], integrity.described(shapes))
     fault, state = None, None
     try:
       with _on_its_own():
@@ -267,17 +267,6 @@ def _verified(path: Path) -> dict[str, Any]:
 def _told(error: Exception) -> tuple[bool, str]:
   lines = str(error).strip().splitlines() or [type(error).__name__]
   return integrity.may_pass(error), lines[0][:300]
-
-
-def _check_arrays(path: Path, saved: Mapping[str, list], expected: Mapping[str, list]) -> None:
-  """Raises InputError for arrays of another experiment; placeholders are not compared."""
-  for name in sorted(saved.keys() | expected.keys()):
-    there, here = saved.get(name, ["none"])[:2], expected.get(name, ["none"])
-    if here and there != here:
-      shown = [" ".join(map(str, x)) for x in (there, here)]
-      raise InputError(
-        f"{path}: {name}: {shown[0]}; expected {shown[1]}, as this experiment has it"
-      )
 
 
 def _on_its_own() -> contextlib.AbstractContextManager:

@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 from orbax.checkpoint import v1 as ocp
 
+from luke_jax.errors import InputError
+
 State = dict[str, Any]
 
 SIZES = "sizes.json"
@@ -86,6 +88,17 @@ def described(state: State) -> dict[str, list]:
     name: [] if x is ocp.PLACEHOLDER else [list(x.shape), str(x.dtype)]
     for name, x in _named(state).items()
   }
+
+
+def check_arrays(path: Path, saved: Mapping[str, list], expected: Mapping[str, list]) -> None:
+  """Raises InputError for arrays of another experiment; placeholders are not compared."""
+  for name in sorted(saved.keys() | expected.keys()):
+    there, here = saved.get(name, ["none"])[:2], expected.get(name, ["none"])
+    if here and there != here:
+      shown = [" ".join(map(str, x)) for x in (there, here)]
+      raise InputError(
+        f"{path}: {name}: {shown[0]}; expected {shown[1]}, as this experiment has it"
+      )
 
 
 def check_sums(state: State, saved: Mapping[str, Any]) -> None:
