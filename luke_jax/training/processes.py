@@ -41,7 +41,13 @@ def join(
     if not 0 <= process < processes:
       raise InputError(f"process: {process}; expected one of 0 to {processes - 1}")
     before()
-    _initialize(coordinator, processes, process)
+    try:
+      _initialize(coordinator, processes, process)
+    except (ValueError, RuntimeError) as fault:
+      raise InputError(
+        f"--coordinator: {coordinator}: {_line(fault)}; expected the host of process 0 and a port"
+        " that is free there"
+      ) from None
   elif any(x is not None for x in arguments):
     raise InputError("coordinator, processes, process: expected all three or none of them")
   elif any(os.environ.get(name, "1") != "1" for name in LAUNCHERS):

@@ -257,6 +257,10 @@ def test_hosts_of_a_slice_that_cannot_join_are_refused(monkeypatch):
   monkeypatch.setattr(processes.jax.distributed, "initialize", fails)
   monkeypatch.setattr(processes, "_has_tpu", lambda: True)
   processes.join(None, None, None)  # one host without metadata
+  with pytest.raises(
+    InputError, match=r"--coordinator: a:1: connection refused; expected the host"
+  ):
+    processes.join("a:1", 2, 0)
   monkeypatch.setenv("TPU_WORKER_HOSTNAMES", "host-0,host-1")
   with pytest.raises(
     InputError, match=r"processes: 2 hosts that cannot join .connection refused.;"
