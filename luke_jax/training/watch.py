@@ -24,7 +24,7 @@ GOES_ON, INTERRUPTED = 75, 130
 STATUS = {"preempted": GOES_ON, "interrupted": INTERRUPTED}
 LOST = 15  # seconds without a sign of life until a process counts as gone
 _POLL = 1.0  # seconds between looks at what other processes said
-_TOLD = 5.0  # seconds that process 0, which keeps the messages, waits for the others to read one
+_TOLD = 20.0  # most seconds that process 0, which keeps the messages, waits until all read one
 _SIGNALS = {signal.SIGTERM: "preempted", signal.SIGINT: "interrupted"}
 # Line and exit status for an exception; None for a traceback.
 Outcome = Callable[[BaseException], tuple[str, int] | None]
@@ -107,7 +107,7 @@ class Watch:
     self._wake.set()
     os.write(self._signalled, b"\0")
     for thread in self._threads:
-      thread.join(_TOLD)
+      thread.join(2 * _POLL)  # one may wait for an answer of the service
     self._open.close()
     os.close(self._signals)
     os.close(self._signalled)
@@ -187,7 +187,7 @@ class Watch:
   def _tell(self, fault: BaseException, outcome: Outcome) -> None:
     """Ends this process for a fault, once the others can read of it."""
     if isinstance(fault, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(fault):
-      time.sleep(LOST + _TOLD)  # most often another process is gone, of which the watch will hear
+      time.sleep(LOST + 5 * _POLL)  # most often another process is gone, of which the watch will hear
     self._leaving = True
     line, status = outcome(fault) or ("", 1)
     told = line or f"{type(fault).__name__}: {str(fault).partition(chr(10))[0]}"
