@@ -40,7 +40,8 @@ class Checkpoints:
   def __init__(self, folder: Path, run: Run, *, reading: bool = False):
     self.folder, self._run = folder, run
     self._thread = concurrent.futures.ThreadPoolExecutor(1)
-    self._writing: concurrent.futures.Future[None] | None = None
+    # What is being written, and the scores by step without it.
+    self._writing: tuple[concurrent.futures.Future[None], dict[int, dict[str, float]]] | None = None
     found = messages.from_first(lambda: self._found(reading))
     for line in found["warnings"]:
       warnings.warn(line, stacklevel=2)
@@ -68,12 +69,20 @@ class Checkpoints:
         overwrite=step in self._scores,
         custom_metadata=described,
       )
-    self._writing = self._thread.submit(self._finish, step, writing, described["scores"])
+    # All processes count it from now on, as they have to decide alike.
+    before = dict(self._scores)
+    self._scores[step] = described["scores"]
+    old = [x for x in self.steps if not self._kept(x)]
+    for x in old:
+      del self._scores[x]
+    self._writing = self._thread.submit(self._finish, step, writing, old), before
 
   def wait(self) -> None:
     """Waits until the checkpoint that is being written is finished."""
     if self._writing is not None:
-      writing, self._writing = self._writing, None
+      (writing, before), self._writing = self._writing, None
+      if writing.exception() is not None:
+        self._scores = before
       with self._as_input_error():
         writing.result()
 
@@ -209,13 +218,9 @@ class Checkpoints:
       return None, [_told(error)]
     return state, []
 
-  def _finish(self, step: int, writing: Any, scores: dict[str, float]) -> None:
+  def _finish(self, step: int, writing: Any, old: list[int]) -> None:
     """Waits for a checkpoint that all processes write; then old ones may go."""
     writing.result()
-    self._scores[step] = scores
-    old = [x for x in self.steps if not self._kept(x)]
-    for x in old:
-      del self._scores[x]
     if jax.process_index() == 0:
       _write_sizes(self._place(step))
       for x in old:

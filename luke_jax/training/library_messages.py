@@ -3,12 +3,15 @@
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import sys
 from typing import Self
 
 # JAX's service ends every process of a run, by abort() and with a page of text, once one is gone.
-_LOST = (b"coordination_service", b"JAX distributed service", b"coordination service")
+_LOST = re.compile(
+  rb"^[EF]\d{4} .*coordination.service|JAX distributed service detected fatal errors"
+)
 
 
 class LibraryMessages:
@@ -36,7 +39,7 @@ class LibraryMessages:
         self._rest += more
     *lines, self._rest = self._rest.split(b"\n")
     for line in lines:
-      if self.lost or any(word in line for word in _LOST):
+      if self.lost or _LOST.search(line):
         self.lost += line + b"\n"
       else:
         os.write(self._real, line + b"\n")

@@ -187,7 +187,9 @@ class Watch:
   def _tell(self, fault: BaseException, outcome: Outcome) -> None:
     """Ends this process for a fault, once the others can read of it."""
     if isinstance(fault, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(fault):
-      time.sleep(LOST + 5 * _POLL)  # most often another process is gone, of which the watch will hear
+      time.sleep(
+        LOST + 5 * _POLL
+      )  # most often another process is gone, of which the watch will hear
     self._leaving = True
     line, status = outcome(fault) or ("", 1)
     told = line or f"{type(fault).__name__}: {str(fault).partition(chr(10))[0]}"
