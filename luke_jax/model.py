@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, overload
 
 import jax
@@ -17,6 +16,7 @@ from luke_jax.convert.reading import read
 from luke_jax.convert.saving import save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
 from luke_jax.inference.summary import as_html, as_text

@@ -1,8 +1,10 @@
 import atexit
 import gc
+import importlib.util
 import os
 import shutil
 import tempfile
+import uuid
 from importlib.metadata import version
 from pathlib import Path
 
@@ -71,6 +73,28 @@ def one_device(monkeypatch):
   from luke_jax.training.mesh import make_mesh
 
   monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+
+
+@pytest.fixture(scope="session")
+def cloud_storage():
+  """A Cloud Storage on the loopback address, which the client libraries of this process use."""
+  if importlib.util.find_spec("gcsfs") is None:  # which may be imported after these settings only
+    pytest.skip("needs the extra `gcs`")
+  import fsspec.config
+  from cloud_storage import CloudStorage
+
+  with CloudStorage().serving() as server:
+    os.environ |= server.environment
+    fsspec.config.set_conf_env(fsspec.config.conf)  # it may have been imported before
+    yield server
+
+
+@pytest.fixture
+def bucket(cloud_storage):
+  """A new folder in a bucket."""
+  from luke_jax.files import Path
+
+  return Path(f"gs://bucket/{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture(scope="session")

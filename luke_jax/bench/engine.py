@@ -8,12 +8,12 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import jax
 
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.families import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining

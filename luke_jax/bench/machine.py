@@ -4,7 +4,8 @@ import contextlib
 import os
 import platform
 from collections.abc import Iterator
-from pathlib import Path
+
+from luke_jax.files import Path
 
 
 def cores_and_processor() -> str:

@@ -8,7 +8,6 @@ import itertools
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -20,6 +19,7 @@ from luke_jax.bench.text import made_up
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed
+from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.family import Backbone, Running

@@ -4,12 +4,12 @@ import dataclasses
 import functools
 import statistics
 import time
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.family import Backbone
 from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import TrainingBatches

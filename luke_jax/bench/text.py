@@ -4,7 +4,6 @@ import dataclasses
 import random
 import tempfile
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.errors import InputError, not_installed
+from luke_jax.files import Path
 from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES

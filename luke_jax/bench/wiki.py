@@ -7,9 +7,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.files import Path
 from luke_jax.wiki.stages.build import RESULT, Settings, build
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.stage import MakeShard

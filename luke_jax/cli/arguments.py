@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 
 import tyro
 from tyro.conf import DisallowNone, FlagCreatePairsOff
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 Call = Callable[[], int | None]
 Parse = Callable[[Sequence[str]], Call]
@@ -26,6 +28,38 @@ FAULTS = (
 CHOICE = r"invalid choice '(.*)' for argument '(.+?)'\. .* \((.*?)\)"
 
 
+_REGISTRY = ConstructorRegistry()
+
+
+@_REGISTRY.primitive_rule
+def _path(kind: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
+  """Makes paths, of which tyro knows those on a disk."""
+  if kind.type is not Path:
+    return None
+  return PrimitiveConstructorSpec(
+    nargs=1,
+    metavar="PATH",
+    instance_from_str=lambda given: Path(given[0]),
+    is_instance=lambda value: isinstance(value, Path),
+    str_from_instance=lambda path: [str(path)],
+  )
+
+
+# Options whose values are options themselves, which tyro takes only behind "=".
+_OF_OPTIONS = ("--beam-options", "--beam_options")
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+  """Returns the arguments with the values of such options behind "="."""
+  joined: list[str] = []
+  for argument in arguments:
+    if joined and joined[-1] in _OF_OPTIONS:
+      joined[-1] += f"={argument}"
+    else:
+      joined.append(argument)
+  return joined
+
+
 def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -> Call:
   """Returns a call of `run` with the arguments; prints help if asked, and exits with status 0."""
 
@@ -35,8 +69,9 @@ def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -
 
   def parse(given: Sequence[str]) -> Call:
     config = (FlagCreatePairsOff, DisallowNone)
-    return tyro.cli(bind, prog=prog, args=given, config=config)
+    return tyro.cli(bind, prog=prog, args=given, config=config, registry=_REGISTRY)
 
+  arguments = _joined(arguments)
   try:
     with contextlib.redirect_stderr(io.StringIO()):
       return parse(arguments)

@@ -1,7 +1,5 @@
 """`luke-jax bench encoder`."""
 
-from pathlib import Path
-
 from rich.console import Console
 from rich.table import Table
 
@@ -9,7 +7,7 @@ from luke_jax.bench.encoder import Result, batches
 from luke_jax.bench.encoder import run as measure
 from luke_jax.cli.figures import write_figures
 from luke_jax.cli.stderr import stderr_console
-from luke_jax.files import check_place
+from luke_jax.files import Path, check_place
 from luke_jax.nn.layers import Dtype
 
 BATCHES = "1x64+8,4x128+32,2x256+32,1x512+128"

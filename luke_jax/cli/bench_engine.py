@@ -2,7 +2,6 @@
 
 import statistics
 import sys
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -10,7 +9,7 @@ from rich.table import Table
 from luke_jax.bench.engine import Result
 from luke_jax.bench.engine import run as measure
 from luke_jax.cli.figures import write_figures
-from luke_jax.files import check_place
+from luke_jax.files import Path, check_place
 
 
 def run(*, steps: int = 1000, rounds: int = 3, output: Path | None = None) -> None:

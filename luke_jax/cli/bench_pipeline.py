@@ -1,7 +1,6 @@
 """`luke-jax bench pipeline`."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -11,7 +10,7 @@ from tyro.conf import Positional, arg
 from luke_jax.bench.pipeline import Result
 from luke_jax.bench.pipeline import run as measure
 from luke_jax.cli.figures import write_figures
-from luke_jax.files import check_place
+from luke_jax.files import Path, check_place
 
 
 def run(

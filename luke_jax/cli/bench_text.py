@@ -1,6 +1,5 @@
 """`luke-jax bench text`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -11,7 +10,7 @@ from luke_jax.bench.text import SPANS, Result, read_texts
 from luke_jax.bench.text import run as measure
 from luke_jax.cli.figures import write_figures
 from luke_jax.cli.stderr import stderr_console
-from luke_jax.files import check_place
+from luke_jax.files import Path, check_place
 
 
 def run(

@@ -1,6 +1,5 @@
 """`luke-jax bench wiki`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -10,7 +9,7 @@ from tyro.conf import Positional, arg
 from luke_jax.bench.wiki import Result
 from luke_jax.bench.wiki import run as measure
 from luke_jax.cli.figures import write_figures
-from luke_jax.files import check_place
+from luke_jax.files import Path, check_place
 
 
 def run(

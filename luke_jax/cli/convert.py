@@ -1,6 +1,5 @@
 """`luke-jax convert`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -15,6 +14,7 @@ from luke_jax.convert.reading import read
 from luke_jax.convert.saving import number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
+from luke_jax.files import Path, sizes
 from luke_jax.text import load_entity_vocab
 
 
@@ -62,5 +62,5 @@ def _write(model: ModelParts, target: Path, dtype: Dtype, console: Console) -> N
   with Progress(*columns, console=console, transient=True) as progress:
     task = progress.add_task("", total=number_of_tensors(model))
     save(model, target, dtype=dtype, progress=lambda name: progress.advance(task))
-  size = sum(file.stat().st_size for file in target.iterdir())
+  size = sum(sizes(target).values())
   print(f"{target}: {model.architecture}, {size / 1e6:,.0f} MB, {dtype}; {model.report}")

@@ -7,13 +7,13 @@ import io
 import json
 import sys
 import tempfile
-from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import Faults
 
 BUILDERS = Path("data")
@@ -65,7 +65,7 @@ def _builder(name: str) -> Any:
     near = difflib.get_close_matches(name, known, n=1)
     hint = f", perhaps {near[0]}" if near else ""
     raise InputError(f"{name!r}: no such dataset; expected one of {', '.join(known)}{hint}")
-  sys.path.insert(0, str(Path.cwd()))
+  sys.path.insert(0, str(Path(".").absolute()))
   module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
   return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))
 

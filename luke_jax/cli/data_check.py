@@ -2,7 +2,6 @@
 
 import collections
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
@@ -11,6 +10,7 @@ from luke_jax.cli.data_look import look
 from luke_jax.cli.file_options import FileOptions
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults

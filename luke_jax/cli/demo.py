@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import jax
@@ -14,6 +13,7 @@ from tyro.conf import Positional, arg
 from luke_jax.demo import report, running, screen
 from luke_jax.demo.steps import check_repository, run_folder, steps
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.training.metrics import summary_line
 
 MOST_CHARACTERS = 2000  # of a text: seconds to read

@@ -1,6 +1,5 @@
 """`luke-jax entities add`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -10,6 +9,8 @@ from luke_jax.convert.loading import read_model
 from luke_jax.convert.saving import save
 from luke_jax.convert.vocabularies import add_entities
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 
 
 def run(
@@ -58,7 +59,7 @@ def _titles(path: Path) -> list[str]:
 
 def _vectors(path: Path) -> np.ndarray:
   try:
-    array = np.load(path, allow_pickle=False)
+    array = np.load(local(path), allow_pickle=False)
   except (OSError, ValueError, EOFError) as fault:
     raise InputError(f"{path}: {fault}; expected an array in a .npy file") from None
   if not isinstance(array, np.ndarray):

@@ -1,7 +1,6 @@
 """`luke-jax evaluate`."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -10,7 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.task_inputs import load_for, report_faults
 from luke_jax.errors import InputError
-from luke_jax.files import check_place, whole
+from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import as_json, tables

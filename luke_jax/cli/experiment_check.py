@@ -1,6 +1,5 @@
 """`luke-jax experiment check`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -9,6 +8,7 @@ from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.plan import Step
+from luke_jax.files import Path
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.memory import OutOfMemory
 from luke_jax.results.paper_runs import Check, checks

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import re
-from pathlib import Path
 from typing import Annotated, Any
 
 import jax
@@ -15,6 +14,7 @@ from luke_jax.convert.card import with_record
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import task_of
 from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results

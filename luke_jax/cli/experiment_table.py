@@ -1,12 +1,11 @@
 """`luke-jax experiment table`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 from luke_jax.results.records import read_results
 from luke_jax.results.tables import tables
 

@@ -1,10 +1,10 @@
 """`luke-jax export`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from luke_jax.files import Path
 from luke_jax.runs.models import export
 from luke_jax.training.experiment_files import load_experiment
 

@@ -3,10 +3,9 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from luke_jax.files import write_json
+from luke_jax.files import Path, write_json
 
 
 def write_figures(result: Any, summary: Mapping[str, Any], output: Path | None) -> None:

@@ -1,13 +1,13 @@
 """`luke-jax get`."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from luke_jax.convert.published import PUBLISHED, fetch
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 
 def run(

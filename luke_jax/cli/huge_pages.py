@@ -4,7 +4,8 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+
+from luke_jax.files import Path
 
 COMPUTING = {
   "bench encoder",

@@ -1,7 +1,6 @@
 """`luke-jax parity`."""
 
 from collections import defaultdict
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -11,7 +10,7 @@ from tyro.conf import Positional, arg
 from luke_jax.cli.stderr import stderr_console
 from luke_jax.convert.card import write_parity
 from luke_jax.convert.reading import named_directory
-from luke_jax.files import check_place, write_json
+from luke_jax.files import Path, check_place, write_json
 from luke_jax.results.parity import Difference, Parity, compare
 
 

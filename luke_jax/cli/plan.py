@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from pathlib import Path
 from typing import Annotated, Any
 
 import jax
@@ -10,7 +9,7 @@ from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.stderr import stderr_console
-from luke_jax.files import check_place, write_json
+from luke_jax.files import Path, check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.compiling import Compiled, compile_in_child
 from luke_jax.plan.fit import largest_fit

@@ -5,7 +5,6 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 from rich.console import Console
@@ -16,7 +15,7 @@ from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.stderr import stderr_console
 from luke_jax.cli.task_inputs import load_for, report_faults
 from luke_jax.errors import InputError
-from luke_jax.files import check_place, whole
+from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -12,7 +11,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.wiki_annotate import printable
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 from luke_jax.inference.settings import any_processor
 from luke_jax.model import load
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks

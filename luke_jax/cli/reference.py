@@ -12,11 +12,11 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from luke_jax.cli.commands import SECTIONS
+from luke_jax.files import Path
 
 INTRODUCTION = """\
 # The command line

@@ -1,6 +1,5 @@
 """`luke-jax score`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
@@ -8,6 +7,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.file_options import FileOptions
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.known import TaskName, task_class, task_scores

@@ -1,6 +1,5 @@
 """`luke-jax settings`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
@@ -9,6 +8,7 @@ from rich.text import Text
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.runs.recipes import plain_experiment
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training.experiment_files import load_experiment

@@ -1,12 +1,12 @@
 """Models and faults of files, for the commands of the five tasks."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
+from luke_jax.files import Path
 from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.files import Faults

@@ -1,8 +1,8 @@
 """`luke-jax train`."""
 
 import difflib
+import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import jax
@@ -10,6 +10,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.outcomes import outcome
 from luke_jax.errors import InputError
+from luke_jax.files import Path, in_bucket
 from luke_jax.runs import training
 from luke_jax.runs.recipes import read_experiment, task_experiment
 from luke_jax.tasks.known import CLASSES
@@ -49,7 +50,7 @@ def run(
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment, or a task.
-    output: Folder for checkpoints, metrics and the config; on every host the same.
+    output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: File of examples to train a task on.
     dev: File of examples that a task is scored on, after every epoch.
     model: Directory of the model that a task starts from, or its name: english.
@@ -60,8 +61,8 @@ def run(
     process: Number of this process, from 0.
     profile: Number of steps to write a trace of, into OUTPUT/profile.
   """
-  if "://" in str(output) or ":/" in str(output):
-    raise InputError(f"--output: {output}; expected a folder that every host has mounted")
+  if not in_bucket(output) and re.match(r"\w+:/", str(output)):
+    raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
   if profile < 0:
     raise InputError(f"--profile: {profile}; expected a number of steps")
   with watching(outcome) as watch:

@@ -6,7 +6,6 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Annotated, NamedTuple, TextIO
 
 from rich.console import Console
@@ -15,7 +14,7 @@ from rich.text import Text
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.mentions.annotate import (
   LINKED_AT_ALL,

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import Annotated, Literal
 
 from rich.console import Console
@@ -10,6 +9,7 @@ from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.cli.wiki_engine import EngineOptions
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.wiki.stages.build import RESULT, Settings, StageName, build
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.summary import figures, table

@@ -1,7 +1,6 @@
 """`luke-jax wiki join`."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import rich.progress
@@ -9,6 +8,7 @@ from rich.console import Console
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path, in_bucket
 from luke_jax.wiki.read.wikidata import check_name, read_items
 from luke_jax.wiki.stages.multilingual_vocabulary import (
   join,
@@ -50,13 +50,16 @@ def run(
   _check(output, min_languages, len(builds), entities)
   languages = read_languages(builds)
   console = Console(stderr=True)
-  with rich.progress.open(
-    wikidata,
-    "rb",
-    description=wikidata.name,
-    console=console,
-    disable=not console.is_terminal,
-  ) as file:
+  with (
+    wikidata.open("rb") as dump,
+    rich.progress.wrap_file(
+      dump,
+      wikidata.stat().st_size,
+      description=wikidata.name,
+      console=console,
+      disable=not console.is_terminal,
+    ) as file,
+  ):
     joined = join(read_items(file, wikidata), languages, min_languages)
   selected = most_linked(joined, languages, entities)
   write_joined(output, selected, joined, languages)
@@ -68,7 +71,7 @@ def run(
 def _check(output: Path, min_languages: int, languages: int, entities: int) -> None:
   if output.suffix != ".jsonl":
     raise InputError(f"--output {output}: no name of a vocabulary; expected one in .jsonl")
-  if not output.parent.is_dir():
+  if not in_bucket(output) and not output.parent.is_dir():
     raise InputError(f"--output {output}: no folder {output.parent}; expected one")
   if not languages:
     raise InputError("OUT: missing; expected folders of luke-jax wiki build, one a language")

@@ -1,12 +1,12 @@
 """`luke-jax wiki mentions`."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.wiki_engine import EngineOptions
+from luke_jax.files import Path
 from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE

@@ -1,11 +1,11 @@
 """`luke-jax wiki show`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from rich.console import Console
 from tyro.conf import Positional, arg
 
+from luke_jax.files import Path
 from luke_jax.wiki.show import as_text, shown_records, write_html
 
 

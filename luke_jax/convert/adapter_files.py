@@ -8,7 +8,6 @@ import dataclasses
 import json
 import weakref
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from luke_jax.convert.saving import write_config
 from luke_jax.convert.sources import CONFIG, family_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.adapters import stays
 from luke_jax.models.family import Family
 from luke_jax.models.keys import Report, unflatten

@@ -4,13 +4,12 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from luke_jax.convert.card_head import card_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 from luke_jax.models.family import NONE
 
 # In a model's config.json, under this project's name: the record of a run, and facts from the card

@@ -4,7 +4,6 @@ Large arrays are kept in 8 bits with a scale for each row, small ones in 16.
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.adapters import add_adapters, is_adapter, stays
 from luke_jax.models.keys import flatten, places
 from luke_jax.nn.layers import ADAPTER

@@ -3,7 +3,6 @@
 import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from luke_jax.convert.parts import Entities, ModelParts
 from luke_jax.convert.sources import CONFIG, read_backbone
 from luke_jax.convert.vocabularies import add_second_mask, changed_arrays
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.family import Family
 from luke_jax.text import EntityVocab
 from luke_jax.text.entity_vocab import MASK, PAD, SPECIAL_ENTITIES, UNKNOWN

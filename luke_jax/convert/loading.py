@@ -6,7 +6,6 @@ import difflib
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import flax.linen as nn
@@ -19,6 +18,7 @@ from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import keys
 from luke_jax.models.families import FAMILIES, family_named

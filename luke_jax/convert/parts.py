@@ -3,10 +3,10 @@
 import dataclasses
 import functools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.family import Backbone, Family
 from luke_jax.models.keys import Report, flatten

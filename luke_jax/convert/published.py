@@ -10,10 +10,9 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 
 from luke_jax.errors import InputError
-from luke_jax.files import cache_folder, sha256
+from luke_jax.files import Path, cache_folder, sha256
 
 WEIGHTS = "model.safetensors"
 

@@ -1,6 +1,5 @@
 """Reading of any model: whole ones and adapters, by a directory or by a name."""
 
-from pathlib import Path
 from typing import Any
 
 from luke_jax import english
@@ -9,6 +8,7 @@ from luke_jax.convert.loading import MakeHead, read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.published import PUBLISHED, published
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.families import family_named
 from luke_jax.models.family import Family
 

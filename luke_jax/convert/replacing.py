@@ -5,11 +5,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import ADAPTER, INDEX, SAFETENSORS, TORCH
 from luke_jax.errors import InputError
+from luke_jax.files import Path, filled, in_bucket, sizes, sync, sync_all
 from luke_jax.text import entity_vocab_files
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
 
@@ -31,8 +31,16 @@ MODEL_FILES = frozenset(
 def all_or_nothing(target: Path) -> Iterator[Path]:
   """Yields a folder in the target, whose files move out of it once all are written.
 
-  Files of an earlier model are removed, since they would be read instead; all others stay.
+  Files of an earlier model are removed, since they would be read instead; all others stay. In a
+  bucket each file appears whole, and they do one after the other.
   """
+  if in_bucket(target):
+    with filled(target) as folder:
+      yield folder
+      written = {file.name for file in folder.iterdir()}
+    for name in MODEL_FILES & set(sizes(target)) - written:
+      (target / name).unlink()
+    return
   for name in MODEL_FILES:
     if (target / name).is_dir():
       raise InputError(f"{target / name}: a directory; expected a file, or none")
@@ -44,7 +52,9 @@ def all_or_nothing(target: Path) -> Iterator[Path]:
     raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
   try:
     yield folder
+    sync_all(folder)
     _move(folder, target)
+    sync(target)
   finally:
     shutil.rmtree(folder)
     if not existed and not any(target.iterdir()):

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -14,6 +13,7 @@ from luke_jax.convert.replacing import all_or_nothing
 from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import SAFETENSORS, Dtype, write_safetensors
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
 from luke_jax.text import save_processor, save_tokenizer

@@ -6,11 +6,13 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import NONE, Backbone, Described, Family
 from luke_jax.text import json_files
@@ -46,7 +48,7 @@ def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
     yield _directory(path, family)
   elif path.name == TORCH:
     yield _directory(path.parent, family)
-  elif tarfile.is_tarfile(path):
+  elif tarfile.is_tarfile(local(path)):
     with tempfile.TemporaryDirectory() as folder:
       _unpack(path, Path(folder))
       try:
@@ -111,7 +113,7 @@ def family_for(raw: Mapping[str, Any], path: Path, family: Family | None) -> Fam
 def _unpack(archive: Path, folder: Path) -> None:
   """Copies the members that are known by name; paths in the archive are never followed."""
   try:
-    with tarfile.open(archive) as tar:
+    with tarfile.open(local(archive)) as tar:
       for member in tar:
         name = PurePosixPath(member.name).name
         source = tar.extractfile(member) if name in MEMBERS and member.isfile() else None

@@ -5,14 +5,14 @@ import functools
 import hashlib
 import zlib
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import sha256
+from luke_jax.files import Path, sha256
+from luke_jax.files.copies import local
 from luke_jax.models.keys import Keys
 from luke_jax.text import json_files
 
@@ -95,7 +95,7 @@ def _named(readers: dict[str, Callable[[], np.ndarray]], keys: Keys) -> Tensors:
 
 def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
   try:
-    file = safe_open(path, framework="np")
+    file = safe_open(local(path), framework="np")
   except (SafetensorError, OSError) as fault:
     raise InputError(f"{path}: not a whole safetensors file ({fault})") from None
   return {name: functools.partial(file.get_tensor, name) for name in file.keys()}  # noqa: SIM118
@@ -112,7 +112,7 @@ def _torch(path: Path) -> dict[str, Callable[[], np.ndarray]]:
   except ImportError:
     raise not_installed("torch", f"to read {path}", "parity") from None
   try:
-    state = torch.load(path, map_location="cpu", weights_only=True, mmap=_is_zip(path))
+    state = torch.load(local(path), map_location="cpu", weights_only=True, mmap=_is_zip(path))
   except Exception:  # torch raises many kinds, and advises to unpickle untrusted files
     raise InputError(
       f"{path}: not a PyTorch state dict; expected tensors and nothing else"

@@ -1,8 +1,8 @@
 """The text side of a model: its tokenizer and its entity vocabulary, where there are files."""
 
 import dataclasses
-from pathlib import Path
 
+from luke_jax.files import Path
 from luke_jax.models.family import Backbone
 from luke_jax.text import (
   EntityVocab,

@@ -3,13 +3,13 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import luke_jax
 from luke_jax import english, show
 from luke_jax.demo import texts
 from luke_jax.demo.steps import ENGLISH, REPOSITORY, result, run_folder
+from luke_jax.files import Path
 
 DRAWN = {"ner": 2, "relations": 2}  # sentences of a test file
 Parts = list[str | show.Picture]

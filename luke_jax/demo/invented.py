@@ -1,12 +1,12 @@
 """Sections of the demo's page on an invented world: a LUKE pretrained from a dump on."""
 
-from pathlib import Path
 from typing import Any
 
 import luke_jax
 from luke_jax import show
 from luke_jax.demo import texts
 from luke_jax.demo.steps import FRESH, result
+from luke_jax.files import Path
 
 PRETRAINING = ("word_loss", "entity_accuracy")
 

@@ -5,13 +5,13 @@ import random
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from luke_jax import show
 from luke_jax.demo import english, invented
 from luke_jax.demo.running import LOGS, last_line
 from luke_jax.demo.steps import FRESH, Step, result
+from luke_jax.files import Path
 
 JOINED = "\0"  # stands for a space at which a line must not be broken
 COLUMNS = 80  # at most, in the lines of a command

@@ -8,12 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from luke_jax.demo.steps import REPOSITORY, Step
 from luke_jax.errors import InputError
-from luke_jax.files import write_json
+from luke_jax.files import Path, write_json
 from luke_jax.training.directory import read_json
 
 DONE, LOGS = "steps.json", "logs"

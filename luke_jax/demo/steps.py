@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import luke_jax
 from luke_jax.convert.published import ENGLISH as MINILM
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 REPOSITORY = Path(luke_jax.__file__).resolve().parents[1]
 WIKI = "data/sample_wiki"

@@ -4,10 +4,9 @@ import contextlib
 import os
 import shutil
 import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
-from luke_jax.files import cache_folder
+from luke_jax.files import Path, cache_folder
 
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -34,7 +33,8 @@ class Machine(NamedTuple):
 def this_machine() -> Machine:
   """Returns the resources of the machine that this runs on."""
   cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-  disks = {str(folder): _disk(folder) for folder in (Path.cwd(), Path(tempfile.gettempdir()))}
+  folders = (Path(".").absolute(), Path(tempfile.gettempdir()))
+  disks = {str(folder): _disk(folder) for folder in folders}
   shared = _disk(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
   cache = cache_folder()
   return Machine(cores or 1, memory(), disks, shared, accelerators(), str(cache), _size(cache))

@@ -5,9 +5,10 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlparse
+
+from luke_jax.files import Path
 
 OURS = "luke_jax"
 # The purpose of each extra.

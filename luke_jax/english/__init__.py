@@ -1,8 +1,7 @@
 """Models in the box: adapters for English, whose backbone `luke-jax get english` fetches."""
 
-from pathlib import Path
-
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 NAME = "english"
 TASKS = ("ner", "qa", "relations", "typing")  # each a folder here

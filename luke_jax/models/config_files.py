@@ -2,11 +2,11 @@
 
 import dataclasses
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from luke_jax.errors import InputError, at
+from luke_jax.files import Path
 from luke_jax.models.family import Described
 
 Config = TypeVar("Config")

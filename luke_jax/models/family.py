@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import flax.linen as nn
 import jax
 
+from luke_jax.files import Path
 from luke_jax.models.checks import check_fields
 from luke_jax.models.keys import Keys
 from luke_jax.nn.encoder import Remat

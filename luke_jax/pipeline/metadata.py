@@ -5,11 +5,10 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.files import write_json
+from luke_jax.files import Path, write_json
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.json_files import read_json_object
 

@@ -5,12 +5,13 @@ import functools
 import itertools
 import resource
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 from array_record.python.array_record_module import ArrayRecordReader
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata
 from luke_jax.pipeline.records import Record, record_from_bytes
@@ -79,10 +80,11 @@ def _most_open() -> int:
 @cached(_most_open())
 def _reader(path: str, count: int) -> ArrayRecordReader:
   """Returns the reader of a file, which this process keeps open and its threads share."""
-  with Path(path).open("rb"):  # the reader reports 0 records for a file that it cannot open
+  place = local(Path(path))
+  with place.open("rb"):  # the reader reports 0 records for a file that it cannot open
     pass
   options = {"options": "readahead_buffer_size:0", "file_reader_buffer_size": 2**15}
-  reader = ArrayRecordReader(path, **options)  # and for a damaged one
+  reader = ArrayRecordReader(str(place), **options)  # and for a damaged one
   if reader.num_records() != count:
     raise InputError(
       f"{path}: {reader.num_records()} records; expected {count}, as metadata.json has them"

@@ -2,9 +2,9 @@
 
 import dataclasses
 import re
-from pathlib import Path
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.masking import Ids
 from luke_jax.text import SpecialTokens, load_entity_vocab, load_tokenizer

@@ -9,8 +9,8 @@ their rows, or where it waits for memory that double buffering cannot hide.
 import dataclasses
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
+from luke_jax.files import Path
 from luke_jax.plan.chips import Chip
 
 _PASSES = "(^|[^_])final_bundles|dedup"

@@ -11,12 +11,12 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.plan import bundles
 from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import Topology, prepare_environment

@@ -6,11 +6,11 @@ The facts are those of the paper's appendix A and of the authors' code.
 import json
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples

@@ -5,7 +5,6 @@ Needs the extra `parity`: PyTorch and transformers.
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from luke_jax.convert.adapter_files import is_adapter_directory
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.errors import InputError, not_installed
+from luke_jax.files import Path
 from luke_jax.model import Model, load
 from luke_jax.text import TextInput
 from luke_jax.text.entity_vocab import MASK2

@@ -8,14 +8,13 @@ import json
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
 
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.errors import InputError
-from luke_jax.files import sha256, write_json
+from luke_jax.files import Path, sha256, write_json
 from luke_jax.tasks.datasets import is_split
 
 RESULT = "result.json"

@@ -1,7 +1,6 @@
 """Models that runs make."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 from luke_jax.convert.adapter_files import save_adapter
@@ -13,6 +12,7 @@ from luke_jax.convert.saving import save
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.convert.vocabularies import add_second_mask
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.inference.settings import trained_model
 from luke_jax.models.adapters import merge_adapters

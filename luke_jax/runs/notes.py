@@ -1,8 +1,8 @@
 """Training with notes for the model's card: the run's data, settings, scores and machine."""
 
+import contextlib
 import datetime
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -10,13 +10,14 @@ import jax
 import luke_jax
 from luke_jax.convert.card import card_facts
 from luke_jax.errors import InputError
-from luke_jax.files import write_json
+from luke_jax.files import Path, write_json
+from luke_jax.files.locks import locked
 from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.cache import clear_caches
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
 from luke_jax.runs.fingerprints import fingerprints
-from luke_jax.training import directory, loop
+from luke_jax.training import directory, loop, messages
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.saved_configs import to_dict
@@ -42,11 +43,17 @@ def train(
   clear_caches()
   data = list(_data(experiment))  # reads both files, so that faults show before the first step
   named = fingerprints(experiment)
-  summary = loop.train(experiment, folder, start=start, data=named, profile=profile)
-  # A finished run may be called again on another machine, whose hardware must not be recorded.
-  # After a kill between the last checkpoint and its notes there are none, or older ones.
-  if jax.process_index() == 0 and summary["step"] != _noted_step(folder):
-    write_json(folder / NOTES, _notes(data, summary))
+  with contextlib.ExitStack() as stack:
+
+    def lock() -> None:
+      stack.enter_context(locked(folder))
+
+    messages.from_first(lock)
+    summary = loop.train(experiment, folder, start=start, data=named, profile=profile)
+    # A finished run may be called again on another machine, whose hardware must not be recorded.
+    # After a kill between the last checkpoint and its notes there are none, or older ones.
+    if jax.process_index() == 0 and summary["step"] != _noted_step(folder):
+      write_json(folder / NOTES, _notes(data, summary))
   return summary
 
 

@@ -3,13 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
 
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.settings import processor_of
 from luke_jax.models.families import SIZES
 from luke_jax.models.family import Family, Recipe

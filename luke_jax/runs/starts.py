@@ -2,7 +2,6 @@
 
 import dataclasses
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import Entities, ModelParts
 from luke_jax.convert.vocabularies import add_markers
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.kinds import KINDS
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.pipeline.metadata import tokenizer_hash

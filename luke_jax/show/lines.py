@@ -4,11 +4,11 @@ import html
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.show.picture import Picture
-from luke_jax.training.metrics import METRICS
+from luke_jax.training.metrics import METRICS, read_lines
 
 DEV = "dev/"
 HUES = (210, 30, 130, 330, 265, 55, 180, 0, 95, 290)  # of runs in order, easy to distinguish
@@ -45,9 +45,9 @@ def curves(runs: Folders, *, metrics: Sequence[str] | None = None) -> Picture:
 def read_run(folder: Path) -> dict[str, list[Point]]:
   """Returns the finite points (step, value) of each metric that a run has recorded."""
   path = folder / METRICS
-  if not path.is_file():
+  lines = read_lines(folder)
+  if lines is None:
     raise InputError(f"{folder}: no {METRICS}; expected the folder of a run")
-  lines = path.read_text(encoding="utf-8").splitlines()
   points: dict[str, list[Point]] = {}
   for number, line in enumerate(lines, start=1):
     try:

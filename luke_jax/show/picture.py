@@ -1,9 +1,8 @@
 """Picture: HTML that loads nothing from elsewhere, for notebooks and as a file."""
 
 import dataclasses
-from pathlib import Path
 
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 from luke_jax.show.style import STYLE
 from luke_jax.web_page import FOOT, head
 

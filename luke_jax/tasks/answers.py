@@ -4,10 +4,10 @@ import collections
 import re
 import string
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks import files
 from luke_jax.tasks.evaluation import Mark, outcomes
 from luke_jax.tasks.files import Faults

@@ -1,12 +1,12 @@
 """Datasets that `luke-jax data build` makes: a split may replace any file of examples."""
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path, in_bucket
 from luke_jax.tasks.files import Faults
 
 Example = TypeVar("Example")
@@ -25,6 +25,8 @@ def read_dataset(
   import tensorflow_datasets as tfds  # takes half a second, and only datasets need it
 
   folder, _, split = str(source).rpartition(":")
+  if in_bucket(Path(folder)):
+    raise InputError(f"{source}: a dataset in a bucket; expected one on a disk, or a file")
   builder: Any = tfds.builder_from_directory(folder)
   if split not in builder.info.splits:
     raise InputError(f"{source}: no such split; expected one of {', '.join(builder.info.splits)}")

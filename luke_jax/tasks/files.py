@@ -5,10 +5,10 @@ import dataclasses
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError, at
+from luke_jax.files import Path
 from luke_jax.text import join_words
 from luke_jax.text.special_tokens import Bounds
 

@@ -1,10 +1,9 @@
 """Checks that records, a task's rows and a model match."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from luke_jax.errors import InputError
-from luke_jax.files import sha256
+from luke_jax.files import Path, sha256
 from luke_jax.models.family import Backbone
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash

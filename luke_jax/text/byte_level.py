@@ -5,12 +5,12 @@ import itertools
 import string
 import unicodedata
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens, shifted
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.text.entity_vocab import LANGUAGE_KEY, SPECIAL, EntityVocab
 from luke_jax.text.json_files import read_json_object, read_text, write_json
 

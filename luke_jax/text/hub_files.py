@@ -1,10 +1,10 @@
 """Files with a tokenizer's settings and special tokens, as transformers 4 and 5 write them."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.text.entity_vocab import SPECIAL as SPECIAL_ENTITIES
 from luke_jax.text.json_files import read_json_object
 from luke_jax.text.special_tokens import ROBERTA, Roles, SpecialTokens, special_tokens

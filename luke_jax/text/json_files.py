@@ -1,10 +1,10 @@
 """Reading of a user's JSON, with faults that name file and place."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 
 def read_text(path: Path) -> str:

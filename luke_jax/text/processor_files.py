@@ -1,9 +1,9 @@
 """Processors in Hugging Face directories: tokenizer, entity vocabulary and settings."""
 
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.text.entity_vocab_files import FILES, load_entity_vocab, save_entity_vocab
 from luke_jax.text.processor import Processor
 from luke_jax.text.tokenizer_files import CONFIG, load_tokenizer, save_tokenizer, tokenizer_config

@@ -1,10 +1,10 @@
 """XLM-R's SentencePiece vocabulary, the words of mLUKE."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """The protocol of all tokenizers, for any vocabulary."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from luke_jax.files import Path
 from luke_jax.text.special_tokens import SpecialTokens, Tokens
 
 

@@ -1,10 +1,11 @@
 """Tokenizers in Hugging Face directories, as transformers 4 and 5 read them."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.hub_files import (
   ADDED,
@@ -97,7 +98,7 @@ def _sentence_piece(directory: Path, markers: tuple[str, ...]) -> SentencePieceT
 
   path = directory / MODEL_FILE
   try:
-    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    model = sentencepiece.SentencePieceProcessor(model_file=str(local(path)))
   except (OSError, RuntimeError):
     raise InputError(f"{path}: cannot be read; expected a SentencePiece model") from None
   if (model.unk_id(), model.bos_id(), model.eos_id()) != (0, 1, 2):

@@ -1,10 +1,10 @@
 """WordPiece tokenizers in directories of BERT's kind."""
 
 from collections.abc import Container, Mapping
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.text.hub_files import (
   CONFIG,
   MORE_SPECIAL,

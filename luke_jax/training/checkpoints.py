@@ -7,18 +7,17 @@ damaged, and removes old ones.
 import concurrent.futures
 import contextlib
 import functools
-import shutil
+import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import jax
 from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
-from luke_jax.files import write_json
+from luke_jax.files import Path, in_bucket, remove, write_sizes
 from luke_jax.training import integrity, messages
 from luke_jax.training.experiment import Run
 from luke_jax.training.integrity import DamageError
@@ -27,6 +26,7 @@ from luke_jax.training.program import AVERAGE, State
 DAMAGED = ".damaged"
 UNFINISHED = ".orbax-checkpoint-tmp"  # in names of folders that Orbax writes into
 _REMOVING = "removing"  # a file in a checkpoint that is being removed
+_COMMITTED = "commit_success.txt"  # Orbax writes it last
 _PAUSE = 1.0  # seconds before the second reading, after which a checkpoint counts as damaged
 
 
@@ -64,7 +64,7 @@ class Checkpoints:
     described = integrity.description(state, scores)
     with self._as_input_error():
       writing = ocp.save_checkpointables_async(
-        str(self._place(step)),
+        os.fspath(self._place(step)),
         {"state": state},
         overwrite=step in self._scores,
         custom_metadata=described,
@@ -151,13 +151,13 @@ class Checkpoints:
     scores: dict[str, Any] = {}
     lines = []
     for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
-      if not reading and UNFINISHED in path.name:
-        shutil.rmtree(path, ignore_errors=True)
-      if not path.name.isdecimal() or not path.is_dir() or not any(path.iterdir()):
+      if not (path.name.isdecimal() or UNFINISHED in path.name) or not path.is_dir():
         continue
-      if (path / _REMOVING).exists():
+      if _is_begun(path):
         if not reading:
           _remove(path)
+        continue
+      if not any(path.iterdir()):  # killed while it was removed
         continue
       try:
         scores[path.name] = integrity.read_description(path)["scores"]
@@ -204,7 +204,7 @@ class Checkpoints:
     fault, state = None, None
     try:
       with _on_its_own():
-        state = ocp.load_checkpointables(str(path), {"state": shapes})["state"]
+        state = ocp.load_checkpointables(os.fspath(path), {"state": shapes})["state"]
     except (InputError, MemoryError, jax.errors.JaxRuntimeError):
       raise  # not caused by the files
     except Exception as error:  # reading damaged files may raise anything
@@ -237,7 +237,7 @@ class Checkpoints:
     if keep:
       return f"{path}: damaged ({reason}); left out"
     damaged = path.with_name(f"{path.name}{DAMAGED}")
-    shutil.rmtree(damaged, ignore_errors=True)
+    remove(damaged)
     path.rename(damaged)
     return f"{path}: damaged ({reason}); renamed to {damaged.name}"
 
@@ -257,7 +257,7 @@ class Checkpoints:
 def _write_sizes(path: Path) -> None:
   """Writes the sizes of a checkpoint's files beside them, once."""
   if not (path / integrity.SIZES).exists():
-    write_json(path / integrity.SIZES, integrity.sizes(path))
+    write_sizes(path, integrity.SIZES)
 
 
 def _verified(path: Path) -> dict[str, Any]:
@@ -287,11 +287,20 @@ def _on_its_own() -> contextlib.AbstractContextManager:
   return ocp.Context(multiprocessing_options=options)
 
 
+def _is_begun(path: Path) -> bool:
+  """Returns whether a process was writing or removing a checkpoint when it was killed."""
+  uncommitted = in_bucket(path) and not (path / _COMMITTED).exists()  # nothing is renamed there
+  return UNFINISHED in path.name or uncommitted or (path / _REMOVING).exists()
+
+
 def _remove(path: Path) -> None:
   """Removes a checkpoint; one that is half removed is known by a file in it, which goes last."""
-  (path / _REMOVING).touch()
+  (path / _REMOVING).write_bytes(b"")
   for child in path.iterdir():
-    if child.name != _REMOVING:
-      shutil.rmtree(child) if child.is_dir() else child.unlink()
+    if child.is_dir():
+      remove(child)
+    elif child.name != _REMOVING:
+      child.unlink()
   (path / _REMOVING).unlink()
-  path.rmdir()
+  if not in_bucket(path):
+    path.rmdir()

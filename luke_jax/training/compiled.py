@@ -1,12 +1,11 @@
 """Where the compiled programs of a run are kept."""
 
 import os
-from pathlib import Path
 
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
-from luke_jax.files import program_folder
+from luke_jax.files import Path, program_folder
 from luke_jax.training import messages
 
 COMPILED = "compiled"

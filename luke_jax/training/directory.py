@@ -3,15 +3,16 @@
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import is_part, write_json
+from luke_jax.files import Path, in_bucket, is_part, write_json
+from luke_jax.files.locks import LOCK
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.ledger import Ledger
 from luke_jax.training.saved_configs import differences, to_dict
 
+NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 DATA = "data.json"  # fingerprints of what the run reads, by name
 
@@ -40,7 +41,7 @@ def prepare(folder: Path, experiment: Experiment, data: Mapping[str, str]) -> No
   elif not path.exists() and _has_files(folder):
     raise InputError(f"{folder}: is not empty and holds no run; expected a new folder")
   folder.mkdir(parents=True, exist_ok=True)
-  if not os.access(folder, os.W_OK):
+  if not in_bucket(folder) and not os.access(folder, os.W_OK):
     raise InputError(f"{folder}: no permission to write")
   for left in filter(is_part, folder.iterdir()):
     left.unlink()
@@ -63,7 +64,7 @@ def _check_data(folder: Path, data: Mapping[str, str]) -> None:
 
 
 def _has_files(folder: Path) -> bool:
-  return folder.exists() and any(folder.iterdir())
+  return folder.exists() and any(path.name != LOCK for path in folder.iterdir())
 
 
 def _free(line: str) -> bool:
@@ -96,7 +97,13 @@ def note_saved(folder: Path, ledger: Ledger) -> None:
 
 
 def note_wall(folder: Path, ledger: Ledger) -> None:
-  """Updates the ledger's wall clock, so that time after the checkpoint is counted if killed."""
+  """Updates the ledger's wall clock, so that time after the checkpoint is counted if killed.
+
+  An object in a bucket may not be written more than once a second, and takes a while.
+  """
   path = folder / LEDGER
+  if in_bucket(folder) and ledger.wall < ledger.noted + NOTED:
+    return
+  ledger.noted = ledger.wall
   previous = read_json(path) if path.exists() else {"saved": {}, "saved_wall": 0.0}
   write_json(path, previous | {"wall": ledger.wall})

@@ -4,11 +4,11 @@ import importlib.machinery
 import re
 import sys
 import traceback
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.saved_configs import from_dict, to_dict
 

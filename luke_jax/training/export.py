@@ -1,10 +1,9 @@
 """Reading the experiment and the parameters of a finished or running run."""
 
-from pathlib import Path
-
 import jax
 
 from luke_jax.errors import InputError, at
+from luke_jax.files import Path
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ import jax.numpy as jnp
 from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path, sizes
 
 State = dict[str, Any]
 
@@ -67,12 +67,6 @@ def check_sizes(folder: Path) -> None:
     return
   except (ValueError, AttributeError) as fault:
     raise fault if isinstance(fault, DamageError) else DamageError(f"{SIZES} is not JSON") from None
-
-
-def sizes(folder: Path) -> dict[str, int]:
-  """Returns the bytes of a checkpoint's files by their paths in it."""
-  files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != SIZES)
-  return {str(path.relative_to(folder)): path.stat().st_size for path in files}
 
 
 def may_pass(fault: Exception) -> bool:

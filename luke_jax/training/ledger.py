@@ -25,6 +25,7 @@ class Ledger:
     self._spent: dict[str, int] = dict.fromkeys(PARTS, 0)
     self._current: Part = "step"
     self._since = clock()
+    self.noted = 0.0  # the wall clock when it was last written
     self.add_previous(previous or {})
 
   @contextlib.contextmanager

@@ -8,13 +8,13 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import jax
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.pipeline.batches import Rows, TrainingBatches
 from luke_jax.training import directory, messages, processes
 from luke_jax.training.checkpoints import Checkpoints
@@ -158,6 +158,7 @@ class _Loop:
 
   def _save(self, step: int, state: State) -> None:
     self._flush()
+    self.writer.flush()
     with self.ledger.part("checkpoint"):
       self.checkpoints.save(step, state, self.scores if self._scored(step) else None)
     self.saved = step

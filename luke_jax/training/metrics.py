@@ -6,17 +6,20 @@ import json
 import math
 import time
 from collections.abc import Generator, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Self
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path, in_bucket, sync, whole
+from luke_jax.training.segments import SegmentWriter, read_segments
 
-METRICS, TENSORBOARD = "metrics.jsonl", "tensorboard"
+METRICS, SEGMENTS, TENSORBOARD = "metrics.jsonl", "metrics", "tensorboard"
 _FLUSH_SECONDS = 30  # between flushes of TensorBoard's file to the disk, which are slow
 
 
 class MetricsWriter:
   """Writer that appends to metrics.jsonl and to TensorBoard's events, from a step on.
+
+  In a bucket it writes objects one after another, at the latest at each `flush`.
 
   Lines that an earlier process wrote for later steps are dropped, since these steps run again. Only
   one process of a run is `enabled`.
@@ -33,9 +36,7 @@ class MetricsWriter:
     if self._enabled:
       with contextlib.ExitStack() as opened:
         with _as_input_error(self._path):
-          self._path.parent.mkdir(parents=True, exist_ok=True)
-          _drop_after(self._path, self._start_step)
-          self._lines = opened.enter_context(self._path.open("a", encoding="utf-8"))
+          self._lines = opened.enter_context(contextlib.closing(self._opened()))
         with _as_input_error(self._events_path):
           self._events = opened.enter_context(
             contextlib.closing(_Events(self._events_path, self._start_step))
@@ -52,6 +53,17 @@ class MetricsWriter:
       if fault is None:
         raise
 
+  def _opened(self) -> "_Lines | SegmentWriter":
+    if in_bucket(self._path):
+      return SegmentWriter(self._path.with_name(SEGMENTS), self._start_step)
+    return _Lines(self._path, self._start_step)
+
+  def flush(self) -> None:
+    """Writes what a resumed run needs of the steps until now; to be called before a checkpoint."""
+    if self._enabled:
+      with _as_input_error(self._path):
+        self._lines.flush()
+
   def write(self, step: int, numbers: Mapping[str, Any]) -> None:
     """Writes the numbers of a step. NaN and infinities are the strings "nan", "inf" and "-inf"."""
     if not self._enabled:
@@ -59,33 +71,68 @@ class MetricsWriter:
     plain = {name: _plain(number) for name, number in numbers.items()}
     line = {"step": step} | {name: _in_json(number) for name, number in plain.items()}
     with _as_input_error(self._path):
-      self._lines.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
-      self._lines.flush()
+      self._lines.write(step, json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
     with _as_input_error(self._events_path):
       self._events.write(step, plain)
 
 
-class _Events:
-  """TensorBoard's event file; tensorboardX's own writer hangs once a disk is full."""
+class _Lines:
+  """metrics.jsonl on a disk."""
 
   def __init__(self, path: Path, start_step: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _drop_after(path, start_step)
+    self._path, self._file = path, path.open("a", encoding="utf-8")
+
+  def write(self, step: int, line: str) -> None:
+    self._file.write(line)
+    self._file.flush()
+
+  def flush(self) -> None:
+    sync(self._path)
+
+  def close(self) -> None:
+    self._file.close()
+
+
+class _Events:
+  """TensorBoard's events; tensorboardX's own writer hangs once a disk is full.
+
+  In a bucket, each flush writes an object of its own, which TensorBoard reads one after another.
+  """
+
+  def __init__(self, path: Path, start_step: int) -> None:
+    # The module's names are made when it is imported, so type checkers do not see them.
+    self._event = importlib.import_module("tensorboardX.proto.event_pb2").Event
+    self._path, self._opened = path, contextlib.ExitStack()
+    self._open()
+    # With the start of a session TensorBoard hides that step and later ones of earlier files.
+    self._write(step=start_step + 1, session_log={"status": "START"})
+    if not in_bucket(path):
+      self._records.flush()
+
+  def _open(self) -> None:
     # Imported here, as it takes long where PyTorch is installed.
     from tensorboardX import RecordWriter
 
-    path.parent.mkdir(exist_ok=True)
-    # The module's names are made when it is imported, so type checkers do not see them.
-    self._event = importlib.import_module("tensorboardX.proto.event_pb2").Event
+    path = self._path
+    if in_bucket(path):
+      path = path.with_name(f"events.out.tfevents.{time.time_ns()}")
+      path = self._opened.enter_context(whole(path))
+    else:
+      path.parent.mkdir(exist_ok=True)
     self._records = RecordWriter(str(path))
+    self._opened.callback(self._records.close)
     self._flushed = time.monotonic()
-    # With the start of a session TensorBoard hides that step and later ones of earlier files.
     self._write(file_version="brain.Event:2")
-    self._write(step=start_step + 1, session_log={"status": "START"})
-    self._records.flush()
 
   def write(self, step: int, numbers: Mapping[str, float]) -> None:
     values = [{"tag": name, "simple_value": number} for name, number in numbers.items()]
     self._write(step=step, summary={"value": values})
     if time.monotonic() > self._flushed + _FLUSH_SECONDS:
+      if in_bucket(self._path):
+        self._opened.close()
+        self._open()
       self._records.flush()
       self._flushed = time.monotonic()
 
@@ -93,7 +140,14 @@ class _Events:
     self._records.write(self._event(wall_time=time.time(), **fields).SerializeToString())
 
   def close(self) -> None:
-    self._records.close()
+    self._opened.close()
+
+
+def read_lines(folder: Path) -> list[str] | None:
+  """Returns the lines of a run's metrics, None if it has none."""
+  if (folder / METRICS).is_file():
+    return (folder / METRICS).read_text(encoding="utf-8").splitlines()
+  return list(read_segments(folder / SEGMENTS)) or None
 
 
 def summary_line(summary: Mapping[str, Any]) -> str:

@@ -5,11 +5,11 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import jax
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.training import messages
 from luke_jax.training.watch import LOST
 

@@ -1,10 +1,11 @@
 """Trace of some steps of a run, for TensorBoard's profiler or Perfetto."""
 
 import contextlib
-from pathlib import Path
 from typing import Any, Self
 
 import jax
+
+from luke_jax.files import Path
 
 PROFILE = "profile"
 _SKIPPED = 3  # steps, in which buffers fill

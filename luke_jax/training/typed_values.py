@@ -10,11 +10,11 @@ import json
 import math
 import sys
 from collections.abc import Generator, Mapping
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 _WORDS = {
   bool: "true or false",

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from luke_jax import english
 from luke_jax.convert.adapter_files import is_adapter_directory
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import model_directory

@@ -2,14 +2,13 @@
 
 import html
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from rich.text import Text
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 from luke_jax.pipeline.metadata import METADATA
 from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords

@@ -2,9 +2,9 @@
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from luke_jax.files import Path
 from luke_jax.models.bert import encoder
 from luke_jax.models.bert.config import SIZES, BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.models.bert.keys import BERT_KEYS, roberta_keys

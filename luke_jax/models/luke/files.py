@@ -1,9 +1,9 @@
 """LUKE's config.json and the authors' metadata.json, to and from a LukeConfig."""
 
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.config_files import (
   architecture_in,
   config_json,

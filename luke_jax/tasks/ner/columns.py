@@ -4,10 +4,10 @@ import dataclasses
 import re
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import Faults, lines
 from luke_jax.tasks.ner.layout import Block, Columns, FileLine, is_comment, layout_of
 from luke_jax.tasks.ner.other_tools import check_separator

@@ -4,10 +4,10 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import Faults, Text, check_fields, listed, read_json_lines, read_text
 from luke_jax.tasks.ner.columns import (
   BOUNDARY,

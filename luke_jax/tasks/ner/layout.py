@@ -4,10 +4,10 @@ import itertools
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.ner.tags import check_tag, is_tag
 
 WORD, TAG, IGNORED = "word", "tag", "_"

@@ -3,10 +3,10 @@
 import contextlib
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import lines, listed, read_json
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, is_tag, scheme_of
 from luke_jax.tasks.ner.words import Reading

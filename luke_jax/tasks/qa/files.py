@@ -2,10 +2,10 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import (
   Faults,
   Text,

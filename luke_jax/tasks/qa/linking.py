@@ -3,8 +3,8 @@
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from luke_jax.files import Path
 from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page

@@ -3,13 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.family import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks import fine_tuning

@@ -11,10 +11,10 @@ next line is the label. A line that begins with `Comment` and all after it are r
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import lines
 
 _NUMBERED = re.compile(r"\s*\d+\s*\t")

@@ -1,10 +1,10 @@
 """Metrics of entity typing: loose micro, loose macro and strict (Ling and Weld, 2012)."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,

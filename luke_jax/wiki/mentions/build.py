@@ -1,9 +1,10 @@
 """The stages from a build's pages to the table of mentions, and the inputs of each."""
 
 import dataclasses
-from pathlib import Path
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.locks import locked
 from luke_jax.wiki.mentions.stages import (
   CountDocuments,
   CountNames,
@@ -12,7 +13,6 @@ from luke_jax.wiki.mentions.stages import (
   MergeNames,
 )
 from luke_jax.wiki.mentions.table import TABLE
-from luke_jax.wiki.stages.files import locked
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.stage import Done, Engine, Stage, check_made_of, read_finished

@@ -7,12 +7,13 @@ token, until none is left. NumPy does a round for all of them together.
 
 from array import array
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.wiki.mentions.tokens import name_hashes
 from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.string_table import ABSENT, StringTable, write_string_table
@@ -36,7 +37,8 @@ class Names:
     self.strings = StringTable(folder)
     try:
       self._keys, self._names, self._buckets = (
-        np.asarray(np.load(folder / name, mmap_mode="r")) for name in (_KEYS, _NAMES, _BUCKETS)
+        np.asarray(np.load(local(folder / name), mmap_mode="r"))
+        for name in (_KEYS, _NAMES, _BUCKETS)
       )
     except (OSError, ValueError) as fault:
       raise InputError(f"{folder}: {fault}; expected a table of names") from None

@@ -1,11 +1,11 @@
 """Pages of a build by title."""
 
 import functools
-from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
 
+from luke_jax.files import Path
 from luke_jax.wiki.read.pages import Page, page_from_bytes
 from luke_jax.wiki.stages.files import open_records
 from luke_jax.wiki.stages.page_stage import shard_path, shards_of

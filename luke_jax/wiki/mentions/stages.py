@@ -10,12 +10,12 @@ import itertools
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
 from luke_jax.wiki.mentions.names import Names, write_names
 from luke_jax.wiki.mentions.tokens import LINE_END, TOKEN, name_of, token_hashes
 from luke_jax.wiki.stages.files import save_array
@@ -186,7 +186,7 @@ class MakeMentions:
   def _documents(self, names: int) -> np.ndarray:
     documents = np.zeros(names, np.uint32)
     for shard in range(self.shards):
-      present, counts = np.load(_counts_path(self.counts, shard))
+      present, counts = np.load(local(_counts_path(self.counts, shard)))
       documents[present] += counts.astype(np.uint32)
     return documents
 
@@ -213,7 +213,7 @@ def link_probabilities(links: np.ndarray, documents: np.ndarray) -> np.ndarray:
 def read_candidates(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
   """Returns the starts of each name's candidates, their pages and links, mapped into memory."""
   starts, pages, links = (
-    np.asarray(np.load(folder / name, mmap_mode="r")) for name in (STARTS, PAGES, LINKS)
+    np.asarray(np.load(local(folder / name), mmap_mode="r")) for name in (STARTS, PAGES, LINKS)
   )
   return starts, pages, links
 
@@ -251,7 +251,7 @@ def _line(name: str, page: int, count: int) -> bytes:
 
 def _lines(path: Path) -> Iterator[bytes]:
   """Yields the lines of a file, open only while some are read: there may be very many shards."""
-  position = 0
+  position, path = 0, local(path)
   while True:
     with path.open("rb") as file:
       file.seek(position)

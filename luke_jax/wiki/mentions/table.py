@@ -1,11 +1,12 @@
 """The table name -> pages that the name links to, in a folder that `wiki build` made."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.wiki.mentions.names import Names
 from luke_jax.wiki.mentions.stages import DOCUMENTS, TOTALS, link_probabilities, read_candidates
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of
@@ -32,8 +33,8 @@ class Mentions:
     check_made_of(table, "titles")
     self.titles, self.names = Titles(folder / "titles"), Names(table)
     self._starts, self._pages, self._links = read_candidates(table)
-    self._totals = np.asarray(np.load(table / TOTALS, mmap_mode="r"))
-    self._documents = np.asarray(np.load(table / DOCUMENTS, mmap_mode="r"))
+    self._totals = np.asarray(np.load(local(table / TOTALS), mmap_mode="r"))
+    self._documents = np.asarray(np.load(local(table / DOCUMENTS), mmap_mode="r"))
 
   def __reduce__(self):
     return Mentions, (self.folder,)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
-from pathlib import Path
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.wiki.read.dump_files import chunks, is_bz2, stream_starts
 from luke_jax.wiki.read.languages import CANONICAL_NAMESPACES, LANGUAGES, Language
 

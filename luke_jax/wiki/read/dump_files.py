@@ -3,9 +3,9 @@
 import bz2
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 _CHUNK = 1 << 20  # bytes of a file, or of a stream's content, that are read at once
 _PAST = 1 << 14  # bytes of content past the part that is read: only the end of a page is needed

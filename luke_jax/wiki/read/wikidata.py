@@ -5,10 +5,10 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 KINDS = (".json", ".json.gz", ".json.bz2")
 _LONGEST = 2**28  # bytes of a line; the longest entities have some 2**22

@@ -2,16 +2,15 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from luke_jax.errors import InputError
-from luke_jax.files import read_json, sha256, write_json
+from luke_jax.files import Path, read_json, sha256, write_json
+from luke_jax.files.locks import locked
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
 from luke_jax.text.checks import whole_number
 from luke_jax.wiki.read.dump import DumpPart, Site, read_site, split_dumps
-from luke_jax.wiki.stages.files import locked
 from luke_jax.wiki.stages.packing import SPECIAL_WORDS, Limits
 from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, site_facts
 from luke_jax.wiki.stages.progress import StageProgress

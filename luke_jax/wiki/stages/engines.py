@@ -43,7 +43,8 @@ def local(workers: int) -> Iterator[Engine]:
 def beam(options: Sequence[str]) -> Iterator[Engine]:
   """Yields an engine that runs a Beam pipeline for each stage, with the flags of any Beam runner.
 
-  Only the numbers of shards are sent to workers, so every worker must see the same folders.
+  Only the numbers of shards are sent to workers, so every worker must see the same folders: those
+  of a bucket, or of a disk that all have mounted.
   """
   try:
     import apache_beam

@@ -1,32 +1,17 @@
-"""Files of arrays and records, and the lock of a folder."""
+"""Files of arrays and records."""
 
-import contextlib
 import errno
-import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
 
-_LOCK = ".lock"
 _RECORDS_AT_ONCE = 64
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-  """Locks the folder for this process; the system frees it however the process ends."""
-  folder.mkdir(parents=True, exist_ok=True)
-  with (folder / _LOCK).open("w") as lock:
-    try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-      raise InputError(f"{folder}: another build is at work here; expected to be alone") from None
-    yield
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
@@ -71,7 +56,7 @@ def open_records(path: Path, expected: int | None = None) -> Any:
   if not path.is_file():
     raise InputError(f"{path}: no such file; expected an ArrayRecord file")
   reader = array_record_module.ArrayRecordReader(
-    str(path), "readahead_buffer_size:0,max_parallelism:0"
+    str(local(path)), "readahead_buffer_size:0,max_parallelism:0"
   )
   number = reader.num_records()  # the reader reports a damaged file as empty
   if not number if expected is None else number != expected:

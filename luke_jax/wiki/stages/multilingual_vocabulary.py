@@ -3,13 +3,12 @@
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import read_json, whole
+from luke_jax.files import Path, read_json, whole
 from luke_jax.wiki.read.wikidata import Item
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
 from luke_jax.wiki.stages.string_table import ABSENT

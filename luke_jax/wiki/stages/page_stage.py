@@ -4,10 +4,9 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 from luke_jax.wiki.read.dump import DumpPart, Site, read_pages
 from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 from luke_jax.wiki.stages.files import read_records, write_records

@@ -3,11 +3,12 @@
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki.stages.files import write_records
 from luke_jax.wiki.stages.packing import Limits, Packer
@@ -61,11 +62,11 @@ class MakeRecords:
 @functools.lru_cache(maxsize=1)
 def _tools(tokenizer: Path, titles: Path, vocabulary: Path, key: str) -> Tools:
   """Returns the tools of a stage; a process that makes several shards keeps its cached words."""
-  ids = np.load(vocabulary / IDS, mmap_mode="r")
+  ids = np.load(local(vocabulary / IDS), mmap_mode="r")
   return Tools(
     SegmentEncoder(load_tokenizer(tokenizer)),
     entity_lookup(Titles(titles), ids),
-    int(np.load(vocabulary / UNKNOWN_ID)),
+    int(np.load(local(vocabulary / UNKNOWN_ID))),
   )
 
 

@@ -3,10 +3,10 @@
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
+from luke_jax.files import Path, filled
 from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, write_metadata
 from luke_jax.text import Processor, load_entity_vocab, load_tokenizer, save_processor
 from luke_jax.wiki.stages.files import open_records, write_records
@@ -78,7 +78,8 @@ class Shuffle:
       max_entity_length=limits.max_entities,
       max_mention_length=limits.max_mention,
     )
-    save_processor(processor, self.folder)
+    with filled(self.folder) as folder:
+      save_processor(processor, folder)
     paths = [shard_path(self.folder, "records", i, self.files) for i in range(self.files)]
     metadata = Metadata(
       records=sum(self.sizes),

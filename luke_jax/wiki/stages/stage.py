@@ -9,13 +9,11 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from luke_jax.errors import InputError
-from luke_jax.files import is_part, read_json, write_json
+from luke_jax.files import Path, is_part, read_json, remove, sizes, write_json
 
 MANIFEST, BEGUN, NOTES = "manifest.json", "begun.json", "notes"
 _FAULT = "fault"
@@ -98,6 +96,7 @@ def finish(stage: Stage, engine: Engine) -> Done:
   """Returns the finished stage, after its missing shards are made."""
   done = finished(stage)
   if done:
+    _remove_notes(stage.folder)  # a kill may have left them
     return done
   _begin(stage)
   missing = [shard for shard in range(stage.shards) if shard not in shard_notes(stage.folder)]
@@ -146,12 +145,13 @@ def _begin(stage: Stage) -> None:
   folder = stage.folder
   begun = read_json(folder / BEGUN)
   if begun != stage.key:
-    if folder.exists() and any(folder.iterdir()):
+    if folder.exists() and not all(is_part(folder / name) for name in sizes(folder)):
       if begun is None and not (folder / MANIFEST).exists():
         raise InputError(f"{folder}: not a folder of this command; expected it empty or missing")
       _remove(folder)
-    (folder / NOTES).mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / BEGUN, stage.key)
+  (folder / NOTES).mkdir(exist_ok=True)  # a loss of power may have left the note alone
   for path in [*folder.iterdir(), *(folder / NOTES).iterdir()]:
     if is_part(path) or path.suffix == f".{_FAULT}":
       path.unlink()
@@ -162,8 +162,8 @@ def _remove(folder: Path) -> None:
   # still known as a folder of this command.
   for path in folder.iterdir():
     if path.name not in (MANIFEST, BEGUN):
-      shutil.rmtree(path) if path.is_dir() else path.unlink()
-  shutil.rmtree(folder)
+      remove(path) if path.is_dir() else path.unlink()
+  remove(folder)
 
 
 def _end(stage: Stage) -> Done:
@@ -174,17 +174,21 @@ def _end(stage: Stage) -> Done:
   made_of = {"key": stage.key, "version": stage.version, "made_of": stage.made_of}
   manifest = made_of | {"counts": done.counts, "shards": shards, "files": files}
   write_json(stage.folder / MANIFEST, manifest)
-  shutil.rmtree(stage.folder / NOTES)
-  (stage.folder / BEGUN).unlink()
+  _remove_notes(stage.folder)
   return done
+
+
+def _remove_notes(folder: Path) -> None:
+  remove(folder / NOTES)
+  (folder / BEGUN).unlink(missing_ok=True)
 
 
 def _sizes(folder: Path) -> dict[str, int]:
   ours = (MANIFEST, BEGUN)
   return {
-    path.name: path.stat().st_size
-    for path in sorted(folder.iterdir())
-    if path.is_file() and path.name not in ours and not is_part(path)
+    name: size
+    for name, size in sizes(folder).items()
+    if "/" not in name and name not in ours and not is_part(folder / name)
   }
 
 

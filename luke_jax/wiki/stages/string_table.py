@@ -7,12 +7,12 @@ of a string to its number. Opening a table reads nothing.
 import hashlib
 import mmap
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
 from luke_jax.wiki.stages.files import save_array
 
 BLOB, OFFSETS, SLOTS = "strings.bin", "offsets.npy", "slots.npy"
@@ -27,9 +27,9 @@ class StringTable:
   def __init__(self, folder: Path):
     self.folder = folder
     try:
-      self._offsets = np.load(folder / OFFSETS, mmap_mode="r")
-      self._slots = np.load(folder / SLOTS, mmap_mode="r")
-      self._blob = _mapped(folder / BLOB)
+      self._offsets = np.load(local(folder / OFFSETS), mmap_mode="r")
+      self._slots = np.load(local(folder / SLOTS), mmap_mode="r")
+      self._blob = _mapped(local(folder / BLOB))
     except (OSError, ValueError) as fault:
       raise InputError(f"{folder}: {fault}; expected a table of strings") from None
     self._homes = _homes_of(len(self))

@@ -2,10 +2,11 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
+from luke_jax.files import Path
+from luke_jax.files.copies import local
 from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.page_stage import Shards, Title
 from luke_jax.wiki.stages.string_table import StringTable, write_string_table
@@ -21,7 +22,7 @@ class Titles:
   def __init__(self, folder: Path):
     self.folder = folder
     self.table = StringTable(folder)
-    self.targets = np.load(folder / _TARGETS, mmap_mode="r")
+    self.targets = np.load(local(folder / _TARGETS), mmap_mode="r")
     """The number of the page for each title: its own, that at the end of its redirects, or -1."""
 
   def __reduce__(self):

@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
 from luke_jax.text import EntityVocab, load_entity_vocab, save_entity_vocab
 from luke_jax.text.entity_vocab import MASK, PAD, UNKNOWN
 from luke_jax.text.json_files import read_text
@@ -90,7 +90,7 @@ def link_counts(folder: Path, shards: int, titles: int) -> np.ndarray:
   """Returns the number of links to each page, by its number among the titles."""
   counts = np.zeros(titles, np.int64)
   for shard in range(shards):
-    pages, links = np.load(_counts_path(folder, shard))
+    pages, links = np.load(local(_counts_path(folder, shard)))
     counts[pages] += links  # a page occurs once in each file
   return counts
 

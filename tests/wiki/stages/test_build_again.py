@@ -67,7 +67,7 @@ def test_another_dump_is_told_by_its_content(settings, small_dump, tmp_path):
 def test_two_builds_at_once_are_refused(settings, tmp_path):
   with (tmp_path / ".lock").open("w") as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
-    with pytest.raises(InputError, match="another build is at work here"):
+    with pytest.raises(InputError, match="another command is at work here"):
       made(settings, tmp_path)
 
 

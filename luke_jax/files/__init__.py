@@ -1,0 +1,187 @@
+"""Atomic and durable writes, and reading and hashing of files, on a disk or in a bucket."""
+
+import contextlib
+import errno
+import hashlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.files.paths import Path, in_bucket
+
+PART = ".part"
+
+
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+  """Yields a temporary path that becomes `path` on success and is removed on failure.
+
+  It is on this machine, also for an object of a bucket. What has become `path` is there after a
+  loss of power, too.
+  """
+  check_place(path)
+  if in_bucket(path):
+    with tempfile.TemporaryDirectory(prefix="luke-jax-") as folder:
+      part = pathlib.Path(folder, path.name)
+      yield part
+      upload(part, path)
+    return
+  if path.exists() and not path.is_file():  # a pipe, or /dev/null
+    yield path  # written in place: it cannot be replaced
+    return
+  path = path.resolve()  # so that a symbolic link is kept, and its target replaced
+  # The suffix comes last, since some writers choose the format by it.
+  part = path.with_name(f"{path.stem}.{uuid.uuid4().hex[:8]}{PART}{path.suffix}")
+  try:
+    yield part
+    sync(part)
+    part.replace(path)
+    sync(path.parent)
+  finally:
+    part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def filled(folder: Path) -> Iterator[Path]:
+  """Yields a folder on this machine for files that get into `folder`: that one, or a temporary one.
+
+  The files of a temporary one become objects of a bucket on success, in the order of their times.
+  """
+  if not in_bucket(folder):
+    yield folder
+    for path in folder.iterdir():
+      if path.is_file():
+        sync(path)
+    sync(folder)
+    return
+  with tempfile.TemporaryDirectory(prefix="luke-jax-") as temporary:
+    yield pathlib.Path(temporary)
+    written = pathlib.Path(temporary).iterdir()
+    for file in sorted(written, key=lambda file: file.stat().st_mtime_ns):
+      upload(file, folder / file.name)
+
+
+def sync(path: Path) -> None:
+  """Waits until a file's content, or the names in a folder, are on the disk."""
+  descriptor = os.open(path, os.O_RDONLY)
+  try:
+    os.fsync(descriptor)
+  except OSError as fault:
+    if fault.errno not in (errno.EINVAL, errno.ENOTSUP):  # file systems without it
+      raise
+  finally:
+    os.close(descriptor)
+
+
+def sync_all(folder: Path) -> None:
+  """Waits until a folder of this machine is on the disk with all that is in it."""
+  for place, _, names in os.walk(folder, topdown=False):
+    for path in (*names, ""):
+      sync(pathlib.Path(place, path))
+  sync(folder.parent)
+
+
+def upload(file: Path, path: Path) -> None:
+  """Writes a file of this machine as a whole object of a bucket."""
+  path.upload(file)  # pyrefly: ignore[missing-attribute]
+
+
+def check_place(path: Path) -> None:
+  """Raises InputError unless a new file can be written at the path."""
+  if not path.name or path.is_dir():
+    raise InputError(f"{path}: a folder; expected the name of a file")
+  if not in_bucket(path) and not path.parent.is_dir():
+    raise InputError(f"{path}: no folder {path.parent}; expected one that exists")
+
+
+def remove(folder: Path) -> None:
+  """Removes a folder with all that is in it, if it is there."""
+  if in_bucket(folder):
+    folder.rmtree(missing_ok=True)  # pyrefly: ignore[missing-attribute]
+  else:
+    with contextlib.suppress(FileNotFoundError):
+      shutil.rmtree(folder)
+
+
+def sizes(folder: Path) -> dict[str, int]:
+  """Returns the size of every file below a folder, by its path there."""
+  if in_bucket(folder):
+    statuses = folder.statuses()  # pyrefly: ignore[missing-attribute]
+    return {name: status.st_size for name, status in statuses.items()}
+  files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+  return {str(path.relative_to(folder)): path.stat().st_size for path in files}
+
+
+def write_sizes(folder: Path, name: str) -> None:
+  """Writes the sizes of all files below a folder into it, once they all are on the disk."""
+  if not in_bucket(folder):
+    sync_all(folder)
+  write_json(folder / name, sizes(folder))
+
+
+def is_part(path: Path) -> bool:
+  """Returns whether a file is a temporary one of a process that was killed while writing."""
+  return f"{PART}." in path.name or path.name.endswith(PART)
+
+
+def write_json(path: Path, value: Any) -> None:
+  """Writes a value as indented JSON, atomically."""
+  with whole(path) as part:
+    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+    # Names of files may not be valid UTF-8.
+    part.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def read_json(path: Path) -> Any:
+  """Returns what a JSON file holds, or None if it is missing or not JSON."""
+  try:
+    return json.loads(path.read_text(encoding="utf-8"))
+  except (OSError, ValueError):
+    return None
+
+
+def sha256(path: Path) -> str:
+  """Returns the SHA-256 of a file's bytes, in hexadecimal."""
+  with path.open("rb") as file:
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def cache_folder() -> pathlib.Path:
+  """Returns the folder for what can be fetched or made again.
+
+  LUKE_JAX_CACHE names it; by default it is luke_jax in the user's folder for caches.
+  """
+  if named := os.environ.get("LUKE_JAX_CACHE"):
+    return pathlib.Path(named)
+  try:
+    home = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(home) / "luke_jax"
+  except RuntimeError:  # a user without a home, as in some containers
+    # Not the folder for temporary files: others may write there, and programs are run from here.
+    return pathlib.Path(".cache/luke_jax").absolute()
+
+
+def program_folder() -> pathlib.Path:
+  """Returns the folder of compiled programs: one for each kind of processor and version of JAX.
+
+  A home may be shared by machines whose processors have other instructions.
+  """
+  try:
+    version = importlib.metadata.version("jaxlib")
+  except importlib.metadata.PackageNotFoundError:  # luke-jax doctor reports it
+    version = "none"
+  try:
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    processor = next(line for line in lines if line.startswith(("flags", "Features")))
+  except (OSError, StopIteration):
+    processor = platform.processor() + platform.machine()
+  kind = hashlib.sha256(processor.encode()).hexdigest()[:8]
+  return cache_folder() / "compiled" / f"jaxlib-{version}-{kind}"

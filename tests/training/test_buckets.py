@@ -1,0 +1,79 @@
+"""Runs in a bucket are those on a disk: the same numbers, whatever happened to them."""
+
+import json
+
+import jax
+import pytest
+from tiny_runs import experiment, left_at, same
+
+from luke_jax.errors import InputError
+from luke_jax.files import sizes
+from luke_jax.show.lines import read_run as read_metrics
+from luke_jax.training import loop as loops
+from luke_jax.training import segments
+from luke_jax.training.export import read_run
+from luke_jax.training.loop import train
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.metrics import MetricsWriter, read_lines
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_of_the_devices():
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+    yield
+
+
+def test_a_run_that_was_stopped_goes_on_in_a_bucket(bucket, tmp_path, monkeypatch):
+  chosen = experiment(run={"log_every": 1, "keep": 1})
+  assert train(chosen, tmp_path / "run")["status"] == "done"
+  with monkeypatch.context() as patch:
+    patch.setattr(loops.Watch, "due", left_at(6))
+    summary = train(chosen, bucket / "run")
+  assert (summary["status"], summary["step"]) == ("preempted", 6)
+  assert train(chosen, bucket / "run")["status"] == "done"
+  there, here = read_run(bucket / "run"), read_run(tmp_path / "run")
+  assert there[1] == here[1] == 12
+  assert same(there[2], here[2])
+  assert losses(bucket / "run") == losses(tmp_path / "run")
+  # The oldest checkpoint went.
+  names = sizes(bucket / "run")
+  assert {name.split("/")[1] for name in names if name.startswith("checkpoints/")} == {"12"}
+  assert json.loads((bucket / "run/checkpoints/12/sizes.json").read_text())
+  assert [name for name in names if name.startswith("tensorboard/")]
+  with pytest.raises(InputError, match="holds another run"):
+    train(experiment(run={"seed": 1}), bucket / "run")
+
+
+@pytest.mark.slow
+def test_a_damaged_checkpoint_is_set_aside(bucket):
+  chosen = experiment(run={"steps": 4, "save_every": 2, "keep": 2})
+  train(chosen, bucket / "run")
+  damaged = next((bucket / "run/checkpoints/4/state/ocdbt.process_0/d").iterdir())
+  damaged.write_bytes(damaged.read_bytes()[:-1])
+  with pytest.warns(UserWarning, match=r"checkpoints/4: damaged .*; renamed to 4.damaged"):
+    assert train(chosen, bucket / "run")["status"] == "done"
+  assert {path.name for path in (bucket / "run/checkpoints").iterdir()} == {"2", "4", "4.damaged"}
+
+
+def losses(folder):
+  return {int(step): loss for step, loss in read_metrics(folder)["loss"]}
+
+
+def write(directory, *steps, start_step=0, killed=False):
+  with MetricsWriter(directory, start_step=start_step) as writer:
+    for step in steps:
+      writer.write(step, {"loss": 1 / step})
+    if killed:  # what follows the last flush is lost
+      writer.flush()
+      writer._lines._lines.clear()
+
+
+def test_metrics_are_joined_and_what_runs_again_is_dropped(bucket, monkeypatch):
+  write(bucket, 1, 2, 3, killed=True)
+  monkeypatch.setattr(segments, "SECONDS", 0)
+  write(bucket, 3, 4, 5, start_step=2)
+  assert len(list((bucket / "metrics").iterdir())) == 4
+  write(bucket, 5, 6, start_step=4)
+  assert [json.loads(line)["step"] for line in read_lines(bucket)] == [1, 2, 3, 4, 5, 6]
+  assert read_lines(bucket / "none") is None
