@@ -22,7 +22,7 @@ from luke_jax.training.library_messages import LibraryMessages
 # sysexits.h's EX_TEMPFAIL: the same command goes on. Shells and systemd give 130 for Ctrl-C.
 GOES_ON, INTERRUPTED = 75, 130
 STATUS = {"preempted": GOES_ON, "interrupted": INTERRUPTED}
-LOST = 15  # seconds without a sign of life until a process counts as gone
+LOST = 30  # seconds without a sign of life until a process counts as gone, as hosts may be busy
 _POLL = 1.0  # seconds between looks at what other processes said
 _TOLD = 20.0  # most seconds that process 0, which keeps the messages, waits until all read one
 _SIGNALS = {signal.SIGTERM: "preempted", signal.SIGINT: "interrupted"}
@@ -173,6 +173,11 @@ class Watch:
   def _leave_early(self) -> None:
     """Ends a command before its first step, when there is nothing to save."""
     assert self.stop is not None
+    until = time.monotonic() + _TOLD
+    while not messages.joined_alone() and messages.own_number() == 0 and time.monotonic() < until:
+      time.sleep(_POLL)  # with process 0 the messages end, which the others have to hear first
+      if len(messages.all_below("at")) == messages.joined():
+        until = 0
     line = f"{self.stop['signal']} before the first step: nothing to save; the same command goes on"
     self._leave(STATUS[self.status], line)
 
@@ -211,7 +216,9 @@ class Watch:
     time.sleep(0.3)  # the rest of what it writes
     others.read()
     gone = re.search(rb"heartbeats?\):\s*([\d, ]+)", others.lost)
-    who = f"process {gone.group(1).decode().strip()}" if gone else "another process, or process 0,"
+    who = f"process {gone.group(1).decode().strip()}" if gone else "another process"
+    if b"Failed to send RPC" in others.lost:  # to the service, which process 0 has
+      who = "process 0"
     self._leave(
       GOES_ON, f"{who} is gone; the same command, on every host, goes on from the last checkpoint"
     )
