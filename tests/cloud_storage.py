@@ -93,6 +93,8 @@ class CloudStorage:
 
   def put(self, bucket, name, data, query, *, composed=False):
     with self.lock:
+      if bucket.startswith("missing"):
+        raise RefusedError(404, "The specified bucket does not exist.")
       self.check(bucket, name, query)
       now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
       self.objects[bucket, name] = Blob(data, next(self.generations), now, composed)

@@ -52,5 +52,6 @@ def save_roberta(folder: Path, *, markers: bool = False) -> Path:
 
 
 def sample_file(task: str, split: str, suffix: str = "jsonl") -> Path:
-  """A file of the sample tasks."""
+  """A file of the sample tasks; `tagging` has those of `ner`."""
+  task = "ner" if task == "tagging" else task
   return ROOT / "data" / "sample_tasks" / task / f"{split}.{suffix}"

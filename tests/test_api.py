@@ -118,8 +118,8 @@ def test_every_setting_has_a_meaning(task, capsys):
   rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
   assert all(len(row) == 4 and row[3] for row in rows), [row[0] for row in rows if not row[3]]
   defaults = {row[0]: row[2] for row in rows}
-  assert float(defaults["optimizer.learning_rate"]) in (1e-5, 1.5e-5)
-  assert defaults["run.best_metric"] in ('"f1"', '"exact_match"')
+  assert float(defaults["optimizer.learning_rate"]) in (1e-5, 1.5e-5, 3e-5)
+  assert defaults["run.best_metric"] in ('"f1"', '"exact_match"', '"accuracy"')
 
 
 def test_settings_of_an_experiment_file_and_of_nothing(capsys):

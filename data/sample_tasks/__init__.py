@@ -1,1 +1,1 @@
-"""Small sets for the five tasks, told from the facts of the sample wiki."""
+"""Small sets for the tasks, told from the facts of the sample wiki."""

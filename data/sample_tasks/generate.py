@@ -1,4 +1,4 @@
-"""Writes the sets of the five tasks: python -m data.sample_tasks.generate [FOLDER]."""
+"""Writes the sets of the tasks: python -m data.sample_tasks.generate [FOLDER]."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..sample_wiki.world import World, read_world
-from . import make_cloze, make_ner, make_qa, make_relations, make_typing
+from . import make_classification, make_cloze, make_ner, make_qa, make_relations, make_typing
 from .narrator import DEV, SPLITS, TRAIN, Case, Narrator
 from .types import FOLDER
 
@@ -17,6 +17,7 @@ DRAWS: dict[str, Draw] = {
   "ner": make_ner.draw,
   "cloze": make_cloze.draw,
   "qa": make_qa.draw,
+  "classification": make_classification.draw,
 }
 SIZES = {
   "typing": (2400, 120, 240),
@@ -24,6 +25,7 @@ SIZES = {
   "ner": (600, 40, 80),
   "cloze": (800, 100, 200),
   "qa": (1000, 100, 200),
+  "classification": (720, 80, 160),
 }
 UNANSWERABLE = {TRAIN: 75, DEV: 15}
 

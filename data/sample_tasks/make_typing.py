@@ -13,7 +13,7 @@ LONGEST = 170  # characters
 
 def draw(narrator: Narrator, case: Case) -> dict | None:
   """An example, or nothing where chance finds none."""
-  entity = _entity(narrator, case)
+  entity = entity_of(narrator, case)
   passage = _passage(narrator, entity, case)
   spans = passage.spans_of(entity.title)
   if entity.type == "person" and narrator.rng.random() < 0.8:
@@ -30,8 +30,8 @@ def draw(narrator: Narrator, case: Case) -> dict | None:
   }
 
 
-def _entity(narrator: Narrator, case: Case) -> Entity:
-  """One of the split's."""
+def entity_of(narrator: Narrator, case: Case) -> Entity:
+  """Returns one of the split's."""
   groups: dict[str, list[Entity]] = {}
   for entity in narrator.entities:
     if (entity.seen == "no") == case.unseen:

@@ -32,8 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
   for stream in (sys.stdout, sys.stderr):
     if isinstance(stream, io.TextIOWrapper):  # the encoding of a terminal may lack some letters
       stream.reconfigure(errors="backslashreplace")
-  # Orbax logs the tracebacks of exceptions that it also raises.
-  logging.getLogger("absl").setLevel(logging.CRITICAL)
+  # They log the tracebacks of exceptions that they also raise: absl for Orbax.
+  for library in ("absl", "gcsfs", "google"):
+    logging.getLogger(library).setLevel(logging.CRITICAL)
   try:
     return _run(arguments) or 0
   except BrokenPipeError:  # the reader of a pipe has closed it

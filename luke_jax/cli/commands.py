@@ -15,7 +15,7 @@ SECTIONS = {
       "Reports what of this machine and its installation works, and what is missing.",
     ),
   },
-  "Tasks: typing, relations, ner, cloze, qa": {
+  "Tasks: typing, relations, ner, cloze, qa, classification, tagging": {
     "train": ("train", "Trains an experiment, or a model for a task on your files; or resumes."),
     "settings": ("settings", "Lists the settings of a task: type, default and meaning."),
     "predict": ("predict", "Prints a fine-tuned model's predictions for texts."),

@@ -35,7 +35,7 @@ def run(
 
   Args:
     file: File of examples, or FOLDER:SPLIT of a dataset.
-    task: typing, relations, ner, cloze or qa.
+    task: typing, relations, ner, cloze, qa, classification or tagging.
     model: Directory of the model that is to be trained, whose tokenizer reads the examples too.
   """
   if not is_split(file) and not Path(file).is_file():

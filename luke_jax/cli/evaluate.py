@@ -40,7 +40,8 @@ def run(
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
   Args:
-    task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file that
+      defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples.
     mistakes: Number of mistakes to show; the page shows ten times as many.

@@ -30,6 +30,7 @@ MORE = {
   "cloze": '"query": "… @placeholder …", "entities": [[0, 3], [13, 17]]',
   "qa": '"question": "…"',
 }
+IN_COLUMNS = ("ner", "tagging")
 LINES, COLUMNS, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", "-"
 
 
@@ -49,17 +50,18 @@ def run(
 
   In a terminal the texts are shown with the predictions marked; elsewhere, and in --output, each
   prediction is a line of JSON. A file may have any form that the task reads; lines of standard
-  input and of .txt files are objects of JSON or, for ner, texts.
+  input and of .txt files are objects of JSON or, where a task needs no more, texts.
 
       luke-jax predict ner runs/ner "Ana lives in Paris."
       luke-jax predict qa runs/qa questions.jsonl --output answers.jsonl
       luke-jax predict ner runs/ner test.conll --output predicted.conll
 
   Args:
-    task: typing, relations, ner, cloze or qa, or an experiment file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file that
+      defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
-    output: File for the predictions; of ner in columns if its name ends in .conll.
+    output: File for the predictions; of ner and tagging in columns if its name ends in .conll.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
@@ -136,8 +138,9 @@ def _in_columns(output: Path | None, task: str) -> bool:
   if output is None:
     return False
   check_place(output)
-  if output.suffix == COLUMNS and task != "ner":
-    raise InputError(f"--output: {output}; expected another name: only ner is written in columns")
+  if output.suffix == COLUMNS and task not in IN_COLUMNS:
+    tasks = " and ".join(IN_COLUMNS)
+    raise InputError(f"--output: {output}; expected another name: only {tasks} have columns")
   return output.suffix == COLUMNS
 
 

@@ -31,7 +31,7 @@ def run(
       luke-jax score qa --gold dev-v1.1.json --predictions answers.json
 
   Args:
-    task: typing, relations, ner, cloze or qa.
+    task: typing, relations, ner, cloze, qa, classification or tagging.
     gold: File of examples with answers.
     predictions: File of predictions.
     skip_bad: Leaves out examples that are faulty, and counts them.

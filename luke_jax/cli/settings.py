@@ -23,7 +23,7 @@ def run(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> 
       luke-jax settings ner
 
   Args:
-    task: typing, relations, ner, cloze or qa, or an experiment file.
+    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file.
   """
   if task in CLASSES:
     experiment = plain_experiment(task)

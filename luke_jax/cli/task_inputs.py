@@ -1,4 +1,4 @@
-"""Models and faults of files, for the commands of the five tasks."""
+"""Models and faults of files, for the commands of the tasks."""
 
 import sys
 from typing import Any

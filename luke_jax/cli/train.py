@@ -38,8 +38,9 @@ def run(
 ) -> int:
   """Trains what an experiment file describes; the same command resumes a run.
 
-  Or fine-tunes a model on files of a task: typing, relations, ner, cloze or qa, with the paper's
-  settings for it. The labels are those of the training file; OUTPUT/model is the model.
+  Or fine-tunes a model on files of a task: typing, relations, ner, cloze, qa, classification or
+  tagging, with the settings of the model's authors. The labels are those of the training file;
+  OUTPUT/model is the model.
 
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
   saves a checkpoint and leaves with status 75, Ctrl-C with 130, and the same command goes on. The

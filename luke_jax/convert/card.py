@@ -157,6 +157,8 @@ def _in_pytorch(model: ModelParts) -> str:
   name, title = model.architecture, "In PyTorch, from the same files:"
   if model.kind in family.own_heads:
     name, head = family.architectures[NONE], f"the head (`{_head_name(model)}`)"
+    if model.kind == "crf":  # a classifier of words, which transformers has, and a chain
+      name, head = family.architectures["token"], "its chain (`crf`)"
     title = f"In PyTorch, from the same files, without {head}, which transformers lacks:"
   code = f'from transformers import {name}\n\nmodel = {name}.from_pretrained("DIRECTORY")'
   return f"{title}\n\n```python\n{code}\n```"

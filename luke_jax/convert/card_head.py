@@ -16,6 +16,7 @@ HUB_TASKS = {
   "text": "text-classification",
   "span": "token-classification",
   "token": "token-classification",
+  "crf": "token-classification",
   "answer": "question-answering",
   "cloze": "question-answering",
 }

@@ -34,8 +34,9 @@ class BucketLock:
       raise not_installed("google-cloud-storage", "for gs://", "gcs") from None
     self._faults: Any = exceptions
     bucket, _, name = str(path).removeprefix("gs://").partition("/")
-    # A project is needed for buckets themselves only.
-    self._bucket, self._name = storage.Client(project="none").bucket(bucket), name
+    self._name = name
+    with self._reported():  # a project is needed for buckets themselves only
+      self._bucket: Any = storage.Client(project="none").bucket(bucket)
 
   def __enter__(self) -> Self:
     with self._reported():

@@ -1,6 +1,5 @@
 """Objects of a bucket with the methods of pathlib, by etils and gcsfs."""
 
-import asyncio
 import contextlib
 import fnmatch
 import io
@@ -137,7 +136,7 @@ class BucketPath(PosixGPath):
 
   def write_bytes(self, data: bytes) -> int:
     """Writes the whole object."""
-    with self.storage() as system:
+    with self.storage() as system, self._in_its_bucket():
       system.pipe_file(str(self), data)
     return len(data)
 
@@ -153,8 +152,16 @@ class BucketPath(PosixGPath):
 
   def upload(self, file: os.PathLike[str]) -> None:
     """Writes the whole object from a file of this machine."""
-    with self.storage() as system:
+    with self.storage() as system, self._in_its_bucket():
       system.put_file(os.fspath(file), str(self))
+
+  @contextlib.contextmanager
+  def _in_its_bucket(self) -> Generator[None, None, None]:
+    """Raises InputError where the bucket itself is missing, since folders need not be there."""
+    try:
+      yield
+    except FileNotFoundError:
+      raise InputError(f"{self}: no such bucket; expected one that exists") from None
 
   def download(self, file: os.PathLike[str]) -> None:
     """Writes the content to a file of this machine."""
@@ -222,6 +229,8 @@ def _status(info: dict[str, Any]) -> Status:
 
 def _is_of_network(fault: Exception) -> bool:
   """Returns whether a fault is one of the network, of the service or of the credentials."""
-  if isinstance(fault, OSError | asyncio.TimeoutError):
-    return True  # gcsfs raises OSError without a number where access is forbidden
+  if isinstance(fault, OSError) and fault.errno is None:
+    return True  # gcsfs has none where access is forbidden; a full disk has one
+  if isinstance(fault, ConnectionError | TimeoutError):
+    return True
   return type(fault).__module__.partition(".")[0] in ("gcsfs", "aiohttp", "google", "requests")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import flax.linen as nn
 
 from luke_jax.heads.answers import AnswerHead
+from luke_jax.heads.chain import ChainHead
 from luke_jax.heads.labels import (
   ChoiceHead,
   ClozeHead,
@@ -18,7 +19,7 @@ from luke_jax.heads.masked import MaskedHead, PretrainingHead
 from luke_jax.models.family import NONE, Backbone
 
 KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
-KINDS += ("text", "token", "choice")
+KINDS += ("text", "token", "crf", "choice")
 
 
 def make_head(
@@ -39,6 +40,7 @@ def make_head(
     "answer": lambda: AnswerHead(numerics),
     "text": lambda: TextHead(numerics, labels, dropout),
     "token": lambda: TokenHead(numerics, labels, dropout),
+    "crf": lambda: ChainHead(numerics, labels, dropout),
     "choice": lambda: ChoiceHead(numerics, dropout),
   }
   return make[kind]()

@@ -147,7 +147,10 @@ class ClozeHead(nn.Module):
 
 
 class TextHead(nn.Module):
-  """Labels of the whole text, or one number if there is a single label."""
+  """Labels of the whole text, or one number if there is a single label.
+
+  They are read off the pooled state or, in a system without one, the state of the first word.
+  """
 
   numerics: Numerics
   labels: int
@@ -161,8 +164,8 @@ class TextHead(nn.Module):
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns logits (B, C)."""
-    assert states.pooled is not None
-    return {"logits": _dense(self.numerics, self.labels, states.pooled, self.dropout)}
+    text = states.words[:, 0] if states.pooled is None else states.pooled
+    return {"logits": _dense(self.numerics, self.labels, text, self.dropout)}
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None

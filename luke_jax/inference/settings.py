@@ -11,7 +11,7 @@ from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.fine_tuning import fitted
-from luke_jax.tasks.known import CLASSES, is_known, task_class
+from luke_jax.tasks.known import CLASSES, heads_of, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
@@ -35,8 +35,8 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
     raise InputError(f"made for the task {own}, which is none of luke_jax's; expected it as `task`")
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
-  if chosen.head != model.kind:
-    expected = model.family.architecture_of(chosen.head)
+  if model.kind not in heads_of(chosen):
+    expected = model.family.architecture_of(heads_of(chosen)[0])
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
@@ -48,7 +48,10 @@ def task_with(
 ) -> Any:
   """Returns a task class with the settings that a model's config.json has for it."""
   saved = _saved(rest)
-  settings = saved.get("settings", {}) if saved.get("task") == task.name else {}
+  if saved.get("task") == task.name:
+    settings = saved.get("settings", {})
+  else:  # a model of transformers, whose config.json may say something
+    settings = task.settings_from(rest, labels) if hasattr(task, "settings_from") else {}
   value = typed_values.group_from_json(settings, task, f"config.json: {KEY}.settings")
   fixed = {"labels": _labels(task, tuple(labels)), "words": config.room_for_words}
   return dataclasses.replace(value, **fixed, **changes)
@@ -75,7 +78,8 @@ def settings_of(task: Any) -> dict[str, Any]:
   settings = {name: value for name, value in values.items() if name not in LOCAL}
   kind = type(task)
   own = {} if is_known(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
-  return {KEY: {"task": task.name, **own, "settings": settings}}
+  entries = getattr(task, "config_entries", {})  # for transformers
+  return {**entries, KEY: {"task": task.name, **own, "settings": settings}}
 
 
 def processor_of(model: ModelParts, task: Any) -> Processor:
@@ -107,7 +111,8 @@ def _labels(task: Any, labels: tuple[str, ...]) -> tuple[str, ...]:
 
 def _name_for(model: ModelParts) -> str:
   for name in CLASSES:
-    if task_class(name).head == model.kind:
+    if model.kind in heads_of(task_class(name)):
       return name
-  known = ", ".join(model.family.architectures[task_class(name).head] for name in CLASSES)
+  kinds = dict.fromkeys(kind for name in CLASSES for kind in heads_of(task_class(name)))
+  known = ", ".join(model.family.architectures[kind] for kind in kinds)
   raise InputError(f"a {model.architecture}; expected one of {known}")

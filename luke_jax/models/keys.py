@@ -98,7 +98,7 @@ class Keys:
   # Starts of the names of parts that a system has no use for in the models that it starts from.
   unused: tuple[str, ...] = ()
   # Starts of the names of heads, which are left out where another head is wanted.
-  heads: tuple[str, ...] = ("classifier.", "qa_outputs.", "scorer.")
+  heads: tuple[str, ...] = ("classifier.", "qa_outputs.", "scorer.", "crf.")
 
   @classmethod
   def of(cls, rows: Iterable[Key], **fields: Any) -> "Keys":
@@ -107,7 +107,7 @@ class Keys:
 
   def key(self, path: str) -> Key:
     """Returns the key of one of our paths; that of a user's own head has the same name."""
-    return self.rows.get(path) or _own_key(path)
+    return self.rows.get(path) or _CRF.get(path) or _own_key(path)
 
   def canonical(self, name: str) -> str:
     """Returns the reference's own name of a tensor."""
@@ -118,6 +118,14 @@ class Keys:
   def copied_from(self, name: str) -> str:
     """Returns the name of the tensor that stands in for a missing one, or the name itself."""
     return name if self.copies is None else re.sub(*self.copies, name)
+
+
+# Named as in pytorch-crf; no reference has them.
+_CRF = {
+  "crf/transitions": Key("crf/transitions", ("crf.transitions",)),
+  "crf/starts": Key("crf/starts", ("crf.start_transitions",)),
+  "crf/ends": Key("crf/ends", ("crf.end_transitions",)),
+}
 
 
 def _own_key(path: str) -> Key:

@@ -68,9 +68,10 @@ def fine_tune(
 ) -> Trained:
   """Fine-tunes a model for a task with the settings of its authors, and returns it with its scores.
 
-  `task` is typing, relations, ner, cloze or qa, or a class of one's own. `train` and `dev` are
-  files, or examples as dictionaries of the fields that JSON lines have: a list, a data set of
-  Hugging Face, a data frame. `settings` are fields of the experiment by their own names:
+  `task` is typing, relations, ner, cloze, qa, classification or tagging, or a class of one's own.
+  `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
+  list, a data set of Hugging Face, a data frame. `settings` are fields of the experiment by their
+  own names:
   `learning_rate=3e-3, epochs=2, batch_size=16, seed=1`; `luke-jax settings TASK` lists them.
   `folder` holds the run, so that the same call resumes it; without it the run is removed.
   """

@@ -5,6 +5,7 @@ luke_jax.show.entities(text, model.predict(text)).save("entities.html")
 
 from luke_jax.show.arcs import relations
 from luke_jax.show.heat_maps import attention
+from luke_jax.show.labels import labels
 from luke_jax.show.lines import curves
 from luke_jax.show.neighbours import nearest
 from luke_jax.show.pages import Section, report
@@ -21,6 +22,7 @@ __all__ = [
   "code",
   "curves",
   "entities",
+  "labels",
   "nearest",
   "relations",
   "report",

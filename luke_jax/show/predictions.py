@@ -7,7 +7,7 @@ from rich.text import Text
 
 from luke_jax.show.marked import terminal_text
 from luke_jax.tasks.evaluation import Mark
-from luke_jax.tasks.predictions import Answer, Relation, Span
+from luke_jax.tasks.predictions import Answer, Labels, Number, Relation, Span
 
 NO_ANSWER = "(no answer)"
 ALTERNATIVES = 3
@@ -19,11 +19,15 @@ def shown(example: Any, prediction: Any) -> Text:
   line = below(prediction)
   question = getattr(example, "question", None) or getattr(example, "query", None)
   parts = [Text(f"{question}\n", "bold")] if question else []
-  return Text.assemble(*parts, marked, *([f"\n  {line}"] if line else []), "\n")
+  pair = getattr(example, "text_pair", None)
+  after = [f"\n{pair}"] if pair else []
+  return Text.assemble(*parts, marked, *after, *([f"\n  {line}"] if line else []), "\n")
 
 
 def marks(prediction: Any) -> list[Mark]:
   """Returns the spans of the text that a prediction is about."""
+  if isinstance(prediction, Labels | Number):
+    return []
   if isinstance(prediction, Relation):
     head, tail = prediction.head, prediction.tail
     return [Mark(head.start, head.end, "head"), Mark(tail.start, tail.end, "tail")]
@@ -35,6 +39,10 @@ def marks(prediction: Any) -> list[Mark]:
 
 def below(prediction: Any) -> str:
   """Returns what the marks do not show, such as scores."""
+  if isinstance(prediction, Number):
+    return f"{prediction.value:.4g}"
+  if isinstance(prediction, Labels):
+    return ", ".join(f"{x.label} {x.score:.2f}" for x in prediction) or "nothing"
   if isinstance(prediction, Relation):
     return f"{prediction.head.text} | {prediction.label} | {prediction.tail.text}" + (
       f"  {prediction.score:.2f}"

@@ -30,7 +30,7 @@ from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
 
-LOGITS = ("logits", "start_logits", "end_logits")
+LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
 
 
 class FineTuned(Protocol):
@@ -275,7 +275,10 @@ def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeS
   """Returns the shapes of one row of a batch."""
   names, extra = input_names(task, backbone), _labels(task)
   shapes = padded_shapes(sizes(task), names=names, extra=extra)
-  return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
+  types = {name: room.dtype for name, room in extra.items()}
+  return {
+    name: jax.ShapeDtypeStruct(shape, types.get(name, jnp.int32)) for name, shape in shapes.items()
+  }
 
 
 def rows(
@@ -291,7 +294,8 @@ def rows(
 
 
 def _labels(task: FineTuned) -> dict[str, Room]:
-  return {"labels": Room(task.label_shape(), IGNORED)}
+  dtype = getattr(task, "label_dtype", np.int32)  # numbers that a task learns are float32
+  return {"labels": Room(task.label_shape(), IGNORED, dtype)}
 
 
 def predict(task: FineTuned, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:

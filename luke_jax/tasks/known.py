@@ -1,4 +1,4 @@
-"""The five fine-tuned tasks by name."""
+"""The fine-tuned tasks by name."""
 
 import difflib
 import importlib
@@ -7,13 +7,15 @@ from typing import Any, Literal
 
 from luke_jax.errors import InputError
 
-TaskName = Literal["typing", "relations", "ner", "cloze", "qa"]
+TaskName = Literal["typing", "relations", "ner", "cloze", "qa", "classification", "tagging"]
 CLASSES = {
   "typing": "EntityTyping",
   "relations": "RelationClassification",
   "ner": "NamedEntities",
   "cloze": "ClozeAnswering",
   "qa": "QuestionAnswering",
+  "classification": "TextClassification",
+  "tagging": "Tagging",
 }
 
 # The attributes of a fine-tuned task, of this package or a user's own.
@@ -33,6 +35,11 @@ def is_fine_tuned(task: Any) -> bool:
   Pretraining has no examples of texts, and so no `features` and no `decode`.
   """
   return all(callable(getattr(task, name, None)) for name in ("features", "decode", "evaluate"))
+
+
+def heads_of(task: Any) -> tuple[str, ...]:
+  """Returns the kinds of heads that a task, a class or a value, may have."""
+  return getattr(task, "heads", None) or (task.head,)
 
 
 def is_known(task: type) -> bool:

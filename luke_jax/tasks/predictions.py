@@ -53,3 +53,50 @@ class Answer(NamedTuple):
   start: int
   end: int
   score: float
+
+
+class Label(NamedTuple):
+  """A label of a text, and the model's confidence."""
+
+  label: str
+  score: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels(Sequence[Label]):
+  """Labels of a text, the most probable first, and the probabilities of all labels."""
+
+  labels: tuple[Label, ...]
+  scores: Mapping[str, float]
+
+  @property
+  def label(self) -> str:
+    """Returns the most probable label, "" if there is none."""
+    return self.labels[0].label if self.labels else ""
+
+  def __getitem__(self, index: Any) -> Any:
+    return self.labels[index]
+
+  def __len__(self) -> int:
+    return len(self.labels)
+
+
+class Number(NamedTuple):
+  """A number that a text is given."""
+
+  value: float
+
+
+@dataclasses.dataclass(frozen=True)
+class TaggedSpans(Sequence[Span]):
+  """Entities of a document in order, and the tags of its words that they were read from."""
+
+  spans: tuple[Span, ...]
+  tags: tuple[str, ...]  # of each word
+  scores: tuple[float, ...]  # the model's confidence in each tag
+
+  def __getitem__(self, index: Any) -> Any:
+    return self.spans[index]
+
+  def __len__(self) -> int:
+    return len(self.spans)

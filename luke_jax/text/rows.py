@@ -87,6 +87,7 @@ class Room(NamedTuple):
 
   shape: tuple[int, ...]
   fill: int = 0
+  dtype: Any = np.int32
 
 
 Rooms = Mapping[str, Room]  # of labels and of what rows have as `extra`, by name
@@ -130,7 +131,7 @@ def padded(
 ) -> dict[str, np.ndarray]:
   """Returns arrays that a network may read, (B, ...), int32, under Hugging Face's names.
 
-  They are those of `names`, and those that `extra` has room for.
+  They are those of `names`, and those that `extra` has room for, of its types.
   """
   arrays = _word_arrays(rows, sizes.words, pad_word)
   if "token_type_ids" in names:
@@ -217,7 +218,7 @@ def _value(row: Row, name: str) -> Any:
 
 
 def _filled(values: Sequence[Any], room: Room) -> np.ndarray:
-  array = np.full((len(values), *room.shape), room.fill, np.int32)
+  array = np.full((len(values), *room.shape), room.fill, room.dtype)
   for i, value in enumerate(values):
     if value is not None:
       array[(i, *map(slice, np.shape(value)))] = value

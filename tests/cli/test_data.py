@@ -149,7 +149,10 @@ def test_which_column_is_read_as_words(tmp_path, capsys):
   assert check(path, "--columns", "wrod,_,tag") == 2
   assert "columns: 'wrod,_,tag'; expected word once" in capsys.readouterr().err
   assert main(["data", "check", str(path), "--task", "qa", "--columns", "word"]) == 2
-  assert "--columns: qa has no such files; expected it for ner only" in capsys.readouterr().err
+  assert (
+    "--columns: qa has no such files; expected it for ner, tagging or classification"
+    in capsys.readouterr().err
+  )
 
 
 def test_tags_are_repaired_on_request(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""Each of the five tasks from the command line: train, evaluate, predict, score."""
+"""Each of the tasks from the command line: train, evaluate, predict, score."""
 
 import dataclasses
 import hashlib
@@ -25,6 +25,7 @@ from luke_jax.training.overrides import override
 # What makes a run of two steps of the paper's recipes.
 SHORT = ["run.epochs=null", "run.steps=2", "run.evaluate_every=null", "data.batch_size=4"]
 SMALL = {"ner": ["task.words=64"], "cloze": ["task.words=128", "task.entities=32"]}
+SMALL["tagging"] = ["task.words=64", "task.crf=true"]
 SMALL["qa"] = ["task.words=96", "task.entities=16"]
 FEW = 12
 

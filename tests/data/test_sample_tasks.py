@@ -24,6 +24,7 @@ FIELDS = {
   "ner": {"sentences", "spans"},
   "cloze": {"query", "entities", "answers"},
   "qa": {"question", "entities", "question_entities", "answers"},
+  "classification": {"label"},
 }
 
 
@@ -103,7 +104,7 @@ def asked(task: str, line: dict) -> tuple:
   meta = line["meta"]
   if task == "relations":
     return meta["head"], meta["tail"], line["label"]
-  if task in ("typing", "ner"):
+  if task in ("typing", "ner", "classification"):
     return (meta.get("entity") or meta["about"],)
   return tuple(meta["fact"])
 
@@ -131,7 +132,7 @@ def test_unseen_entities_are_named_where_it_is_marked_and_not_in_train(world, ta
 @pytest.mark.parametrize("task", SIZES)
 def test_texts_fit_a_window_but_for_a_few_to_try_windows_on(tasks, task):
   tokenizer = load_tokenizer(WIKI / "tokenizer")
-  limit = 62 if task in ("typing", "relations") else 126
+  limit = 62 if task in ("typing", "relations", "classification") else 126
   for split, lines in tasks[task].items():
     sizes = [len(tokens.ids) for tokens in tokenizer.encode([line["text"] for line in lines])]
     some = len(lines) // 14 if split != "train" and limit == 126 else 0
@@ -157,6 +158,16 @@ def test_types_are_those_of_the_world(world, tasks):
   assert len(labels) == 24
   assert min(labels.values()) >= 10
   assert labels.total() > 1.5 * len(everything(tasks, "typing"))
+
+
+def test_topics_are_the_first_types_of_what_a_text_is_about(world, tasks):
+  for split, lines in tasks["classification"].items():
+    labels = Counter(line["label"] for line in lines)
+    assert len(labels) == 8 and min(labels.values()) >= (15 if split == "train" else 1)
+    for line in lines:
+      entity = world.entities[line["meta"]["entity"]]
+      assert line["label"] == types_of(entity).labels[0]
+      assert any(name in line["text"] for name in names(world, entity.title))
 
 
 def test_relations_are_those_of_the_world(world, tasks):

@@ -8,6 +8,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, read_json, remove, sha256, sizes, whole, write_json
+from luke_jax.files.locks import locked
 
 
 def test_one_name_for_both_kinds(tmp_path, cloud_storage):
@@ -97,6 +98,16 @@ def test_a_large_object_and_long_listings(bucket):
   for number in range(60):  # more than a page
     (bucket / "many" / f"{number:02}").write_bytes(b"")
   assert len(list((bucket / "many").iterdir())) == len(sizes(bucket / "many")) == 60
+
+
+def test_a_missing_bucket_is_one_line(cloud_storage):
+  with pytest.raises(InputError, match=r"missing/a: no such bucket; expected one that exists"):
+    write_json(Path("gs://missing/a"), 1)
+  with (
+    pytest.raises(InputError, match=r"gs://missing/run: 404 .*not exist.*; expected a bucket"),
+    locked(Path("gs://missing/run")),
+  ):
+    pass
 
 
 def test_a_missing_client_is_one_line(bucket, monkeypatch):

@@ -15,7 +15,6 @@ from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.hlo import parse
 from luke_jax.plan.memory import Memory, OutOfMemory
 from luke_jax.results.paper_runs import RUNS, checks
-from luke_jax.tasks.known import CLASSES
 from luke_jax.training.experiment_files import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -72,7 +71,7 @@ def test_a_file_with_a_line_less(typing_row):
   assert wrong(typing_row) == ["task.dev"]
 
 
-@pytest.mark.parametrize("task", CLASSES)
+@pytest.mark.parametrize("task", RUNS)
 def test_the_files_of_the_rows_have_the_papers_settings(task, tmp_path, monkeypatch):
   """Without the data, what is missing is data, the pretrained model and the table of mentions."""
   monkeypatch.chdir(tmp_path)

@@ -32,6 +32,7 @@ _OWN = {
   "pair": "ForEntityPairClassification",
   "span": "ForEntitySpanClassification",
   "cloze": "ForCloze",
+  "crf": "ForTokenClassificationWithCrf",
 }
 # The paper trains its RoBERTa baselines as it trains LUKE (appendix).
 _RECIPES = {
@@ -40,6 +41,9 @@ _RECIPES = {
   "ner": Recipe(1e-5, 8, 5),
   "cloze": Recipe(1e-5, 32, 2),
   "qa": Recipe(1.5e-5, 48, 2),
+  # BERT's paper (appendix A.3) gives ranges; these are in the middle of them.
+  "classification": Recipe(3e-5, 32, 3),
+  "tagging": Recipe(3e-5, 32, 3),
 }
 
 

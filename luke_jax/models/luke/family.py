@@ -19,6 +19,7 @@ ARCHITECTURES = {
   "answer": "LukeForQuestionAnswering",
   "text": "LukeForSequenceClassification",
   "token": "LukeForTokenClassification",
+  "crf": "LukeForTokenClassificationWithCrf",  # ours
   "choice": "LukeForMultipleChoice",
 }
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
@@ -33,6 +34,9 @@ RECIPES = {
   "cloze": Recipe(1e-5, 32, 2, UNTRAINED),
   # The head of questions has no pooler; the entity table is not fine-tuned.
   "qa": Recipe(1.5e-5, 48, 2, ("luke/entity_embeddings/entity",)),
+  # Not of the paper, which has no such tasks: as in BERT's.
+  "classification": Recipe(3e-5, 32, 3),
+  "tagging": Recipe(3e-5, 32, 3),
 }
 
 
@@ -104,14 +108,14 @@ LUKE = Family(
   numerics=encoder.numerics,
   keys=lambda kind: KEYS,
   architectures=ARCHITECTURES,
-  pooled=lambda kind: kind not in ("answer", "token"),
+  pooled=lambda kind: kind not in ("answer", "token", "crf"),
   read_config=files.read_config,
   write_config=files.write_config,
   products=_products,
   read_archive=files.read_metadata,
   about=_about,
   not_in_transformers=_not_in_transformers,
-  own_heads=("cloze",),
+  own_heads=("cloze", "crf"),
   for_prediction=for_prediction,
   adapters=True,
   layout=Layout(

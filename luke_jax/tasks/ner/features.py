@@ -55,7 +55,7 @@ def features(
   """
   rows: list[Row] = []
   missed, total = 0, 0
-  for number, (example, ids) in enumerate(_tokenized(processor, examples, limits.context)):
+  for number, (example, ids) in enumerate(tokenized(processor, examples, limits.context)):
     with faults.caught():
       document = _document(example, ids, limits, processor.max_length - AROUND)
       targets = None if example.spans is None else _targets(example, document, labels)
@@ -73,10 +73,10 @@ def features(
   return rows
 
 
-def _tokenized(
+def tokenized(
   processor: Processor, examples: Sequence[Example], context: bool
 ) -> Iterator[tuple[Example, list[list[int]]]]:
-  """Every document with the pieces of each word; no word is tokenized twice."""
+  """Yields every document with the pieces of each word; no word is tokenized twice."""
   written = [_written(example, context) for example in examples]
   words = list(dict.fromkeys(word for document in written for word in document))
   tokens = processor.tokenizer.encode(words)
@@ -100,14 +100,7 @@ def _written(example: Example, context: bool) -> list[str]:
 
 
 def _document(example: Example, ids: list[list[int]], limits: Limits, room: int) -> Document:
-  lengths = np.array([len(pieces) for pieces in ids], np.int64)
-  if lengths.max(initial=0) > room:
-    word = int(lengths.argmax())
-    start, end = example.words[word]
-    raise InputError(
-      f"{example.place_of(start)}: {example.text[start:end][:20]!r}…: {lengths[word]} word pieces;"
-      f" expected words of at most {room}, the room of a row"
-    )
+  lengths = lengths_of(example, ids, room)
   first, words = np.concatenate([[0], lengths.cumsum()]), np.arange(len(ids))
   edges = np.cumsum([0, *map(len, example.sentences)])
   sentence_ends = np.repeat(edges[1:], np.diff(edges))
@@ -120,6 +113,19 @@ def _document(example: Example, ids: list[list[int]], limits: Limits, room: int)
   kept = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
   flat = np.array([id for pieces in ids for id in pieces], np.int32)
   return Document(flat, first, edges, starts[kept], ends[kept], reach)
+
+
+def lengths_of(example: Example, ids: list[list[int]], room: int) -> np.ndarray:
+  """Returns the number of pieces of each word; raises InputError for a word without room."""
+  lengths = np.array([len(pieces) for pieces in ids], np.int64)
+  if lengths.max(initial=0) > room:
+    word = int(lengths.argmax())
+    start, end = example.words[word]
+    raise InputError(
+      f"{example.place_of(start)}: {example.text[start:end][:20]!r}…: {lengths[word]} word pieces;"
+      f" expected words of at most {room}, the room of a row"
+    )
+  return lengths
 
 
 def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.ndarray:

@@ -88,8 +88,8 @@ def test_an_inside_tag_begins_no_chunk_across_sentences(tmp_path):
 FAULTS = [
   ("EU I-ORG\nrejects\n", "line 2: 1 columns; expected 2, as in the first line"),
   ("EU\nrejects O\n", "line 2: 2 columns; expected 1, as in the first line"),
-  ("EU X\n", "line 1: tag 'X'; expected O, or one of B- I- E- S- and a label"),
-  ("EU B-\n", "line 1: tag 'B-'; expected O, or one of B- I- E- S- and a label"),
+  ("EU X\n", "line 1: tag 'X'; expected O, or one of B- I- M- E- S- and a label"),
+  ("EU B-\n", "line 1: tag 'B-'; expected O, or one of B- I- M- E- S- and a label"),
   (
     "EU B-ORG\nof O\nUS B-LOC\n\nin O\nBonn I-LOC\n",
     "line 6: tag 'I-LOC' between 'O' and 'O'; expected B-LOC, as the file's tags are IOB2",

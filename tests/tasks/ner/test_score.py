@@ -74,7 +74,11 @@ def test_predictions_for_texts_are_characters(tmp_path):
   ("name", "text", "fault"),
   [
     ("a.conll", "Ana\n", "a.conll: no tags; expected a column of words and one of predicted tags"),
-    ("a.conll", "Ana PER\n", "a.conll: line 1: tag 'PER'; expected O, or one of B- I- E- S- and"),
+    (
+      "a.conll",
+      "Ana PER\n",
+      "a.conll: line 1: tag 'PER'; expected O, or one of B- I- M- E- S- and",
+    ),
     ("a.conll", "Ana O\n", "predictions: id '1': 1 words; expected 4, as in "),
     (
       "a.jsonl",

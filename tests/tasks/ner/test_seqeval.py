@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.tasks.ner.score import score
-from luke_jax.tasks.ner.tags import SCHEMES, chunks, tagged
+from luke_jax.tasks.ner.tags import SCHEMES, chunks, legal_chunks, tagged
 
 seqeval = pytest.importorskip("seqeval", reason="needs the extra `parity`")
 from seqeval import metrics, scheme  # noqa: E402
@@ -53,3 +53,17 @@ def test_legal_tags_as_the_strict_mode(file, name):
     for side in (gold, predicted)
   ]
   assert score(*other) == expected
+
+
+@given(FILES, st.sampled_from(["IOB2", "BIOES"]))
+def test_any_tags_as_the_strict_mode(file, name):
+  gold, predicted = sides(file)
+  if name == "IOB2":  # whose tags seqeval has to know
+    gold, predicted = (
+      [[tag.replace("E-", "I-").replace("S-", "B-") for tag in tags] for tags in side]
+      for side in (gold, predicted)
+    )
+  theirs_scheme = {"IOB2": scheme.IOB2, "BIOES": scheme.IOBES}[name]
+  expected = theirs(gold, predicted, mode="strict", scheme=theirs_scheme)
+  found = score(*([set(legal_chunks(tags, name)) for tags in side] for side in (gold, predicted)))
+  assert found == expected

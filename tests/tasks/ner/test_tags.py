@@ -5,14 +5,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.ner.tags import SCHEMES, Labelled, chunks, illegal, scheme_of, tagged
+from luke_jax.tasks.ner.tags import (
+  PREFIXES,
+  SCHEMES,
+  Labelled,
+  chunks,
+  illegal,
+  legal_chunks,
+  may_follow,
+  scheme_of,
+  scheme_of_labels,
+  tagged,
+)
 
 TAGS = {
-  "IOB1": "I-PER I-PER B-PER O I-LOC I-PER",
-  "IOB2": "B-PER I-PER B-PER O B-LOC B-PER",
-  "BIOES": "B-PER E-PER S-PER O S-LOC S-PER",
+  "IOB1": "I-PER I-PER I-PER B-PER O I-LOC I-PER",
+  "IOB2": "B-PER I-PER I-PER B-PER O B-LOC B-PER",
+  "BIOES": "B-PER I-PER E-PER S-PER O S-LOC S-PER",
+  "BMESO": "B-PER M-PER E-PER S-PER O S-LOC S-PER",
 }
-CHUNKS = [(0, 2, "PER"), (2, 3, "PER"), (4, 5, "LOC"), (5, 6, "PER")]
+CHUNKS = [(0, 3, "PER"), (3, 4, "PER"), (5, 6, "LOC"), (6, 7, "PER")]
 
 
 @st.composite
@@ -30,7 +42,7 @@ def sentences(draw):
 def test_schemes_by_hand(scheme):
   tags = TAGS[scheme].split()
   assert chunks(tags) == CHUNKS
-  assert tagged([Labelled(*chunk) for chunk in CHUNKS], 6, scheme, "") == tags
+  assert tagged([Labelled(*chunk) for chunk in CHUNKS], 7, scheme, "") == tags
   assert scheme_of([tags]) == scheme
   assert not list(illegal(tags, scheme))
 
@@ -62,6 +74,11 @@ def test_illegal_tags_make_the_chunks_of_conlleval(tags, found):
     ("BIOES", "E-PER", [0], "B-PER or S-PER"),
     ("BIOES", "B-PER I-PER S-PER", [1], "I-PER or E-PER after it"),
     ("BIOES", "B-PER E-LOC", [0, 1], "I-PER or E-PER after it"),
+    ("BIOES", "B-PER M-PER E-PER", [1], "I-PER"),
+    ("BMESO", "B-PER I-PER E-PER", [1], "M-PER"),
+    ("BMESO", "M-PER E-PER", [0], "B-PER or S-PER"),
+    ("BMESO", "B-PER O", [0], "M-PER or E-PER after it"),
+    ("IOB2", "B-LOC M-LOC", [1], "B-LOC or I-LOC"),
   ],
 )
 def test_what_is_illegal(scheme, tags, places, expected):
@@ -97,3 +114,39 @@ def test_tags_that_stay_as_they_are_written_again_are_the_legal_ones(tags):
 def test_overlapping_spans_have_no_tags():
   with pytest.raises(InputError, match="here: a span in another, B; expected them apart, for tags"):
     tagged([Labelled(0, 2, "A"), Labelled(1, 3, "B")], 3, "IOB2", "here")
+
+
+@given(sentences(), st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
+def test_tags_of_one_scheme_become_those_of_another_and_come_back(sentence, one, other):
+  words, found = sentence
+  tags = tagged(found, words, one, "")
+  others = tagged(chunks(tags), words, other, "")
+  assert tagged(chunks(others), words, one, "") == tags
+  assert legal_chunks(others, other) == found
+
+
+def all_tags(scheme, labels):
+  return ["O", *(f"{prefix}-{label}" for label in labels for prefix in PREFIXES[scheme])]
+
+
+@given(st.data(), st.sampled_from(SCHEMES))
+def test_tags_whose_neighbours_may_follow_are_legal(data, scheme):
+  tags = data.draw(st.lists(st.sampled_from(all_tags(scheme, "XY")), min_size=1, max_size=6))
+  pairs = zip(["O", *tags], [*tags, "O"], strict=True)
+  assert all(may_follow(b, a, scheme) for a, b in pairs) == (not list(illegal(tags, scheme)))
+
+
+@pytest.mark.parametrize(
+  ("scheme", "labels", "count"), [("BIOES", "XY", 43), ("IOB2", "XY", 27), ("BMESO", "X", 19)]
+)
+def test_transitions_that_fastnlp_allows(scheme, labels, count):
+  tags = all_tags(scheme, labels)
+  inside = sum(may_follow(b, a, scheme) for a in tags for b in tags)
+  edges = sum(may_follow(x, "O", scheme) + may_follow("O", x, scheme) for x in tags)
+  assert inside + edges == count
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_model_shows_its_scheme(scheme):
+  tags = [tag for tag in all_tags(scheme, "XY") if (scheme, tag) != ("IOB1", "B-Y")]
+  assert scheme_of_labels(tags) == scheme

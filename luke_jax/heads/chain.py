@@ -1,0 +1,63 @@
+"""Head that labels words by a conditional random field over their chain."""
+
+from typing import ClassVar
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.models.family import States, Tables
+from luke_jax.nn import crf, losses
+from luke_jax.nn.layers import Dense, Dropout, Numerics
+
+Outputs = dict[str, jax.Array]
+Legal = tuple[tuple[bool, ...], ...]  # (C + 2, C), as `packed` has it
+
+
+class ChainHead(nn.Module):
+  """Logits of the labels of word pieces, as of `TokenHead`, and the scores of their chain.
+
+  Not every piece has a label; the chain connects those that have one. `legal` are the neighbours
+  that training allows; without it all of them are.
+  """
+
+  numerics: Numerics
+  labels: int
+  dropout: float
+  legal: Legal | None = None
+
+  kind: ClassVar[str] = "crf"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B, W, C), and the chain's scores (B, C + 2, C), the same for every row."""
+    words = Dropout(self.dropout)(states.words)
+    logits = Dense(self.numerics, (self.labels,), output="float32", name="classifier")(words)
+    chain = packed(crf.ChainScores(self.labels, self.numerics.init_std, name="crf")())
+    return {"logits": logits, "chain": jnp.broadcast_to(chain, (len(logits), *chain.shape))}
+
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
+    """Returns the mean over rows of the loss of class numbers (B, W), -100 where there is none.
+
+    `weights` (B,) are those of the rows.
+    """
+    mask, chain = labels != losses.IGNORED, unpacked(outputs["chain"][0])
+    if self.legal is not None:
+      chain = crf.constrained(chain, unpacked(jnp.array(self.legal)))
+    per_row = crf.path_losses(outputs["logits"], labels, mask, chain)
+    return losses.mean_where(per_row, mask.any(1), weights)
+
+
+def packed(chain: crf.Chain) -> jax.Array:
+  """Returns a chain as one array (C + 2, C): the transitions, the starts and the ends."""
+  return jnp.concatenate([chain.transitions, chain.starts[None], chain.ends[None]])
+
+
+def unpacked(array: jax.Array) -> crf.Chain:
+  """Returns the chain in an array."""
+  return crf.Chain(array[:-2], array[-2], array[-1])

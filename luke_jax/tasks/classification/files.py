@@ -1,0 +1,210 @@
+"""Texts with labels in files: tables with tabs or commas, and lines of JSON."""
+
+import csv
+import dataclasses
+import functools
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.classification.forms import FIELDS, NO_AGREEMENT, PLAIN, Form, form_of, named
+from luke_jax.tasks.files import (
+  Faults,
+  check_fields,
+  lines,
+  listed,
+  read_json,
+  read_json_lines,
+  read_text,
+  string,
+)
+
+KNOWN = ("text_pair", "label", "labels", "qid")
+COMMAS, TABLES, OBJECTS = ".csv", (".tsv", ".csv"), (".jsonl", ".json")
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+  """A text or a pair of texts and, if known, its labels; a number is the text of its only one."""
+
+  id: str
+  place: str  # file and line
+  text: str
+  text_pair: str | None = None
+  labels: tuple[str, ...] | None = None
+  qid: str | None = None  # of the question that the text is a candidate for
+
+
+def read(path: Path, faults: Faults, columns: Sequence[str] = ()) -> list[Example]:
+  """Reads lines of JSON, a list of objects, or a table with a header.
+
+  A table's name ends in .csv, with commas and quotes, or in .tsv, with tabs and no quotes.
+  """
+  form = form_of(columns)
+  examples = list(_read(path, faults, form))
+  agreed = [x for x in examples if form is PLAIN or x.labels != (NO_AGREEMENT,)]
+  if len(agreed) < len(examples):
+    left_out = f"{len(examples) - len(agreed)} of {len(examples)} examples are left out"
+    warnings.warn(f"{path}: {left_out}: their label is {NO_AGREEMENT!r}", stacklevel=2)
+  return agreed
+
+
+def _read(path: Path, faults: Faults, form: Form) -> Iterator[Example]:
+  if path.suffix in TABLES:
+    return _parsed(_table(path, form), form, faults)
+  if path.suffix not in OBJECTS:
+    expected = ", ".join((*TABLES, *OBJECTS))
+    raise InputError(f"{path}: {path.suffix or 'no ending'}; expected a name with {expected}")
+  if next((line for _, line in lines(path) if line.strip()), "").lstrip().startswith("["):
+    return _parsed(_listed(path), form, faults)
+  return read_json_lines(
+    path, lambda value, id, place: _example(named(value, form, place), id, place), faults
+  )
+
+
+def parse(value: Mapping[str, Any], id: str, place: str, columns: Sequence[str] = ()) -> Example:
+  """Returns the example in an object of JSON lines."""
+  return _example(named(value, form_of(columns), place), id, place)
+
+
+def to_json(example: Example) -> dict[str, Any]:
+  """Returns the object that `parse` reads as the example."""
+  value: dict[str, Any] = {"id": example.id, "text": example.text}
+  if example.text_pair is not None:
+    value["text_pair"] = example.text_pair
+  if example.labels is not None:
+    one = len(example.labels) == 1
+    value |= {"label": example.labels[0]} if one else {"labels": list(example.labels)}
+  return value if example.qid is None else value | {"qid": example.qid}
+
+
+def _example(value: Mapping[str, Any], id: str, place: str) -> Example:
+  check_fields(value, KNOWN, place)
+  text = read_text(value, place).text
+  pair = string(value, "text_pair", place) if "text_pair" in value else None
+  qid = _name(value["qid"], f"{place}: qid") if "qid" in value else None
+  return Example(id, place, text, pair, labels_in(value, place), qid)
+
+
+def labels_in(value: Mapping[str, Any], place: str) -> tuple[str, ...] | None:
+  """Returns the labels of an object, each once; None if it has neither `label` nor `labels`."""
+  if "label" in value and "labels" in value:
+    raise InputError(f"{place}: both label and labels; expected one of them")
+  if "label" in value:
+    return (_name(value["label"], f"{place}: label"),)
+  if "labels" not in value:
+    return None
+  names = (_name(x, f"{place}: labels") for x in listed(value, "labels", place))
+  return tuple(dict.fromkeys(names))
+
+
+def number_in(example: Example) -> float:
+  """Returns the number that is an example's answer."""
+  labels = example.labels
+  if labels is None or len(labels) != 1:
+    given = "missing" if labels is None else ", ".join(labels) or "none"
+    raise InputError(f"{example.place}: label: {given}; expected a number")
+  try:
+    number = float(labels[0])
+  except ValueError:
+    number = math.nan
+  if not math.isfinite(number):
+    raise InputError(f"{example.place}: label: {labels[0]!r}; expected a number")
+  return number
+
+
+def _name(value: Any, place: str) -> str:
+  """Returns the name of a label, which may be a number, as Hugging Face has them."""
+  if isinstance(value, bool) or not isinstance(value, str | int | float):
+    raise InputError(f"{place}: {value!r}; expected a text or a number")
+  if isinstance(value, float) and not math.isfinite(value):
+    raise InputError(f"{place}: {value}; expected a text or a number")
+  if not str(value).strip():
+    raise InputError(f"{place}: empty; expected a text or a number")
+  return str(value)
+
+
+def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
+  """Yields the place of each row of a table, and a function that returns its fields."""
+  rows = _quoted(path) if path.suffix == COMMAS else _tabbed(path)
+  header = list(form.header)
+  for number, row in rows:
+    place = f"{path}: line {number}"
+    if not header or (number == 1 and form.names["text"][0] in row):
+      header = _checked([name.strip() for name in row], form, place)
+    else:
+      yield place, functools.partial(_fields, header, row, place)
+
+
+def _checked(header: list[str], form: Form, place: str) -> list[str]:
+  """Returns the names of a table's columns; raises InputError for those that are not its form's."""
+  texts = form.names["text"]
+  if not any(name in header for name in texts):
+    raise InputError(
+      f"{place}: columns {', '.join(header)[:80]}; expected {texts[0]!r} among them, or the column"
+      " of the texts as --columns text=…"
+    )
+  known = {name for names in form.names.values() for name in names}
+  for name in header:
+    if form.strict and name not in known:
+      raise InputError(
+        f"{place}: column {name!r}: not known; expected {', '.join(FIELDS)}, or the columns to read"
+        " as --columns text=…,label=…"
+      )
+  return header
+
+
+def _fields(header: Sequence[str], row: Sequence[str], place: str) -> Mapping[str, Any]:
+  if len(row) != len(header):
+    raise InputError(f"{place}: {len(row)} fields; expected {len(header)}, as in the header")
+  return dict(zip(header, row, strict=True))
+
+
+def _tabbed(path: Path) -> Iterator[tuple[int, list[str]]]:
+  """Yields the rows of a table with tabs, which has no quotes, with the numbers of their lines."""
+  for number, line in lines(path):
+    if line.strip():
+      yield number, line.split("\t")
+
+
+def _quoted(path: Path) -> Iterator[tuple[int, list[str]]]:
+  """Yields the rows of comma-separated values, with the numbers of their last lines."""
+  reader = csv.reader((f"{line}\n" for _, line in lines(path)), strict=True)
+  try:
+    for row in reader:
+      if any(row):
+        yield reader.line_num, row
+  except csv.Error as fault:
+    raise InputError(
+      f"{path}: line {reader.line_num}: {fault}; expected commas and quotes"
+    ) from None
+
+
+def _listed(path: Path) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
+  """Yields the place of each object of a list, and a function that returns the object."""
+  for number, item in enumerate(read_json(path), start=1):
+    place = f"{path}: example {number}"
+    yield place, functools.partial(_object, item, place)
+
+
+def _object(item: Any, place: str) -> Mapping[str, Any]:
+  if not isinstance(item, dict):
+    raise InputError(f"{place}: a {type(item).__name__}; expected an object")
+  return item
+
+
+def _parsed(
+  items: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], form: Form, faults: Faults
+) -> Iterator[Example]:
+  """Yields examples of items, each with its place; ids are numbers if there are none."""
+  places: dict[str, str] = {}
+  for number, (place, fields) in enumerate(items, start=1):
+    with faults.caught():
+      value = named(fields(), form, place)
+      id = str(value.get("id", number))
+      if places.setdefault(id, place) != place:
+        raise InputError(f"{place}: id {id!r}: also that of {places[id]}; expected it once")
+      yield _example(value, id, place)

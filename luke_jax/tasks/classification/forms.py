@@ -1,0 +1,137 @@
+"""Forms of files: the fields that an example has, under the names that a file gives them.
+
+A benchmark's name stands for the form of its released files: GLUE's are tables with tabs, CLUE's
+lines of JSON.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.files import listed, string
+
+FIELDS = ("id", "text", "text_pair", "label", "labels", "qid")
+NO_AGREEMENT = "-"  # the label of a pair that annotators disagree on, in MNLI and its like
+
+
+class Form(NamedTuple):
+  """Names of columns or fields in a file, by our names; the first of several that is there."""
+
+  names: Mapping[str, tuple[str, ...]]
+  header: tuple[str, ...] = ()  # of files that have none
+  strict: bool = False  # other names are faults, since they may be misspelt
+  change: Callable[[Mapping[str, Any], str], Mapping[str, Any]] | None = None
+
+
+def _form(text: str, pair: str = "", label: str = "label", **more: Any) -> Form:
+  names = {"id": ("id", "index"), "text": (text,), "label": (label,)}
+  return Form(names | ({"text_pair": (pair,)} if pair else {}), **more)
+
+
+def _referents(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+  """Returns CLUE's WSC with marks in the text: `_` around the noun, brackets around the pronoun."""
+  text, target = string(value, "text", place), value.get("target")
+  if not isinstance(target, dict):
+    raise InputError(f"{place}: target: {target!r}; expected an object, as in CLUE's WSC")
+  marks = []
+  for name, opening, closing in (("span1", "_", "_"), ("span2", "[", "]")):
+    start, words = target.get(f"{name}_index"), target.get(f"{name}_text")
+    if type(start) is not int or not isinstance(words, str):
+      raise InputError(f"{place}: target: {target!r}; expected {name}_index and {name}_text")
+    marks.append((start, start + len(words), opening, closing))
+  for start, end, opening, closing in sorted(marks, reverse=True):
+    text = f"{text[:start]}{opening}{text[start:end]}{closing}{text[end:]}"
+  return {**value, "text": text}
+
+
+def _keywords(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+  """Returns CLUE's CSL with its keywords as one text."""
+  return {**value, "keyword": " ".join(map(str, listed(value, "keyword", place)))}
+
+
+PLAIN = Form(
+  {
+    "id": ("id",),
+    "text": ("text", "text_a"),
+    "text_pair": ("text_pair", "text_b"),
+    "label": ("label",),
+    "labels": ("labels",),
+    "qid": ("qid",),
+  },
+  strict=True,
+)
+_PAIR = ("sentence1", "sentence2")
+BENCHMARKS: Mapping[str, Form] = {
+  "cola": _form("sentence", header=("source", "label", "judgement", "sentence")),
+  "sst-2": _form("sentence"),
+  "mrpc": _form("#1 String", "#2 String", "Quality"),
+  "sts-b": _form(*_PAIR, "score"),
+  "qqp": _form("question1", "question2", "is_duplicate"),
+  "mnli": _form(*_PAIR, "gold_label"),
+  "qnli": _form("question", "sentence"),
+  "rte": _form(*_PAIR),
+  "wnli": _form(*_PAIR),
+  "afqmc": _form(*_PAIR),
+  "tnews": _form("sentence"),
+  "iflytek": _form("sentence"),
+  "cmnli": _form(*_PAIR),
+  "ocnli": _form(*_PAIR),
+  "wsc": _form("text", change=_referents),
+  "csl": _form("abst", "keyword", change=_keywords),
+}
+
+
+def form_of(columns: Sequence[str]) -> Form:
+  """Returns the form of files that a user names: a benchmark, or pairs of field=column."""
+  if not columns:
+    return PLAIN
+  if len(columns) == 1 and "=" not in columns[0]:
+    return _benchmark(columns[0])
+  names: dict[str, tuple[str, ...]] = {}
+  for column in columns:
+    field, _, name = column.partition("=")
+    if field not in FIELDS or not name or field in names:
+      raise InputError(
+        f"columns: {','.join(columns)!r}; expected each of {', '.join(FIELDS)} at most once, as in"
+        " text=review,label=stars, or the name of a benchmark"
+      )
+    names[field] = (name,)
+  if "text" not in names:
+    raise InputError(f"columns: {','.join(columns)!r}; expected text=… among them")
+  return Form(names)
+
+
+def _benchmark(name: str) -> Form:
+  if name.lower() not in BENCHMARKS:
+    near = difflib.get_close_matches(name.lower(), BENCHMARKS, n=1)
+    hint = f", perhaps {near[0]}" if near else ""
+    raise InputError(
+      f"columns: {name!r}; expected pairs such as text=review,label=stars, or one of"
+      f" {', '.join(BENCHMARKS)}{hint}"
+    )
+  return BENCHMARKS[name.lower()]
+
+
+def named(value: Mapping[str, Any], form: Form, place: str) -> dict[str, Any]:
+  """Returns the fields of an example under our names.
+
+  An object without a text of the form's name has our names already, as one that a user types.
+  """
+  texts = form.names["text"]
+  if not form.strict and not any(name in value for name in texts) and "text" in value:
+    return dict(value)
+  if form.change is not None:
+    value = form.change(value, place)
+  found, read = {}, set()
+  for field, names in form.names.items():
+    for name in names:
+      if name in value and field not in found:
+        found[field] = value[name]
+        read.add(name)
+  if form.strict:
+    found |= {name: x for name, x in value.items() if name not in read}
+  elif "text" not in found:
+    given = ", ".join(value)
+    raise InputError(f"{place}: no {texts[0]!r}; expected it, as --columns says, among {given}")
+  return found

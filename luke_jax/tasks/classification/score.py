@@ -1,0 +1,222 @@
+"""Scores of labels and numbers of texts, and the figures and mistakes behind them."""
+
+import collections
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.classification import measures
+from luke_jax.tasks.classification.files import Example, labels_in, number_in
+from luke_jax.tasks.evaluation import Evaluation, Mistake, in_order, precision_recall_f1
+from luke_jax.tasks.files import Faults, read_json_lines
+from luke_jax.tasks.predictions import Label, Labels, Number
+
+POSITIVE = "1"  # where two labels are 0 and 1
+_WHOLE = re.compile(r"-?\d+")
+Predicted = Labels | Number
+
+
+def positive_of(labels: Sequence[str], chosen: str = "") -> str:
+  """Returns the label whose F1 and ranking count, "" if nothing says which."""
+  return chosen or (POSITIVE if set(labels) == {"0", POSITIVE} else "")
+
+
+def in_numbers(labels: Sequence[str]) -> bool:
+  """Returns whether labels are whole numbers, as ratings are."""
+  return bool(labels) and all(_WHOLE.fullmatch(label) for label in labels)
+
+
+def score_labels(
+  gold: Sequence[str], predicted: Sequence[str], positive: str = ""
+) -> dict[str, float]:
+  """Returns the scores of one label for each text; a missing prediction is "" and wrong."""
+  confusion = collections.Counter(zip(gold, predicted, strict=True))
+  names = sorted({name for pair in confusion for name in pair} - {""})
+  table = _by_label([{x} for x in gold], [{x} for x in predicted], names)
+  accuracy = sum(g == p for g, p in zip(gold, predicted, strict=True)) / max(1, len(gold))
+  scores = {"accuracy": accuracy, "macro_f1": _mean_f1(table)}
+  if positive:
+    scores |= (
+      {name: table[positive][name] for name in ("f1", "precision", "recall")}
+      if (positive in table)
+      else dict.fromkeys(("f1", "precision", "recall"), 0.0)
+    )
+  scores["matthews"] = measures.matthews(confusion)
+  if len(set(gold)) > 2 and in_numbers(names) and "" not in predicted:
+    ratings = [list(map(int, side)) for side in (gold, predicted)]
+    scores["rmse"] = measures.root_mean_square(*ratings)
+  return scores
+
+
+def score_sets(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[str, float]:
+  """Returns the scores of several labels for each text; accuracy counts equal sets."""
+  pairs = list(zip(gold, predicted, strict=True))
+  sizes = (sum(len(g & p) for g, p in pairs), sum(map(len, predicted)), sum(map(len, gold)))
+  micro = precision_recall_f1(*sizes)
+  table = _by_label(gold, predicted, sorted(set().union(*gold, *predicted)))
+  return {
+    "micro_f1": micro["f1"],
+    "macro_f1": _mean_f1(table),
+    "precision": micro["precision"],
+    "recall": micro["recall"],
+    "accuracy": sum(g == p for g, p in pairs) / max(1, len(pairs)),
+  }
+
+
+def score_numbers(gold: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:
+  """Returns the correlations of numbers, and the root of their mean square error."""
+  return {
+    "pearson": measures.pearson(gold, predicted),
+    "spearman": measures.spearman(gold, predicted),
+    "rmse": measures.root_mean_square(gold, predicted),
+  }
+
+
+def _ranking(
+  examples: Sequence[Example], predictions: Sequence[Predicted], positive: str
+) -> dict[str, float]:
+  """Returns the mean reciprocal rank of candidates with the positive label, by their questions."""
+  asked = [(x, p) for x, p in zip(examples, predictions, strict=True) if x.qid is not None]
+  if not positive or not asked:
+    return {}
+  scores = [p.scores.get(positive, 0.0) if isinstance(p, Labels) else 0.0 for _, p in asked]
+  relevant = [gold_label(x) == positive for x, _ in asked]
+  return {"mrr": measures.mean_reciprocal_rank([x.qid or "" for x, _ in asked], relevant, scores)}
+
+
+def gold_label(example: Example) -> str:
+  """Returns the only label of an example."""
+  if example.labels is None or len(example.labels) != 1:
+    given = "missing" if example.labels is None else ", ".join(example.labels) or "none"
+    raise InputError(f"{example.place}: label: {given}; expected one, or task.target=labels")
+  return example.labels[0]
+
+
+def gold_labels(example: Example) -> set[str]:
+  """Returns the labels of an example, which may be none."""
+  if example.labels is None:
+    raise InputError(f"{example.place}: labels: missing; expected a list of them")
+  return set(example.labels)
+
+
+def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
+  """Reads JSON lines of predictions by their ids: `label`, `labels` or `number`."""
+  return dict(read_json_lines(path, _prediction, faults))
+
+
+def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Predicted]:
+  number = value.get("number")
+  if isinstance(number, int | float) and not isinstance(number, bool):
+    return id, Number(float(number))
+  names = labels_in(value, place)
+  if names is None:
+    raise InputError(f"{place}: no label, labels or number; expected one of them")
+  scores = value.get("scores")
+  scores = {name: float(x) for name, x in scores.items()} if isinstance(scores, dict) else {}
+  return id, Labels(tuple(Label(name, scores.get(name, 0.0)) for name in names), scores)
+
+
+def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) -> dict[str, float]:
+  """Returns the scores of predictions by id, of the kind that they are of."""
+  ordered = in_order(examples, predicted, Labels((), {}))
+  if any(isinstance(x, Number) for x in ordered):
+    return score_numbers(list(map(number_in, examples)), _values(examples, ordered))
+  if all(x.labels is None or len(x.labels) == 1 for x in examples) and all(
+    len(x) <= 1 for x in ordered if isinstance(x, Labels)
+  ):
+    labels = {label for x in examples for label in x.labels or ()}
+    return _of_one(examples, ordered, positive_of(sorted(labels)))
+  return score_sets(list(map(gold_labels, examples)), list(map(_names, ordered)))
+
+
+def _values(examples: Sequence[Example], predicted: Sequence[Predicted]) -> list[float]:
+  for example, one in zip(examples, predicted, strict=True):
+    if not isinstance(one, Number):
+      raise InputError(f"predictions: id {example.id!r}: no number; expected one for each example")
+  return [x.value for x in predicted if isinstance(x, Number)]
+
+
+def _names(predicted: Predicted) -> set[str]:
+  return {x.label for x in predicted} if isinstance(predicted, Labels) else set()
+
+
+def _of_one(
+  examples: Sequence[Example], predictions: Sequence[Predicted], positive: str
+) -> dict[str, float]:
+  gold = list(map(gold_label, examples))
+  predicted = [x.label if isinstance(x, Labels) else "" for x in predictions]
+  return score_labels(gold, predicted, positive) | _ranking(examples, predictions, positive)
+
+
+def evaluate(
+  examples: Sequence[Example], predictions: Sequence[Labels], positive: str
+) -> Evaluation:
+  """Returns the scores of one label for each text, figures for each label, and the mistakes."""
+  gold = list(map(gold_label, examples))
+  predicted = [x.label for x in predictions]
+  names = sorted({*gold, *predicted} - {""})
+  pairs = collections.Counter(zip(gold, predicted, strict=True))
+  table = _by_label([{x} for x in gold], [{x} for x in predicted], names)
+  wrong = [
+    _mistake(example, example_gold, x.label or "nothing", x[0].score if x else 0.0)
+    for example, example_gold, x in zip(examples, gold, predictions, strict=True)
+    if x.label != example_gold
+  ]
+  return Evaluation(_of_one(examples, predictions, positive), table, dict(pairs), _surest(wrong))
+
+
+def evaluate_sets(
+  examples: Sequence[Example], predictions: Sequence[Labels], labels: Sequence[str]
+) -> Evaluation:
+  """Returns the scores of several labels for each text, figures for each label, and mistakes."""
+  gold, predicted = list(map(gold_labels, examples)), list(map(_names, predictions))
+  names = sorted({*labels, *set().union(*gold, *predicted)})
+  wrong = [
+    _mistake(
+      example,
+      ", ".join(sorted(wanted)) or "nothing",
+      ", ".join(sorted(_names(x))) or "nothing",
+      max((one.score for one in x if one.label not in wanted), default=0.0),
+    )
+    for example, wanted, x in zip(examples, gold, predictions, strict=True)
+    if _names(x) != wanted
+  ]
+  table = _by_label(gold, predicted, names)
+  return Evaluation(score_sets(gold, predicted), table, mistakes=_surest(wrong))
+
+
+def evaluate_numbers(examples: Sequence[Example], predictions: Sequence[Number]) -> Evaluation:
+  """Returns the correlations of numbers, and the texts from the largest error on."""
+  gold, predicted = list(map(number_in, examples)), [x.value for x in predictions]
+  errors = sorted(
+    ((abs(g - p), i) for i, (g, p) in enumerate(zip(gold, predicted, strict=True))), reverse=True
+  )
+  mistakes = [
+    _mistake(examples[i], f"{gold[i]:.4g}", f"{predicted[i]:.4g}", 0.0)
+    for error, i in errors
+    if error
+  ]
+  return Evaluation(score_numbers(gold, predicted), mistakes=mistakes)
+
+
+def _by_label(
+  gold: Sequence[set[str]], predicted: Sequence[set[str]], labels: Sequence[str]
+) -> dict[str, dict[str, float]]:
+  return measures.f1_of_sets(gold, predicted, labels)
+
+
+def _mean_f1(table: Mapping[str, Mapping[str, float]]) -> float:
+  return sum(row["f1"] for row in table.values()) / max(1, len(table))
+
+
+def _surest(mistakes: Sequence[Mistake]) -> list[Mistake]:
+  return sorted(mistakes, key=lambda mistake: -mistake.score)
+
+
+def _mistake(example: Example, gold: str, predicted: str, score: float) -> Mistake:
+  text, question = example.text, ""
+  if example.text_pair is not None:
+    text, question = example.text_pair, example.text
+  return Mistake(example.id, text, (), gold, predicted, score, question)

@@ -1,0 +1,208 @@
+"""Classification of texts as the engine trains it."""
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.nn.losses import IGNORED, target_weights
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.classification import features, files, score
+from luke_jax.tasks.classification.files import Example
+from luke_jax.tasks.classification.forms import form_of
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.predictions import Label, Labels, Number
+from luke_jax.text import Processor, Row, Task
+
+Target = Literal["label", "labels", "number"]
+METRICS: Mapping[Target, str] = {"label": "accuracy", "labels": "micro_f1", "number": "pearson"}
+# As config.json of transformers has the targets.
+PROBLEMS: Mapping[Target, str] = {
+  "label": "single_label_classification",
+  "labels": "multi_label_classification",
+  "number": "regression",
+}
+PROBLEM, NUMBER = "problem_type", "number"
+
+
+@dataclasses.dataclass(frozen=True)
+class TextClassification:
+  """Gives a text, or a pair of texts, one label, several labels or a number."""
+
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
+  test: str = ""  # for luke-jax experiment run
+  text: str = ""  # the directory of the tokenizer
+  labels: tuple[str, ...] = ()  # none: those of the training file
+  target: Target = "label"  # one label, several labels (or none), or a number
+  words: int = 512  # the longest row
+  # Word pieces of the beginning and the end of a text that is too long, such as 128,382. Without
+  # it such a text is read from the beginning.
+  keep: tuple[int, ...] = ()
+  threshold: float = 0.5  # of several labels: the probability above which one is predicted
+  positive: str = ""  # the label whose F1 and ranking count; "": that of 0 and 1 which is 1
+  columns: tuple[str, ...] = ()  # of files: field=column for each, or a benchmark, such as mnli
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
+
+  name: ClassVar[str] = "classification"
+  head: ClassVar[str] = "text"
+  text_task: ClassVar[Task | None] = None
+  new_words: ClassVar[Mapping[str, str]] = {}
+  entity_table: ClassVar[Literal["special", "whole"]] = "special"
+  entities: ClassVar[int] = 1  # the least that a row has room for; it has none
+  mention: ClassVar[int] = 1
+
+  def __post_init__(self) -> None:
+    fine_tuning.check_settings(self)
+    form_of(self.columns)
+    if self.keep and (len(self.keep) != 2 or min(self.keep) < 0 or not sum(self.keep)):
+      given = ",".join(map(str, self.keep))
+      raise InputError(f"keep: {given!r}; expected two numbers of word pieces, such as 128,382")
+    if not 0 <= self.threshold < 1:
+      raise InputError(f"threshold: {self.threshold!r}; expected a probability")
+    if self.labels and (len(self.labels) == 1) != (self.target == "number"):
+      expected = "one" if self.target == "number" else "two or more"
+      raise InputError(f"labels: {len(self.labels)}; expected {expected}, as target={self.target}")
+    if self.positive and self.labels and self.positive not in self.labels:
+      known = ", ".join(self.labels)
+      raise InputError(f"positive: {self.positive!r}: no label; expected one of {known}")
+
+  text_directory = property(fine_tuning.text_directory)
+  network = fine_tuning.task_network
+  outputs = fine_tuning.outputs_of
+  initial_params = fine_tuning.initial_params
+  loss = fine_tuning.loss
+  records = fine_tuning.records
+  row_shapes = fine_tuning.row_shapes
+  rows = fine_tuning.rows
+  predict = fine_tuning.predict
+  score = fine_tuning.score
+
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return METRICS[self.target]
+
+  @property
+  def config_entries(self) -> Mapping[str, Any]:
+    """Returns the entries of config.json by which transformers knows the target."""
+    return {PROBLEM: PROBLEMS[self.target]}
+
+  @staticmethod
+  def settings_from(entries: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+    """Returns the settings of a model of transformers, from its config.json and its labels."""
+    problem = entries.get(PROBLEM) or (PROBLEMS["number"] if len(labels) == 1 else None)
+    return {"target": next((x for x, name in PROBLEMS.items() if name == problem), "label")}
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """Reads the examples of a file."""
+    return files.read(path, faults, self.columns)
+
+  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+    """Returns the example in an object of JSON lines."""
+    return files.parse(value, id, place, self.columns)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """Returns the labels of a file: whole numbers in their order, others in alphabetical order."""
+    if self.target == "number":
+      return (NUMBER,)
+    labels = sorted({label for example in examples for label in example.labels or ()})
+    if len(labels) < 2:
+      given = ", ".join(labels) or "none"
+      raise InputError(f"{self.train}: labels: {given}; expected two or more, to tell apart")
+    return tuple(sorted(labels, key=int) if score.in_numbers(labels) else labels)
+
+  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
+    """Returns the examples with answers that the model knows; the others are faults."""
+    valid = []
+    for example in examples:
+      with faults.caught():
+        self._check(example)
+        valid.append(example)
+    return valid
+
+  def _check(self, example: Example) -> None:
+    if self.target == "number":
+      files.number_in(example)
+      return
+    one = self.target == "label"
+    for label in [score.gold_label(example)] if one else sorted(score.gold_labels(example)):
+      fine_tuning.check_label(label, self.labels, example.place)
+
+  def features(
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Row]:
+    """A row for each example."""
+    numbers = {label: number for number, label in enumerate(self.labels)}
+    rows = features.features(processor, examples, self.keep)
+    return [row.labelled(self._target(examples[row.example], numbers)) for row in rows]
+
+  def _target(self, example: Example, numbers: Mapping[str, int]) -> np.ndarray | None:
+    """Returns an example's answer as an array, None if it has none that the model knows."""
+    if self.target == "number":
+      with contextlib.suppress(InputError):  # prediction needs no answers
+        return np.array(files.number_in(example), np.float32)
+      return None
+    if example.labels is None:
+      return None
+    if self.target == "labels":
+      return np.array([label in example.labels for label in numbers], np.int32)
+    known = [numbers[label] for label in example.labels if label in numbers]
+    return np.array(known[0], np.int32) if len(known) == 1 else None
+
+  def label_shape(self) -> tuple[int, ...]:
+    """Returns the shape of a row's label: 0 or 1 for each of several, or a single number."""
+    return (len(self.labels),) if self.target == "labels" else ()
+
+  @property
+  def label_dtype(self) -> Any:
+    """Returns the type of the labels of rows."""
+    return np.float32 if self.target == "number" else np.int32
+
+  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+    """Returns the weights of a batch's labels; no number means that there is none."""
+    labels = batch["labels"]
+    return target_weights(labels != IGNORED if self.target != "number" else jnp.isfinite(labels))
+
+  def decode(
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+  ) -> list[Labels | Number]:
+    """Returns the labels of each text, the most probable first, or its number."""
+    logits = [np.asarray(outputs["logits"][i], np.float64) for i in range(len(rows))]
+    if self.target == "number":
+      return [Number(float(row[0])) for row in logits]
+    return [self._labels(row[: len(self.labels)]) for row in logits]
+
+  def _labels(self, logits: np.ndarray) -> Labels:
+    one = self.target == "label"
+    logs = logits - np.logaddexp.reduce(logits) if one else -np.logaddexp(0, -logits)
+    scores = np.exp(logs)
+    order = np.argsort(-logits, kind="stable")
+    chosen = order[:1] if one else [i for i in order if scores[i] > self.threshold]
+    labels = tuple(Label(self.labels[i], float(scores[i])) for i in chosen)
+    return Labels(labels, dict(zip(self.labels, scores.tolist(), strict=True)))
+
+  def evaluate(self, examples: Sequence[Example], predictions: Sequence[Any]) -> Evaluation:
+    """Returns the scores, which depend on the target, and the figures around them."""
+    if self.target == "number":
+      return score.evaluate_numbers(examples, predictions)
+    if self.target == "labels":
+      return score.evaluate_sets(examples, predictions, self.labels)
+    positive = score.positive_of(self.labels, self.positive)
+    return score.evaluate(examples, predictions, positive)
+
+  def to_prediction(self, example: Example, prediction: Labels | Number) -> dict[str, Any]:
+    """Returns an example's line in a file of predictions."""
+    if isinstance(prediction, Number):
+      return {"id": example.id, "number": round(prediction.value, 4)}
+    scores = {name: round(x, 4) for name, x in prediction.scores.items()}
+    names = [x.label for x in prediction]
+    answer = {"labels": names} if self.target == "labels" else {"label": prediction.label}
+    return {"id": example.id, **answer, "scores": scores}

@@ -1,0 +1,137 @@
+"""Documents as rows: the words of a sentence with their tags, in a window around it."""
+
+import itertools
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner.documents import Example, to_words
+from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
+from luke_jax.tasks.ner.tags import Labelled, Scheme, tagged
+from luke_jax.text import Processor, Row
+from luke_jax.text.special_tokens import Bounds
+
+
+class Tagged(NamedTuple):
+  """The words that a row tags: their numbers in the document, and the first piece of each."""
+
+  words: np.ndarray  # (words,)
+  pieces: np.ndarray  # (words,), places in the row
+
+
+class Pieces(NamedTuple):
+  """A document in word pieces: word i has those from first[i] to before first[i + 1]."""
+
+  ids: np.ndarray
+  first: np.ndarray
+
+
+def features(
+  processor: Processor,
+  examples: Sequence[Example],
+  scheme: Scheme,
+  *,
+  numbers: Mapping[str, int],
+  context: bool,
+  faults: Faults,
+) -> list[Row]:
+  """Returns a row for every sentence, with the document around it as far as there is room.
+
+  A sentence that is longer than a row has several, each of which begins in the middle of the one
+  before. The first piece of a word has its tag, other pieces none; `source` is `Tagged`.
+  """
+  rows: list[Row] = []
+  lost = total = 0
+  for number, (example, ids) in enumerate(tokenized(processor, examples, context)):
+    with faults.caught():
+      lengths = lengths_of(example, ids, processor.max_length - AROUND)
+      flat = np.array([id for pieces in ids for id in pieces], np.int32)
+      pieces = Pieces(flat, np.concatenate([[0], lengths.cumsum()]))
+      targets = None
+      if example.spans is not None:
+        apart = spans_apart(example)
+        targets = tags_of(example, apart, scheme)
+        lost, total = lost + len(example.spans) - len(apart), total + len(example.spans)
+      for row in _rows(processor, pieces, edges_of(example), context):
+        rows.append(_of_document(row, number, targets, numbers))
+  if lost:
+    warnings.warn(
+      f"{lost} of {total} entities cannot be tagged: not whole words of a sentence, or in others",
+      stacklevel=3,
+    )
+  return rows
+
+
+def edges_of(example: Example) -> np.ndarray:
+  """Returns the numbers of the words between which sentences lie."""
+  return np.cumsum([0, *map(len, example.sentences)])
+
+
+def spans_apart(example: Example) -> list[Labelled]:
+  """Returns the entities that tags can say, as spans of words; of nested ones the outer."""
+  edges, taken = edges_of(example), bytearray(len(example.words))
+  apart = []
+  spans = filter(None, to_words(example, example.spans or ()))
+  for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+    sentence = np.searchsorted(edges, span.start, "right")
+    if sentence == np.searchsorted(edges, span.end, "left") and not any(
+      taken[span.start : span.end]
+    ):
+      taken[span.start : span.end] = bytes([1]) * (span.end - span.start)
+      apart.append(span)
+  return apart
+
+
+def tags_of(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
+  """Returns the tag of every word of a document, by entities that lie apart in its sentences."""
+  tags: list[str] = []
+  for first, last in itertools.pairwise(edges_of(example)):
+    inside = [
+      Labelled(start - first, end - first, label)
+      for start, end, label in spans
+      if first <= start < last
+    ]
+    tags += tagged(inside, int(last - first), scheme, example.place)
+  return tags
+
+
+def _of_document(
+  row: Row, number: int, tags: Sequence[str] | None, numbers: Mapping[str, int]
+) -> Row:
+  """Returns the row as one of a document, with labels if its tags are known."""
+  labels = None
+  if tags is not None:
+    labels = np.full(len(row.input_ids), IGNORED, np.int32)
+    of_words = [numbers.get(tags[word], IGNORED) for word in row.source.words]
+    labels[row.source.pieces] = of_words
+  return Row(number, row.input_ids, row.entity_ids, row.entity_tokens, labels, row.source)
+
+
+def _rows(
+  processor: Processor, document: Pieces, edges: np.ndarray, context: bool
+) -> Iterator[Row]:
+  special, room, first = processor.tokenizer.special, processor.max_length - AROUND, document.first
+  none = np.zeros(0, np.int32)
+  for begin, end in itertools.pairwise(edges.tolist()):
+    for start, stop in _parts(first, begin, end, room):
+      target = int(first[start]), int(first[stop])
+      left, right = window(target, len(document.ids), room) if context else target
+      ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
+      words = np.arange(start, stop)[np.diff(first[start : stop + 1]) > 0]
+      source = Tagged(words, first[words] - left + 1)
+      yield Row(0, ids.astype(np.int32), none, none.reshape(0, 2), source=source)
+
+
+def _parts(first: np.ndarray, begin: int, end: int, room: int) -> Iterator[Bounds]:
+  """Yields runs of a sentence's words that fit a row; each begins in the middle of the last."""
+  while begin < end:
+    stop = min(end, int(np.searchsorted(first, first[begin] + room, "right")) - 1)
+    yield begin, stop
+    if stop == end:
+      return
+    middle = int(np.searchsorted(first, (first[begin] + first[stop]) // 2, "right")) - 1
+    begin = max(begin + 1, middle)

@@ -1,0 +1,181 @@
+"""Tagging as the engine trains it."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import jax
+
+from luke_jax.errors import InputError
+from luke_jax.heads.chain import ChainHead
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import Network
+from luke_jax.nn.losses import IGNORED, target_weights
+from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner import files
+from luke_jax.tasks.ner.documents import Example, labelled
+from luke_jax.tasks.ner.layout import check_names
+from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, scheme_of_labels
+from luke_jax.tasks.ner.words import Reading
+from luke_jax.tasks.predictions import TaggedSpans
+from luke_jax.tasks.tagging import decoding, features, score
+from luke_jax.text import Processor, Row, Task
+
+
+@dataclasses.dataclass(frozen=True)
+class Tagging:
+  """Finds the entities of texts by a tag for every word."""
+
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
+  test: str = ""  # for luke-jax experiment run
+  text: str = ""  # the directory of the tokenizer
+  labels: tuple[str, ...] = ()  # tags; none: O, and those that the training file's entities need
+  words: int = 512  # the longest row
+  scheme: Scheme | None = None  # of the tags; null: that of the labels, for new ones IOB2
+  crf: bool = False  # the best path of tags by a conditional random field, not each tag alone
+  constrained: bool = False  # with crf: paths that the scheme forbids have no part in the loss
+  lenient: bool = False  # read predicted tags that are not legal where they stand as conlleval does
+  context: bool = True  # rows have text around their sentences
+  language: str = "en"  # its rules split a text into sentences if the file does not
+  every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
+  columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
+  repair_tags: bool = False  # read tags of a file that are not legal as conlleval does
+  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
+
+  name: ClassVar[str] = "tagging"
+  heads: ClassVar[tuple[str, ...]] = ("token", "crf")
+  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
+  text_task: ClassVar[Task | None] = None
+  new_words: ClassVar[Mapping[str, str]] = {}
+  entity_table: ClassVar[Literal["special", "whole"]] = "special"
+  entities: ClassVar[int] = 1  # the least that a row has room for; it has none
+  mention: ClassVar[int] = 1
+
+  def __post_init__(self) -> None:
+    fine_tuning.check_settings(self)
+    check_names(self.columns)
+    if self.constrained and not self.crf:
+      raise InputError("constrained: true; expected it with crf=true, whose loss is over paths")
+    allowed = f"O{PREFIXES[self.scheme]}" if self.scheme else "OBIMES"
+    for tag in self.labels:
+      if not is_tag(tag) or tag[0] not in allowed:
+        raise InputError(f"labels: {tag!r}; expected tags such as {', '.join(allowed[1:])}-PER")
+    if self.labels and "O" not in self.labels:
+      raise InputError(f"labels: {', '.join(self.labels[:20])}; expected O among them")
+
+  text_directory = property(fine_tuning.text_directory)
+  outputs = fine_tuning.outputs_of
+  initial_params = fine_tuning.initial_params
+  loss = fine_tuning.loss
+  row_shapes = fine_tuning.row_shapes
+  rows = fine_tuning.rows
+  predict = fine_tuning.predict
+  score = fine_tuning.score
+
+  @property
+  def head(self) -> str:
+    """Returns the kind of head."""
+    return "crf" if self.crf else "token"
+
+  @property
+  def tag_scheme(self) -> Scheme:
+    """Returns the scheme of the tags."""
+    return self.scheme or scheme_of_labels(self.labels)
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the task's head."""
+    network = fine_tuning.task_network(self, backbone)
+    if not self.constrained or not isinstance(network.head, ChainHead):
+      return network
+    legal = decoding.legal_neighbours(self.labels, self.tag_scheme)
+    return Network(backbone, network.head.clone(legal=legal))
+
+  def records(self, backbone: Backbone, split: str) -> fine_tuning.TaskRows:
+    """Returns the rows of a split; raises InputError if "train" has no entity to learn."""
+    task: Any = self
+    records = fine_tuning.records(task, backbone, split)
+    if split == "train" and not any(features.spans_apart(x) for x in records.examples):
+      raise InputError(f"{self.train}: no entities that can be tagged; expected one at least")
+    return records
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """Reads the documents of a file."""
+    return files.read(path, faults, self._reading)
+
+  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+    """Returns the document in an object of JSON lines."""
+    return files.parse(value, id, place, self._reading)
+
+  @property
+  def _reading(self) -> Reading:
+    form = self.columns, self.repair_tags, self.tag_names
+    return Reading(self.language, self.every_word_spaced, *form)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """Returns O and the tags of the labels of a file, in alphabetical order."""
+    labels = sorted({span.label for example in examples for span in example.spans or ()})
+    prefixes = PREFIXES[self.scheme or "IOB2"]
+    return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
+
+  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
+    """Returns the documents with known entities and the model's labels; the others are faults."""
+    valid, known = [], sorted({tag[2:] for tag in self.labels if tag != "O"})
+    for example in examples:
+      with faults.caught():
+        if example.spans is None:
+          raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
+        for span in example.spans:
+          if span.label not in known:
+            fine_tuning.check_label(span.label, known, example.place_of(span.start))
+        valid.append(example)
+    return valid
+
+  def features(
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Row]:
+    """The rows of each sentence."""
+    return features.features(
+      processor,
+      examples,
+      self.tag_scheme,
+      numbers={tag: number for number, tag in enumerate(self.labels)},
+      context=self.context,
+      faults=faults or Faults(skip=self.skip_bad),
+    )
+
+  def label_shape(self) -> tuple[int, ...]:
+    """Returns the shape of a row's labels: one for each word piece."""
+    return (self.words,)
+
+  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+    """Returns the weights of a batch's tags or, with crf, of its rows."""
+    mask = batch["labels"] != IGNORED
+    return target_weights(mask.any(1) if self.crf else mask)
+
+  def decode(
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+  ) -> list[TaggedSpans]:
+    """The entities of each document, in order, and its tags."""
+    scheme = self.tag_scheme
+    best = decoding.best_tags(rows, outputs, self.labels, scheme)
+    read_as = None if self.lenient else scheme
+    return decoding.decode(examples, rows, best, self.labels, scheme=read_as)
+
+  def evaluate(self, examples: Sequence[Example], predictions: Sequence[TaggedSpans]) -> Evaluation:
+    """Returns F1 of entities and the figures around it."""
+    return score.evaluate(examples, predictions)
+
+  def to_prediction(self, example: Example, prediction: TaggedSpans) -> dict[str, Any]:
+    """Returns a document's line in a file of predictions."""
+    return {
+      "id": example.id,
+      "spans": [list(span) for span in files.as_in_files(example, labelled(prediction))],
+      "texts": [span.text for span in prediction],
+      "scores": [round(span.score, 4) for span in prediction],
+      "tags": list(prediction.tags),
+    }
