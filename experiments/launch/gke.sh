@@ -18,7 +18,8 @@ docker build --file experiments/launch/Dockerfile --tag "$IMAGE" .
 docker push "$IMAGE"
 
 # v5litepod-256 is v5e:16x16. `exec` makes the run the container's first process, which SIGTERM goes
-# to; it has the grace period to write its checkpoint. Experiments name corpora, models and earlier
+# to; it has the grace period to write its checkpoint and leaves with status 75, at which the JobSet
+# restarts all hosts. Experiments name corpora, models and earlier
 # runs by paths from where they run: they lie on the volume.
 links='ln -sfn /runs runs; for made in /runs/*/; do test -e $(basename $made) || ln -s $made; done'
 gcluster job submit \

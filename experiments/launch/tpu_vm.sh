@@ -51,9 +51,11 @@ install() {
 }
 
 train() {
-  # In the background, so that the run outlives the connection.
+  # In the background, so that the run outlives the connection. Status 75: preempted, or another
+  # host is gone; the same command goes on, as soon as all hosts are back.
+  local run="../venv/bin/luke-jax train $1 --output /runs/$2 ${*:3}"
   on_every_host "cd luke_jax &&
-    nohup ../venv/bin/luke-jax train $1 --output /runs/$2 ${*:3} >> ../$2.log 2>&1 < /dev/null &"
+    nohup sh -c 'while $run; [ \$? = 75 ]; do sleep 5; done' >> ../$2.log 2>&1 < /dev/null &"
 }
 
 log() {

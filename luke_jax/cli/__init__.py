@@ -1,6 +1,7 @@
 """The command `luke-jax`: each subcommand is a thin call of the library.
 
-Status 0: done. 1: done, and the answer is no. 2: wrong input, reported in one line.
+Status 0: done. 1: done, and the answer is no. 2: wrong input, reported in one line. 75: a training
+was preempted, and the same command goes on with it. 130: interrupted by Ctrl-C.
 """
 
 import importlib
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from luke_jax import __version__
 from luke_jax.cli.commands import COMMANDS, group_overview, nearest, overview
 from luke_jax.cli.huge_pages import ask_for_huge_pages
+from luke_jax.cli.outcomes import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import program_folder
 
@@ -35,25 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger(library).setLevel(logging.CRITICAL)
   try:
     return _run(arguments) or 0
-  except InputError as fault:
-    print(f"luke-jax: {fault}", file=sys.stderr)
-    return 2
   except BrokenPipeError:  # the reader of a pipe has closed it
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-  except OSError as fault:
-    message = f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault)
-    print(f"luke-jax: {message}", file=sys.stderr)
-    return 2
-  except Exception as fault:
-    if not isinstance(fault, MemoryError) and "RESOURCE_EXHAUSTED" not in str(fault):
+  except BaseException as fault:
+    said = outcome(fault)
+    if said is None:
       raise
-    message = str(fault).partition("\n")[0] or "out of memory"
-    print(f"luke-jax: {message}; expected less of it, as a smaller batch needs", file=sys.stderr)
-    return 2
-  except KeyboardInterrupt:
-    print("luke-jax: interrupted", file=sys.stderr)
-    return 130
+    print(f"luke-jax: {said[0]}", file=sys.stderr)
+    return said[1]
 
 
 def _keep_programs() -> None:

@@ -74,7 +74,8 @@ Begin here:
 """
 END = """\
 luke-jax COMMAND --help shows more of it, with an example; luke-jax --version the version.
-Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what."""
+Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
+75: a training was preempted: the same command goes on with it. 130: interrupted."""
 
 _SIMILAR = 0.6  # likeness from which a command is suggested
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.cli.outcomes import outcome
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.card import with_record
 from luke_jax.convert.parts import ModelParts
@@ -30,6 +31,7 @@ from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import experiment_and_notes
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import override
+from luke_jax.training.watch import STATUS, watching
 
 PAPER = "PAPER"  # an experiment file's constant: the paper's row
 
@@ -41,7 +43,7 @@ def run(
   seeds: str = "1..5",
   output: Path | None = None,
   set: UseAppendAction[tuple[str, ...]] = (),
-) -> None:
+) -> int:
   """Runs an experiment with several seeds, scores each on dev and test, and records the results.
 
   Each seed has a folder in the output. The same command resumes; seeds that are done stay as
@@ -55,35 +57,35 @@ def run(
     output: Folder for the seeds' folders; by default results/ner/luke_large for the file above.
     set: A field by its dotted name and its value, as often as needed.
   """
-  processes.join(None, None, None)
-  output = output or Path("results", experiment.resolve().parent.name, experiment.stem)
-  base, notes = experiment_and_notes(experiment, PAPER)
-  results = []
-  for seed in parse_seeds(seeds):
-    folder = output / f"seed-{seed}"
-    resolved = consistent(override(base, [*set, f"run.seed={seed}"]))
-    if not (folder / RESULT).exists():
-      summary = _train(resolved, folder)
-      if summary["status"] != "done":
-        print(summary_line({"status": summary["status"], "seed": seed, "step": summary["step"]}))
-        return
+  with watching(outcome) as watch:
+    processes.join(None, None, None, before=watch.with_others)
+    output = output or Path("results", experiment.resolve().parent.name, experiment.stem)
+    base, notes = experiment_and_notes(experiment, PAPER)
+    folders = []
+    for seed in parse_seeds(seeds):
+      folder = output / f"seed-{seed}"
+      resolved = consistent(override(base, [*set, f"run.seed={seed}"]))
+      if not (folder / RESULT).exists():
+        summary = _train(resolved, folder)
+        if summary["status"] != "done":
+          print(summary_line({"status": summary["status"], "seed": seed, "step": summary["step"]}))
+          return STATUS[summary["status"]]
+        if jax.process_index() == 0:
+          result = Result(
+            str(experiment),
+            seed,
+            _scored(resolved, folder, summary),
+            sum(summary["seconds"].values()),
+            summary["steps"],
+            notes,
+            tuple(set),
+            _data(resolved),
+          )
+          finished(result, folder, experiment)  # last: until then the same command repeats the seed
       if jax.process_index() == 0:
-        seconds = sum(summary["seconds"].values())
-        scores = _scored(resolved, folder, summary)
-        result = Result(
-          str(experiment),
-          seed,
-          scores,
-          seconds,
-          summary["steps"],
-          notes,
-          tuple(set),
-          _data(resolved),
-        )
-        finished(result, folder, experiment)  # last: until then the same command repeats the seed
-    if jax.process_index() == 0:
-      results += [folder]
-  _print_results(results, output)
+        folders += [folder]
+    _print_results(folders, output)
+    return 0
 
 
 def parse_seeds(text: str) -> list[int]:

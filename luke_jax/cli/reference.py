@@ -32,11 +32,13 @@ luke-jax --help
 
 | status | |
 |---|---|
-| 0 | done; a run that was asked to stop has saved itself |
+| 0 | done |
 | 1 | done, and the answer is no: models differ (`parity`), a step does not fit (`plan`), a part \
 is broken (`doctor`) |
 | 2 | something given is wrong: one line on standard error says where, what, and what was expected |
-| 130 | interrupted |
+| 75 | a training was preempted and has saved itself, or another host of it is gone: the same \
+command goes on |
+| 130 | interrupted by Ctrl-C; a training has saved itself |
 
 Progress and warnings go to standard error. The last line of standard output is made for programs:
 

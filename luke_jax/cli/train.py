@@ -8,6 +8,7 @@ from typing import Annotated
 import jax
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.cli.outcomes import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket
 from luke_jax.runs import training
@@ -17,6 +18,7 @@ from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.saved_configs import describe
+from luke_jax.training.watch import STATUS, watching
 
 
 def run(
@@ -32,7 +34,8 @@ def run(
   coordinator: str | None = None,
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
   process: int | None = None,
-) -> None:
+  profile: int = 0,
+) -> int:
   """Trains what an experiment file describes; the same command resumes a run.
 
   Or fine-tunes a model on files of a task: typing, relations, ner, cloze, qa, classification or
@@ -40,7 +43,8 @@ def run(
   OUTPUT/model is the model.
 
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
-  saves a checkpoint and leaves with status 0. The last line printed is a summary in JSON.
+  saves a checkpoint and leaves with status 75, Ctrl-C with 130, and the same command goes on. The
+  last line printed is a summary in JSON.
 
       luke-jax train experiments/synthetic/tiny.py --output runs/tiny --set run.steps=40
       luke-jax train ner --train a.conll --dev b.conll --model luke-base --output runs/ner
@@ -56,21 +60,26 @@ def run(
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: Number of processes.
     process: Number of this process, from 0.
+    profile: Number of steps to write a trace of, into OUTPUT/profile.
   """
   if not in_bucket(output) and re.match(r"\w+:/", str(output)):
     raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
-  processes.join(coordinator, processes_in_all, process)
-  set = (*set, *([] if adapter is None else [f"optimizer.adapter={adapter}"]))
-  if str(experiment) in CLASSES:
-    resolved = _task(experiment, train, dev, model, set)
-  else:
-    _check_file(experiment, train or dev or model)
-    resolved = read_experiment(experiment, set)
-  if jax.process_index() == 0:
-    print(describe(resolved))
-  summary = training.run(resolved, output)
-  if jax.process_index() == 0:
-    print(summary_line(summary))
+  if profile < 0:
+    raise InputError(f"--profile: {profile}; expected a number of steps")
+  with watching(outcome) as watch:
+    processes.join(coordinator, processes_in_all, process, before=watch.with_others)
+    set = (*set, *([] if adapter is None else [f"optimizer.adapter={adapter}"]))
+    if str(experiment) in CLASSES:
+      resolved = _task(experiment, train, dev, model, set)
+    else:
+      _check_file(experiment, train or dev or model)
+      resolved = read_experiment(experiment, set)
+    if jax.process_index() == 0:
+      print(describe(resolved))
+    summary = training.run(resolved, output, profile=profile)
+    if jax.process_index() == 0:
+      print(summary_line(summary))
+    return STATUS.get(summary["status"], 0)
 
 
 def _task(

@@ -6,6 +6,10 @@ only needs the number of batches it has used.
 
 import dataclasses
 import functools
+import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -57,9 +61,9 @@ class TrainingBatches:
 
   def __call__(self, batch: int) -> Rows:
     """Returns this process's arrays of a batch, (micro-batches, rows, ...)."""
-    order = shuffled(len(self.records), self.seed)
+    order: Any = shuffled(len(self.records), self.seed)
     positions = self.positions(int(batch))[:, self.rows]
-    records = [self.records[order[int(position)]] for position in positions.ravel()]
+    records = read_many(self.records, [int(order[int(x)]) for x in positions.ravel()])
     rngs = [np.random.default_rng((self.seed, int(position))) for position in positions.ravel()]
     rows = self.make_rows(records, rngs)
     return {name: x.reshape(*positions.shape, *x.shape[1:]) for name, x in rows.items()}
@@ -72,7 +76,7 @@ class TrainingBatches:
     if workers:
       _parse_flags()
       per_worker = grain.MultiprocessingOptions(num_workers=workers, per_worker_buffer_size=2)
-      ahead = ahead.mp_prefetch(per_worker)
+      ahead = ahead.mp_prefetch(per_worker, worker_init_fn=_end_with_parent)
     return iter(ahead)
 
 
@@ -89,7 +93,27 @@ def evaluation_batches(
   for first in range(0, len(records), batch_size):
     indices = np.minimum(first + rows, len(records) - 1)
     rngs = [np.random.default_rng((0, int(index))) for index in indices]
-    yield make_rows([records[int(index)] for index in indices], rngs)
+    yield make_rows(read_many(records, [int(index) for index in indices]), rngs)
+
+
+def read_many(records: Any, indices: Sequence[int]) -> list[Any]:
+  """Returns records by their indices, all at once where `__getitems__` reads so."""
+  many = getattr(records, "__getitems__", None)
+  return many(indices) if many else [records[index] for index in indices]
+
+
+def _end_with_parent(worker: int, workers: int) -> None:
+  """Makes a worker end with the process that started it, however that ends, and only then."""
+  for number in (signal.SIGINT, signal.SIGTERM):  # a terminal and SLURM send them to all processes
+    signal.signal(number, signal.SIG_IGN)
+  parent = multiprocessing.parent_process()
+  assert parent is not None
+
+  def wait() -> None:
+    parent.join()
+    os._exit(0)
+
+  threading.Thread(target=wait, daemon=True).start()
 
 
 def _parse_flags() -> None:

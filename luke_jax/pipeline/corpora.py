@@ -5,7 +5,8 @@ import dataclasses
 import functools
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.records import Record
@@ -26,8 +27,18 @@ class Corpora:
     return self._ends[-1]
 
   def __getitem__(self, index: int) -> Record:
-    folder, number = self.place(index)
-    return self.folders[folder][number]
+    return self.__getitems__([index])[0]
+
+  def __getitems__(self, indices: Sequence[int]) -> list[Record]:
+    """Returns records by their indices, those of each folder at once."""
+    places = [self.place(index) for index in indices]
+    found: list[Any] = [None] * len(places)
+    for folder in {folder for folder, _ in places}:
+      at = [i for i, place in enumerate(places) if place[0] == folder]
+      records = self.folders[folder].__getitems__([places[i][1] for i in at])
+      for i, record in zip(at, records, strict=True):
+        found[i] = record
+    return found
 
   def place(self, index: int) -> tuple[int, int]:
     """Returns the folder of a record, and its index in the folder."""
@@ -58,10 +69,19 @@ class TrainingRecords:
     return len(self.corpora)
 
   def __getitem__(self, index: int) -> Record:
-    for other in itertools.chain(range(index, len(self)), range(index)):
-      record = self.corpora[other]
-      if not is_held_out(record, self.corpora.place(other), self.share):
-        return record
+    return self.__getitems__([index])[0]
+
+  def __getitems__(self, indices: Sequence[int]) -> list[Record]:
+    """Returns records by their indices, in as many rounds as held-out ones follow each other."""
+    found: list[Any] = [None] * len(indices)
+    waiting = dict(enumerate(indices))  # the index to look at, by the place in the result
+    for _ in range(len(self)):
+      for at, record in zip(waiting, self.corpora.__getitems__([*waiting.values()]), strict=True):
+        if not is_held_out(record, self.corpora.place(waiting[at]), self.share):
+          found[at] = record
+      waiting = {at: (i + 1) % len(self) for at, i in waiting.items() if found[at] is None}
+      if not waiting:
+        return found
     raise InputError(f"{_names(self.corpora)}: every record is held out; expected some to train on")
 
 

@@ -3,7 +3,8 @@
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
+import resource
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from array_record.python.array_record_module import ArrayRecordReader
@@ -30,10 +31,17 @@ class StoredRecords:
   def __getitem__(self, index: int) -> Record:
     if not 0 <= index < len(self):
       raise IndexError(index)
-    ends = self._ends
-    file = int(np.searchsorted(ends, index, side="right"))
-    first = int(ends[file - 1]) if file else 0
-    return self._records(file, [index - first])[0]
+    return self.__getitems__([index])[0]
+
+  def __getitems__(self, indices: Sequence[int]) -> list[Record]:
+    """Returns records by their indices: one read for each file that has some of them."""
+    files = np.searchsorted(self._ends, indices, side="right")
+    found: dict[int, Record] = {}
+    for file in np.unique(files).tolist():
+      first = int(self._ends[file - 1]) if file else 0
+      wanted = sorted({i for i, other in zip(indices, files, strict=True) if other == file})
+      found |= zip(wanted, self._records(file, [i - first for i in wanted]), strict=True)
+    return [found[index] for index in indices]
 
   def __iter__(self) -> Iterator[Record]:
     for number, file in enumerate(self.metadata.files):
@@ -63,14 +71,20 @@ class StoredRecords:
       raise InputError(f"{path}: {message}; expected whole records, built again") from None
 
 
-@cached(4096)
+def _most_open() -> int:
+  """Returns the number of files that stay open: half of what a process may, since others read."""
+  soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+  return 4096 if soft == resource.RLIM_INFINITY else max(1, min(4096, soft // 2))
+
+
+@cached(_most_open())
 def _reader(path: str, count: int) -> ArrayRecordReader:
   """Returns the reader of a file, which this process keeps open and its threads share."""
-  if not Path(path).is_file():
-    raise FileNotFoundError(2, "No such file", path)
-  place = str(local(Path(path)))
+  place = local(Path(path))
+  with place.open("rb"):  # the reader reports 0 records for a file that it cannot open
+    pass
   options = {"options": "readahead_buffer_size:0", "file_reader_buffer_size": 2**15}
-  reader = ArrayRecordReader(place, **options)  # it reports 0 records for a damaged file
+  reader = ArrayRecordReader(str(place), **options)  # and for a damaged one
   if reader.num_records() != count:
     raise InputError(
       f"{path}: {reader.num_records()} records; expected {count}, as metadata.json has them"

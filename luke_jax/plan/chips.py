@@ -119,6 +119,11 @@ class Topology:
       count *= size
     return count
 
+  @property
+  def hosts(self) -> int:
+    """Returns the number of machines, of four chips each."""
+    return max(1, self.devices // 4)
+
   def __str__(self) -> str:
     """Returns the slice as it is written on the command line."""
     return f"{self.chip.name}:{'x'.join(map(str, self.shape))}"

@@ -28,6 +28,7 @@ from luke_jax.plan.memory import (
   bytes_per_device,
   memory_of,
   parse_out_of_memory,
+  whole_bytes,
 )
 
 # A function that returns a lowered step and the tree of shapes with shardings that it was lowered
@@ -44,6 +45,7 @@ class Compiled:
   bundles: dict[str, Bundles]
   memory: Memory
   seconds: float  # to compile
+  checkpoint_bytes: int = 0  # of the whole state, over all chips; a batch is counted with it
 
 
 def compile_in_child(topology: Topology, lower: Lower, *arguments: Any) -> Compiled | OutOfMemory:
@@ -65,10 +67,10 @@ def compile_in_child(topology: Topology, lower: Lower, *arguments: Any) -> Compi
       warnings.warn(message, stacklevel=2)
     if isinstance(result, OutOfMemory):
       return result
-    text, memory, seconds = result
+    text, memory, seconds, checkpoint = result
     program = parse(text)
     operations = bundles.read_directory(directory, window_counts(program), topology.chip.cores)
-    return Compiled(program, operations, memory, seconds)
+    return Compiled(program, operations, memory, seconds, checkpoint)
 
 
 def _prepare(directory: Path) -> None:
@@ -87,7 +89,7 @@ def _prepare(directory: Path) -> None:
 
 def _compile(
   lower: Lower, arguments: tuple
-) -> tuple[tuple[str, Memory, float] | OutOfMemory, list[str]]:
+) -> tuple[tuple[str, Memory, float, int] | OutOfMemory, list[str]]:
   """Returns the compiled step, or why it does not fit, and the warnings of the model's code."""
   with warnings.catch_warnings(record=True) as caught:
     lowered, shapes = lower(*arguments)
@@ -101,7 +103,7 @@ def _compile(
       raise
     return fault, messages
   seconds = time.perf_counter() - start
-  return (compiled.as_text() or "", memory_of(compiled), seconds), messages
+  return (compiled.as_text() or "", memory_of(compiled), seconds, whole_bytes(shapes)), messages
 
 
 def _last_line(path: Path) -> str:

@@ -63,6 +63,11 @@ def bytes_per_device(arguments: Any) -> int:
   return total
 
 
+def whole_bytes(arguments: Any) -> int:
+  """Returns the bytes of a tree of shapes, each array counted once over all devices."""
+  return sum(math.prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(arguments))
+
+
 def parse_out_of_memory(message: str, arguments: int) -> OutOfMemory | None:
   """Parses XLA's message; None if it is another error."""
   if "RESOURCE_EXHAUSTED" not in message:

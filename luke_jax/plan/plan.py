@@ -15,6 +15,11 @@ NOTE = (
   " and for data is not counted; the time of collectives is listed apart, as if none overlapped."
 )
 
+# Assumed, not measured: what a host writes to a bucket, and the time of the small objects that make
+# a checkpoint whole.
+BUCKET_BANDWIDTH = 0.5e9  # bytes per second
+BUCKET_COMMIT = 3.0  # seconds
+
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
@@ -41,6 +46,13 @@ class Plan:
   collectives: tuple[Traffic, ...]  # of one step, most bytes first
   unknown_loops: int  # loops of unknown length, also inside operations, counted as one trip
   steps: int
+  checkpoint_bytes: int  # of all chips
+
+  @property
+  def checkpoint_seconds(self) -> float:
+    """Returns the time of a checkpoint to a bucket, each host writing its share."""
+    share = self.checkpoint_bytes / self.topology.hosts
+    return share / BUCKET_BANDWIDTH + BUCKET_COMMIT
 
   @property
   def step_seconds(self) -> float:
@@ -88,6 +100,8 @@ class Plan:
       "hours": self.hours,
       "hours_without_overlap": self.hours_without_overlap,
       "chip_hours": self.hours * self.topology.devices,
+      "checkpoint_bytes": self.checkpoint_bytes,
+      "checkpoint_seconds": self.checkpoint_seconds,
       "note": NOTE,
     }
 
@@ -124,6 +138,7 @@ def make_plan(
     collectives=tuple(traffic(compiled.program, executed)),
     unknown_loops=len(executed.unknown_loops) + step_work.unknown_loops,
     steps=steps,
+    checkpoint_bytes=compiled.checkpoint_bytes,
   )
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from luke_jax.plan.chips import GIB
 from luke_jax.plan.collectives import Traffic
-from luke_jax.plan.plan import NOTE, Estimate, Plan
+from luke_jax.plan.plan import BUCKET_BANDWIDTH, NOTE, Estimate, Plan
 
 
 def report(plan: Plan) -> RenderableType:
@@ -19,7 +19,7 @@ def report(plan: Plan) -> RenderableType:
     _memory(plan),
     _time(plan),
     _collectives(plan),
-    Text(f"\n{_first_limit(plan)}\n{_run(plan)}\n"),
+    Text(f"\n{_first_limit(plan)}\n{_run(plan)}\n{_checkpoint(plan)}\n"),
     Text(NOTE + _unknown(plan), style="dim"),
   )
 
@@ -113,6 +113,15 @@ def _run(plan: Plan) -> str:
   return (
     f"The run: {plan.steps:,} steps of {plan.flops / 1e12:,.1f} TFLOP in {hours:.2f} hours,"
     f" {hours * chips:,.1f} chip-hours; {longest:.2f} hours if no collective overlaps."
+  )
+
+
+def _checkpoint(plan: Plan) -> str:
+  hosts, seconds = plan.topology.hosts, plan.checkpoint_seconds
+  return (
+    f"A checkpoint: {plan.checkpoint_bytes / 1e9:.2f} GB, to a bucket in about {seconds:.0f} s if"
+    f" each of {hosts} hosts writes {BUCKET_BANDWIDTH / 1e9:g} GB/s; whole"
+    f" {seconds + plan.step_seconds:.0f} s after a signal."
   )
 
 

@@ -16,7 +16,8 @@ from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.cache import clear_caches
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
-from luke_jax.training import directory, loop, processes
+from luke_jax.runs.fingerprints import fingerprints
+from luke_jax.training import directory, loop, messages
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.saved_configs import to_dict
@@ -32,17 +33,26 @@ RUNNING_SETTINGS = ("dtype",)
 
 
 def train(
-  experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
+  experiment: Experiment,
+  folder: Path,
+  start: Callable[[], Params] | None = None,
+  *,
+  profile: int = 0,
 ) -> dict[str, Any]:
   """Starts or resumes an experiment, and writes notes on its data and machine into its folder."""
   clear_caches()
   data = list(_data(experiment))  # reads both files, so that faults show before the first step
+  named = fingerprints(experiment)
   with contextlib.ExitStack() as stack:
-    processes.on_first(lambda: stack.enter_context(locked(folder)))
-    before = _newest_step(folder)
-    summary = loop.train(experiment, folder, start=start)
+
+    def lock() -> None:
+      stack.enter_context(locked(folder))
+
+    messages.from_first(lock)
+    summary = loop.train(experiment, folder, start=start, data=named, profile=profile)
     # A finished run may be called again on another machine, whose hardware must not be recorded.
-    if jax.process_index() == 0 and summary["step"] != before:
+    # After a kill between the last checkpoint and its notes there are none, or older ones.
+    if jax.process_index() == 0 and summary["step"] != _noted_step(folder):
       write_json(folder / NOTES, _notes(data, summary))
   return summary
 
@@ -60,10 +70,10 @@ def _notes(data: list[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, 
   }
 
 
-def _newest_step(folder: Path) -> int | None:
-  """Returns the last step that a run saved, or None."""
-  steps = (path.name for path in (folder / directory.CHECKPOINTS).glob("[0-9]*"))
-  return max((int(step) for step in steps if step.isdigit()), default=None)
+def _noted_step(folder: Path) -> int | None:
+  """Returns the step that a run's notes are of, or None."""
+  path = folder / NOTES
+  return directory.read_json(path).get("step") if path.is_file() else None
 
 
 def run_record(folder: Path, step: int, experiment: Experiment) -> dict[str, Any]:

@@ -88,13 +88,16 @@ def fine_tune(
     return _trained(chosen, place / "run", summary)
 
 
-def run(experiment: Experiment, folder: Path) -> dict[str, Any]:
-  """Trains an experiment from its start and writes the model it made; returns the summary."""
+def run(experiment: Experiment, folder: Path, *, profile: int = 0) -> dict[str, Any]:
+  """Trains an experiment from its start and writes the model it made; returns the summary.
+
+  A trace of `profile` steps is written.
+  """
   start = experiment.run.start
   if start and not Path(start).is_dir():
     raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
   params = functools.partial(start_params, Path(start), experiment) if start else None
-  summary = notes.train(experiment, folder, start=params)
+  summary = notes.train(experiment, folder, start=params, profile=profile)
   # With several processes, one alone cannot read a checkpoint: luke-jax export does it later.
   done = summary["status"] == "done" and jax.process_count() == 1
   if done and is_fine_tuned(experiment.task):

@@ -1,24 +1,33 @@
-"""Checkpoints of a run: written asynchronously and atomically, and verified when read."""
+"""Checkpoints of a run: written asynchronously and atomically, and verified when read.
 
+Process 0 alone looks into the folder: it tells the others which checkpoints there are, which one is
+damaged, and removes old ones.
+"""
+
+import concurrent.futures
 import contextlib
-import json
+import functools
 import os
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-from jax.experimental import multihost_utils
 from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, remove, sizes, write_sizes
+from luke_jax.files import Path, in_bucket, remove, write_sizes
+from luke_jax.training import integrity, messages
 from luke_jax.training.experiment import Run
+from luke_jax.training.integrity import DamageError
 from luke_jax.training.program import AVERAGE, State
 
 DAMAGED = ".damaged"
-SIZES = "sizes.json"
+UNFINISHED = ".orbax-checkpoint-tmp"  # in names of folders that Orbax writes into
+_REMOVING = "removing"  # a file in a checkpoint that is being removed
+_COMMITTED = "commit_success.txt"  # Orbax writes it last
+_PAUSE = 1.0  # seconds before the second reading, after which a checkpoint counts as damaged
 
 
 class Checkpoints:
@@ -29,34 +38,19 @@ class Checkpoints:
   """
 
   def __init__(self, folder: Path, run: Run, *, reading: bool = False):
-    policies = ocp.training.preservation_policies
-    keep: list[Any] = [policies.LatestN(run.keep)]
-    if run.keep_every:
-      keep.append(policies.EveryNSteps(run.keep_every))
-    if run.best_metric:
-      keep.append(
-        policies.BestN(
-          get_metric_fn=lambda metrics: metrics[run.best_metric],
-          n=1,
-          keep_checkpoints_without_metrics=False,
-        )
-      )
-    self.folder = folder
-    self._best_metric = run.best_metric
-    self._writing: Any = None
-    # Orbax's types contradict each other and its documentation.
-    checkpointer: Any = ocp.training.Checkpointer
-    self._orbax: Any = checkpointer(
-      os.fspath(folder.absolute()),
-      save_decision_policy=ocp.training.save_decision_policies.FixedIntervalPolicy(1),
-      preservation_policy=policies.AnyPreservationPolicy(keep),
-      cleanup_tmp_directories=not reading,
-    )
+    self.folder, self._run = folder, run
+    self._thread = concurrent.futures.ThreadPoolExecutor(1)
+    # What is being written, and the scores by step without it.
+    self._writing: tuple[concurrent.futures.Future[None], dict[int, dict[str, float]]] | None = None
+    found = messages.from_first(lambda: self._found(reading))
+    for line in found["warnings"]:
+      warnings.warn(line, stacklevel=2)
+    self._scores: dict[int, dict[str, float]] = {int(k): x for k, x in found["scores"].items()}
 
   @property
   def steps(self) -> list[int]:
     """Returns the steps of finished checkpoints."""
-    return sorted(checkpoint.step for checkpoint in self._orbax.checkpoints)
+    return sorted(self._scores)
 
   @property
   def best(self) -> int | None:
@@ -64,36 +58,188 @@ class Checkpoints:
     metrics = self._metrics()
     return max(sorted(metrics), key=metrics.__getitem__, default=None)
 
-  def save(self, step: int, state: State, metrics: Mapping[str, float] | None = None) -> None:
+  def save(self, step: int, state: State, scores: Mapping[str, float] | None = None) -> None:
     """Starts writing a checkpoint, after the previous one is finished."""
     self.wait()
-    arrays = _described(state)
-    for name, checksum in _checksums(state).items():
-      arrays[name].append(checksum)
+    described = integrity.description(state, scores)
     with self._as_input_error():
-      self._writing = self._orbax.save_checkpointables_async(
-        step,
+      writing = ocp.save_checkpointables_async(
+        os.fspath(self._place(step)),
         {"state": state},
-        overwrite=True,
-        metrics=dict(metrics) if metrics else None,
-        custom_metadata={"arrays": arrays},
+        overwrite=step in self._scores,
+        custom_metadata=described,
       )
+    # All processes count it from now on, as they have to decide alike.
+    before = dict(self._scores)
+    self._scores[step] = described["scores"]
+    old = [x for x in self.steps if not self._kept(x)]
+    for x in old:
+      del self._scores[x]
+    self._writing = self._thread.submit(self._finish, step, writing, old), before
 
   def wait(self) -> None:
     """Waits until the checkpoint that is being written is finished."""
     if self._writing is not None:
-      writing, self._writing = self._writing, None
+      (writing, before), self._writing = self._writing, None
+      if writing.exception() is not None:
+        self._scores = before
       with self._as_input_error():
         writing.result()
-        self._write_sizes()
 
   def close(self) -> None:
-    """Waits, and closes Orbax's checkpointer."""
+    """Waits for what is being written."""
     try:
       self.wait()
     finally:
-      with self._as_input_error():
-        self._orbax.close()
+      self._thread.shutdown()
+
+  def restore(self, shapes: State) -> tuple[int, State] | None:
+    """Returns the newest intact checkpoint, with the shardings of `shapes`; renames damaged ones.
+
+    Returns None if there were no checkpoints, and raises InputError if all of them are damaged.
+    """
+    while self._scores:
+      step = max(self._scores)
+      state = self._restored(step, shapes)
+      if state is not None:
+        place = self._place(step)
+        messages.from_first(functools.partial(_write_sizes, place))  # missing if killed before
+        return step, state
+    if messages.from_first(lambda: any(self.folder.glob(f"*{DAMAGED}"))):
+      raise InputError(
+        f"{self.folder}: all checkpoints are damaged; expected a new folder, or the folders"
+        f" *{DAMAGED} moved away to start again"
+      )
+    return None
+
+  def scores(self, step: int) -> dict[str, float]:
+    """Returns the dev scores of a checkpoint; empty if it was not evaluated."""
+    return dict(self._scores.get(step, {}))
+
+  def better(self, scores: Mapping[str, float]) -> bool:
+    """Returns whether the best metric is higher than at every checkpoint."""
+    name = self._run.best_metric
+    return bool(name) and scores[name] > max(self._metrics().values(), default=float("-inf"))
+
+  def read_params(self, step: int, shapes: State) -> State:
+    """Returns the trained and frozen parameters of a checkpoint, sharded as `shapes`.
+
+    The trained ones are their average, where there is one.
+    """
+    trained = AVERAGE if AVERAGE in shapes else "trained"
+    if step not in self._scores:
+      raise InputError(f"{self.folder}: no checkpoint of step {step}; there are {self.steps}")
+    wanted = {
+      part: x if part in (trained, "frozen") else jax.tree.map(lambda _: ocp.PLACEHOLDER, x)
+      for part, x in shapes.items()
+    }
+    state, fault = self._read(step, wanted)
+    if state is None:
+      raise InputError(f"{self._place(step)}: {fault}; expected a whole checkpoint")
+    return {"trained": state[trained], "frozen": state["frozen"]}
+
+  def _place(self, step: int) -> Path:
+    return self.folder.absolute() / str(step)
+
+  def _metrics(self) -> dict[int, float]:
+    """Returns the best metric by step, of the checkpoints that have it."""
+    name = self._run.best_metric
+    return {step: x[name] for step, x in self._scores.items() if name and name in x}
+
+  def _found(self, reading: bool) -> dict[str, Any]:
+    """Returns the scores of all complete checkpoints by step, and warnings of damaged ones."""
+    scores: dict[str, Any] = {}
+    lines = []
+    for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
+      if not (path.name.isdecimal() or UNFINISHED in path.name) or not path.is_dir():
+        continue
+      if _is_begun(path):
+        if not reading:
+          _remove(path)
+        continue
+      if not any(path.iterdir()):  # killed while it was removed
+        continue
+      try:
+        scores[path.name] = integrity.read_description(path)["scores"]
+      except DamageError as fault:
+        lines.append(self._set_aside(path, str(fault), keep=reading))
+    return {"scores": scores, "warnings": lines}
+
+  def _restored(self, step: int, shapes: State) -> State | None:
+    """Returns the state of a checkpoint; None if it is damaged and now set aside."""
+    state, fault = self._read(step, shapes)
+    if state is not None:
+      return state
+    path = self._place(step)
+    warnings.warn(messages.from_first(lambda: self._set_aside(path, fault)), stacklevel=3)
+    del self._scores[step]
+    return None
+
+  def _read(self, step: int, shapes: State) -> tuple[State | None, str]:
+    """Returns a verified state, or the fault of its files, which is the same on all processes.
+
+    Raises InputError for faults of disk or network, which say nothing of the files.
+    """
+    state, faults = self._attempt(step, shapes)
+    if faults:
+      time.sleep(_PAUSE)
+      state, faults = self._attempt(step, shapes)
+    if not faults:
+      return state, ""
+    passing = [line for may_pass, line in faults if may_pass]
+    if passing:
+      raise InputError(
+        f"{self._place(step)}: not read ({passing[0]}); expected a disk that answers: the same"
+        " command tries again"
+      )
+    return None, faults[0][1]
+
+  def _attempt(self, step: int, shapes: State) -> tuple[State | None, list[tuple[bool, str]]]:
+    """Reads a checkpoint; returns the state, or the faults of all processes."""
+    path = self._place(step)
+    saved = messages.from_first(lambda: _verified(path))
+    if "fault" in saved:
+      return None, [saved["fault"]]
+    integrity.check_arrays(path, saved["arrays"], integrity.described(shapes))
+    fault, state = None, None
+    try:
+      with _on_its_own():
+        state = ocp.load_checkpointables(os.fspath(path), {"state": shapes})["state"]
+    except (InputError, MemoryError, jax.errors.JaxRuntimeError):
+      raise  # not caused by the files
+    except Exception as error:  # reading damaged files may raise anything
+      fault = _told(error)
+    faults = [x for x in messages.gathered(fault) if x is not None]
+    if faults or state is None:
+      return None, faults
+    try:
+      integrity.check_sums(state, saved)
+    except DamageError as error:
+      return None, [_told(error)]
+    return state, []
+
+  def _finish(self, step: int, writing: Any, old: list[int]) -> None:
+    """Waits for a checkpoint that all processes write; then old ones may go."""
+    writing.result()
+    if jax.process_index() == 0:
+      _write_sizes(self._place(step))
+      for x in old:
+        _remove(self._place(x))
+
+  def _kept(self, step: int) -> bool:
+    every = self._run.keep_every
+    newest = self.steps[-self._run.keep :]
+    return step in newest or step == self.best or bool(every and step % every == 0)
+
+  def _set_aside(self, path: Path, reason: str, *, keep: bool = False) -> str:
+    """Renames a damaged checkpoint, unless it is to be kept; returns the line that says so."""
+    reason = reason.strip().split("\n")[0][:200]
+    if keep:
+      return f"{path}: damaged ({reason}); left out"
+    damaged = path.with_name(f"{path.name}{DAMAGED}")
+    remove(damaged)
+    path.rename(damaged)
+    return f"{path}: damaged ({reason}); renamed to {damaged.name}"
 
   @contextlib.contextmanager
   def _as_input_error(self) -> Iterator[None]:
@@ -107,128 +253,54 @@ class Checkpoints:
         f"{self.folder}: not written ({reason}); complete checkpoints before it: {older}"
       ) from None
 
-  def restore(self, shapes: State) -> tuple[int, State] | None:
-    """Returns the newest intact checkpoint, with the shardings of `shapes`; renames damaged ones.
 
-    Returns None if there were no checkpoints, and raises InputError if all of them are damaged.
-    """
-    renamed = False
-    while (latest := self._orbax.latest) is not None:
-      try:
-        return latest.step, self._read(latest, shapes)
-      except (InputError, MemoryError, PermissionError, jax.errors.JaxRuntimeError):
-        raise  # not caused by the files
-      except Exception as fault:  # reading damaged files may raise anything
-        self._rename_damaged(latest.step, fault)
-        renamed = True
-    if renamed or any(self.folder.glob(f"*{DAMAGED}")):
-      raise InputError(
-        f"{self.folder}: all checkpoints are damaged; expected a new folder, or the folders"
-        f" *{DAMAGED} moved away to start again"
-      )
-    return None
-
-  def scores(self, step: int) -> dict[str, float]:
-    """Returns the dev scores of a checkpoint; empty if it was not evaluated."""
-    scores = [x.metrics for x in self._orbax.checkpoints if x.step == step and x.metrics]
-    return dict(scores[0]) if scores else {}
-
-  def better(self, scores: Mapping[str, float]) -> bool:
-    """Returns whether the best metric is higher than at every checkpoint."""
-    name = self._best_metric
-    return bool(name) and scores[name] > max(self._metrics().values(), default=float("-inf"))
-
-  def _metrics(self) -> dict[int, float]:
-    """Returns the best metric by step, of the checkpoints that have it."""
-    name, checkpoints = self._best_metric, self._orbax.checkpoints
-    return {x.step: x.metrics[name] for x in checkpoints if name and x.metrics}
-
-  def read_params(self, step: int, shapes: State) -> State:
-    """Returns the trained and frozen parameters of a checkpoint, sharded as `shapes`.
-
-    The trained ones are their average, where there is one.
-    """
-    trained = AVERAGE if AVERAGE in shapes else "trained"
-    for checkpoint in self._orbax.checkpoints:
-      if checkpoint.step == step:
-        wanted = {
-          part: x if part in (trained, "frozen") else jax.tree.map(lambda _: ocp.PLACEHOLDER, x)
-          for part, x in shapes.items()
-        }
-        state = self._read(checkpoint, wanted)
-        return {"trained": state[trained], "frozen": state["frozen"]}
-    raise InputError(f"{self.folder}: no checkpoint of step {step}; there are {self.steps}")
-
-  def _read(self, checkpoint: Any, shapes: State) -> State:
-    folder = self.folder / str(checkpoint.step)
-    sizes_file, found = folder / SIZES, sizes(folder)
-    if sizes_file.exists():  # missing if the run was killed right after writing
-      for name, size in json.loads(sizes_file.read_text(encoding="utf-8")).items():
-        if found.get(name) != size:
-          raise ValueError(f"{name} has {found.get(name, 'no')} bytes, not {size}")
-    saved = self._orbax.checkpointables_metadata(checkpoint).custom_metadata["arrays"]
-    expected = _described(shapes)
-    for name in sorted(saved.keys() | expected.keys()):
-      saved_array, expected_array = saved.get(name, ["none"])[:2], expected.get(name, ["none"])
-      if expected_array and saved_array != expected_array:  # placeholders are not compared
-        raise InputError(
-          f"{self.folder / str(checkpoint.step)}: {name}: {_shown(saved_array)}; expected"
-          f" {_shown(expected_array)}, as this experiment has it"
-        )
-    state = self._orbax.load_checkpointables(checkpoint, {"state": shapes})["state"]
-    for name, checksum in _checksums(state).items():
-      if checksum != saved[name][2]:
-        raise ValueError(f"{name} differs from what was saved")
-    return state
-
-  def _write_sizes(self) -> None:
-    """Writes the sizes of the newest checkpoint's files: Orbax logs much about truncated ones."""
-    latest = self._orbax.latest
-    if latest is not None and jax.process_index() == 0:
-      write_sizes(self.folder / str(latest.step), SIZES)
-
-  def _rename_damaged(self, step: int, fault: Exception) -> None:
-    reason = str(fault).strip().split("\n")[0][:200]
-    warnings.warn(
-      f"{self.folder / str(step)}: damaged ({reason}); renamed to {step}{DAMAGED}", stacklevel=2
-    )
-    if jax.process_index() == 0:
-      damaged = self.folder / f"{step}{DAMAGED}"
-      remove(damaged)
-      (self.folder / str(step)).rename(damaged)
-    multihost_utils.sync_global_devices(f"renamed {step}")
-    self._orbax.reload()
+def _write_sizes(path: Path) -> None:
+  """Writes the sizes of a checkpoint's files beside them, once."""
+  if not (path / integrity.SIZES).exists():
+    write_sizes(path, integrity.SIZES)
 
 
-def _named(state: State) -> dict[str, Any]:
-  leaves = jax.tree_util.tree_leaves_with_path(state)
-  return {jax.tree_util.keystr(path, simple=True, separator="/"): x for path, x in leaves}
+def _verified(path: Path) -> dict[str, Any]:
+  """Returns the description of a checkpoint whose files have their sizes, or the fault."""
+  try:
+    integrity.check_sizes(path)
+    return integrity.read_description(path)
+  except (DamageError, OSError) as error:
+    return {"fault": _told(error)}
 
 
-def _shown(described: list) -> str:
-  return " ".join(map(str, described))
+def _told(error: Exception) -> tuple[bool, str]:
+  lines = str(error).strip().splitlines() or [type(error).__name__]
+  return integrity.may_pass(error), lines[0][:300]
 
 
-def _described(state: State) -> dict[str, list]:
-  """Returns shape and dtype of every array; an empty list for placeholders."""
-  return {
-    name: [] if x is ocp.PLACEHOLDER else [list(x.shape), str(x.dtype)]
-    for name, x in _named(state).items()
-  }
+def _on_its_own() -> contextlib.AbstractContextManager:
+  """Lets a process read its shards without waiting for others, which one that fails would hold."""
+  if messages.alone():
+    return contextlib.nullcontext()
+  process = jax.process_index()
+  options = ocp.options.MultiprocessingOptions(
+    primary_host=process,
+    active_processes={process},
+    barrier_sync_key_prefix=f"process_{process}",
+  )
+  return ocp.Context(multiprocessing_options=options)
 
 
-def _checksums(state: State) -> dict[str, int]:
-  """Returns the sum of every array's bits, as Orbax does not notice a flipped bit."""
-  arrays = {name: x for name, x in _named(state).items() if x is not ocp.PLACEHOLDER}
-  return dict(zip(arrays, map(int, jax.device_get(_sums(list(arrays.values())))), strict=True))
+def _is_begun(path: Path) -> bool:
+  """Returns whether a process was writing or removing a checkpoint when it was killed."""
+  uncommitted = in_bucket(path) and not (path / _COMMITTED).exists()  # nothing is renamed there
+  return UNFINISHED in path.name or uncommitted or (path / _REMOVING).exists()
 
 
-@jax.jit
-def _sums(arrays: list[jax.Array]) -> jax.Array:
-  # One program for all arrays: processes that run many small ones at once can deadlock.
-  sums = []
-  for x in arrays:
-    if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-      x = jax.random.key_data(x)
-    sums.append(jax.lax.bitcast_convert_type(x, jnp.uint32).sum(dtype=jnp.uint32))
-  return jnp.stack(sums)
+def _remove(path: Path) -> None:
+  """Removes a checkpoint; one that is half removed is known by a file in it, which goes last."""
+  (path / _REMOVING).write_bytes(b"")
+  for child in path.iterdir():
+    if child.is_dir():
+      remove(child)
+    elif child.name != _REMOVING:
+      child.unlink()
+  (path / _REMOVING).unlink()
+  if not in_bucket(path):
+    path.rmdir()

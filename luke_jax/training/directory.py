@@ -2,10 +2,11 @@
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket, write_json
+from luke_jax.files import Path, in_bucket, is_part, write_json
 from luke_jax.files.locks import LOCK
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.ledger import Ledger
@@ -13,18 +14,27 @@ from luke_jax.training.saved_configs import differences, to_dict
 
 NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
+DATA = "data.json"  # fingerprints of what the run reads, by name
 
 # Fields that may change when a run is resumed, since its numbers do not depend on them.
 FREE = ("mesh", "running.remat", "data.workers", "data.evaluation_batch_size")
 FREE += tuple(f"run.{name}" for name in ("log_every", "save_every", "keep", "keep_every"))
+# A run that met a bad step goes on with it, and one that met none is not changed by it.
+FREE += ("run.skip_bad_steps",)
 
 
-def prepare(folder: Path, experiment: Experiment) -> None:
-  """Makes the folder and writes the config; raises InputError if it holds another run."""
+def prepare(folder: Path, experiment: Experiment, data: Mapping[str, str]) -> None:
+  """Makes the folder and writes config and data; raises InputError if it holds another run.
+
+  `data` has fingerprints of what the run reads, by name. It also removes what an earlier process of
+  the run was writing when it was killed.
+  """
   current = to_dict(experiment)
   path = folder / CONFIG
   # A run that ended before its first step, such as by an error in its config, may be overwritten.
-  if path.exists() and (_has_files(folder / CHECKPOINTS) or (folder / LEDGER).exists()):
+  begun = path.exists() and (_has_files(folder / CHECKPOINTS) or (folder / LEDGER).exists())
+  if begun:
+    _check_data(folder, data)
     lines = [x for x in differences(read_json(path), current) if not _free(x)]
     if lines:
       raise InputError(f"{folder}: holds another run ({'; '.join(lines)}); expected a new folder")
@@ -33,7 +43,24 @@ def prepare(folder: Path, experiment: Experiment) -> None:
   folder.mkdir(parents=True, exist_ok=True)
   if not in_bucket(folder) and not os.access(folder, os.W_OK):
     raise InputError(f"{folder}: no permission to write")
+  for left in filter(is_part, folder.iterdir()):
+    left.unlink()
   write_json(path, current)
+  write_json(folder / DATA, dict(data))
+
+
+def _check_data(folder: Path, data: Mapping[str, str]) -> None:
+  """Raises InputError for data that changed since the run began."""
+  if not (folder / DATA).exists():  # of a run that began before data had fingerprints
+    return
+  before = read_json(folder / DATA)
+  for name in sorted(before.keys() | data.keys()):
+    there, here = before.get(name, "none"), data.get(name, "none")
+    if there != here:
+      raise InputError(
+        f"{folder}: the data changed since the run began: {name}: {there[:16]} then,"
+        f" {here[:16]} now; expected the same, or a new folder"
+      )
 
 
 def _has_files(folder: Path) -> bool:
@@ -65,7 +92,8 @@ def continue_ledger(folder: Path, ledger: Ledger) -> None:
 def note_saved(folder: Path, ledger: Ledger) -> None:
   """Writes the ledger as of a checkpoint."""
   wall = ledger.wall
-  write_json(folder / LEDGER, {"saved": ledger.state(), "saved_wall": wall, "wall": wall})
+  times = {"saved": ledger.state(), "saved_wall": wall, "wall": wall}
+  write_json(folder / LEDGER, times | {"goodput": round(ledger.goodput, 4)})
 
 
 def note_wall(folder: Path, ledger: Ledger) -> None:

@@ -68,6 +68,11 @@ class Ledger:
     spent = self.state()
     return spent[name] / max(spent["data"] + spent["step"], 1)
 
+  @property
+  def goodput(self) -> float:
+    """Returns the share of the wall clock, over restarts too, that went into steps."""
+    return self.state()["step"] / 1e9 / max(self.wall, 1e-9)
+
   def _switch(self, name: Part) -> Part:
     """Charges the time since the last switch, and from now on to `name`; returns the last part."""
     now, last = self._clock(), self._current

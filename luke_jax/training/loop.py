@@ -7,7 +7,8 @@ The host waits for the device only to log, to evaluate and to save.
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -15,8 +16,9 @@ import jax
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.pipeline.batches import Rows, TrainingBatches
-from luke_jax.training import directory, processes
+from luke_jax.training import directory, messages, processes
 from luke_jax.training.checkpoints import Checkpoints
+from luke_jax.training.compiled import keep_programs
 from luke_jax.training.evaluation import evaluate, metrics_of
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.ledger import Ledger
@@ -26,22 +28,34 @@ from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress
 from luke_jax.training.saved_configs import to_json
 from luke_jax.training.task import Params
+from luke_jax.training.trace import Trace
+from luke_jax.training.watch import Watch, watching
 
 
 def train(
-  experiment: Experiment, folder: Path, start: Callable[[], Params] | None = None
+  experiment: Experiment,
+  folder: Path,
+  start: Callable[[], Params] | None = None,
+  *,
+  data: Mapping[str, str] = MappingProxyType({}),
+  profile: int = 0,
 ) -> dict[str, Any]:
   """Runs an experiment, or resumes it from its folder; returns the summary.
 
-  `start` reads the parameters of a new run; without it they are fresh.
+  `start` reads the parameters of a new run; without it they are fresh. `data` has fingerprints, by
+  name, of what the run reads, which may not change. A trace of `profile` steps is written.
   """
   ledger = Ledger()
   with contextlib.ExitStack() as stack:
+    watch = stack.enter_context(watching())
     with ledger.part("start"):
-      processes.agree("the experiment", to_json(experiment))
-      processes.on_first(lambda: directory.prepare(folder, experiment))
-      mesh = make_mesh(experiment.mesh)
       records = experiment.task.records(experiment.backbone, "train")
+      data = {**data, "records of train": str(len(records))}
+      named = {f"the data: {name}": value for name, value in data.items()}
+      processes.agree({"the experiment": to_json(experiment), **named})
+      messages.from_first(lambda: directory.prepare(folder, experiment, data))
+      keep_programs(folder)
+      mesh = make_mesh(experiment.mesh)
       steps = total_steps(experiment.run, len(records), experiment.data.batch_size)
       program = Program(experiment, mesh, steps)
       checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run)
@@ -52,6 +66,7 @@ def train(
       step, state = restored or (0, _first_state(program, start))
       directory.continue_ledger(folder, ledger)
     loop = _Loop(program, checkpoints, ledger, folder)
+    loop.watch, loop.trace = watch, Trace(folder, step, profile)
     return loop.run(step, state, program.training_batches(records))
 
 
@@ -83,19 +98,21 @@ class _Loop:
     self.waiting: list[tuple[int, Any]] = []  # steps whose metrics are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation
     self.saved: int | None = None
+    self.watch: Watch
+    self.trace: Trace
 
   def run(self, step: int, state: State, batches: TrainingBatches) -> dict[str, Any]:
     """Trains from a step to the end or to a preemption."""
     self.saved, self.batches = step or None, batches
     self.scores = self.checkpoints.scores(step)
-    with processes.Preemption() as self.preemption:
-      with self.ledger.part("compile"):
-        self.take_step = self.program.lowered_step.compile() if step < self.steps else None
-      with (
-        MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
-        Progress(self.steps, step, enabled=self.first) as self.progress,
-      ):
-        return self._turns(step, state)
+    with self.ledger.part("compile"):
+      self.take_step = self.program.lowered_step.compile() if step < self.steps else None
+    with (
+      MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
+      Progress(self.steps, step, enabled=self.first) as self.progress,
+      self.trace,
+    ):
+      return self._turns(step, state)
 
   def _turns(self, step: int, state: State) -> dict[str, Any]:
     first = step
@@ -107,10 +124,11 @@ class _Loop:
         self._save(step, state)
       if step == self.steps:
         return self._finished(step, "done")
-      if self.preemption.due(step):
+      if self.watch.due(step):
         if self.saved != step:
           self._save(step, state)
-        return self._finished(step, "preempted")
+        return self._left(step)
+      self.trace.at(step)
       batch = self._batch(rows)
       with self.ledger.part("step"):
         assert self.take_step is not None
@@ -195,8 +213,20 @@ class _Loop:
     good = f"step {self.saved}" if self.saved else "none"
     raise InputError(
       f"{self.folder}: the loss of step {bad[-1] + 1} is not finite (records {ids});"
-      f" last good checkpoint: {good}"
+      f" last good checkpoint: {good}; expected other data or settings in a new folder, or"
+      f" run.skip_bad_steps={int(fetched[-1][1]['skipped'])} with the same command to go on"
     )
+
+  def _left(self, step: int) -> dict[str, Any]:
+    """Waits for the checkpoint after a signal, and says how long after it that was whole."""
+    assert self.watch.stop is not None
+    summary = self._finished(step, self.watch.status)
+    seconds = time.time() - self.watch.stop["time"]
+    self.progress.note(
+      f"{self.watch.stop['signal']}: the checkpoint of step {step} was whole {seconds:.1f} s later;"
+      f" the same command goes on from there"
+    )
+    return summary | {"seconds_to_leave": round(seconds, 3)}
 
   def _finished(self, step: int, status: str) -> dict[str, Any]:
     self._flush()
@@ -206,4 +236,7 @@ class _Loop:
       directory.note_saved(self.folder, self.ledger)
     seconds = {name: round(x, 3) for name, x in self.ledger.seconds.items()}
     scores = {f"dev/{name}": x for name, x in self.scores.items()}
-    return {"status": status, "step": step, "steps": self.steps} | scores | {"seconds": seconds}
+    goodput = round(self.ledger.goodput, 4)
+    self.progress.note(f"goodput {goodput:.1%}: share of {self.ledger.wall:,.0f} s spent in steps")
+    known = {"status": status, "step": step, "steps": self.steps, "goodput": goodput}
+    return known | scores | {"seconds": seconds}

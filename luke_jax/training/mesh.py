@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import jax
 import numpy as np
+from jax.experimental import mesh_utils
 
 from luke_jax.errors import InputError
 from luke_jax.nn.layers import BATCH_AXES, spread
@@ -54,7 +55,18 @@ def make_mesh(shape: MeshShape, devices: Sequence[Any] | None = None) -> jax.sha
       " take the other factors, or mesh.fsdp 'none'"
     )
   axis_types = (jax.sharding.AxisType.Auto,) * 2
-  return jax.make_mesh((shape.replica, data), BATCH_AXES, axis_types=axis_types, devices=devices)
+  sizes, every = (shape.replica, data), jax.devices() if devices is None else devices
+  slices = len({getattr(device, "slice_index", 0) for device in every})
+  if slices == 1:
+    return jax.make_mesh(sizes, BATCH_AXES, axis_types=axis_types, devices=devices)
+  if shape.replica % slices:
+    raise InputError(
+      f"mesh.replica: {shape.replica} on {slices} slices; expected a multiple of {slices}, as only"
+      " gradients should go over the network between slices"
+    )
+  within = (shape.replica // slices, data)
+  grid = mesh_utils.create_hybrid_device_mesh(within, (slices, 1), list(every))
+  return jax.sharding.Mesh(grid, BATCH_AXES, axis_types=axis_types)
 
 
 def shardings(tree: Any, mesh: jax.sharding.Mesh, fsdp: str, tables: tuple[str, ...]) -> Any:

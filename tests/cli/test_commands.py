@@ -221,6 +221,7 @@ def test_vectors_are_never_unpickled(saved, tmp_path, capsys):
   [
     MemoryError("Out of memory, 9 GiB asked for"),
     jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory, 9 GiB asked for\nlong story"),
+    jax.errors.JaxRuntimeError("INTERNAL: Out of memory, 9 GiB asked for\nlong story"),
   ],
 )
 def test_memory_that_does_not_suffice_is_one_line(fault, monkeypatch, capsys):

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from toy_corpus import ENTITIES, toy_records, write_corpus
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline import stored
+from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
 from luke_jax.pipeline.metadata import read_metadata, tokenizer_hash, write_metadata
 from luke_jax.pipeline.records import Record
@@ -163,3 +166,59 @@ def test_shares_that_leave_nothing_are_refused(folder):
     len(HeldOutRecords(corpora, 1e-9, 10))
   with pytest.raises(InputError, match="every record is held out; expected some to train on"):
     TrainingRecords(corpora, 1 - 1e-12)[0]
+
+
+def test_many_records_at_once_are_those_one_by_one(folder, records):
+  rng = np.random.default_rng(1)
+  several = Corpora((StoredRecords(folder), StoredRecords(folder)))
+  training = TrainingRecords(several, 0.4)
+  for source in (StoredRecords(folder), several, training):
+    indices = rng.integers(0, len(source), 50).tolist()
+    assert all(map(same, source.__getitems__(indices), [source[i] for i in indices]))
+  with pytest.raises(InputError, match="every record is held out"):
+    TrainingRecords(several, 1.0).__getitems__([3, 4])
+
+
+def test_sixty_four_hosts_read_each_file_once_a_step(tmp_path, monkeypatch):
+  """A batch of 2,048 rows: each host reads its 32 in a read per file, about 8 of 8, not 32."""
+  corpus = StoredRecords(write_corpus(tmp_path / "corpus", toy_records(4096), files=8))
+  reads, open_reader = [], stored._reader
+
+  class Counted:
+    def __init__(self, path, count):
+      self.path, self.reader = path, open_reader(path, count)
+
+    def read(self, indices):
+      reads.append(self.path)
+      return self.reader.read(indices)
+
+  monkeypatch.setattr(stored, "_reader", Counted)
+
+  def ids(records, rngs):
+    return {"page": np.array([record.page_id for record in records])}
+
+  def batches(rows):
+    return TrainingBatches(Corpora((corpus,)), ids, 0, 2048, 1, rows)
+
+  hosts, per_step = [], []
+  for host in range(64):
+    reads.clear()
+    hosts.append(batches(np.arange(host * 32, (host + 1) * 32))(3)["page"])
+    per_step.append(len(reads))
+    assert len(set(reads)) == len(reads) <= 8
+  assert 64 * 7 < sum(per_step) <= 64 * 8
+  whole = batches(np.arange(2048))(3)["page"]
+  np.testing.assert_array_equal(np.concatenate(hosts, axis=1), whole)
+
+
+def test_more_files_than_may_be_open(tmp_path):
+  """Read in a process that may open fewer, as the usual limit is 1,024 files."""
+  folder = write_corpus(tmp_path / "corpus", toy_records(120), files=120)
+  code = (
+    "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))\n"
+    "from luke_jax.pipeline.stored import StoredRecords\n"
+    f"records = StoredRecords({folder!r})\n"
+    "assert len([records[i] for _ in range(2) for i in range(120)]) == 240"
+  )
+  done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+  assert not done.returncode, done.stderr

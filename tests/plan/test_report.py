@@ -45,6 +45,15 @@ def test_time_and_utilization():
   assert plan.hours == pytest.approx(1000 * 0.002 / 3600, rel=0.01)
 
 
+def test_a_checkpoint_to_a_bucket():
+  """Of 8 GB, two hosts write 4 GB each."""
+  plan = dataclasses.replace(plan_of(TRAFFIC), checkpoint_bytes=8_000_000_000)
+  assert plan.checkpoint_seconds == pytest.approx(4 / 0.5 + 3)
+  text = " ".join(printed(plan).split())
+  assert "A checkpoint: 8.00 GB, to a bucket in about 11 s if each of 2 hosts writes" in text
+  assert plan.to_json()["checkpoint_bytes"] == 8_000_000_000
+
+
 def test_json():
   plan = plan_of(COLLECTIVES)
   figures = json.loads(json.dumps(plan.to_json()))

@@ -10,7 +10,7 @@ import optax
 import pytest
 from flax.traverse_util import flatten_dict
 from networks import backbone, network
-from tiny_runs import logged, same
+from tiny_runs import left_at, logged, same
 from toy_corpus import MAX_ENTITIES, MAX_MENTION, MAX_WORDS, toy_model, toy_records, write_corpus
 
 from luke_jax.errors import InputError
@@ -168,7 +168,7 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(folder, tmp_path, one_device
   chosen = experiment(folder, model, steps=4, best_metric="entity_accuracy")
   summary = train(chosen, tmp_path / "whole")
   with monkeypatch.context() as stopping:
-    stopping.setattr(loops.processes.Preemption, "due", lambda self, step: step == 2)
+    stopping.setattr(loops.Watch, "due", left_at(2))
     assert train(chosen, tmp_path / "run")["step"] == 2
   assert train(chosen, tmp_path / "run")["dev/entity_loss"] == summary["dev/entity_loss"]
   assert same(read_run(tmp_path / "whole")[2], read_run(tmp_path / "run")[2])

@@ -4,7 +4,7 @@ import json
 
 import jax
 import pytest
-from tiny_runs import experiment, same
+from tiny_runs import experiment, left_at, same
 
 from luke_jax.errors import InputError
 from luke_jax.files import sizes
@@ -28,7 +28,7 @@ def test_a_run_that_was_stopped_goes_on_in_a_bucket(bucket, tmp_path, monkeypatc
   chosen = experiment(run={"log_every": 1, "keep": 1})
   assert train(chosen, tmp_path / "run")["status"] == "done"
   with monkeypatch.context() as patch:
-    patch.setattr("luke_jax.training.processes.Preemption.due", lambda self, step: step == 6)
+    patch.setattr(loops.Watch, "due", left_at(6))
     summary = train(chosen, bucket / "run")
   assert (summary["status"], summary["step"]) == ("preempted", 6)
   assert train(chosen, bucket / "run")["status"] == "done"

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiny_runs import experiment, logged, program, same, trained
+from tiny_runs import experiment, left_at, logged, program, same, trained
 
 from luke_jax.errors import InputError
 from luke_jax.models.family import Running
@@ -64,13 +64,17 @@ def test_a_metric_that_is_none_is_refused_before_the_first_step(tmp_path):
 def test_the_ledger_adds_up(finished):
   seconds = finished[2]["seconds"]
   assert seconds["lost"] == 0 and all(seconds[x] > 0 for x in ("start", "compile", "data", "step"))
+  share = seconds["step"] / sum(seconds.values())
+  assert finished[2]["goodput"] == pytest.approx(share, abs=1e-3) and 0 < share < 1
+  assert 0 < json.loads((finished[1] / "ledger.json").read_text())["goodput"] < 1
 
 
 def test_a_finished_run_stays_as_it_is(finished):
   chosen, folder, summary = finished
   before = (folder / "metrics.jsonl").read_bytes()
   again = train(chosen, folder)
-  assert {**again, "seconds": 0} == {**summary, "seconds": 0} and "dev/word_likelihood" in again
+  times = {"seconds": 0, "goodput": 0}
+  assert again | times == summary | times and "dev/word_likelihood" in again
   assert (folder / "metrics.jsonl").read_bytes() == before
 
 
@@ -79,7 +83,7 @@ def test_what_does_not_change_the_numbers_may_change_on_the_way(finished, tmp_pa
   """Stopped, resumed on another mesh with workers and rematerialised: the same to rounding."""
   chosen, folder, _ = finished
   short = dataclasses.replace(chosen, mesh=MeshShape(data=2, fsdp="none"))
-  monkeypatch.setattr(loops.processes.Preemption, "due", lambda self, step: step == 5)
+  monkeypatch.setattr(loops.Watch, "due", left_at(5))
   assert train(short, tmp_path / "run")["status"] == "preempted"
   monkeypatch.undo()
   data = dataclasses.replace(chosen.data, workers=1)
@@ -97,7 +101,7 @@ def test_what_does_not_change_the_numbers_may_change_on_the_way(finished, tmp_pa
 def test_stopped_and_resumed_is_the_same_to_the_bit(finished, tmp_path, monkeypatch):
   chosen, folder, _ = finished
   for stop in (3, 7):
-    monkeypatch.setattr(loops.processes.Preemption, "due", lambda self, step, at=stop: step == at)
+    monkeypatch.setattr(loops.Watch, "due", left_at(stop))
     assert train(chosen, tmp_path / "run")["step"] == stop
   monkeypatch.undo()
   train(chosen, tmp_path / "run")
@@ -325,3 +329,9 @@ def test_the_average_is_what_a_run_leaves_and_survives_a_stop(tmp_path):
   shutil.rmtree(tmp_path / "averaged" / "checkpoints" / "8")
   train(chosen, tmp_path / "averaged")
   assert same(read_run(tmp_path / "averaged")[2], left)
+
+
+@pytest.mark.slow
+def test_a_trace_of_some_steps_is_written(tmp_path):
+  train(experiment(), tmp_path / "run", profile=2)
+  assert list((tmp_path / "run" / "profile").rglob("*.xplane.pb"))

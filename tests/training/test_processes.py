@@ -8,10 +8,13 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from tiny_runs import logged, same
 
+from luke_jax.errors import InputError
+from luke_jax.training import processes
 from luke_jax.training.export import read_run
 
 EXPERIMENT = """
@@ -48,11 +51,11 @@ def command(tmp_path_factory):
   return start
 
 
-def finish(*processes):
-  """What processes printed last, once all have ended well."""
-  outputs = [process.communicate(timeout=150) for process in processes]
-  for process, (_, errors) in zip(processes, outputs, strict=True):
-    assert process.returncode == 0, errors[-2000:]
+def finish(*commands, status=0):
+  """What processes printed last, once all have ended with a status."""
+  outputs = [process.communicate(timeout=150) for process in commands]
+  for process, (_, errors) in zip(commands, outputs, strict=True):
+    assert process.returncode == status and "Traceback" not in errors, errors[-2000:]
   return [out.strip().splitlines()[-1:] for out, _ in outputs]
 
 
@@ -129,18 +132,34 @@ def test_a_run_killed_at_ten_moments_ends_like_one_that_was_not(command, whole, 
 
 
 @pytest.mark.slow
-def test_sigterm_saves_and_leaves(command, whole, tmp_path):
+@pytest.mark.parametrize(
+  ("number", "said", "status"),
+  [(signal.SIGTERM, "preempted", 75), (signal.SIGINT, "interrupted", 130)],
+)
+def test_a_signal_saves_and_leaves(number, said, status, command, whole, tmp_path):
   folder = tmp_path / "run"
   process = command(folder, "--set", "run.save_every=1000")
   wait_for_step(folder, 3, process)
   begun = time.monotonic()
-  process.send_signal(signal.SIGTERM)
-  ((summary,),) = finish(process)
-  assert json.loads(summary)["status"] == "preempted"
-  assert time.monotonic() - begun < 20
+  process.send_signal(number)
+  ((summary,),) = finish(process, status=status)
+  summary = json.loads(summary)
+  assert summary["status"] == said
+  assert 0 < summary["seconds_to_leave"] < time.monotonic() - begun < 20
   ((summary,),) = finish(command(folder, "--set", "run.save_every=1000"))
   assert json.loads(summary)["status"] == "done"
   assert losses(folder) == losses(whole[0])
+
+
+def test_a_signal_before_the_first_step_leaves_at_once(command, tmp_path):
+  process = command(tmp_path / "run")
+  for line in process.stdout:
+    if line.startswith("run"):  # the config, before anything compiles
+      break
+  process.send_signal(signal.SIGTERM)
+  _, errors = process.communicate(timeout=60)
+  assert process.returncode == 75, errors
+  assert "SIGTERM before the first step: nothing to save; the same command goes on" in errors
 
 
 def together(command, folder, count, *arguments, devices=2):
@@ -172,15 +191,85 @@ def test_processes_together_do_what_one_does(count, arguments, command, whole, t
 
 
 @pytest.mark.slow
-def test_sigterm_to_one_process_saves_on_all_and_a_single_one_goes_on(command, whole, tmp_path):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
+def test_a_signal_to_one_saves_on_all_and_a_single_one_goes_on(
+  number, status, command, whole, tmp_path
+):
   folder = tmp_path / "run"
-  processes = together(command, folder, 2, "--set", "run.save_every=1000")
-  wait_for_step(folder, 3, processes[0])
-  processes[1].send_signal(signal.SIGTERM)
-  ((summary,), _) = finish(*processes)
-  assert json.loads(summary)["status"] == "preempted"
+  both = together(command, folder, 2, "--set", "run.save_every=1000")
+  wait_for_step(folder, 3, both[0])
+  both[1].send_signal(number)
+  finish(*both, status=status)
   finish(command(folder, "--set", "run.save_every=1000"))
   assert losses(folder) == pytest.approx(losses(whole[0]), rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_process_that_is_killed_ends_the_other_in_one_line(victim, command, tmp_path):
+  folder = tmp_path / "run"
+  both = together(command, folder, 2, "--set", "run.steps=100000")
+  wait_for_step(folder, 3, both[0])
+  both[victim].kill()
+  begun = time.monotonic()
+  _, errors = both[1 - victim].communicate(timeout=60)
+  assert both[1 - victim].returncode == 75, errors[-2000:]
+  assert time.monotonic() - begun < 40
+  lines = [line for line in errors.splitlines() if not line.startswith("step ")]
+  assert len(lines) == 1 and "is gone; the same command, on every host, goes on" in lines[0]
+  both[victim].communicate()
+
+
+@pytest.mark.slow
+def test_a_fault_of_one_process_is_one_line_on_all(command, tmp_path):
+  """Here process 0 finds the folder in use for something else, and process 1 waits for it."""
+  (tmp_path / "run").mkdir()
+  (tmp_path / "run" / "thesis.tex").write_text("")
+  for process in together(command, tmp_path / "run", 2):
+    assert "is not empty and holds no run" in refused(process)
+
+
+def descendants(pid):
+  children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+  return [int(x) for x in children] + [y for x in children for y in descendants(x)]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads Linux's /proc")
+def test_workers_end_with_a_killed_run(command, tmp_path):
+  workers = ("--set", "data.workers=2", "--set", "run.steps=100000")
+  process = command(tmp_path / "run", *workers)
+  wait_for_step(tmp_path / "run", 2, process)
+  left = descendants(process.pid)
+  assert len(left) >= 2
+  process.kill()
+  process.communicate()
+  until = time.monotonic() + 20
+  while any(Path(f"/proc/{pid}").exists() for pid in left) and time.monotonic() < until:
+    time.sleep(0.1)
+  assert not [pid for pid in left if Path(f"/proc/{pid}").exists()]
+
+
+def test_hosts_of_a_slice_that_cannot_join_are_refused(monkeypatch):
+  def fails(*_, **__):
+    raise RuntimeError("connection refused\nwith much more")
+
+  monkeypatch.setattr(processes.jax.distributed, "initialize", fails)
+  monkeypatch.setattr(processes, "_has_tpu", lambda: True)
+  processes.join(None, None, None)  # one host without metadata
+  with pytest.raises(
+    InputError, match=r"--coordinator: a:1: connection refused; expected the host"
+  ):
+    processes.join("a:1", 2, 0)
+  monkeypatch.setenv("TPU_WORKER_HOSTNAMES", "host-0,host-1")
+  with pytest.raises(
+    InputError, match=r"processes: 2 hosts that cannot join .connection refused.;"
+  ):
+    processes.join(None, None, None)
+  monkeypatch.delenv("TPU_WORKER_HOSTNAMES")
+  monkeypatch.setattr(processes.jax, "process_count", lambda: 4)
+  with pytest.raises(InputError, match=r"processes: 4 hosts that cannot join"):
+    processes.join(None, None, None)
 
 
 def test_a_host_that_disagrees_is_told(command, tmp_path):

@@ -1,0 +1,156 @@
+"""Checks that a checkpoint holds what was saved: sums of arrays, a digest of their description."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from orbax.checkpoint import v1 as ocp
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, sizes
+
+State = dict[str, Any]
+
+SIZES = "sizes.json"
+_ORBAX = "_CHECKPOINT_METADATA"  # where Orbax keeps a checkpoint's own metadata
+_SUMS = 2  # version: since it, swapped rows change a sum
+# Codes of TensorStore for faults of the disk or the network that may pass.
+_PASSING = re.compile(
+  r"\b(UNAVAILABLE|DEADLINE_EXCEEDED|ABORTED|CANCELLED|RESOURCE_EXHAUSTED|PERMISSION_DENIED"
+  r"|UNAUTHENTICATED|INTERNAL|UNKNOWN)\b"
+)
+
+
+class DamageError(ValueError):
+  """Fault of a checkpoint's own files."""
+
+
+def description(state: State, scores: Mapping[str, float] | None) -> dict[str, Any]:
+  """Returns shapes, dtypes and sums of a state's arrays, its scores, and a digest of all that."""
+  arrays = described(state)
+  for name, number in sums(state, _SUMS).items():
+    arrays[name].append(number)
+  values = {"arrays": arrays, "scores": dict(scores or {}), "sums": _SUMS}
+  return values | {"digest": _digest(values)}
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+  """Returns what `description` gave for a checkpoint; raises DamageError if it is not that."""
+  try:
+    text = (folder / _ORBAX).read_text(encoding="utf-8")
+    values = json.loads(text)["custom_metadata"]
+    arrays = values["arrays"]
+    if "digest" not in values:  # written before there were digests
+      return {"arrays": arrays, "scores": _older_scores(folder), "sums": 1}
+  except FileNotFoundError:
+    raise DamageError(f"{_ORBAX} is missing") from None
+  except (ValueError, KeyError, TypeError, RecursionError):
+    raise DamageError(f"{_ORBAX} is not what was saved") from None
+  if values.pop("digest") != _digest(values):
+    raise DamageError(f"{_ORBAX} differs from what was saved")
+  return values
+
+
+def check_sizes(folder: Path) -> None:
+  """Raises DamageError for a file of another size: Orbax logs much about truncated ones."""
+  try:
+    expected = json.loads((folder / SIZES).read_text(encoding="utf-8"))
+    found = sizes(folder)
+    for name, size in expected.items():
+      if found.get(name) != size:
+        raise DamageError(f"{name} has {found.get(name, 'no')} bytes, not {size}")
+  except FileNotFoundError:  # if the run was killed right after writing
+    return
+  except (ValueError, AttributeError) as fault:
+    raise fault if isinstance(fault, DamageError) else DamageError(f"{SIZES} is not JSON") from None
+
+
+def may_pass(fault: Exception) -> bool:
+  """Returns whether a fault in reading may be one of the disk or network, not of the files."""
+  if isinstance(fault, OSError):
+    return not isinstance(fault, FileNotFoundError)
+  return not isinstance(fault, DamageError) and bool(_PASSING.search(str(fault)))
+
+
+def described(state: State) -> dict[str, list]:
+  """Returns shape and dtype of every array; an empty list for placeholders."""
+  return {
+    name: [] if x is ocp.PLACEHOLDER else [list(x.shape), str(x.dtype)]
+    for name, x in _named(state).items()
+  }
+
+
+def check_arrays(path: Path, saved: Mapping[str, list], expected: Mapping[str, list]) -> None:
+  """Raises InputError for arrays of another experiment; placeholders are not compared."""
+  for name in sorted(saved.keys() | expected.keys()):
+    there, here = saved.get(name, ["none"])[:2], expected.get(name, ["none"])
+    if here and there != here:
+      shown = [" ".join(map(str, x)) for x in (there, here)]
+      raise InputError(
+        f"{path}: {name}: {shown[0]}; expected {shown[1]}, as this experiment has it"
+      )
+
+
+def check_sums(state: State, saved: Mapping[str, Any]) -> None:
+  """Raises DamageError for an array whose sum is not the saved one."""
+  for name, number in sums(state, saved["sums"]).items():
+    if number != saved["arrays"][name][2]:
+      raise DamageError(f"{name} differs from what was saved")
+
+
+def sums(state: State, version: int) -> dict[str, int]:
+  """Returns the sum of every array's bits, as Orbax does not notice a flipped bit."""
+  arrays = {name: x for name, x in _named(state).items() if x is not ocp.PLACEHOLDER}
+  found = jax.device_get(_sums(list(arrays.values()), version > 1))
+  return dict(zip(arrays, map(int, found), strict=True))
+
+
+def _sums_of(arrays: list[jax.Array], weighted: bool) -> jax.Array:
+  # One program for all arrays: processes that run many small ones at once can deadlock.
+  sums = []
+  for x in arrays:
+    if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+      x = jax.random.key_data(x)
+    bits = jax.lax.bitcast_convert_type(x, jnp.uint32)
+    if weighted:
+      bits = bits * _weights(bits.shape)
+    sums.append(bits.sum(dtype=jnp.uint32))
+  return jnp.stack(sums)
+
+
+_sums = jax.jit(_sums_of, static_argnums=1)
+
+
+def _weights(shape: tuple[int, ...]) -> jax.Array:
+  """Returns an odd number for each place of an array, by which elements cannot change places."""
+  place = jnp.zeros(shape, jnp.uint32)
+  for axis, size in enumerate(shape):
+    place = place * jnp.uint32(size) + jax.lax.broadcasted_iota(jnp.uint32, shape, axis)
+  # The last rounds of MurmurHash3 mix the bits, so that differences are not multiples of 2^k.
+  for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+    place = (place ^ (place >> shift)) * jnp.uint32(factor)
+  return (place ^ (place >> 16)) | 1
+
+
+def _named(state: State) -> dict[str, Any]:
+  leaves = jax.tree_util.tree_leaves_with_path(state)
+  return {jax.tree_util.keystr(path, simple=True, separator="/"): x for path, x in leaves}
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+  return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _older_scores(folder: Path) -> dict[str, float]:
+  """Returns the scores that Orbax wrote, as runs did before scores had a digest."""
+  path = folder / "metrics" / "metrics"
+  if not path.is_file():
+    return {}
+  scores = json.loads(path.read_text(encoding="utf-8"))
+  if not all(isinstance(x, int | float) for x in scores.values()):
+    raise ValueError(f"{path}: not numbers")
+  return scores

@@ -1,0 +1,97 @@
+"""Values that the processes of a run tell each other, through the service that JAX starts.
+
+They pass without a device, so they arrive too while another process is stuck in a program.
+"""
+
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax._src import distributed  # the service's client has no public name
+
+from luke_jax.errors import InputError
+
+_PREFIX = "luke_jax/"
+_LONGEST = 6 * 3600 * 1000  # ms; a process that is gone ends the others long before
+_numbers = itertools.count()
+
+
+def alone() -> bool:
+  """Returns whether this process is the only one of the run."""
+  return jax.process_count() == 1
+
+
+def joined_alone() -> bool:
+  """Returns whether this process joined no others, without starting a device as `alone` does."""
+  return distributed.global_state.client is None or joined() == 1
+
+
+def joined() -> int:
+  """Returns the number of processes that joined."""
+  return distributed.global_state.num_processes
+
+
+def own_number() -> int:
+  """Returns the number of this process among those that joined."""
+  return distributed.global_state.process_id
+
+
+def put(name: str, value: Any) -> bool:
+  """Writes a value under a name, once; returns whether it is this one that stands there."""
+  try:
+    _client().key_value_set(_PREFIX + name, json.dumps(value))
+  except jax.errors.JaxRuntimeError as fault:
+    if "ALREADY_EXISTS" in str(fault):
+      return False
+    raise
+  return True
+
+
+def all_below(name: str) -> dict[str, Any]:
+  """Returns the values under `name/` by the last part of their names, without waiting."""
+  found = _client().key_value_dir_get(f"{_PREFIX}{name}/")
+  return {key.rpartition("/")[2]: json.loads(value) for key, value in found}
+
+
+def gathered(value: Any) -> list[Any]:
+  """Returns the values of all processes, in their order; all of them call it at the same place."""
+  if alone():
+    return [value]
+  name = f"gathered/{next(_numbers)}"
+  put(f"{name}/{jax.process_index()}", value)
+  return [_waited(f"{name}/{process}") for process in range(jax.process_count())]
+
+
+def from_first(action: Callable[[], Any]) -> Any:
+  """Returns the JSON value that `action` returns on process 0; if it raises, all processes do."""
+  if alone():
+    return action()
+  name = f"first/{next(_numbers)}"
+  if jax.process_index() > 0:
+    told = _waited(name)
+    if told["fault"] is not None:
+      raise InputError(f"process 0: {told['fault']}")
+    return told["value"]
+  try:
+    value = action()
+  except (InputError, OSError) as fault:
+    put(name, {"fault": str(fault)})
+    raise
+  put(name, {"fault": None, "value": value})
+  return value
+
+
+def _waited(name: str) -> Any:
+  return json.loads(_client().blocking_key_value_get(_PREFIX + name, _LONGEST))
+
+
+def _client() -> Any:
+  client = distributed.global_state.client
+  if client is None:
+    raise InputError(
+      f"{jax.process_count()} processes that cannot reach each other; expected"
+      " jax.distributed.initialize() before anything else"
+    )
+  return client
