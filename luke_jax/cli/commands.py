@@ -41,6 +41,11 @@ SECTIONS = {
     "wiki mentions": ("wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
+  "Graphs": {
+    "graph train": ("graph_train", "Trains vectors of a graph's entities and relations."),
+    "graph evaluate": ("graph_evaluate", "Ranks true triples among all others, by vectors."),
+    "graph neighbours": ("graph_neighbours", "Prints the entities nearest to one."),
+  },
   "Experiments": {
     "experiment check": (
       "experiment_check",
