@@ -1,42 +1,67 @@
-"""Known triples by (head, relation) and by (relation, tail), for negatives and for ranks."""
+"""Known triples by (head, relation) and by (tail, relation), for negatives and for ranks."""
 
 import threading
 
 import numpy as np
 
-# Longer lists of known entities are searched for each candidate; of shorter ones each is looked up.
-LONG = 4096
 _scratch = threading.local()
 
 
 class Answers:
-  """Entities that complete a pair of an entity and a relation to known triples, as sorted lists."""
+  """Entities that complete pairs of an entity and a relation to known triples."""
 
   def __init__(self, entities: np.ndarray, relations: np.ndarray, answers: np.ndarray):
     self._relations = int(relations.max(initial=0)) + 1
     keys = self._keys(entities, relations)
-    order = np.lexsort((answers, keys))
+    self._pairs, numbers = np.unique(keys, return_inverse=True)
+    order = np.lexsort((answers, numbers))
     self.entities = answers[order].astype(np.int32)
-    pairs, starts = np.unique(keys[order], return_index=True)
-    # An empty list at the end, of pairs that are in no triple.
-    self._pairs = np.append(pairs, np.iinfo(np.int64).max)
-    self._starts = np.append(starts, [len(answers)] * 2)
+    # The last list is empty: that of pairs in no triple.
+    self._starts = np.append(np.searchsorted(numbers[order], np.arange(len(self._pairs) + 1)), 0)
+    self._starts[-1] = len(answers)
+    by_answer = np.argsort(answers, kind="stable")
+    self._asked = numbers[by_answer].astype(np.int32)
+    most = int(answers.max(initial=0)) + 1  # the last list is empty: that of no answer's pairs
+    self._asked_starts = np.searchsorted(answers[by_answer], np.append(np.arange(most + 1), most))
 
   def _keys(self, entities: np.ndarray, relations: np.ndarray) -> np.ndarray:
     keys = entities.astype(np.int64) * self._relations + relations
     return np.where(relations < self._relations, keys, -1)
 
-  def bounds(self, entities: np.ndarray, relations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns where the lists of pairs begin and end in `entities`."""
+  def pairs(self, entities: np.ndarray, relations: np.ndarray) -> np.ndarray:
+    """Returns the numbers of pairs; those in no triple have the number after the last."""
     keys = self._keys(entities, relations)
-    places = np.searchsorted(self._pairs, keys)
-    places = np.where(self._pairs[places] == keys, places, len(self._pairs) - 1)
-    return self._starts[places], self._starts[places + 1]
+    places = np.minimum(np.searchsorted(self._pairs, keys), len(self._pairs) - 1)
+    return np.where(self._pairs[places] == keys, places, len(self._pairs))
+
+  def bounds(self, entities: np.ndarray, relations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns where the answers to pairs begin and end in `entities`."""
+    pairs = self.pairs(entities, relations)
+    return self._starts[pairs], self._starts[pairs + 1]
 
   def counts(self, entities: np.ndarray, relations: np.ndarray) -> np.ndarray:
-    """Returns the lengths of the lists of pairs."""
+    """Returns the numbers of answers to pairs."""
     starts, ends = self.bounds(entities, relations)
     return ends - starts
+
+  def mask(self, pairs: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """Returns which candidates (N,) answer pairs (C,), given by number: (C, N), as bool.
+
+    It goes through the pairs of each candidate: drawn evenly, entities have few on the average,
+    while the pairs of triples often have many answers.
+    """
+    mask = np.zeros((len(pairs), len(candidates)), bool)
+    known = np.minimum(candidates, len(self._asked_starts) - 2)
+    columns, asked = listed(self._asked, self._asked_starts[known], self._asked_starts[known + 1])
+    rows = _slots(len(self._pairs) + 1)
+    rows[pairs] = np.arange(len(pairs))
+    places, first = rows[asked], rows[pairs]  # of equal pairs one is marked, the others are copies
+    rows[pairs] = -1
+    found = np.flatnonzero(places >= 0)
+    mask[places[found], columns[found]] = True
+    copies = np.flatnonzero(first != np.arange(len(pairs)))
+    mask[copies] = mask[first[copies]]
+    return mask
 
 
 class Known:
@@ -46,42 +71,21 @@ class Known:
     heads, relations, tails = triples.T
     self.tails = Answers(heads, relations, tails)
     self.heads = Answers(tails, relations, heads)
-    self.relations = int(relations.max()) + 1
-    self._head_shares = self._shares_of_heads(triples)
-
-  def _shares_of_heads(self, triples: np.ndarray) -> np.ndarray:
-    """Returns tph / (tph + hpt) by relation: triples for each head, and for each tail."""
-    count = np.bincount(triples[:, 1], minlength=self.relations)
-    heads, tails = (
-      np.bincount(np.unique(triples[:, (side, 1)], axis=0)[:, 1], minlength=self.relations)
-      for side in (0, 2)
-    )
-    tails_per_head, heads_per_tail = (count / np.maximum(own, 1) for own in (heads, tails))
-    return tails_per_head / np.maximum(tails_per_head + heads_per_tail, 1e-12)
+    self._head_shares = _head_shares(triples)
 
   def head_shares(self, relations: np.ndarray) -> np.ndarray:
     """Returns the probabilities of replacing heads that "bern" has (Wang et al. 2014)."""
     return self._head_shares[relations]
 
   def among(
-    self, triples: np.ndarray, replace_head: np.ndarray, candidates: np.ndarray, entities: int
+    self, triples: np.ndarray, replace_head: np.ndarray, candidates: np.ndarray
   ) -> np.ndarray:
     """Returns which candidates (N,) make a known triple in place of an end: (C, N), as bool."""
     mask = np.zeros((len(triples), len(candidates)), bool)
-    slots = _slots(entities)
-    slots[candidates] = np.arange(len(candidates))
     for side, answers, asking in ((True, self.heads, 2), (False, self.tails, 0)):
       rows = np.flatnonzero(replace_head == side)
-      starts, ends = answers.bounds(triples[rows, asking], triples[rows, 1])
-      long = ends - starts > LONG
-      for row, start, end in zip(rows[long], starts[long], ends[long], strict=True):
-        mask[row] = _contains(answers.entities[start:end], candidates)
-      lists, members = listed(answers.entities, starts[~long], ends[~long])
-      _mark(mask, (rows[~long][lists], members), slots)
-    same = slots[candidates]  # of equal candidates one has the slot
-    slots[candidates] = -1
-    copies = np.flatnonzero(same != np.arange(len(candidates)))
-    mask[:, copies] = mask[:, same[copies]]
+      pairs = answers.pairs(triples[rows, asking], triples[rows, 1])
+      mask[rows] = answers.mask(pairs, candidates)
     return mask
 
   def contains(self, triples: np.ndarray) -> np.ndarray:
@@ -103,32 +107,28 @@ class Known:
     return maps
 
 
-def listed(
-  entities: np.ndarray, starts: np.ndarray, ends: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the members of several lists, as the number of the list and the entity."""
+def _slots(size: int) -> np.ndarray:
+  """Returns this thread's table of -1, as a new one takes long to make."""
+  slots = getattr(_scratch, "slots", None)
+  if slots is None or len(slots) < size:
+    slots = _scratch.slots = np.full(size, -1, np.int32)
+  return slots
+
+
+def listed(values: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> tuple:
+  """Returns the members of several slices of values, as the number of the slice and the value."""
   lengths = ends - starts
   rows = np.repeat(np.arange(len(starts)), lengths)
   shifts = starts - (np.cumsum(lengths) - lengths)
-  return rows, entities[shifts[rows] + np.arange(len(rows))]
+  return rows, values[shifts[rows] + np.arange(len(rows))]
 
 
-def _contains(sorted_entities: np.ndarray, candidates: np.ndarray) -> np.ndarray:
-  places = np.searchsorted(sorted_entities, candidates)
-  return sorted_entities[np.minimum(places, len(sorted_entities) - 1)] == candidates
-
-
-def _mark(mask: np.ndarray, hits: tuple[np.ndarray, np.ndarray], slots: np.ndarray) -> None:
-  """Marks the rows and entities of `hits` in a mask by row and candidate, by a table of slots."""
-  rows, entities = hits
-  columns = slots[entities]
-  found = np.flatnonzero(columns >= 0)
-  mask[rows[found], columns[found]] = True
-
-
-def _slots(entities: int) -> np.ndarray:
-  """Returns this thread's table from entities to candidates, all -1: a new one takes long."""
-  slots = getattr(_scratch, "slots", None)
-  if slots is None or len(slots) < entities:
-    slots = _scratch.slots = np.full(entities, -1, np.int32)
-  return slots
+def _head_shares(triples: np.ndarray) -> np.ndarray:
+  """Returns tph / (tph + hpt) by relation: triples for each head, and for each tail."""
+  counts = np.bincount(triples[:, 1])
+  heads, tails = (
+    np.bincount(np.unique(triples[:, (side, 1)], axis=0)[:, 1], minlength=len(counts))
+    for side in (0, 2)
+  )
+  # count / heads over the sum of count / heads and count / tails
+  return tails / np.maximum(heads + tails, 1)

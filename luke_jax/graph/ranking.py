@@ -35,7 +35,7 @@ class Setting:
 def counted(
   entity: jax.Array, relation: jax.Array, batch: Mapping[str, Any], setting: Setting
 ) -> jax.Array:
-  """Returns (C, 2, 2): for head and tail, how many entities are nearer than it and how many as near.
+  """Returns (C, 2, 2): for head and tail, the numbers of entities that are nearer and as near.
 
   The batch has `heads`, `relations`, `tails` (C,) and `bitmaps` (C, 2, bytes), whose entities are
   left out. The table (U, K) is streamed in blocks; rows from `setting.entities` on do not count.

@@ -1,4 +1,4 @@
-"""Graphs of (head, relation, tail) in the forms of their files: OpenKE's folders and plain lines."""
+"""Triples of head, relation and tail, from OpenKE's folders and from plain lines."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -103,7 +103,9 @@ def _named(path: Path) -> list[tuple[str, str, str]]:
   for number, line in enumerate(_lines(path), start=1):
     parts = tuple(part.strip() for part in line.split("\t"))
     if len(parts) != 3 or not all(parts):
-      raise InputError(f"{path}, line {number}: {line!r:.60}; expected head, relation, tail by tabs")
+      raise InputError(
+        f"{path}, line {number}: {line!r:.60}; expected head, relation, tail by tabs"
+      )
     triples.append(parts)
   return triples
 

@@ -1,7 +1,7 @@
 """Vectors of a graph in a folder: written, opened memory-mapped, and looked up by name.
 
-The folder has `entity2id.txt`, `relation2id.txt` and `entity2vec` and `relation2vec` as `.npy` or as
-OpenKE's `.vec`, lines of numbers.
+The folder has `entity2id.txt`, `relation2id.txt`, and `entity2vec` and `relation2vec` as `.npy` or
+as OpenKE's `.vec`, lines of numbers.
 """
 
 import dataclasses
@@ -103,12 +103,14 @@ def _parsed(path: Path) -> np.ndarray:
 def _numbered_line(path: Path, fault: ValueError) -> str:
   """Returns the fault of the first line that is no vector as long as the first one."""
   width = None
-  for number, line in enumerate(path.open(encoding="utf-8", errors="replace"), start=1):
-    parts = line.split()
-    width = width or len(parts)
-    try:
-      if len(list(map(float, parts))) != width:
-        return f"line {number}: {len(parts)} numbers; expected {width}, as line 1 has"
-    except ValueError:
-      return f"line {number}: {line.strip()!r:.40}; expected numbers"
+  with path.open(encoding="utf-8", errors="replace") as file:
+    for number, line in enumerate(file, start=1):
+      parts = line.split()
+      width = width or len(parts)
+      try:
+        numbers = list(map(float, parts))
+      except ValueError:
+        return f"line {number}: {line.strip()!r:.40}; expected numbers"
+      if len(numbers) != width:
+        return f"line {number}: {len(numbers)} numbers; expected {width}, as line 1 has"
   return f"{fault}; expected vectors, one in a line"

@@ -10,6 +10,26 @@ import jax.numpy as jnp
 
 from luke_jax.nn.layers import batch_axes
 
+# Up to so many rows for each id, marking them takes less time than sorting the ids: a twelfth on a
+# CPU for a table of 15,000 rows. A mark is a hundredth or less of a row.
+MARKED = 32
+
+
+def unique_ids(ids: jax.Array, rows: int) -> tuple[jax.Array, jax.Array]:
+  """Returns the different ids (n,) of a table in order, and the places of ids among them.
+
+  n is the number of ids or of the table's rows, the smaller one; `rows` fills up.
+  """
+  most = min(ids.size, rows)
+  if rows > MARKED * ids.size:
+    return jnp.unique(ids, return_inverse=True, size=most, fill_value=rows)
+  present = jnp.zeros(rows, jnp.int32).at[ids].set(1)
+  places = jnp.cumsum(present) - 1
+  found = jnp.full(most, rows, ids.dtype)
+  targets = jnp.where(present > 0, places, most)
+  found = found.at[targets].set(jnp.arange(rows, dtype=ids.dtype), mode="drop")
+  return found, places[ids]
+
 
 def rows_at(table: jax.Array, ids: jax.Array, axis: str | None) -> jax.Array:
   """Returns the rows of ids, the same on all devices; zeros for ids that no row has."""

@@ -58,6 +58,11 @@ class Program:
         f"data.evaluation_batch_size: {data.evaluation_batch_size}; expected a multiple of the"
         f" {devices} devices"
       )
+    average = self.experiment.optimizer.average
+    if average is not None and hasattr(self.experiment.task, "touched"):
+      raise InputError(
+        f"optimizer.average: {average}; expected null, as steps of this task change a few rows only"
+      )
 
   @functools.cached_property
   def backbone(self) -> Backbone:
@@ -170,8 +175,7 @@ class Program:
     task = self.experiment.task
     shapes = getattr(task, "evaluation_row_shapes", task.row_shapes)(self.backbone)
     batch = {
-      name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype)
-      for name, row in shapes.items()
+      name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype) for name, row in shapes.items()
     }
     with jax.set_mesh(self.mesh):
       return self._predict.eval_shape(scored(state), state["frozen"], batch)

@@ -8,6 +8,7 @@ import numpy as np
 from luke_jax.graph.ranking import map_bytes
 from luke_jax.tasks.links.records import Chunk, Source
 
+IDS = ("heads", "relations", "tails")
 Shapes = dict[str, jax.ShapeDtypeStruct]
 
 
@@ -21,9 +22,7 @@ class Drawing(NamedTuple):
 
 def training_shapes(chunk: int, negatives: int) -> Shapes:
   """Returns the shapes of a chunk of training triples."""
-  ids = {name: (chunk,) for name in ("heads", "relations", "tails")}
-  shapes = {name: jax.ShapeDtypeStruct(shape, np.int32) for name, shape in ids.items()}
-  return shapes | {
+  return dict.fromkeys(IDS, jax.ShapeDtypeStruct((chunk,), np.int32)) | {
     "replace_head": jax.ShapeDtypeStruct((chunk,), np.bool_),
     "weights": jax.ShapeDtypeStruct((chunk,), np.float32),
     "negatives": jax.ShapeDtypeStruct((negatives,), np.int32),
@@ -33,9 +32,8 @@ def training_shapes(chunk: int, negatives: int) -> Shapes:
 
 def ranking_shapes(chunk: int, entities: int) -> Shapes:
   """Returns the shapes of a chunk of triples that are ranked."""
-  ids = ("heads", "relations", "tails")
   maps = jax.ShapeDtypeStruct((chunk, 2, map_bytes(entities)), np.uint8)
-  return {name: jax.ShapeDtypeStruct((chunk,), np.int32) for name in ids} | {"bitmaps": maps}
+  return dict.fromkeys(IDS, jax.ShapeDtypeStruct((chunk,), np.int32)) | {"bitmaps": maps}
 
 
 def training_row(
@@ -59,5 +57,5 @@ def training_row(
     "replace_head": replace_head,
     "weights": np.where(filler, 0, weights).astype(np.float32),
     "negatives": negatives,
-    "known": source.known.among(triples, replace_head, negatives, source.entities),
+    "known": source.known.among(triples, replace_head, negatives),
   }

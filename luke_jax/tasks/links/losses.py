@@ -27,9 +27,7 @@ class Loss:
   norm: int
 
 
-def each_loss(
-  loss: Loss, positive: jax.Array, negative: jax.Array, known: jax.Array
-) -> jax.Array:
+def each_loss(loss: Loss, positive: jax.Array, negative: jax.Array, known: jax.Array) -> jax.Array:
   """Returns the loss of each triple (C,), from its distance and those of its negatives (C, N).
 
   Negatives that are known triples are left out.

@@ -71,6 +71,6 @@ class Chunks:
 
 
 def dev_triples(graph: Graph, most: int) -> np.ndarray:
-  """Returns the triples that are scored in a run: of valid, or else of train, at equal distances."""
+  """Returns the triples that are scored in a run: of valid, or else of train, evenly chosen."""
   triples = graph.splits["valid" if len(graph.splits.get("valid", ())) else "train"]
   return triples[np.linspace(0, len(triples) - 1, min(most, len(triples))).astype(int)]

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +13,9 @@ from luke_jax.graph import ranking
 from luke_jax.graph.distances import pair_distances
 from luke_jax.models.checks import check_fields
 from luke_jax.models.family import Backbone
-from luke_jax.tasks.links.losses import Loss, LossName, total
+from luke_jax.nn.table_rows import unique_ids
 from luke_jax.tasks.links import features
+from luke_jax.tasks.links.losses import Loss, LossName, total
 from luke_jax.tasks.links.records import Chunk, Chunks, Source, all_known, dev_triples, read_source
 
 
@@ -29,7 +30,7 @@ class LinkPrediction:
   objective: LossName = "self_adversarial"
   margin: float = 9.0  # distance at which a triple is as good as not
   temperature: float = 1.0  # of the weights of negatives, for self_adversarial
-  # Head or tail by equal chances, or the side with fewer true answers less often (Wang et al. 2014).
+  # Heads and tails are replaced as often, or the side with more true answers more often.
   corruption: Literal["unif", "bern"] = "unif"
   chunk: int = 256  # triples that share negatives
   negatives: int = 256  # entities that stand in for the heads or tails of a chunk
@@ -75,8 +76,7 @@ class LinkPrediction:
     rows, places = {}, {}
     for table, size in sizes.items():
       ids = jnp.concatenate([batch[name].ravel() for name in names[table]])
-      most = min(len(ids), size)
-      rows[table], inverse = jnp.unique(ids, return_inverse=True, size=most, fill_value=size)
+      rows[table], inverse = unique_ids(ids, size)
       ends = np.cumsum([batch[name].size for name in names[table]])[:-1]
       for name, part in zip(names[table], jnp.split(inverse, ends), strict=True):
         places[name] = part.reshape(batch[name].shape)
