@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from rich.console import Console
 from rich.table import Table
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
 from luke_jax.graph.ranking import HITS, SIDES
@@ -15,7 +15,7 @@ from luke_jax.runs.graphs import evaluate
 
 
 def run(
-  graph: Annotated[Path, Positional],
+  graph: Annotated[Path, Positional, arg(metavar="GRAPH")],
   /,
   *,
   vectors: Path,

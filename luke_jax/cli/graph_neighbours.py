@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from rich.console import Console
 from rich.table import Table
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
 from luke_jax.graph.neighbours import nearest
@@ -13,8 +13,8 @@ from luke_jax.graph.vectors import folder_norm, open_vectors
 
 
 def run(
-  vectors: Annotated[Path, Positional],
-  name: Annotated[str, Positional],
+  vectors: Annotated[Path, Positional, arg(metavar="VECTORS")],
+  name: Annotated[str, Positional, arg(metavar="NAME")],
   /,
   *,
   relation: str | None = None,

@@ -27,7 +27,7 @@ def run(
   head<TAB>relation<TAB>tail, or one such file. The vectors lie in OUTPUT/vectors. The last line
   printed is a summary in JSON.
 
-      luke-jax graph train experiments/graph/chain.txt --output runs/chain
+      luke-jax graph train data/sample_graph --output runs/grid
 
   Args:
     graph: The graph, or a Python file with a function `config()` that returns an Experiment.

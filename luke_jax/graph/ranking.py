@@ -91,8 +91,9 @@ def ranked_arrays(triples: np.ndarray, known: Known | None, entities: int) -> di
   """Returns triples as `counted` takes them; without known ones the ranks are raw."""
   heads, relations, tails = np.ascontiguousarray(triples.T, np.int32)
   size = map_bytes(entities)
-  maps = np.zeros((len(triples), 2, size), np.uint8) if known is None else None
-  bitmaps = known.bitmaps(triples, size) if known is not None else maps
+  bitmaps = np.zeros((len(triples), 2, size), np.uint8)
+  if known is not None:
+    bitmaps = known.bitmaps(triples, size)
   return {"heads": heads, "relations": relations, "tails": tails, "bitmaps": bitmaps}
 
 

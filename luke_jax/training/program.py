@@ -234,8 +234,8 @@ class Program:
     gradients = _masked(gradients, masks)
     norm = optax.tree.norm(gradients)
     updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
-    trained = optax.apply_updates(state["trained"], _masked(updates, masks))
-    trained = bounded(self.experiment.task, trained)
+    changed: Any = optax.apply_updates(state["trained"], _masked(updates, masks))
+    trained = bounded(self.experiment.task, changed)
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
     trained, moments = jax.tree.map(
