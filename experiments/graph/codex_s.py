@@ -1,4 +1,4 @@
-"""TransE on CoDEx-S: a filtered test MRR of .35 at least, in half an hour on two CPU cores.
+"""TransE on CoDEx-S: a filtered test MRR of .35 at least, in minutes on two CPU cores.
 
 LibKGE's best TransE has .354 (Ruffinelli et al. 2020, Safavi and Koutra 2020). The graph is at
 https://github.com/tsafavi/codex, MIT licence: `data/triples/codex-s`, beside which its hard

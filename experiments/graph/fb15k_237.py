@@ -1,4 +1,4 @@
-"""TransE on FB15k-237: a filtered test MRR of .31 at least, in half an hour on two CPU cores.
+"""TransE on FB15k-237: a filtered test MRR of .31 at least, within an hour on two CPU cores.
 
 LibKGE's TransE has .313 (Ruffinelli et al. 2020); `fb15k_237_strong.py` aims higher. The graph is
 in OpenKE's repository, https://github.com/thunlp/OpenKE, as `benchmarks/FB15K237`.

@@ -1,7 +1,7 @@
 """TransE on FB15k-237 for an accelerator: a filtered test MRR of .332.
 
-The recipe of Sun et al. (2019), whose repository's author reports .332: width 1000, 100,000 steps of
-1,024 triples with 256 negatives. Steps there replace heads and tails in turn, here a batch has both.
+The recipe of Sun et al. (2019), whose author reports .332: width 1000, 100,000 steps of
+1,024 triples with 256 negatives. Steps there replace heads and tails in turn, here both at once.
 The rate falls to zero over the run; there it falls once, at half way.
 
     luke-jax graph train experiments/graph/fb15k_237_strong.py --output runs/fb15k-237-strong \\

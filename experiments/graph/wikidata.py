@@ -1,4 +1,4 @@
-"""TransE on a graph of Wikidata's size: the 5,040,986 entities whose vectors ERNIE of Tsinghua reads.
+"""TransE on a graph of Wikidata's size, the 5,040,986 entities that ERNIE of Tsinghua reads.
 
 It has no figure to reach: a plan says what it costs. Tables and moments are 5.8 GiB, which one v5e
 holds; on a slice their rows are spread. The numbers of relations and triples are those of the graph

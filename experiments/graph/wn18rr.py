@@ -1,7 +1,7 @@
 """TransE on WN18RR: a filtered test MRR of .22 at least, in an hour on two CPU cores.
 
-LibKGE's TransE has .228 (Ruffinelli et al. 2020), that of Sun et al. (2019) about as much. The graph
-is in OpenKE's repository, https://github.com/thunlp/OpenKE, as `benchmarks/WN18RR`.
+LibKGE's TransE has .228 (Ruffinelli et al. 2020), that of Sun et al. (2019) about as much. The
+graph is in OpenKE's repository, https://github.com/thunlp/OpenKE, as `benchmarks/WN18RR`.
 
     luke-jax graph train experiments/graph/wn18rr.py --output runs/wn18rr --set task.graph=WN18RR
     luke-jax graph evaluate WN18RR --vectors runs/wn18rr/vectors

@@ -64,6 +64,7 @@ SECTIONS = {
     "bench ner": ("bench_ner", "Times named entities against the usual transformers loop."),
     "bench wiki": ("bench_wiki", "Times all stages from a dump to training records."),
     "bench pipeline": ("bench_pipeline", "Times the making of pretraining batches."),
+    "bench graph": ("bench_graph", "Times the training of TransE beside PyKEEN, in turn."),
     "bench engine": ("bench_engine", "Times what a training run spends between its steps."),
   },
 }
