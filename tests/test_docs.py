@@ -45,7 +45,9 @@ READ_ONLY = tuple(
   for name in ("README", "architecture", "differences", "glossary", "measurements", "paper")
 )
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
-TRAINS = re.compile(r"^luke-jax (train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M)
+TRAINS = re.compile(
+  r"^luke-jax (train|graph train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M
+)
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it.
 PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::(\w+))?`")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it

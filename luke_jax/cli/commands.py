@@ -41,6 +41,11 @@ SECTIONS = {
     "wiki mentions": ("wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
+  "Graphs": {
+    "graph train": ("graph_train", "Trains vectors of a graph's entities and relations."),
+    "graph evaluate": ("graph_evaluate", "Ranks true triples among all others, by vectors."),
+    "graph neighbours": ("graph_neighbours", "Prints the entities nearest to one."),
+  },
   "Experiments": {
     "experiment check": (
       "experiment_check",
@@ -59,6 +64,7 @@ SECTIONS = {
     "bench ner": ("bench_ner", "Times named entities against the usual transformers loop."),
     "bench wiki": ("bench_wiki", "Times all stages from a dump to training records."),
     "bench pipeline": ("bench_pipeline", "Times the making of pretraining batches."),
+    "bench graph": ("bench_graph", "Times the training of TransE beside PyKEEN, in turn."),
     "bench engine": ("bench_engine", "Times what a training run spends between its steps."),
   },
 }

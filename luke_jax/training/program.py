@@ -26,6 +26,7 @@ from luke_jax.training.mesh import (
 )
 from luke_jax.training.optimizer import learning_rate, make_optimizer
 from luke_jax.training.task import Batch, Params, Records
+from luke_jax.training.touched import bounded, touched_rows
 
 # Otherwise the partitioner cuts the products of gradients into many small ones to hide their
 # collectives, which takes a third more time on v5e.
@@ -56,6 +57,11 @@ class Program:
       raise InputError(
         f"data.evaluation_batch_size: {data.evaluation_batch_size}; expected a multiple of the"
         f" {devices} devices"
+      )
+    average = self.experiment.optimizer.average
+    if average is not None and hasattr(self.experiment.task, "touched"):
+      raise InputError(
+        f"optimizer.average: {average}; expected null, as steps of this task change a few rows only"
       )
 
   @functools.cached_property
@@ -148,11 +154,10 @@ class Program:
   def lowered_step(self) -> jax.stages.Lowered:
     """Returns the traced training step: (state, batch) to (state, metrics), state donated."""
     places = _places(self.state_shapes)
-    whole = jax.NamedSharding(self.mesh, jax.P())
     step = jax.jit(
       self._step,
       in_shardings=(places, batch_sharding(self.mesh)),
-      out_shardings=(places, whole),
+      out_shardings=(places, self._whole),
       donate_argnums=0,
       compiler_options=OPTIONS.get(self.mesh.devices.flat[0].platform),
     )
@@ -167,9 +172,10 @@ class Program:
   def prediction_shapes(self) -> Any:
     """Returns the shapes of the result of `predict`."""
     size, state = self.experiment.data.evaluation_batch_size, self.state_shapes
+    task = self.experiment.task
+    shapes = getattr(task, "evaluation_row_shapes", task.row_shapes)(self.backbone)
     batch = {
-      name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype)
-      for name, row in self.experiment.task.row_shapes(self.backbone).items()
+      name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype) for name, row in shapes.items()
     }
     with jax.set_mesh(self.mesh):
       return self._predict.eval_shape(scored(state), state["frozen"], batch)
@@ -185,7 +191,7 @@ class Program:
     return jax.jit(
       predictions,
       in_shardings=(places["trained"], places["frozen"], self.evaluation_sharding),
-      out_shardings=jax.NamedSharding(self.mesh, jax.P()),
+      out_shardings=self._whole,
     )
 
   @property
@@ -207,18 +213,29 @@ class Program:
     }
 
   @property
+  def _whole(self) -> jax.NamedSharding:
+    """Returns the sharding of what every device holds."""
+    return jax.NamedSharding(self.mesh, jax.P())
+
+  @property
   def evaluation_sharding(self) -> jax.NamedSharding:
     """Returns the sharding of rows over all devices."""
     return jax.NamedSharding(self.mesh, jax.P(BATCH_AXES))
 
   def _step(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
+    touched = touched_rows(self.experiment.task, self.backbone, batch)
+    part, metrics = self._updated(touched.part(state), touched.batch)
+    return touched.whole(state, part), metrics
+
+  def _updated(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
     key = jax.random.fold_in(state["key"], state["step"])
     loss, metrics, gradients = self._gradients(state, batch, key)
     masks = layer_masks(state["trained"], self.experiment.optimizer.frozen)
     gradients = _masked(gradients, masks)
     norm = optax.tree.norm(gradients)
     updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
-    trained = optax.apply_updates(state["trained"], _masked(updates, masks))
+    changed: Any = optax.apply_updates(state["trained"], _masked(updates, masks))
+    trained = bounded(self.experiment.task, changed)
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
     trained, moments = jax.tree.map(
@@ -240,6 +257,10 @@ class Program:
       "skipped": metrics["skipped"],
     }, metrics
 
+  def _gradient_place(self, parameter: jax.ShapeDtypeStruct, part: jax.Array) -> Any:
+    """Returns the sharding of a gradient: its parameter's, or none for the rows of a table."""
+    return parameter.sharding if part.shape == parameter.shape else self._whole
+
   def _averaged(self, average: Params, trained: Params, number: jax.Array) -> Params:
     """Returns the running mean after update `number`; the first ones count for more."""
     most: Any = self.experiment.optimizer.average
@@ -251,7 +272,7 @@ class Program:
   ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
     """Returns loss, metrics and gradients of the batch, summed over its micro-batches."""
     task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
-    places = _places(self.state_shapes)["trained"]
+    places = jax.tree.map(self._gradient_place, self.state_shapes["trained"], state["trained"])
     whole = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
     weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(whole))
 

@@ -1,0 +1,134 @@
+"""Benchmark of training TransE beside PyKEEN: triples of a graph in a second, negatives apart."""
+
+import dataclasses
+import statistics
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from luke_jax.bench.alternating import Timing, alternate
+from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.graph.triples import read_graph
+from luke_jax.models.transe import TransEConfig
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.optimizer import Optimizer
+from luke_jax.training.program import Program
+
+# Triples a second that published runs come to, with where they ran.
+PUBLISHED = {
+  "Fast-TransX, FB15k, width 50, 1 negative, 8 threads of an i7-6700K": 11.5e6,
+  "DGL-KE, FB15k, width 400, 200 shared negatives, 48 cores": 0.17e6,
+  "DGL-KE, the same, one V100": 0.12e6,
+}
+BATCH = 4096  # triples
+PYKEEN_BATCH = 1024
+CHUNK = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """Times of an epoch on both sides; those of PyKEEN are missing where it is not installed."""
+
+  machine: str
+  triples: int  # in an epoch
+  norm: int
+  width: int
+  negatives: int
+  timing: Timing
+
+  def rate(self, side: str) -> float | None:
+    """Returns the triples in a second of side `ours` or `theirs`."""
+    seconds = getattr(self.timing, side)
+    return self.triples / statistics.median(seconds) if seconds else None
+
+
+def made_up(folder: Path, entities: int, relations: int, triples: int) -> Path:
+  """Writes a graph of drawn triples, in which some entities are frequent; returns its file."""
+  rng = np.random.default_rng(0)
+  ends = (entities * rng.random((2 * triples, 2)) ** 2).astype(int)
+  drawn = np.stack([ends[:, 0], rng.integers(0, relations, len(ends)), ends[:, 1]], axis=1)
+  rows = rng.permutation(np.unique(drawn, axis=0))[:triples]
+  path = folder / "train.txt"
+  path.write_text("".join(f"Q{h}\tP{r}\tQ{t}\n" for h, r, t in rows), encoding="utf-8")
+  return path
+
+
+def run(width: int, negatives: int, norm: Literal[1, 2], rounds: int) -> Result:
+  """Times an epoch of a graph of CoDEx-S's size on one core, in turn with PyKEEN if it is there."""
+  for name, number in (("width", width), ("negatives", negatives), ("rounds", rounds)):
+    if number < 1:
+      raise InputError(f"{name}: {number}; expected 1 or more")
+  with one_core(), tempfile.TemporaryDirectory() as folder:
+    path = made_up(Path(folder), 2034, 42, 32_888)
+    ours, triples = our_epoch(path, TransEConfig(1, 1, width, norm), negatives)
+    if find_spec("pykeen"):
+      timing = alternate(ours, their_epoch(path, width, negatives, norm), rounds)
+    else:
+      timing = dataclasses.replace(alternate(ours, lambda: None, rounds), theirs=[])
+  return Result(cores_and_processor(), triples, norm, width, negatives, timing)
+
+
+def our_epoch(path: Path, sizes: TransEConfig, negatives: int) -> tuple[Callable[[], None], int]:
+  """Returns a function that trains for an epoch, rows included, and the triples it takes."""
+  graph = read_graph(path)
+  model = dataclasses.replace(
+    sizes, entity_vocab_size=len(graph.entities), relation_vocab_size=len(graph.relations)
+  )
+  experiment = Experiment(
+    model=model,
+    task=LinkPrediction(graph=str(path), chunk=CHUNK, negatives=negatives),
+    data=Data(batch_size=BATCH // CHUNK),
+    optimizer=Optimizer(learning_rate=1e-3, weight_decay=0.0, bias_correction=True),
+    run=Run(steps=len(graph.splits["train"]) // BATCH),
+  )
+  program = Program(experiment, make_mesh(experiment.mesh), experiment.run.steps or 1)
+  batches = program.training_batches(experiment.task.records(program.backbone, "train"))
+  step: Any = program.lowered_step.compile()
+  state: Any = program.fresh_state()
+
+  def epoch() -> None:
+    nonlocal state
+    for rows in batches.iterate(0, program.steps, workers=0):
+      state, _ = step(state, program.placed(rows))
+    jax.block_until_ready(state)
+
+  return epoch, program.steps * BATCH
+
+
+def their_epoch(path: Path, width: int, negatives: int, norm: int) -> Callable[[], None]:
+  """Returns a function that trains PyKEEN's TransE for as many triples."""
+  import torch
+  from pykeen.losses import NSSALoss
+  from pykeen.models import TransE
+  from pykeen.training import SLCWATrainingLoop
+  from pykeen.triples import CoreTriplesFactory
+
+  graph = read_graph(path)
+  count = len(graph.splits["train"]) // BATCH * BATCH
+  triples = torch.tensor(graph.splits["train"][:count], dtype=torch.long)
+  factory = CoreTriplesFactory(triples, len(graph.entities), len(graph.relations))
+  model = TransE(
+    triples_factory=factory, embedding_dim=width, scoring_fct_norm=norm, loss=NSSALoss()
+  )
+  drawing = {"num_negs_per_pos": negatives}
+
+  def epoch() -> None:
+    loop = SLCWATrainingLoop(
+      model=model,
+      triples_factory=factory,
+      optimizer=torch.optim.Adam(model.parameters()),
+      negative_sampler="basic",
+      negative_sampler_kwargs=drawing,
+    )
+    loop.train(factory, num_epochs=1, batch_size=PYKEEN_BATCH, use_tqdm=False)
+
+  return epoch

@@ -1,0 +1,52 @@
+"""`luke-jax graph evaluate`."""
+
+import json
+from typing import Annotated, Literal
+
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import Positional, arg
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.graph.ranking import HITS, SIDES
+from luke_jax.graph.vectors import folder_norm
+from luke_jax.runs.graphs import evaluate
+
+
+def run(
+  graph: Annotated[Path, Positional, arg(metavar="GRAPH")],
+  /,
+  *,
+  vectors: Path,
+  norm: Literal[1, 2] | None = None,
+  split: Literal["test", "valid", "train"] = "test",
+  raw: bool = False,
+) -> None:
+  """Ranks the true heads and tails of a graph's triples among all entities, by their vectors.
+
+  The vectors may be made elsewhere: a folder with entity2id.txt, relation2id.txt, entity2vec.vec
+  and relation2vec.vec. Other true answers are left out, and ties count as the mean of the best and
+  the worst rank. The last line printed has all figures in JSON, as fractions.
+
+      luke-jax graph evaluate kg/FB15K237 --vectors runs/fb15k-237/vectors
+
+  Args:
+    graph: Folder or file of triples.
+    vectors: Folder of the vectors.
+    norm: Norm of the distance; by default the one the vectors were trained with.
+    split: Triples that are ranked.
+    raw: Keep other true answers in the ranks.
+  """
+  chosen = norm or folder_norm(vectors)
+  if chosen is None:
+    raise InputError(f"--norm: missing, and {vectors} does not say it; expected 1 or 2")
+  scores = evaluate(graph, vectors, chosen, split=split, raw=raw)
+  table = Table("", "MR", "MRR", *(f"Hits@{k}" for k in HITS))
+  for name, end in (("both", ""), *((side, f"_{side}") for side in SIDES)):
+    shares = [scores[f"{key}{end}"] for key in ("mrr", *(f"hits_{k}" for k in HITS))]
+    table.add_row(name, f"{scores[f'mr{end}']:.1f}", *(f"{share:.4f}" for share in shares))
+  Console().print(table)
+  if "classification" in scores:
+    print(f"true or false told right: {scores['classification']:.4f}")
+  print(json.dumps({name: round(x, 6) for name, x in scores.items()}))

@@ -1,0 +1,134 @@
+"""Ranks of the true head and tail of triples among all entities, and what they amount to.
+
+Letters: C triples of a batch, Q = 2C queries, U rows of the table of entities, K their width.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.graph.distances import ranked_distances
+from luke_jax.graph.known import Known
+from luke_jax.nn.layers import batch_axes
+from luke_jax.nn.table_rows import rows_at
+
+BLOCK = 4096  # entities whose distances are in memory at once
+BATCH = 64  # triples that are ranked at once
+HITS = (1, 3, 10)
+SIDES = ("head", "tail")
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+  """Settings of counting entities that are nearer than the true one."""
+
+  norm: int  # 1 or 2
+  entities: int  # without the rows that fill the table up
+  axis: str | None = None  # of the mesh, over which the table's rows are spread
+
+
+def counted(
+  entity: jax.Array, relation: jax.Array, batch: Mapping[str, Any], setting: Setting
+) -> jax.Array:
+  """Returns (C, 2, 2): for head and tail, the numbers of entities that are nearer and as near.
+
+  The batch has `heads`, `relations`, `tails` (C,) and `bitmaps` (C, 2, bytes), whose entities are
+  left out. The table (U, K) is streamed in blocks; rows from `setting.entities` on do not count.
+  """
+  axis = setting.axis if batch_axes() else None
+  heads, tails = (rows_at(entity, batch[name], axis) for name in ("heads", "tails"))
+  steps = relation[batch["relations"]]
+  queries = jnp.stack([tails - steps, heads + steps], axis=1).reshape(-1, entity.shape[1])
+  targets = jnp.stack([heads, tails], axis=1).reshape(queries.shape)
+  ids = jnp.stack([batch["heads"], batch["tails"]], axis=1).reshape(-1)
+  maps = batch["bitmaps"].reshape(len(ids), -1)
+  run = functools.partial(_counted_here, dataclasses.replace(setting, axis=axis))
+  if batch_axes():
+    inputs = (jax.P(axis), *[jax.P()] * 4)
+    run = jax.shard_map(run, in_specs=inputs, out_specs=jax.P(), check_vma=False)
+  return run(entity, queries, targets, ids, maps).reshape(-1, 2, 2)
+
+
+def _counted_here(
+  setting: Setting, table: Any, queries: Any, targets: Any, ids: Any, maps: Any
+) -> jax.Array:
+  """Counts for (Q, K) in this device's rows of the table, and adds up over the devices."""
+  rows = table.shape[0]
+  block = min(BLOCK, rows)
+  first_row = 0 if setting.axis is None else jax.lax.axis_index(setting.axis) * rows
+
+  def add(counts: jax.Array, number: jax.Array) -> tuple[jax.Array, None]:
+    # The last block begins early enough to be whole; rows that it shares with another do not count.
+    start = jnp.minimum(number * block, rows - block)
+    place = start + jnp.arange(block)
+    vectors = jax.lax.dynamic_slice_in_dim(table, start, block)
+    # The true entity's distance is taken among the others', so that it is rounded as theirs are.
+    near = ranked_distances(queries, jnp.concatenate([vectors, targets]), setting.norm)
+    true, near = jnp.diagonal(near[:, block:])[:, None], near[:, :block]
+    entity = first_row + place
+    known = maps[:, entity >> 3] >> (entity & 7).astype(jnp.uint8) & 1
+    counts_here = (place >= number * block) & (entity < setting.entities)
+    left = counts_here & (known == 0) & (entity != ids[:, None])
+    found = [((near < true) & left).sum(1), ((near == true) & left).sum(1)]
+    return counts + jnp.stack(found, axis=1), None
+
+  start = jnp.zeros((queries.shape[0], 2), jnp.int32)
+  counts, _ = jax.lax.scan(add, start, jnp.arange(-(-rows // block)))
+  return counts if setting.axis is None else jax.lax.psum(counts, setting.axis)
+
+
+def map_bytes(entities: int) -> int:
+  """Returns the length of a bitmap with a bit for each entity."""
+  return -(-entities // 8)
+
+
+def ranked_arrays(triples: np.ndarray, known: Known | None, entities: int) -> dict[str, np.ndarray]:
+  """Returns triples as `counted` takes them; without known ones the ranks are raw."""
+  heads, relations, tails = np.ascontiguousarray(triples.T, np.int32)
+  size = map_bytes(entities)
+  bitmaps = np.zeros((len(triples), 2, size), np.uint8)
+  if known is not None:
+    bitmaps = known.bitmaps(triples, size)
+  return {"heads": heads, "relations": relations, "tails": tails, "bitmaps": bitmaps}
+
+
+def ranks(
+  vectors: tuple[np.ndarray, np.ndarray], triples: np.ndarray, known: Known | None, norm: int
+) -> np.ndarray:
+  """Returns the realistic ranks (T, 2) of heads and tails by vectors of entities and relations."""
+  entity, relation = (jnp.asarray(table, jnp.float32) for table in vectors)
+  setting = Setting(norm, len(entity))
+  run = jax.jit(functools.partial(counted, setting=setting))
+  counts = []
+  for start in range(0, len(triples), BATCH):
+    part = triples[start : start + BATCH]
+    whole = np.concatenate([part, np.repeat(part[-1:], BATCH - len(part), axis=0)])
+    batch = ranked_arrays(whole, known, len(entity))
+    counts.append(np.asarray(run(entity, relation, batch))[: len(part)])
+  return realistic(np.concatenate(counts))
+
+
+def realistic(counts: np.ndarray) -> np.ndarray:
+  """Returns the means of the best and the worst rank, from the counts of nearer and equal ones."""
+  return 1 + counts[..., 0] + counts[..., 1] / 2
+
+
+def metrics(ranks: np.ndarray) -> dict[str, float]:
+  """Returns mean rank, mean reciprocal rank and Hits@k of ranks (T, 2), over both sides and apart.
+
+  All but the mean ranks are shares from 0 to 1.
+  """
+  values = _metrics(ranks)
+  for number, side in enumerate(SIDES):
+    values |= {f"{name}_{side}": value for name, value in _metrics(ranks[:, number]).items()}
+  return values
+
+
+def _metrics(ranks: np.ndarray) -> dict[str, float]:
+  hits = {f"hits_{k}": float((ranks <= k).mean()) for k in HITS}
+  return {"mr": float(ranks.mean()), "mrr": float((1 / ranks).mean())} | hits

@@ -1,0 +1,153 @@
+"""Triples of head, relation and tail, from OpenKE's folders and from plain lines."""
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.graph.ids import Ids, read_ids
+
+SPLITS = ("train", "valid", "test")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Graph:
+  """Triples of ids by split, and the names of the ids."""
+
+  entities: Ids
+  relations: Ids
+  splits: Mapping[str, np.ndarray]  # (triples, 3) int32: head, relation, tail
+
+  @property
+  def all(self) -> np.ndarray:
+    """Returns the triples of all splits."""
+    return np.concatenate(list(self.splits.values()))
+
+  def split(self, name: str) -> np.ndarray:
+    """Returns the triples of a split; raises InputError if the graph has none of that name."""
+    if not len(self.splits.get(name, ())):
+      raise InputError(f"{name}: no such triples; expected one of {', '.join(self.splits)}")
+    return self.splits[name]
+
+
+def read_graph(place: Path) -> Graph:
+  """Reads a folder of OpenKE, a folder of train.txt, valid.txt and test.txt, or one plain file.
+
+  OpenKE's files hold a count and lines of `head tail relation` as ids; plain ones lines of names,
+  `head<TAB>relation<TAB>tail`, such as `Q42<TAB>P31<TAB>Q5`. Ids of plain names follow their order
+  by code points. Raises InputError with file and line for unknown ids, wrong counts and duplicates.
+  """
+  if place.is_file():
+    return _plain({"train": place})
+  if not place.is_dir():
+    raise InputError(f"{place}: no such folder or file; expected triples")
+  if (place / "train2id.txt").is_file():
+    return _open_ke(place)
+  files = {split: place / f"{split}.txt" for split in SPLITS}
+  if not files["train"].is_file():
+    raise InputError(f"{place}: neither train.txt nor train2id.txt; expected one of them")
+  return _plain({split: path for split, path in files.items() if path.is_file()})
+
+
+def _open_ke(folder: Path) -> Graph:
+  entities = read_ids(folder / "entity2id.txt")
+  relations = read_ids(folder / "relation2id.txt")
+  splits = {}
+  for split in SPLITS:
+    path = folder / f"{split}2id.txt"
+    if path.is_file():
+      splits[split] = _numbered(path, len(entities), len(relations))
+  return _checked(Graph(entities, relations, splits), folder)
+
+
+def _numbered(path: Path, entities: int, relations: int) -> np.ndarray:
+  """Returns the triples of OpenKE's form, whose lines have the relation last."""
+  lines = _lines(path)
+  head = lines[0].strip() if lines else ""
+  if not head.isdecimal():
+    raise InputError(f"{path}, line 1: {head!r:.40}; expected the number of triples")
+  if int(head) != len(lines) - 1:
+    raise InputError(f"{path}, line 1: {head} triples, but {len(lines) - 1} lines follow")
+  triples = np.empty((len(lines) - 1, 3), np.int32)
+  sizes = (entities, entities, relations)
+  for number, line in enumerate(lines[1:]):
+    parts = line.split()
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts):
+      raise InputError(f"{path}, line {number + 2}: {line!r:.60}; expected head, tail, relation")
+    ids = tuple(map(int, parts))
+    for id, size, kind in zip(ids, sizes, ("entity", "entity", "relation"), strict=True):
+      if id >= size:
+        raise InputError(f"{path}, line {number + 2}: unknown {kind} {id}; expected below {size}")
+    triples[number] = ids[0], ids[2], ids[1]
+  _refuse_duplicates(triples, path, first_line=2)
+  return triples
+
+
+def _plain(files: Mapping[str, Path]) -> Graph:
+  named = {split: _named(path) for split, path in files.items()}
+  columns = [column for triples in named.values() for column in triples]
+  entities = Ids(sorted({name for h, _, t in columns for name in (h, t)}))
+  relations = Ids(sorted({relation for _, relation, _ in columns}))
+  splits = {}
+  for split, triples in named.items():
+    rows = [(entities.of[h], relations.of[r], entities.of[t]) for h, r, t in triples]
+    splits[split] = np.array(rows, np.int32).reshape(-1, 3)
+    _refuse_duplicates(splits[split], files[split], first_line=1)
+  return _checked(Graph(entities, relations, splits), files["train"])
+
+
+def _named(path: Path) -> list[tuple[str, str, str]]:
+  triples = []
+  for number, line in enumerate(_lines(path), start=1):
+    parts = tuple(part.strip() for part in line.split("\t"))
+    if len(parts) != 3 or not all(parts):
+      raise InputError(
+        f"{path}, line {number}: {line!r:.60}; expected head, relation, tail by tabs"
+      )
+    triples.append(parts)
+  return triples
+
+
+def _lines(path: Path) -> list[str]:
+  """Returns a file's lines, without empty ones at its end."""
+  try:
+    text = path.read_text(encoding="utf-8")
+  except OSError as fault:
+    raise InputError(f"{path}: {fault.strerror}; expected triples") from None
+  except UnicodeDecodeError as fault:
+    raise InputError(f"{path}: byte {fault.start} is not UTF-8; expected text") from None
+  return text.rstrip().split("\n") if text.strip() else []
+
+
+def _refuse_duplicates(triples: np.ndarray, path: Path, first_line: int) -> None:
+  order = np.lexsort(triples.T)
+  same = (triples[order][1:] == triples[order][:-1]).all(axis=1)
+  if same.any():
+    # The sort is stable, so that the later one of two equal lines comes second.
+    line = int(order[1:][same].min())
+    first = int((triples == triples[line]).all(axis=1).argmax())
+    raise InputError(
+      f"{path}, line {line + first_line}: the triple of line {first + first_line} again; expected"
+      " every triple once"
+    )
+
+
+def _checked(graph: Graph, place: Path) -> Graph:
+  if not len(graph.splits.get("train", ())):
+    raise InputError(f"{place}: no triples to train on; expected one at least")
+  return graph
+
+
+def read_false(graph: Graph, path: Path) -> np.ndarray:
+  """Reads false triples by name, `head<TAB>relation<TAB>tail`, such as CoDEx's hard negatives."""
+  rows = []
+  for number, triple in enumerate(_named(path), start=1):
+    ids = [graph.entities.of.get(triple[0]), graph.relations.of.get(triple[1])]
+    ids.append(graph.entities.of.get(triple[2]))
+    if None in ids:
+      name = triple[ids.index(None)]
+      raise InputError(f"{path}, line {number}: unknown {name!r}; expected a name of the graph")
+    rows.append(ids)
+  return np.array(rows, np.int32).reshape(-1, 3)

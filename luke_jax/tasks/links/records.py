@@ -1,0 +1,76 @@
+"""Records of link prediction: chunks of triples, which share their negatives."""
+
+import dataclasses
+
+import numpy as np
+
+from luke_jax.files import Path
+from luke_jax.graph.known import Known
+from luke_jax.graph.triples import Graph, read_graph
+from luke_jax.pipeline.cache import cached
+
+START_COUNT = 3  # added to the counts of the frequency weights, as the recipe's authors do
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Source:
+  """A graph with what training and scoring look up in it."""
+
+  graph: Graph
+  known: Known  # of train
+  weights: np.ndarray  # of the triples of train, by the frequency of their pairs
+
+  @property
+  def entities(self) -> int:
+    """Returns the number of entities."""
+    return len(self.graph.entities)
+
+
+@cached(2)
+def read_source(place: str) -> Source:
+  """Reads a graph, and counts the pairs of its training triples."""
+  graph = read_graph(Path(place))
+  train = graph.splits["train"]
+  known = Known(train)
+  heads, relations, tails = train.T
+  counts = known.tails.counts(heads, relations) + known.heads.counts(tails, relations)
+  return Source(graph, known, (1 / np.sqrt(counts + 2 * START_COUNT)).astype(np.float32))
+
+
+@cached(2)
+def all_known(place: str) -> Known:
+  """Returns the triples of all splits, which ranks are filtered by."""
+  return Known(read_source(place).graph.all)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chunk:
+  """Numbers of the triples of one record; -1 fills the last chunk up."""
+
+  split: str  # "train" or "dev"
+  numbers: np.ndarray  # (C,)
+
+
+@dataclasses.dataclass(frozen=True)
+class Chunks:
+  """Triples in chunks of the same size, drawn once; the order of the chunks is the engine's."""
+
+  split: str
+  triples: int
+  size: int
+
+  def __len__(self) -> int:
+    return -(-self.triples // self.size)
+
+  def __getitem__(self, index: int) -> Chunk:
+    # Files are often sorted, and neighbours would share their negatives: each chunk takes triples
+    # from all over the file instead.
+    count = len(self)
+    numbers = np.arange(self.size) * count + index
+    return Chunk(self.split, np.where(numbers < self.triples, numbers, -1))
+
+
+def dev_triples(graph: Graph, most: int) -> np.ndarray:
+  """Returns the triples that are scored in a run: of valid, or else of train, evenly chosen."""
+  triples = graph.splits["valid" if len(graph.splits.get("valid", ())) else "train"]
+  return triples[np.linspace(0, len(triples) - 1, min(most, len(triples))).astype(int)]

@@ -1,0 +1,175 @@
+"""Link prediction as a task of the engine: TransE's loss, its batches and its ranks."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.graph import ranking
+from luke_jax.graph.distances import pair_distances
+from luke_jax.models.checks import check_fields
+from luke_jax.models.family import Backbone
+from luke_jax.nn.table_rows import unique_ids
+from luke_jax.tasks.links import features
+from luke_jax.tasks.links.losses import Loss, LossName, total
+from luke_jax.tasks.links.records import Chunk, Chunks, Source, all_known, dev_triples, read_source
+
+
+@dataclasses.dataclass(frozen=True)
+class LinkPrediction:
+  """Tells true triples from ones with another head or tail, which the triples of a chunk share.
+
+  A row of a batch is a chunk. The defaults are the recipe of Sun et al. (2019) for FB15k-237.
+  """
+
+  graph: str = ""  # folder of OpenKE, folder of train.txt, valid.txt and test.txt, or one file
+  objective: LossName = "self_adversarial"
+  margin: float = 9.0  # distance at which a triple is as good as not
+  temperature: float = 1.0  # of the weights of negatives, for self_adversarial
+  # Heads and tails are replaced as often, or the side with more true answers more often.
+  corruption: Literal["unif", "bern"] = "unif"
+  chunk: int = 256  # triples that share negatives
+  negatives: int = 256  # entities that stand in for the heads or tails of a chunk
+  weighted: bool = True  # triples of frequent pairs count for less
+  unit_ball: bool = False  # vectors start short, and are cut to length 1 after each step
+  dev_triples: int = 5000  # at most, that are scored in a run
+  dev_chunk: int = 64  # triples that are ranked at once
+
+  text_directory = None
+  name = "links"
+
+  def __post_init__(self) -> None:
+    check_fields(self)
+
+  @property
+  def source(self) -> Source:
+    """Returns the graph and what is looked up in it."""
+    return read_source(self.graph)
+
+  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict[str, jax.Array]:
+    """Returns uniform vectors up to (margin + 2) / K, or short ones for a unit ball."""
+    config, keys = backbone.config, jax.random.split(key)
+    width, rows = config.hidden_size, backbone.spread.padding_rows
+    sizes = {
+      "entity": config.entity_vocab_size + rows,
+      "relation": config.relation_vocab_size,
+    }
+    most = 6 / width**0.5 if self.unit_ball else (self.margin + 2) / width
+    return {
+      name: self.bounded_rows(jax.random.uniform(own, (size, width), minval=-most, maxval=most))
+      for own, (name, size) in zip(keys, sizes.items(), strict=True)
+    }
+
+  def touched(
+    self, backbone: Backbone, batch: Mapping[str, jax.Array]
+  ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
+    """Returns the rows that a batch reads, by table, and the batch with their places for ids."""
+    sizes = {
+      "entity": backbone.config.entity_vocab_size + backbone.spread.padding_rows,
+      "relation": backbone.config.relation_vocab_size,
+    }
+    names = {"entity": ("heads", "tails", "negatives"), "relation": ("relations",)}
+    rows, places = {}, {}
+    for table, size in sizes.items():
+      ids = jnp.concatenate([batch[name].ravel() for name in names[table]])
+      rows[table], inverse = unique_ids(ids, size)
+      ends = np.cumsum([batch[name].size for name in names[table]])[:-1]
+      for name, part in zip(names[table], jnp.split(inverse, ends), strict=True):
+        places[name] = part.reshape(batch[name].shape)
+    return rows, {**batch, **places}
+
+  def bounded(self, params: dict[str, jax.Array]) -> dict[str, jax.Array]:
+    """Returns vectors that a step has changed, in the unit ball if that is asked for."""
+    return {name: self.bounded_rows(rows) for name, rows in params.items()}
+
+  def bounded_rows(self, rows: jax.Array) -> jax.Array:
+    """Returns vectors of which those longer than 1 are cut to 1, if that is asked for."""
+    if not self.unit_ball:
+      return rows
+    return rows / jnp.maximum(jnp.linalg.norm(rows, axis=-1, keepdims=True), 1)
+
+  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+    """Returns the shares of the triples in the loss (B, C), 0 for those that fill a chunk up."""
+    return batch["weights"] / jnp.maximum(batch["weights"].sum(), 1e-12)
+
+  def loss(
+    self,
+    backbone: Backbone,
+    params: dict[str, jax.Array],
+    batch: Mapping[str, jax.Array],
+    weights: jax.Array,
+    key: jax.Array | None,
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Returns the weighted loss of the rows that a batch touches, and its number of triples."""
+    norm = backbone.config.norm
+    heads, tails = params["entity"][batch["heads"]], params["entity"][batch["tails"]]
+    steps = params["relation"][batch["relations"]]
+    queries = jnp.where(batch["replace_head"][..., None], tails - steps, heads + steps)
+    positive = pair_distances(heads + steps - tails, norm)
+    vectors = positive, queries, params["entity"][batch["negatives"]]
+    loss = Loss(self.objective, self.margin, self.temperature, norm)
+    return total(loss, vectors, weights, batch["known"]), {"tokens": (weights > 0).sum()}
+
+  def records(self, backbone: Backbone, split: str) -> Chunks:
+    """Returns the chunks of "train", or of "dev": triples of valid, or some of train without it."""
+    config, source = backbone.config, self.source
+    for name, size, found in (
+      ("entity_vocab_size", config.entity_vocab_size, source.entities),
+      ("relation_vocab_size", config.relation_vocab_size, len(source.graph.relations)),
+    ):
+      if size != found:
+        raise InputError(f"model.{name}: {size}; expected {found}, as {self.graph} has")
+    if split == "train":
+      return Chunks(split, len(source.weights), self.chunk)
+    return Chunks(split, len(self._scored), self.dev_chunk)
+
+  @property
+  def _scored(self) -> np.ndarray:
+    """Returns the triples that are scored in a run."""
+    return dev_triples(self.source.graph, self.dev_triples)
+
+  def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of a chunk of training triples."""
+    return features.training_shapes(self.chunk, self.negatives)
+
+  def evaluation_row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of a chunk of triples that are ranked."""
+    return features.ranking_shapes(self.dev_chunk, backbone.config.entity_vocab_size)
+
+  def rows(
+    self, backbone: Backbone, records: Sequence[Chunk], rngs: Sequence[np.random.Generator]
+  ) -> dict[str, np.ndarray]:
+    """Returns chunks with their negatives, or with the entities that ranks leave out."""
+    if records[0].split == "train":
+      drawing = features.Drawing(self.negatives, self.corruption, self.weighted)
+      parts = [
+        features.training_row(self.source, chunk, drawing, rng)
+        for chunk, rng in zip(records, rngs, strict=True)
+      ]
+    else:
+      triples, known = self._scored, all_known(self.graph)
+      parts = [
+        ranking.ranked_arrays(triples[chunk.numbers], known, self.source.entities)
+        for chunk in records
+      ]
+    return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+
+  def predict(
+    self, backbone: Backbone, params: dict[str, jax.Array], batch: Mapping[str, jax.Array]
+  ) -> jax.Array:
+    """Returns the numbers of nearer and of equally near entities, (B, C, 2, 2)."""
+    config, axis = backbone.config, backbone.spread.axis
+    setting = ranking.Setting(config.norm, config.entity_vocab_size, axis)
+    rows, size = batch["heads"].shape
+    flat = {name: x.reshape(rows * size, *x.shape[2:]) for name, x in batch.items()}
+    counts = ranking.counted(params["entity"], params["relation"], flat, setting)
+    return counts.reshape(rows, size, 2, 2)
+
+  def score(self, records: Chunks, predictions: np.ndarray) -> dict[str, float]:
+    """Returns filtered mean ranks, and shares of ranks up to 1, 3 and 10."""
+    numbers = np.stack([records[index].numbers for index in range(len(records))])
+    return ranking.metrics(ranking.realistic(predictions[numbers >= 0]))
