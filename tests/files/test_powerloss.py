@@ -125,7 +125,7 @@ def stages_after_losses(disk, tmp_path):
     disk.watch(patch)
     made(disk.root)
   right, wrong = contents(disk.root / "toy"), []
-  assert len(disk.states) > 20
+  assert len(disk.states) > 15
   for state in disk.states:
     folder = restored(state, tmp_path / "after")
     try:
