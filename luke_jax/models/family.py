@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import flax.linen as nn
 import jax
@@ -23,6 +23,7 @@ class States(NamedTuple):
   words: jax.Array  # (B, W, D)
   entities: jax.Array | None = None  # (B, E, D)
   pooled: jax.Array | None = None  # (B, D)
+  slots: jax.Array | None = None  # (B, W, K), of the entities aligned to words
 
 
 class Tables(NamedTuple):
@@ -82,6 +83,7 @@ class Decoders:
   tied: bool = True  # words are decoded with the embedding table
   entities: int = 0  # U; 0: none
   page_width: int = 0  # K of the page's own entity; 0: not predicted
+  vectors: int = 0  # K of the vectors of entities that are aligned to words; 0: not predicted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +94,12 @@ class Recipe:
   batch_size: int = 8
   epochs: int = 5
   frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
+  beta2: float = 0.98  # of Adam
+  max_gradient_norm: float | None = None  # gradients are scaled down to this norm; None: never
+  warmup_ratio: float = 0.06  # share of the steps in which the rate rises
+  decay: Literal["linear", "constant"] = "linear"  # of the rate after that
+  # Words of the vocabulary that enclose the entities of a text, instead of `<ent>` and `<ent2>`.
+  markers: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,6 +146,14 @@ class Family:
   token_types: bool = False  # its words have the type of the text of a pair that they are in
   adapters: bool = False  # its layers compute with adapters, as those of `luke_jax.nn` do
   markers: bool = False  # its vocabularies have LUKE's markers of entities
+  # Width of the vectors of entities that its texts are aligned to; 0: it reads none.
+  vectors: Callable[[Any], int] = lambda config: 0
+  # Marked entities are classified by the text's pooled state, not by their own.
+  labels_from_first_word: bool = False
+  # Patterns of the paths of parameters that change no result, and do not train.
+  unread: Callable[[Any], tuple[str, ...]] = lambda config: ()
+  # Name of the config file in its authors' directories, and an entry that only theirs has.
+  released_config: tuple[str, str] = ("", "")
   # Model types whose weights a new model of this system may start from.
   starts_from: tuple[str, ...] = ()
   # The encoder's parameters in a form that its predictions read faster, by the type of products.
