@@ -171,6 +171,14 @@ class Family:
     kinds = (kind for kind, name in self.architectures.items() if name == architecture)
     return next(kinds, None)
 
+  def markers_of(self, task: str) -> tuple[str, ...]:
+    """Returns the words of its vocabulary that enclose a task's entities; none: `<ent>`."""
+    return self.recipes.get(task, Recipe()).markers
+
+  def added_words(self, task: str, words: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns those of a task's new words that it needs: none where it has words for them."""
+    return {} if self.markers_of(task) else words
+
   def architecture_of(self, kind: str) -> str:
     """Returns the class name of a kind of head, which may be a user's own."""
     stem = self.architectures[NONE].removesuffix("Model")

@@ -73,7 +73,8 @@ def start_sizes(task: Any, start: Path, family: Family | None = None) -> Any:
   config = read_backbone(start, family).config
   if task.entity_table == "special" and config.family.decoders(config).entities:
     config = config.family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
-  return dataclasses.replace(config, vocab_size=config.vocab_size + len(task.new_words))
+  added = len(config.family.added_words(task.name, task.new_words))
+  return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
 def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:

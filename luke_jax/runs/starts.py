@@ -71,6 +71,7 @@ def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> Mo
     labels=task.labels,
     new_words=task.new_words,
     entities=entities,
+    task=task.name,
     **fields,
   )
 

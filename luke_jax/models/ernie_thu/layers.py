@@ -5,7 +5,7 @@ passes nothing on there, since it is masked as a key and its state is zero befor
 The first word, [CLS], is a key of the entities too, though it names none: so there always is one.
 """
 
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import flax.linen as nn
 import jax
@@ -132,5 +132,5 @@ class EqualLayers(nn.Module):
       length=self.layers,
     )
     sizes = self.sizes
-    own = (sizes.words, sizes.hidden) if words_only else (self.kind, sizes)
+    own: tuple[Any, ...] = (sizes.words, sizes.hidden) if words_only else (self.kind, sizes)
     return scan(kind(self.numerics, *own, name="layers"), streams)[0]
