@@ -1,7 +1,7 @@
 """Entity typing on FIGER with ERNIE of Tsinghua, a row of the paper.
 
-The paper: accuracy 57.19, macro F1 76.51, micro F1 73.39 on the test set of 563 mentions; batches of
-2048, 3 epochs, rate 2e-5, a fifth of the steps as warm-up, links with a score above .3. BERT has
+The paper: accuracy 57.19, macro F1 76.51, micro F1 73.39 on the test set of 563 mentions; batches
+of 2048, 3 epochs, rate 2e-5, a fifth of the steps as warm-up, links with a score above .3. BERT has
 52.04, 75.16 and 71.63. The likeliest type is predicted even if its logit is below 0. Labels are
 those of train.json, which has two million examples.
 

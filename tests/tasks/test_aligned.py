@@ -10,10 +10,12 @@ from networks import backbone
 from systems import small
 
 import luke_jax
+import luke_jax.show
 from luke_jax.cli import main
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
+from luke_jax.inference.aligning import aligned_inputs
 from luke_jax.models.bert import BERT
 from luke_jax.models.ernie_thu import ERNIE_THU
 from luke_jax.models.network import Network, abstract_params
@@ -164,6 +166,37 @@ def test_an_entity_that_only_its_vector_tells_is_learned_saved_and_predicted(pla
     assert linked[0][0].label == kind.label
   with pytest.raises(InputError, match=r"elsewhere: no entity2id.txt"):
     model.predict(text, span=span, vectors=tmp_path / "elsewhere")
+
+
+def test_inputs_of_linked_texts(place):
+  model = luke_jax.load(place / "ernie_thu")
+  texts, links = [TEXT, "she saw him."], [[["Q3", *HEAD]], [["Q9", 8, 11]]]
+  with pytest.warns(UserWarning, match="no vectors of 1 of 2 linked entities, such as Q9"):
+    inputs = aligned_inputs(model, texts, links, vectors=place / "kg")
+  assert np.argwhere(inputs["entity_mask"]).tolist() == [[0, 1]]
+  assert inputs["entity_vectors"].shape == (*inputs["input_ids"].shape, WIDTH)
+  one, other = (model(**x)["last_hidden_state"] for x in (inputs, bare(inputs)))
+  changed = np.abs(one - other).max((1, 2))
+  assert changed[0] > 1e-3
+  assert changed[1] < 1e-5
+  with pytest.raises(InputError, match=r"text 0: link 0: span 0 is \(0, 99\); expected 0 <= start"):
+    aligned_inputs(model, texts[:1], [[["Q3", 0, 99]]], vectors=place / "kg")
+  with pytest.raises(InputError, match="a BERT; expected a system that reads vectors"):
+    aligned_inputs(luke_jax.load(place / "bert"), texts, links, vectors=place / "kg")
+
+
+def bare(inputs):
+  """The words alone."""
+  return {name: x for name, x in inputs.items() if not name.startswith("entity")}
+
+
+def test_a_picture_of_links(place):
+  picture = luke_jax.show.linked(TEXT, [("Q3", *HEAD), ("Q9", *TAIL)], vectors=place / "kg")
+  assert "<h3>Q3</h3>" in picture.html
+  assert "no vector" in picture.html
+  assert picture.html.count("<mark") == 2
+  with pytest.raises(InputError, match="count: 0; expected 1 or more"):
+    luke_jax.show.linked(TEXT, [], vectors=place / "kg", count=0)
 
 
 def test_without_vectors_it_reads_words_only(place):

@@ -10,6 +10,7 @@ from small_wikis import TOKENIZER, build_wiki, write_wikidata
 from luke_jax.cli import main
 from luke_jax.pipeline.instances import StoredInstances
 from luke_jax.text import load_tokenizer
+from luke_jax.wiki.mentions.linker import MentionLinker
 from luke_jax.wiki.stages.linked_documents import LinkedDocuments
 
 # Towns link to each other, one of them by a redirect, and one to a page without an item.
@@ -53,6 +54,15 @@ def test_names_from_a_dump_of_wikidata(place, tmp_path):
   made = LinkedDocuments(place / "wiki", load_tokenizer(TOKENIZER), dump, NUMBERS)
   list(made)
   assert (made.links, made.known) == (7, 2)
+
+
+def test_a_linker_of_the_wikis_own_links(place):
+  assert main(["wiki", "mentions", str(place / "wiki")]) == 0
+  link = MentionLinker.of(place / "wiki", place / "titles.tsv")
+  text = "From Alton to Corde and on to berk."
+  found = link(text)
+  assert [(x.entity, text[x.start : x.end]) for x in found] == [("Q1", "Alton"), ("Q2", "berk")]
+  assert all(0 < x.score <= 1 for x in found)
 
 
 def command(place, *more, output="pairs.bin"):
