@@ -133,7 +133,8 @@ class AlignedPretraining:
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch."""
     width = backbone.family.vectors(backbone.config)
-    whole = dict.fromkeys(("input_ids", "attention_mask", "token_type_ids"), (self.words,))
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    whole: dict[str, tuple[int, ...]] = {name: (self.words,) for name in names}
     whole |= dict.fromkeys(("masked_positions", "labels"), (self.masked,))
     whole["next_sentence_labels"] = ()
     slots = ("aligned_positions", "entity_labels", "candidate_ids")

@@ -39,7 +39,7 @@ def checked_links(links: Any, length: int, where: str) -> tuple[Link, ...]:
     listed = list(link) if isinstance(link, Sequence) and not isinstance(link, str) else []
     if len(listed) not in (3, 4) or not isinstance(listed[0], str):
       raise InputError(f"{place}: {link!r:.60}; expected [entity, start, end] or with a score")
-    ((start, end),) = checked_spans([listed[1:3]], length, place)
+    ((start, end),) = checked_spans([(listed[1], listed[2])], length, place)
     score = listed[3] if len(listed) == 4 else 1.0
     if isinstance(score, bool) or not isinstance(score, int | float):
       raise InputError(f"{place}: score {score!r}; expected a number")
