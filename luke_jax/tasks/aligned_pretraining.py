@@ -134,7 +134,7 @@ class AlignedPretraining:
     """Returns the shapes of one row of a batch."""
     width = backbone.family.vectors(backbone.config)
     names = ("input_ids", "attention_mask", "token_type_ids")
-    whole: dict[str, tuple[int, ...]] = {name: (self.words,) for name in names}
+    whole: dict[str, tuple[int, ...]] = dict.fromkeys(names, (self.words,))
     whole |= dict.fromkeys(("masked_positions", "labels"), (self.masked,))
     whole["next_sentence_labels"] = ()
     slots = ("aligned_positions", "entity_labels", "candidate_ids")
