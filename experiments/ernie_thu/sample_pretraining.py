@@ -1,8 +1,15 @@
 """Pretraining of an ERNIE of Tsinghua from a real BERT of six layers, on the sample wiki.
 
 The sample wiki's own facts are the graph. Its entities are invented, so neither the BERT nor its
-words know them; docs/ernie-thu.md has the commands that make the vectors and the pairs, and what
-was measured. 12 minutes on two busy CPU cores.
+words know them; docs/ernie-thu.md has what was measured. The vectors are TransE's, of the facts as
+lines of `Q1<TAB>relation<TAB>Q2`; titles.tsv has the titles and Qids of entities.tsv.
+
+    luke-jax wiki build data/sample_wiki/samplewiki-pages-articles-multistream.xml.bz2 \\
+      --tokenizer english --until titles --output wiki
+    luke-jax wiki pairs wiki --vectors kg_embed --titles titles.tsv --tokenizer english \\
+      --words 64 --least-entities 3 --output pairs.bin
+
+The directory of the BERT, in place of "english", is what `luke-jax get` prints:
 
     luke-jax get english
     luke-jax train experiments/ernie_thu/sample_pretraining.py --output runs/ernie \\

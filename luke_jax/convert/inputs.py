@@ -45,7 +45,7 @@ def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
 
 def _check_slots(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   """Raises InputError for vectors of entities that do not fit the words they are aligned to."""
-  width = network.backbone.family.vectors(network.backbone.config)
+  width = network.backbone.decoders.vectors
   for name, shape in (("entity_vectors", (width,)), ("entity_mask", ())):
     if name not in inputs:
       continue

@@ -33,7 +33,7 @@ def aligned_inputs(
     raise InputError(f"links: {len(links)} lists; expected one for each text of a list")
   processor = any_processor(model)
   starts = processor.tokenizer.word_starts()
-  if starts is None or not model.family.vectors(model.config):
+  if starts is None or not model.backbone.decoders.vectors:
     raise InputError(f"a {model.family.title}; expected a system that reads vectors of entities")
   table = open_vectors(str(vectors))
   check_width(table, model.backbone)

@@ -83,7 +83,8 @@ class Decoders:
   tied: bool = True  # words are decoded with the embedding table
   entities: int = 0  # U; 0: none
   page_width: int = 0  # K of the page's own entity; 0: not predicted
-  vectors: int = 0  # K of the vectors of entities that are aligned to words; 0: not predicted
+  # K of the vectors of entities that are aligned to words, read and predicted; 0: there are none.
+  vectors: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,8 +147,6 @@ class Family:
   token_types: bool = False  # its words have the type of the text of a pair that they are in
   adapters: bool = False  # its layers compute with adapters, as those of `luke_jax.nn` do
   markers: bool = False  # its vocabularies have LUKE's markers of entities
-  # Width of the vectors of entities that its texts are aligned to; 0: it reads none.
-  vectors: Callable[[Any], int] = lambda config: 0
   # Marked entities are classified by the text's pooled state, not by their own.
   labels_from_first_word: bool = False
   # Patterns of the paths of parameters that change no result, and do not train.

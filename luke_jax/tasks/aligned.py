@@ -77,7 +77,7 @@ def rooms(task: Any, words: int) -> dict[str, Room]:
 def with_vectors(task: Any, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict:
   """Returns a batch with vectors in the place of ids; without both for systems of words only."""
   ids = arrays.pop(ROWS, None)
-  if ids is None or not backbone.family.vectors(backbone.config):
+  if ids is None or not backbone.decoders.vectors:
     return arrays
   vectors = open_vectors(task.vectors)
   return arrays | {"entity_vectors": vectors[ids], "entity_mask": (ids != NONE).astype(np.int32)}
@@ -88,7 +88,7 @@ def check_task(task: Any, backbone: Backbone) -> None:
   folder = getattr(task, "vectors", "")
   if not folder:
     return
-  if not backbone.family.vectors(backbone.config):
+  if not backbone.decoders.vectors:
     raise InputError(
       f"task.vectors: {folder}; expected none, for {backbone.family.title} reads no vectors"
     )
@@ -97,7 +97,7 @@ def check_task(task: Any, backbone: Backbone) -> None:
 
 def check_width(vectors: EntityVectors, backbone: Backbone) -> None:
   """Raises InputError for vectors of another width than the model reads."""
-  width = backbone.family.vectors(backbone.config)
+  width = backbone.decoders.vectors
   if vectors.width != width:
     raise InputError(
       f"{vectors.folder}: vectors of width {vectors.width}; expected {width}, as"
@@ -107,7 +107,7 @@ def check_width(vectors: EntityVectors, backbone: Backbone) -> None:
 
 def vector_shapes(task: Any, backbone: Backbone, words: int) -> Mapping[str, jax.ShapeDtypeStruct]:
   """Returns the shapes of what `with_vectors` adds to a row."""
-  width = backbone.family.vectors(backbone.config)
+  width = backbone.decoders.vectors
   if not getattr(task, "vectors", "") or not width:
     return {}
   return {

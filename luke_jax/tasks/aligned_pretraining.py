@@ -115,7 +115,7 @@ class AlignedPretraining:
     for name in ("pairs", "vectors", "text"):
       if not getattr(self, name):
         raise InputError(f"task.{name}: empty; expected {_EXPECTED[name]}")
-    if not backbone.family.vectors(backbone.config):
+    if not backbone.decoders.vectors:
       raise InputError(f"model: a {backbone.family.title}; expected one that reads vectors")
     check_width(open_vectors(self.vectors), backbone)
     stored = StoredInstances(self.pairs)
@@ -132,7 +132,7 @@ class AlignedPretraining:
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch."""
-    width = backbone.family.vectors(backbone.config)
+    width = backbone.decoders.vectors
     names = ("input_ids", "attention_mask", "token_type_ids")
     whole: dict[str, tuple[int, ...]] = dict.fromkeys(names, (self.words,))
     whole |= dict.fromkeys(("masked_positions", "labels"), (self.masked,))

@@ -33,9 +33,6 @@ _AS_BERT: dict[str, Any] = {
 RECIPES = {
   "typing": Recipe(2e-5, 16, 10, markers=("。",), **_AS_BERT),  # Open Entity
   "relations": Recipe(2e-5, 32, 10, markers=("#", "$"), **_AS_BERT),  # FewRel
-  "ner": Recipe(2e-5, 32, 5, **_AS_BERT),
-  "cloze": Recipe(2e-5, 32, 2, **_AS_BERT),
-  "qa": Recipe(2e-5, 32, 2, **_AS_BERT),
 }
 
 
@@ -103,7 +100,6 @@ ERNIE_THU = Family(
   ),
   decoders=_decoders,
   starts_from=files.STARTS_FROM,
-  vectors=lambda config: config.entity_size,
   labels_from_first_word=True,
   unread=_unread,
   recipes=RECIPES,
