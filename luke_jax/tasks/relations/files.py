@@ -125,7 +125,7 @@ def _parsed(
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
   items = read_json(path)
-  if isinstance(items, dict):
+  if isinstance(items, dict) and items:
     yield from linked.few_rel(items, path)
     return
   if not isinstance(items, list):
