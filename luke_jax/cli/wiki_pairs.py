@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.pipeline.entity_text import read_documents
 from luke_jax.pipeline.instances import write_instances
 from luke_jax.pipeline.masking import Ids

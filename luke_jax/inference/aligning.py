@@ -1,13 +1,13 @@
 """Inputs of texts whose entities are linked, for a system that reads vectors of them."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.settings import any_processor
 from luke_jax.tasks.aligned import ROWS, Aligner, check_width, open_vectors
 from luke_jax.text import TextInput

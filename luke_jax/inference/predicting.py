@@ -2,13 +2,13 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of

@@ -6,11 +6,11 @@ tabs between. In the second file `Q42` or `#UNK#` stand in the place of word ids
 
 import itertools
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.pipeline.instances import NONE
 from luke_jax.pipeline.sentence_pairs import Document, Pieces, first_pieces
 

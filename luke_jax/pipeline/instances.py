@@ -10,12 +10,11 @@ import dataclasses
 import functools
 import struct
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 
 MAGIC = b"TNTIDX\0\0"
 NONE = -1

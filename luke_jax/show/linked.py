@@ -2,10 +2,10 @@
 
 import html
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.show.marked import html_text
 from luke_jax.show.picture import Picture
 from luke_jax.show.tables import bars

@@ -7,13 +7,12 @@ numbers for each id, or the same as `entity2vec.npy`, which is read by need and 
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 
 IDS, TEXT, ARRAY = "entity2id.txt", "entity2vec.vec", "entity2vec.npy"
 NONE = -1  # the id of what has no vector

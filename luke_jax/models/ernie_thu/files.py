@@ -1,8 +1,8 @@
 """The config.json of an ERNIE of Tsinghua, and its authors' ernie_config.json."""
 
-from pathlib import Path
 from typing import Any
 
+from luke_jax.files import Path
 from luke_jax.models.config_files import (
   architecture_in,
   config_json,

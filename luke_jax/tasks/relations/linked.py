@@ -10,10 +10,10 @@ ERNIE's FewRel and TACRED are lists of texts with the head, the tail and, in TAC
 """
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import listed, string
 
 

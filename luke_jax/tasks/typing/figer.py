@@ -6,10 +6,10 @@ said	O
 
 import itertools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.tasks.files import Faults, lines
 
 Example = TypeVar("Example")

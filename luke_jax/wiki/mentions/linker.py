@@ -1,9 +1,8 @@
 """Links of texts to entities of a knowledge graph, by the links of a wiki."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from luke_jax.files import read_json
+from luke_jax.files import Path, read_json
 from luke_jax.text.alignment import Link
 from luke_jax.wiki.mentions.annotate import LINKED_OFTEN, annotate
 from luke_jax.wiki.mentions.table import Mentions

@@ -3,12 +3,11 @@
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import read_json
+from luke_jax.files import Path, read_json
 from luke_jax.pipeline.sentence_pairs import Document, Pieces, first_pieces
 from luke_jax.text import Tokenizer
 from luke_jax.wiki.read.wikidata import KINDS, check_name, read_items
