@@ -15,6 +15,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
 
 MAGIC = b"TNTIDX\0\0"
 NONE = -1
@@ -94,7 +95,7 @@ class StoredInstances:
       raise InputError(f"{path}: items of other sizes; expected 6 L + 1 numbers each")
     if not path.is_file() or path.stat().st_size != _BYTES * end:
       raise InputError(f"{path}: not {_BYTES * end} bytes; expected those that its index has")
-    return np.memmap(path, "<i4", "r")
+    return np.memmap(local(path), "<i4", "r")
 
 
 def write_instances(path: Path, instances: Iterable[Instance], words: int) -> int:

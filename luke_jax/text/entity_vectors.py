@@ -13,6 +13,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
 
 IDS, TEXT, ARRAY = "entity2id.txt", "entity2vec.vec", "entity2vec.npy"
 NONE = -1  # the id of what has no vector
@@ -111,7 +112,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _open(path: Path) -> np.ndarray:
   try:
-    return np.load(path, mmap_mode="r", allow_pickle=False)
+    return np.load(local(path), mmap_mode="r", allow_pickle=False)
   except (ValueError, OSError, EOFError) as fault:
     raise InputError(f"{path}: {fault}; expected an array of NumPy") from None
 
