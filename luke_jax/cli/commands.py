@@ -38,6 +38,7 @@ SECTIONS = {
     "wiki build": ("wiki_build", "Makes pretraining records from a Wikipedia dump."),
     "wiki show": ("wiki_show", "Shows pretraining records as text with their entities marked."),
     "wiki join": ("wiki_join", "Joins several languages' pages to one entity vocabulary."),
+    "wiki pairs": ("wiki_pairs", "Makes pairs of sentences with entities, to pretrain an ERNIE."),
     "wiki mentions": ("wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },

@@ -28,6 +28,7 @@ def run(
   json_file: Annotated[Path | None, arg(name="json")] = None,
   html_file: Annotated[Path | None, arg(name="html")] = None,
   mentions: Path | None = None,
+  vectors: Path | None = None,
   backbone: Path | None = None,
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
@@ -48,6 +49,7 @@ def run(
     json_file: File for the whole evaluation as JSON, every mistake included.
     html_file: File for the evaluation as a page of HTML.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
+    vectors: For a model that reads vectors of linked entities, their folder.
     backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
   """
@@ -55,7 +57,7 @@ def run(
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
   for output in filter(None, (json_file, html_file)):
     check_place(output)
-  model, settings = load_for(task, directory, backbone, mentions)
+  model, settings = load_for(task, directory, backbone, mentions, vectors=vectors)
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples = settings.check(read_examples(settings, str(file), faults), faults)

@@ -42,6 +42,7 @@ def run(
   *,
   output: Path | None = None,
   mentions: Path | None = None,
+  vectors: Path | None = None,
   backbone: Path | None = None,
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
@@ -63,11 +64,12 @@ def run(
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions; of ner and tagging in columns if its name ends in .conll.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
+    vectors: For a model that reads vectors of linked entities, their folder.
     backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
   """
   in_columns = _in_columns(output, task)
-  model, settings = load_for(task, directory, backbone, mentions)
+  model, settings = load_for(task, directory, backbone, mentions, vectors=vectors)
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)

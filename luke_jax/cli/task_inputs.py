@@ -9,6 +9,7 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
+from luke_jax.tasks.aligned import check_task
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_class
 from luke_jax.training.experiment_files import load_experiment
@@ -17,12 +18,17 @@ MOST_REPORTED = 10
 
 
 def load_for(
-  task: str, directory: Path, backbone: Path | None = None, mentions: Path | None = None
+  task: str,
+  directory: Path,
+  backbone: Path | None = None,
+  mentions: Path | None = None,
+  *,
+  vectors: Path | None = None,
 ) -> tuple[ModelParts, Any]:
   """Reads the model of a directory, or of the run in it, and its task.
 
-  The task is one of luke_jax by its name, or that of an experiment file. It may link by mentions.
-  `backbone` is that of an adapter.
+  The task is one of luke_jax by its name, or that of an experiment file. It may link by mentions,
+  or read vectors of linked entities. `backbone` is that of an adapter.
   """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
@@ -34,7 +40,12 @@ def load_for(
   else:
     model = read(directory, backbone=backbone, family=own.model.family, head=own_head(kind))
   with at(directory):
-    return model, task_of(model, kind, **({"mentions": str(mentions)} if mentions else {}))
+    if vectors and not hasattr(kind, "link_threshold"):
+      raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")
+    folders = {"mentions": mentions, "vectors": vectors}
+    settings = task_of(model, kind, **{name: str(x) for name, x in folders.items() if x})
+    check_task(settings, model.backbone)
+    return model, settings
 
 
 def report_faults(faults: Faults) -> None:

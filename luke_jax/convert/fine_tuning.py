@@ -25,13 +25,15 @@ def fine_tuning_start(
   labels: Sequence[str],
   new_words: Mapping[str, str],
   entities: Entities,
+  task: str = "",
   **fields: Any,
 ) -> ModelParts:
   """Reads a model to fine-tune.
 
-  New words start from the rows of those that they are given with. All entities stay, the special
-  ones alone, or none, which makes a model of words. `[MASK2]` starts from `[MASK]`. A `family` that
-  starts from the files of another one gets the special entities.
+  New words start from the rows of those that they are given with, unless the system has words of
+  its own for the `task`. All entities stay, the special ones alone, or none, which makes a model of
+  words. `[MASK2]` starts from `[MASK]`. A `family` that starts from the files of another one gets
+  the special entities.
   """
   with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a new head is intended, and its report names it
@@ -41,7 +43,7 @@ def fine_tuning_start(
     raise InputError(f"{path}: no tokenizer; expected the files of one")
   if model.backbone.entities and model.processor is None:
     raise InputError(f"{path}: no entity vocabulary; expected entity_vocab.json")
-  model = _with_words(model, new_words)
+  model = _with_words(model, model.family.added_words(task, new_words))
   if not model.backbone.entities:
     return model
   return _special_only(model) if entities == "special" else add_second_mask(model)

@@ -39,7 +39,21 @@ def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   ):
     if name in inputs:
       _check_range(name, inputs[name], getattr(config, field))
+  _check_slots(network, inputs)
   _check_entities(network, inputs)
+
+
+def _check_slots(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
+  """Raises InputError for vectors of entities that do not fit the words they are aligned to."""
+  width = network.backbone.decoders.vectors
+  for name, shape in (("entity_vectors", (width,)), ("entity_mask", ())):
+    if name not in inputs:
+      continue
+    if not width:
+      raise InputError(f"{name}: given; expected none, for the model reads no vectors of entities")
+    expected = (*inputs["input_ids"].shape, *shape)
+    if inputs[name].shape != expected:
+      raise InputError(f"{name}: shape {inputs[name].shape}; expected {expected}")
 
 
 def _check_entities(network: Network, inputs: Mapping[str, np.ndarray]) -> None:

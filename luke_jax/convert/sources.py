@@ -94,8 +94,20 @@ def _directory(path: Path, family: Family | None) -> Source:
       raise InputError(f"{path / METADATA}: of an archive of LUKE; expected a {CONFIG}")
     described = family.read_archive(raw, path / METADATA)
   else:
-    raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected the directory of a model")
+    family, raw, config = _released(path, family)
+    described, archive = family.read_config(raw, config), False
   return Source(family, described, open_tensors(path, family.keys(NONE)), path, archive)
+
+
+def _released(path: Path, family: Family | None) -> tuple[Family, dict[str, Any], Path]:
+  """Returns the system of a directory as its authors published it, and its config file."""
+  for known in FAMILIES if family is None else (family,):
+    name, entry = known.released_config
+    if name and (path / name).exists():
+      raw = json_files.read_json_object(path / name, "the config of a model")
+      if entry in raw:
+        return known, raw, path / name
+  raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected the directory of a model")
 
 
 def family_for(raw: Mapping[str, Any], path: Path, family: Family | None) -> Family:

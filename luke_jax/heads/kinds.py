@@ -1,6 +1,6 @@
 """Heads by their kind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import flax.linen as nn
 
@@ -11,6 +11,8 @@ from luke_jax.heads.labels import (
   ClozeHead,
   EntityHead,
   PairHead,
+  PooledEntityHead,
+  PooledPairHead,
   SpanHead,
   TextHead,
   TokenHead,
@@ -29,7 +31,7 @@ def make_head(
   numerics = backbone.numerics
   rate = getattr(backbone.config, "classifier_dropout", None)
   dropout = numerics.dropout if rate is None else rate
-  make: Mapping[str, Callable[[], nn.Module | None]] = {
+  make: dict[str, Callable[[], nn.Module | None]] = {
     NONE: lambda: None,
     "masked": lambda: MaskedHead(numerics, backbone.decoders, backbone.spread.axis),
     "pretraining": lambda: PretrainingHead(numerics, backbone.decoders),
@@ -43,4 +45,9 @@ def make_head(
     "crf": lambda: ChainHead(numerics, labels, dropout),
     "choice": lambda: ChoiceHead(numerics, dropout),
   }
+  if backbone.family.labels_from_first_word:
+    make |= {
+      "entity": lambda: PooledEntityHead(numerics, labels, dropout),
+      "pair": lambda: PooledPairHead(numerics, labels, dropout),
+    }
   return make[kind]()

@@ -178,6 +178,32 @@ class TextHead(nn.Module):
     return losses.label_loss(outputs["logits"], labels, weights)
 
 
+class PooledEntityHead(TextHead):
+  """Labels of the marked entity of a text, from the text's pooled state (ERNIE of Tsinghua)."""
+
+  kind: ClassVar[str] = "entity"
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B, C)."""
+    assert states.pooled is not None
+    dropped = Dropout(self.dropout)(states.pooled)
+    dense = Dense(
+      self.numerics, (self.labels,), use_bias=False, output="float32", name="classifier"
+    )
+    return {"logits": dense(dropped)}
+
+  loss = EntityHead.loss
+
+
+class PooledPairHead(TextHead):
+  """Labels of the two marked entities of a text, from the text's pooled state."""
+
+  kind: ClassVar[str] = "pair"
+
+  loss = EntityHead.loss
+
+
 class TokenHead(nn.Module):
   """Labels of every word piece."""
 

@@ -6,6 +6,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from luke_jax.heads.aligned import AlignedEntities, Candidates, entity_scores
 from luke_jax.models.family import Decoders, States, Tables
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense, LayerNorm, Numerics, activate, embedding
@@ -171,16 +172,45 @@ class MaskedHead(nn.Module):
 
 
 class PretrainingHead(MaskedHead):
-  """Masked words, and for pairs of sentences the prediction of the next one (BERT)."""
+  """Masked words; for pairs of sentences, the prediction of the next one (BERT).
+
+  If the decoders have vectors of entities, also the entities that words are aligned to (ERNIE of
+  Tsinghua): `entity_labels` are numbers of candidates, the distinct ones of a text, or of the whole
+  batch.
+  """
+
+  whole_batch: bool = False  # the candidates are the entities of the batch
 
   kind: ClassVar[str] = "pretraining"
 
+  def setup(self) -> None:
+    """Makes the decoders."""
+    super().setup()
+    if self.decoders.vectors:
+      self.aligned_entities = AlignedEntities(self.numerics, self.decoders.vectors)
+
   @nn.compact
   def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
-    """Returns the outputs of `MaskedHead` and next_sentence_logits (B, 2)."""
+    """Returns the outputs of `MaskedHead`, next_sentence_logits (B, 2) and aligned_entities.
+
+    The latter are vectors (B, W, K) or, given labels, entity_losses and entity_hits (B, P).
+    """
     assert states.pooled is not None
     logits = Dense(self.numerics, (2,), output="float32", name="next_sentence")(states.pooled)
-    return super().__call__(states, tables, **inputs) | {"next_sentence_logits": logits}
+    outputs = {"next_sentence_logits": logits}
+    if self.decoders.vectors:
+      outputs |= self._aligned(states, inputs)
+      inputs = {name: x for name, x in inputs.items() if name in ("masked_positions", "labels")}
+    return super().__call__(states, tables, **inputs) | outputs
+
+  def _aligned(self, states: States, inputs: dict[str, jax.Array]) -> Outputs:
+    if "entity_labels" not in inputs:
+      return {"aligned_entities": self.aligned_entities(states.words)}
+    predicted = self.aligned_entities(_picked(states.words, inputs["aligned_positions"]))
+    candidates = Candidates(inputs["candidate_ids"], inputs["candidate_vectors"])
+    labels = inputs["entity_labels"]
+    scores = entity_scores(predicted, labels, candidates, whole_batch=self.whole_batch)
+    return {"entity_losses": scores.losses, "entity_hits": scores.hits}
 
   def loss(  # type: ignore[override]
     self,

@@ -8,24 +8,39 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
+from luke_jax.tasks.aligned import check_task
 from luke_jax.tasks.files import Faults
+from luke_jax.text.alignment import Linker
 
 CHUNK = 256  # examples that are in memory together
 
 
-def predict(model: ModelParts, texts: str | Sequence[str], **fields: Any) -> Any:
+def predict(
+  model: ModelParts,
+  texts: str | Sequence[str],
+  *,
+  link: Linker | None = None,
+  vectors: str | Path | None = None,
+  **fields: Any,
+) -> Any:
   """Returns a fine-tuned model's prediction for one text, or for each text of a list.
 
-  `fields` are those of the task's files, for a list of texts a list with a value for each.
+  `fields` are those of the task's files, for a list of texts a list with a value for each. For a
+  system that reads vectors of entities, `link` finds the `links` of a text, and `vectors` is their
+  folder where it is not that of the training.
   """
-  task = task_of(model)
+  task = task_of(model, **({"vectors": str(vectors)} if vectors else {}))
+  check_task(task, model.backbone)
   single = isinstance(texts, str)
   columns: dict[str, Any] = {"text": texts, **fields}
   if single:
     columns = {name: [value] for name, value in columns.items()}
+  if link is not None:
+    columns["links"] = [list(link(text)) for text in columns["text"]]
   examples = [
     task.parse(value, str(number), "text" if single else f"text {number}")
     for number, value in enumerate(_objects(columns))

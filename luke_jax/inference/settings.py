@@ -84,7 +84,7 @@ def settings_of(task: Any) -> dict[str, Any]:
 
 def processor_of(model: ModelParts, task: Any) -> Processor:
   """Returns the processor of texts for a model and its task."""
-  return fitted(any_processor(model), task)
+  return fitted(any_processor(model), task, model.family.markers_of(task.name))
 
 
 def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:

@@ -67,8 +67,9 @@ def _encoder(family: Family) -> str:
 def _kernels(leaves: dict[str, np.ndarray], family: Family) -> Iterator[tuple[str, Key]]:
   table = family.keys("none")
   for path in leaves:
-    if path.startswith(_encoder(family)) and path in table.rows and table.rows[path].kernel_inputs:
-      yield path, table.rows[path]
+    row = table.key(path)
+    if path.startswith(_encoder(family)) and row.kernel_inputs:
+      yield path, row
 
 
 def _paths(path: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import flax.linen as nn
 import jax
@@ -23,6 +23,7 @@ class States(NamedTuple):
   words: jax.Array  # (B, W, D)
   entities: jax.Array | None = None  # (B, E, D)
   pooled: jax.Array | None = None  # (B, D)
+  slots: jax.Array | None = None  # (B, W, K), of the entities aligned to words
 
 
 class Tables(NamedTuple):
@@ -82,6 +83,8 @@ class Decoders:
   tied: bool = True  # words are decoded with the embedding table
   entities: int = 0  # U; 0: none
   page_width: int = 0  # K of the page's own entity; 0: not predicted
+  # K of the vectors of entities that are aligned to words, read and predicted; 0: there are none.
+  vectors: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +95,12 @@ class Recipe:
   batch_size: int = 8
   epochs: int = 5
   frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
+  beta2: float = 0.98  # of Adam
+  max_gradient_norm: float | None = None  # gradients are scaled down to this norm; None: never
+  warmup_ratio: float = 0.06  # share of the steps in which the rate rises
+  decay: Literal["linear", "constant"] = "linear"  # of the rate after that
+  # Words of the vocabulary that enclose the entities of a text, instead of `<ent>` and `<ent2>`.
+  markers: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,6 +147,12 @@ class Family:
   token_types: bool = False  # its words have the type of the text of a pair that they are in
   adapters: bool = False  # its layers compute with adapters, as those of `luke_jax.nn` do
   markers: bool = False  # its vocabularies have LUKE's markers of entities
+  # Marked entities are classified by the text's pooled state, not by their own.
+  labels_from_first_word: bool = False
+  # Patterns of the paths of parameters that change no result, and do not train.
+  unread: Callable[[Any], tuple[str, ...]] = lambda config: ()
+  # Name of the config file in its authors' directories, and an entry that only theirs has.
+  released_config: tuple[str, str] = ("", "")
   # Model types whose weights a new model of this system may start from.
   starts_from: tuple[str, ...] = ()
   # The encoder's parameters in a form that its predictions read faster, by the type of products.
@@ -154,6 +169,14 @@ class Family:
     """Returns the kind of head of a class of this system; None if it has no such class."""
     kinds = (kind for kind, name in self.architectures.items() if name == architecture)
     return next(kinds, None)
+
+  def markers_of(self, task: str) -> tuple[str, ...]:
+    """Returns the words of its vocabulary that enclose a task's entities; none: `<ent>`."""
+    return self.recipes.get(task, Recipe()).markers
+
+  def added_words(self, task: str, words: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns those of a task's new words that it needs: none where it has words for them."""
+    return {} if self.markers_of(task) else words
 
   def architecture_of(self, kind: str) -> str:
     """Returns the class name of a kind of head, which may be a user's own."""

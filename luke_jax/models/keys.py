@@ -17,6 +17,9 @@ from luke_jax.errors import InputError
 
 # Where every system keeps a decoder of words that is not tied to their embeddings.
 WORD_DECODER = "word_decoder/embedding"
+# A stack of unequal layers is several stacks of equal ones, each named by its first layer.
+FIRST_RUN = "from_0"
+_RUN = re.compile(r"/from_(\d+)/")
 _ALIGNMENT = 64  # bytes
 
 
@@ -28,6 +31,7 @@ class Key:
   names: tuple[str, ...]
   kernel_inputs: int = 0  # a linear kernel: how many axes of ours are its inputs
   by_kind: bool = False  # queries: two axes before those are the kinds of the two tokens
+  first: int = 0  # number of the first layer of a stack
 
   @property
   def stacked(self) -> bool:
@@ -107,7 +111,11 @@ class Keys:
 
   def key(self, path: str) -> Key:
     """Returns the key of one of our paths; that of a user's own head has the same name."""
-    return self.rows.get(path) or _CRF.get(path) or _own_key(path)
+    run = _RUN.search(path)
+    row = self.rows.get(_RUN.sub(f"/{FIRST_RUN}/", path)) or _CRF.get(path)
+    if row is None:
+      return _own_key(path)
+    return dataclasses.replace(row, path=path, first=int(run[1])) if run else row
 
   def canonical(self, name: str) -> str:
     """Returns the reference's own name of a tensor."""
@@ -156,10 +164,11 @@ def places(key: Key, shape: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, .
   """Yields the name of every tensor of a key, and its index in an array of that shape."""
   for layer in range(shape[0]) if key.stacked else (None,):
     lead = () if layer is None else (layer,)
+    number = None if layer is None else key.first + layer
     kinds = shape[len(lead)] if key.by_kind else 1  # 2 queries a kind, or 1 for all
     for n, name in enumerate(key.names[: kinds * kinds]):
       index = (*lead, *divmod(n, kinds)) if key.by_kind else lead
-      yield name.format(layer=layer), index
+      yield name.format(layer=number), index
 
 
 def to_torch(params: dict, keys: Keys) -> Iterator[tuple[str, np.ndarray]]:

@@ -64,6 +64,7 @@ class Network(nn.Module):
 
 def _named(states: States) -> Outputs:
   names = ("last_hidden_state", "entity_last_hidden_state", "pooler_output")
+  names += ("slot_last_hidden_state",)
   return {name: x for name, x in zip(names, states, strict=True) if x is not None}
 
 

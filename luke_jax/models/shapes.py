@@ -27,10 +27,15 @@ def attention_sizes(config: Any, running: Running, kinds: int = 1) -> AttentionS
 
 def for_prediction(params: dict, dtype: Dtype) -> dict:
   """Returns parameters whose weights are cast once; on CPUs with those of each layer apart."""
-  cast = jax.tree_util.tree_map_with_path(lambda path, x: _cast(path, x, dtype), params)
+  cast = cast_once(params, dtype)
   if jax.default_backend() != "cpu":
     return cast
   return cast | {"encoder": split_layers(cast["encoder"])}
+
+
+def cast_once(params: dict, dtype: Dtype) -> dict:
+  """Returns parameters whose weights are of the type of products."""
+  return jax.tree_util.tree_map_with_path(lambda path, x: _cast(path, x, dtype), params)
 
 
 def _cast(path: tuple[Any, ...], x: Any, dtype: Dtype) -> Any:

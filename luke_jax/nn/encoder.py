@@ -101,11 +101,20 @@ def _layer(stacked: dict, i: int) -> dict:
 
 
 def stack_layers(tree: dict) -> dict:
-  """Returns what an encoder of split parameters sowed as one of stacked parameters sows it."""
+  """Returns what layers sowed as one stack sows it: of layers apart, or of runs of equal ones."""
+  runs = sorted((name for name in tree if name.startswith("from_")), key=_number)
+  if runs:
+    parts = [_sown(tree[name]["layers"]) for name in runs]
+    return {"input": tree["input"], "layers": jax.tree.map(lambda *x: jnp.concatenate(x), *parts)}
   names = sorted((name for name in tree if name.startswith("layers_")), key=_number)
   stacked = jax.tree.map(lambda *x: jnp.stack(x), *(tree[name] for name in names))
   return {name: part for name, part in tree.items() if name not in names} | {"layers": stacked}
 
 
+def _sown(layers: dict) -> dict:
+  """Returns what layers of every kind sow."""
+  return {"output": layers["output"], "attention": {"probs": layers["attention"]["probs"]}}
+
+
 def _number(name: str) -> int:
-  return int(name.removeprefix("layers_"))
+  return int(name.rpartition("_")[2])

@@ -90,7 +90,8 @@ def _start(experiment: Experiment) -> Start | None:
   if not experiment.optimizer.adapter or start is None:
     return None
   entities = task.entity_table if experiment.backbone.entities else "none"
-  return Start(model_directory(Path(start)), dict(task.new_words), entities)
+  added = experiment.model.family.added_words(task.name, task.new_words)
+  return Start(model_directory(Path(start)), dict(added), entities)
 
 
 def _pretrained(experiment: Experiment, backbone: Backbone, params: dict) -> ModelParts:

@@ -22,7 +22,7 @@ from luke_jax.tasks.known import check_task, is_fine_tuned, task_class
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
-from luke_jax.training.optimizer import Optimizer
+from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
 
 WIDTHS = range(64, 513, 64)  # of rows
@@ -73,7 +73,8 @@ def start_sizes(task: Any, start: Path, family: Family | None = None) -> Any:
   config = read_backbone(start, family).config
   if task.entity_table == "special" and config.family.decoders(config).entities:
     config = config.family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
-  return dataclasses.replace(config, vocab_size=config.vocab_size + len(task.new_words))
+  added = len(config.family.added_words(task.name, task.new_words))
+  return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
 def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
@@ -83,7 +84,13 @@ def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
     model=config,
     task=task,
     data=Data(math.lcm(recipe.batch_size, devices), math.lcm(32, devices)),
-    optimizer=Optimizer(learning_rate=recipe.learning_rate, frozen=recipe.frozen),
+    optimizer=Optimizer(
+      learning_rate=recipe.learning_rate,
+      beta2=recipe.beta2,
+      max_gradient_norm=recipe.max_gradient_norm,
+      frozen=(*recipe.frozen, *config.family.unread(config)),
+    ),
+    schedule=Schedule(warmup_ratio=recipe.warmup_ratio, decay=recipe.decay),
     run=Run(epochs=recipe.epochs, start=start, best_metric=task.metric),
   )
 

@@ -56,7 +56,8 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   model = read_model(start, family=family, trained=experiment.model)
   _check_tokenizer(start, model.tokenizer, named)
   # The records' tokenizer has markers, which the start's may lack.
-  model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named)))
+  markers = getattr(experiment.task, "markers", True)
+  model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named, markers=markers)))
   has_entities = model.processor is not None and model.backbone.entities > 0
   vocab = model.processor.entity_vocab if model.processor and has_entities else None
   return _fitted(model.params, vocab, experiment, start)
@@ -71,6 +72,7 @@ def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> Mo
     labels=task.labels,
     new_words=task.new_words,
     entities=entities,
+    task=task.name,
     **fields,
   )
 

@@ -7,6 +7,7 @@ from luke_jax.show.arcs import relations
 from luke_jax.show.heat_maps import attention
 from luke_jax.show.labels import labels
 from luke_jax.show.lines import curves
+from luke_jax.show.linked import linked
 from luke_jax.show.neighbours import nearest
 from luke_jax.show.pages import Section, report
 from luke_jax.show.passages import answers
@@ -23,6 +24,7 @@ __all__ = [
   "curves",
   "entities",
   "labels",
+  "linked",
   "nearest",
   "relations",
   "report",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.text import join_words
+from luke_jax.text.alignment import Link, checked_links
 from luke_jax.text.special_tokens import Bounds
 
 COMMON = ("id", "text", "tokens", "meta")
@@ -146,6 +147,19 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
     return joined.offsets[first][0], joined.offsets[last - 1][1]
 
   return Text(joined.text, characters)
+
+
+def read_links(value: Mapping[str, Any], text: Text, place: str) -> tuple[Link, ...]:
+  """Returns the entities that an object links: lists of a name, a span and perhaps a score."""
+  if "links" not in value:
+    return ()
+  links = []
+  for number, link in enumerate(listed(value, "links", place)):
+    name = f"link {number}"
+    if not isinstance(link, list | tuple) or len(link) < 3:
+      raise InputError(f"{place}: {name}: {link!r:.60}; expected [entity, start, end, score]")
+    links.append([link[0], *text.span(list(link[1:3]), name), *link[3:]])
+  return checked_links(links, len(text.text), place)
 
 
 def string(value: Mapping[str, Any], name: str, place: str) -> str:

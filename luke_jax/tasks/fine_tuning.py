@@ -22,6 +22,7 @@ from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
+from luke_jax.tasks import aligned
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
@@ -145,15 +146,18 @@ def processor(task: FineTuned, backbone: Backbone) -> Processor:
   """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
   if not task.text:
     raise InputError("task.text: empty; expected the directory of a tokenizer")
-  read = _processor(task.text, tuple(task.new_words), task.entity_table, backbone.family.markers)
-  return fitted(read, task)
+  family = backbone.family
+  added = tuple(family.added_words(task.name, task.new_words))
+  read = _processor(task.text, added, task.entity_table, family.markers)
+  return fitted(read, task, family.markers_of(task.name))
 
 
-def fitted(processor: Processor, task: FineTuned) -> Processor:
-  """A model's processor with the task's sizes."""
+def fitted(processor: Processor, task: FineTuned, markers: tuple[str, ...] = ()) -> Processor:
+  """A model's processor with the task's sizes, and words that enclose its entities."""
   return dataclasses.replace(
     processor,
     task=task.text_task,
+    marker_words=markers,
     max_length=task.words,
     max_entity_length=task.entities,
     max_mention_length=task.mention,
@@ -224,6 +228,7 @@ def records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   room = backbone.config.room_for_words
   if task.words > room:
     raise InputError(f"task.words: {task.words}; expected at most {room}, the model's positions")
+  aligned.check_task(task, backbone)
   return _records(task, backbone, split)
 
 
@@ -267,8 +272,10 @@ def inputs(
   task: FineTuned, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
 ) -> dict[str, np.ndarray]:
   """Returns rows as the arrays that the network reads."""
-  names = input_names(task, backbone)
-  return padded(rows, sizes, backbone.config.pad_token_id, pad_entity, names=names)
+  names, extra = input_names(task, backbone), aligned.rooms(task, sizes.words)
+  pad = backbone.config.pad_token_id
+  arrays = padded(rows, sizes, pad, pad_entity, names=names, extra=extra)
+  return aligned.with_vectors(task, backbone, arrays)
 
 
 def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
@@ -276,9 +283,10 @@ def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeS
   names, extra = input_names(task, backbone), _labels(task)
   shapes = padded_shapes(sizes(task), names=names, extra=extra)
   types = {name: room.dtype for name, room in extra.items()}
-  return {
+  found = {
     name: jax.ShapeDtypeStruct(shape, types.get(name, jnp.int32)) for name, shape in shapes.items()
   }
+  return found | dict(aligned.vector_shapes(task, backbone, task.words))
 
 
 def rows(
@@ -288,9 +296,10 @@ def rows(
   rngs: Sequence[np.random.Generator],
 ) -> dict[str, np.ndarray]:
   """Pads rows and their labels."""
-  names, extra = input_names(task, backbone), _labels(task)
+  names, extra = input_names(task, backbone), _labels(task) | aligned.rooms(task, task.words)
   pads = backbone.config.pad_token_id, processor(task, backbone).entity_vocab.pad_id
-  return padded(records, sizes(task), *pads, names=names, extra=extra)
+  arrays = padded(records, sizes(task), *pads, names=names, extra=extra)
+  return aligned.with_vectors(task, backbone, arrays)
 
 
 def _labels(task: FineTuned) -> dict[str, Room]:

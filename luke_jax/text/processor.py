@@ -48,6 +48,8 @@ class Processor:
   language: str | None = None
   token_types: bool = False  # tell the two texts of a pair apart, as BERT does
   read_as: ReadAs = as_written  # how pieces of text between edges of entities are read
+  # Words of the vocabulary that enclose the entities of a task, one for each; none: the markers.
+  marker_words: tuple[str, ...] = ()
 
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:
@@ -59,7 +61,10 @@ class Processor:
       object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
     for entity in MARKED.get(self.task, ()):
       self.entity_vocab.id(entity)  # refuses a vocabulary that lacks it
-    if self.task in MARKED and not self.tokenizer.special.markers:
+    for word in self.marker_words if self.task in MARKED else ():
+      if self.tokenizer.piece_id(word) == self.tokenizer.special.unknown:
+        raise InputError(f"tokenizer: no {word!r} in it; expected it, to enclose entities")
+    if self.task in MARKED and not self._marker_ids:
       raise InputError(f"task {self.task}: no markers in the tokenizer; expected <ent> and <ent2>")
     if self.language is not None:
       self.entity_vocab.check_language(self.language)
@@ -145,6 +150,12 @@ class Processor:
     return self.tokenizer.special.around(len(parts))
 
   @property
+  def _marker_ids(self) -> tuple[int, ...]:
+    if self.marker_words:
+      return tuple(self.tokenizer.piece_id(word) for word in self.marker_words)
+    return self.tokenizer.special.marker_ids
+
+  @property
   def _entity_room(self) -> int:
     return len(MARKED.get(self.task, ())) or self.max_entity_length
 
@@ -176,7 +187,7 @@ class Processor:
     texts = list(itertools.chain.from_iterable(found))
     parts = iter(tokenized(self.tokenizer, texts, offsets, self.read_as))
     if self.task in MARKED:
-      parts = (part.marked(self.tokenizer.special.marker_ids) for part in parts)
+      parts = (part.marked(self._marker_ids) for part in parts)
     return [list(itertools.islice(parts, len(texts))) for texts in found]
 
   def _truncated(self, parts: list[Part]) -> list[Part]:

@@ -12,7 +12,7 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 from luke_jax.errors import InputError
 from luke_jax.training.task import Params
 
-_LAYERS = re.compile(r"(?P<stack>[^\[\]]+)\[(?P<first>\d*):(?P<end>\d*)\]")
+_LAYERS = re.compile(r"(?P<stack>[^\[\]]+)\[(?P<first>\d*):(?P<end>\d*)\](?P<part>/[^\[\]]+)?")
 
 
 def is_frozen(path: str, patterns: Sequence[str]) -> bool:
@@ -56,7 +56,8 @@ def layer_masks(trained: Params, patterns: Sequence[str]) -> Params | None:
   """Returns, for each trained array, what its update is multiplied by: 0 in layers that are frozen.
 
   `luke/encoder/layers[0:4]` names the first four layers of the arrays below `luke/encoder/layers`,
-  whose first axis is the layers. The result is None where no pattern names layers.
+  whose first axis is the layers, and `luke/encoder/layers[0:4]/mlp` a part of these. The result is
+  None where no pattern names layers.
   """
   found = [match for pattern in patterns if (match := _LAYERS.fullmatch(pattern))]
   if not found:
@@ -66,10 +67,15 @@ def layer_masks(trained: Params, patterns: Sequence[str]) -> Params | None:
   for path, x in leaves.items():
     mask = np.ones(len(x) if x.ndim else (), np.float32)
     for match in found:
-      if is_frozen(path, [match["stack"]]):
+      if is_frozen(path, [_arrays(match)]):
         mask[_slice(match)] = 0
     masks[path] = mask.reshape(-1, *[1] * (x.ndim - 1)) if x.ndim else mask
   return unflatten_dict(masks, sep="/")
+
+
+def _arrays(match: re.Match[str]) -> str:
+  """Returns the pattern of the arrays that a pattern of layers names, for all layers."""
+  return match["stack"] + (match["part"] or "")
 
 
 def _slice(match: re.Match[str]) -> slice:
@@ -79,7 +85,7 @@ def _slice(match: re.Match[str]) -> slice:
 def _check_layers(pattern: str, leaves: Mapping[str, Any]) -> None:
   match = _LAYERS.fullmatch(pattern)
   assert match
-  stacked = [x for path, x in leaves.items() if is_frozen(path, [match["stack"]])]
+  stacked = [x for path, x in leaves.items() if is_frozen(path, [_arrays(match)])]
   count = len(stacked[0]) if stacked and match["stack"].endswith("layers") else 0
   if not range(count)[_slice(match)]:
     raise InputError(

@@ -150,10 +150,10 @@ CLASSES = [
   ("family", "name", "form"), CLASSES, ids=[f"{name}-{form}" for _, name, form in CLASSES]
 )
 def test_what_decays_is_what_the_references_names_say(family, name, form):
-  names = family.keys(family.kind_of(name)).rows
+  table = family.keys(family.kind_of(name))
   made = network(name, small(family, **FORMS[form]), bias=form == "untied")
   for path in keys.flatten(abstract_params(made)):
-    for theirs in names[path].names:
+    for theirs in table.key(path).names:
       free = any(part in theirs for part in ("bias", "LayerNorm.weight"))
       assert decays(path, family.layout.decayed) != free, path
 

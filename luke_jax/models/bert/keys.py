@@ -13,7 +13,7 @@ from luke_jax.models.keys import (
 )
 
 # Names of old TensorFlow checkpoints, and models saved without their heads.
-_OLD_NORMS = ((r"\.gamma$", ".weight"), (r"\.beta$", ".bias"))
+OLD_NORMS = ((r"\.gamma$", ".weight"), (r"\.beta$", ".bias"))
 
 
 def _encoder(name: str, reference: str, pooler: str) -> Iterator[Key]:
@@ -39,7 +39,7 @@ BERT_KEYS = Keys.of(
     "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
   },
-  renames=(*_OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"bert.\1.")),
+  renames=(*OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"bert.\1.")),
   encoder="bert",
 )
 
@@ -66,6 +66,6 @@ def roberta_keys(name: str, kind: str) -> Keys:
       "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
       "lm_head.decoder.bias": "lm_head.bias",
     },
-    renames=(*_OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"roberta.\1.")),
+    renames=(*OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"roberta.\1.")),
     encoder="roberta",
   )

@@ -13,13 +13,15 @@ from luke_jax.tasks.files import (
   listed,
   read_json,
   read_json_lines,
+  read_links,
   read_text,
   string,
 )
-from luke_jax.tasks.relations import tagged
+from luke_jax.tasks.relations import linked, tagged
+from luke_jax.text.alignment import Link
 from luke_jax.text.special_tokens import Bounds
 
-FIELDS = ("head", "tail", "label")
+FIELDS = ("head", "tail", "label", "links")
 Item = TypeVar("Item")
 
 
@@ -33,12 +35,14 @@ class Example:
   head: Bounds
   tail: Bounds
   label: str | None = None
+  links: tuple[Link, ...] = ()  # entities that the text names
 
 
 def read(path: Path, faults: Faults) -> list[Example]:
-  """Reads JSON lines, ours or KnowPrompt's, TACRED's list, or text as in SemEval-2010 Task 8.
+  """Reads JSON lines, ours or KnowPrompt's, lists of TACRED, or text as in SemEval-2010 Task 8.
 
-  KBP37 has such text too.
+  KBP37 has such text too. Of FewRel its own form is read, and of FewRel and TACRED that in which
+  ERNIE's authors published them, with their entities.
   """
   if path.suffix == ".json":
     return list(_parsed(_items(path), _object, faults))
@@ -57,13 +61,15 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
     one, other = (text.text[slice(*span)] for span in (head, tail))
     raise InputError(f"{place}: head {one!r} overlaps tail {other!r}; expected them apart")
   label = label_in(value, place) if "label" in value else None
-  return Example(id, place, text.text, head, tail, label)
+  return Example(id, place, text.text, head, tail, label, read_links(value, text, place))
 
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text}
   value |= {"head": list(example.head), "tail": list(example.tail)}
+  if example.links:
+    value["links"] = [list(link) for link in example.links]
   return value if example.label is None else value | {"label": example.label}
 
 
@@ -77,6 +83,8 @@ def label_in(value: Mapping[str, Any], place: str) -> str:
 
 def _of_any_form(value: Mapping[str, Any], id: str, place: str) -> Example:
   """Returns an example of any form: TACRED's spans include their last token, others do not."""
+  if "ents" in value:
+    return parse(linked.as_json(value, place), id, place)
   if "token" not in value:
     return parse(value, id, place)
   if "subj_start" in value:
@@ -117,6 +125,9 @@ def _parsed(
 
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
   items = read_json(path)
+  if isinstance(items, dict) and items:
+    yield from linked.few_rel(items, path)
+    return
   if not isinstance(items, list):
     raise InputError(f"{path}: a {type(items).__name__}; expected a list of examples")
   for number, item in enumerate(items, start=1):

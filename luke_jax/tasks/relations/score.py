@@ -12,7 +12,8 @@ from luke_jax.tasks.files import Faults, lines, read_json_lines, string
 from luke_jax.tasks.predictions import Relation
 from luke_jax.tasks.relations.files import Example
 
-NO_RELATION = ("no_relation", "Other")  # in TACRED and KBP37, and in SemEval-2010 Task 8
+# In TACRED and KBP37, in SemEval-2010 Task 8, and in the TACRED of ERNIE's authors.
+NO_RELATION = ("no_relation", "Other", "NA")
 UNANSWERED = ""
 _DIRECTION = re.compile(r"\(e[12],e[12]\)$")
 

@@ -9,12 +9,14 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.aligned import aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import features, score
 from luke_jax.tasks.relations.files import Example, parse, read
 from luke_jax.text import Processor, Row, Task
+from luke_jax.text.alignment import Alignment
 from luke_jax.text.parts import after_space
 
 
@@ -30,6 +32,11 @@ class RelationClassification:
   words: int = 512  # the longest row
   mention: int = 30  # positions of each entity, its markers included
   negative: str = ""  # the label of no relation; "": no_relation or Other, if it is there
+  # For a system that reads vectors of entities: their folder, the score above which a link of an
+  # example counts, and the pieces of a mention that its entity is beside.
+  vectors: str = ""
+  link_threshold: float = 0.0
+  alignment: Alignment = "first"
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
@@ -88,7 +95,9 @@ class RelationClassification:
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
-    return features.features(processor, examples, self.labels, faults)
+    return features.features(
+      processor, examples, self.labels, faults, aligner=aligner(self, processor.tokenizer)
+    )
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's label, a single number."""

@@ -12,12 +12,15 @@ from luke_jax.tasks.files import (
   listed,
   read_json,
   read_json_lines,
+  read_links,
   read_text,
   string,
 )
+from luke_jax.tasks.typing import figer
+from luke_jax.text.alignment import Link
 from luke_jax.text.special_tokens import Bounds
 
-FIELDS = ("span", "labels")
+FIELDS = ("span", "labels", "links")
 OPEN_ENTITY = {"sent", "start", "end", "labels"}
 # Open Entity writes brackets as the Penn Treebank does; the paper's code reads them as brackets.
 BRACKETS = {"-LRB-": "(", "-LSB-": "(", "-LCB-": "(", "-RRB-": ")", "-RSB-": ")", "-RCB-": ")"}
@@ -32,12 +35,18 @@ class Example:
   text: str
   span: Bounds
   labels: tuple[str, ...] | None = None
+  links: tuple[Link, ...] = ()  # entities that the text names
 
 
 def read(path: Path, faults: Faults) -> list[Example]:
-  """Reads JSON lines, or Open Entity as the authors of ERNIE published it."""
+  """Reads JSON lines, Open Entity and FIGER as the authors of ERNIE published them, or FIGER's own.
+
+  The latter has a token, a tab and `B-/type,/type`, `I-…` or `O` on each line.
+  """
   if path.suffix == ".json":
     return list(_open_entity(path, faults))
+  if path.suffix == ".label":
+    return list(figer.read(path, faults, parse))
   return list(read_json_lines(path, parse, faults))
 
 
@@ -47,12 +56,14 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
   text = read_text(value, place)
   span = text.span(value.get("span"), "span")
   labels = labels_in(value, place) if "labels" in value else None
-  return Example(id, place, text.text, span, labels)
+  return Example(id, place, text.text, span, labels, read_links(value, text, place))
 
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text, "span": list(example.span)}
+  if example.links:
+    value["links"] = [list(link) for link in example.links]
   return value if example.labels is None else value | {"labels": list(example.labels)}
 
 
@@ -75,17 +86,23 @@ def _open_entity(path: Path, faults: Faults) -> Iterator[Example]:
         raise InputError(f"{place}: expected an object with {', '.join(sorted(OPEN_ENTITY))}")
       sentence = string(item, "sent", place)
       value = {"text": sentence, "span": [item["start"], item["end"]], "labels": item["labels"]}
+      value["links"] = item.get("ents", [])  # in ERNIE's own copy
       yield _without_codes(parse(value, str(number), place))
 
 
 def _without_codes(example: Example) -> Example:
   """Returns the example with brackets in the place of their codes."""
-  start, end = example.span
-  before, mention, after = (
-    _brackets(part) for part in (example.text[:start], example.text[start:end], example.text[end:])
-  )
-  span = (len(before), len(before) + len(mention))
-  return dataclasses.replace(example, text=before + mention + after, span=span)
+  text = example.text
+  if not any(code in text for code in BRACKETS):
+    return example
+
+  def moved(start: int, end: int) -> Bounds:
+    before = len(_brackets(text[:start]))
+    return before, before + len(_brackets(text[start:end]))
+
+  links = tuple(Link(x.entity, *moved(x.start, x.end), x.score) for x in example.links)
+  span = moved(*example.span)
+  return dataclasses.replace(example, text=_brackets(text), span=span, links=links)
 
 
 def _brackets(text: str) -> str:

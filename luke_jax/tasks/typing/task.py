@@ -10,12 +10,14 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.aligned import aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import features, score
 from luke_jax.tasks.typing.files import Example, parse, read
 from luke_jax.text import Processor, Row, Task
+from luke_jax.text.alignment import Alignment
 from luke_jax.text.parts import after_space
 
 
@@ -31,7 +33,13 @@ class EntityTyping:
   words: int = 256  # the longest row
   mention: int = 30  # positions of the mention, its markers included
   threshold: float = 0.0  # of a label's logit, above which it is predicted
+  at_least_one: bool = False  # the likeliest label is predicted whatever its logit, as in FIGER
   exclusive: bool = False  # each mention has one of the labels, and the likeliest is predicted
+  # For a system that reads vectors of entities: their folder, the score above which a link of an
+  # example counts, and the pieces of a mention that its entity is beside.
+  vectors: str = ""
+  link_threshold: float = 0.0
+  alignment: Alignment = "first"
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
@@ -92,7 +100,9 @@ class EntityTyping:
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
-    found = features.features(processor, examples, self.labels, faults)
+    found = features.features(
+      processor, examples, self.labels, faults, aligner=aligner(self, processor.tokenizer)
+    )
     return [_of_one(row) for row in found] if self.exclusive else found
 
   def label_shape(self) -> tuple[int, ...]:
@@ -117,7 +127,8 @@ class EntityTyping:
       scores, some = np.exp(logits - np.logaddexp.reduce(logits)), order[:1]
     else:
       scores = np.exp(-np.logaddexp(0, -logits))
-      some = [i for i in order if logits[i] > self.threshold]
+      sure = order[:1] if self.at_least_one else ()
+      some = [i for i in order if logits[i] > self.threshold or i in sure]
     spans = tuple(Span(mention, start, end, self.labels[i], float(scores[i])) for i in some)
     return Types(spans, dict(zip(self.labels, logits.tolist(), strict=True)))
 

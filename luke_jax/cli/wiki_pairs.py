@@ -1,0 +1,77 @@
+"""`luke-jax wiki pairs`."""
+
+import json
+from collections.abc import Iterable
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.pipeline.entity_text import read_documents
+from luke_jax.pipeline.instances import write_instances
+from luke_jax.pipeline.masking import Ids
+from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings
+from luke_jax.text import load_tokenizer
+from luke_jax.text.alignment import Alignment
+from luke_jax.text.entity_vectors import read_entity_vectors
+from luke_jax.wiki.stages.linked_documents import LinkedDocuments
+
+
+def run(
+  source: Annotated[Path, Positional, arg(metavar="BUILD|FILE")],
+  /,
+  *,
+  vectors: Path,
+  tokenizer: Path,
+  output: Path,
+  titles: Path | None = None,
+  entities: Path | None = None,
+  alignment: Alignment = "first",
+  words: int = PairSettings.words,
+  least_entities: int = PairSettings.least_entities,
+  seed: int = 0,
+) -> None:
+  """Makes pairs of sentences with the entities that they link, to pretrain an ERNIE of Tsinghua.
+
+  The source is the folder of luke-jax wiki build, or a file of documents as ERNIE's authors wrote
+  them. Links whose entity has no vector are text alone.
+
+      luke-jax wiki pairs wiki/en --vectors kg_embed --titles entity_map.txt --tokenizer bert \\
+        --output pairs.bin
+
+  Args:
+    source: Folder of a build, or a file of documents as ids of words.
+    vectors: Folder of the entities' vectors: entity2id.txt and entity2vec.vec.
+    tokenizer: Directory with the tokenizer of the model; that of the documents.
+    output: File to write, NAME.bin; NAME.idx is written beside it.
+    titles: For a build, a file with a title, a tab and a Qid on each line, or Wikidata's dump.
+    entities: For a file of documents, that of their entities.
+    alignment: Word pieces of a link that its entity is beside; alternate is that of the authors.
+    words: Largest number of word pieces of a pair, special ones included.
+    least_entities: Smallest number of word pieces with an entity; pairs with fewer are dropped.
+    seed: Seed of what is drawn.
+  """
+  if output.suffix != ".bin":
+    raise InputError(f"--output: {output}; expected a name that ends in .bin")
+  numbers = read_entity_vectors(vectors).ids
+  loaded = load_tokenizer(tokenizer, markers=False)
+  linked = None
+  if source.is_dir():
+    if titles is None or entities is not None:
+      raise InputError(f"{source}: a build; expected --titles, and no --entities")
+    linked = LinkedDocuments(source, loaded, titles, numbers, alignment)
+    documents: Iterable[Document] = linked
+  elif entities is None or titles is not None:
+    raise InputError(f"{source}: expected the folder of a build, or a file with --entities alone")
+  else:
+    documents = read_documents(source, entities, numbers, alignment)
+  special = loaded.special
+  vocabulary = Ids(special.mask, special.pad + 1, loaded.vocab_size)
+  settings = PairSettings(words=words, least_entities=least_entities, seed=seed)
+  maker = PairMaker(settings, special, vocabulary)
+  count = write_instances(output, maker.pairs(documents), words)
+  counts = {"pairs": count, "dropped: pairs with too few entities": maker.dropped}
+  if linked is not None:
+    counts |= {"links": linked.links, "links with a vector": linked.known}
+  print(json.dumps({"file": str(output), **counts}))

@@ -1,0 +1,116 @@
+"""Entities of examples beside the words of their rows, for a system that reads their vectors."""
+
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.models.family import Backbone
+from luke_jax.pipeline.cache import cached
+from luke_jax.text import Row, Tokenizer
+from luke_jax.text.alignment import NO_LINK, Alignment, Link, align
+from luke_jax.text.entity_vectors import NONE, EntityVectors, read_entity_vectors
+from luke_jax.text.rows import Room
+
+ROWS = "entity_rows"  # of a row's `extra`: the ids of the vectors beside its words
+FIELDS = ("vectors", "link_threshold", "alignment")  # of a task that reads links
+
+
+@cached(4)
+def open_vectors(folder: str) -> EntityVectors:
+  """Returns the vectors of a folder, opened once in a process."""
+  return read_entity_vectors(folder)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Aligner:
+  """Puts the ids of linked entities beside the words of rows."""
+
+  vectors: EntityVectors
+  starts_word: np.ndarray  # (V,)
+  how: Alignment
+  threshold: float  # of a link's score, above which it is read
+
+  def row(self, row: Row, links: Sequence[Link]) -> Row:
+    """Returns a row, which has the offsets of its words, with the ids beside them."""
+    kept = [link for link in links if link.score > self.threshold]
+    ids = self.vectors.numbers([link.entity for link in kept])
+    known = [link for link, id in zip(kept, ids, strict=True) if id != NONE]
+    begins = self.starts_word[row.input_ids]
+    slots = align(row.offsets, begins, [(link.start, link.end) for link in known], self.how)
+    beside = np.append(ids[ids != NONE], NONE)[slots]
+    beside[slots == NO_LINK] = NONE
+    return dataclasses.replace(row, extra={**(row.extra or {}), ROWS: beside})
+
+  def report(self, links: Sequence[Link]) -> None:
+    """Warns of links to entities without a vector, which are aligned to nothing."""
+    unknown = [link.entity for link in links if link.entity not in self.vectors.ids]
+    if unknown:
+      warnings.warn(
+        f"{self.vectors.folder}: no vectors of {len(unknown)} of {len(links)} linked entities, such"
+        f" as {unknown[0]}; they are aligned to nothing",
+        stacklevel=2,
+      )
+
+
+def aligner(task: Any, tokenizer: Tokenizer) -> Aligner | None:
+  """Returns what aligns the links of a task's examples; None if the task has no vectors."""
+  folder = getattr(task, "vectors", "")
+  if not folder:
+    return None
+  starts = tokenizer.word_starts()
+  if starts is None:
+    raise InputError("vectors: the tokenizer's pieces do not show where words begin; expected none")
+  return Aligner(open_vectors(folder), starts, task.alignment, task.link_threshold)
+
+
+def rooms(task: Any, words: int) -> dict[str, Room]:
+  """Returns the room for ids beside the words of a row."""
+  return {ROWS: Room((words,), NONE)} if getattr(task, "vectors", "") else {}
+
+
+def with_vectors(task: Any, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict:
+  """Returns a batch with vectors in the place of ids; without both for systems of words only."""
+  ids = arrays.pop(ROWS, None)
+  if ids is None or not backbone.decoders.vectors:
+    return arrays
+  vectors = open_vectors(task.vectors)
+  return arrays | {"entity_vectors": vectors[ids], "entity_mask": (ids != NONE).astype(np.int32)}
+
+
+def check_task(task: Any, backbone: Backbone) -> None:
+  """Raises InputError for vectors that the model cannot read."""
+  folder = getattr(task, "vectors", "")
+  if not folder:
+    return
+  if not backbone.decoders.vectors:
+    raise InputError(
+      f"task.vectors: {folder}; expected none, for {backbone.family.title} reads no vectors"
+    )
+  check_width(open_vectors(folder), backbone)
+
+
+def check_width(vectors: EntityVectors, backbone: Backbone) -> None:
+  """Raises InputError for vectors of another width than the model reads."""
+  width = backbone.decoders.vectors
+  if vectors.width != width:
+    raise InputError(
+      f"{vectors.folder}: vectors of width {vectors.width}; expected {width}, as"
+      " model.entity_size has it"
+    )
+
+
+def vector_shapes(task: Any, backbone: Backbone, words: int) -> Mapping[str, jax.ShapeDtypeStruct]:
+  """Returns the shapes of what `with_vectors` adds to a row."""
+  width = backbone.decoders.vectors
+  if not getattr(task, "vectors", "") or not width:
+    return {}
+  return {
+    "entity_vectors": jax.ShapeDtypeStruct((words, width), jnp.float32),
+    "entity_mask": jax.ShapeDtypeStruct((words,), jnp.int32),
+  }
