@@ -1,6 +1,5 @@
 """Benchmark of building training records from a dump, on one core."""
 
-import bz2
 import dataclasses
 import resource
 import sys
@@ -10,12 +9,11 @@ from collections.abc import Callable, Sequence
 
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.files import Path
+from luke_jax.wiki.read.dump_files import chunks
 from luke_jax.wiki.stages.build import RESULT, Settings, build
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.stage import MakeShard
 from luke_jax.wiki.stages.vocabulary_stage import Selection
-
-_CHUNK = 2**20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,12 +71,7 @@ def run(dump: Path, tokenizer: Path, entities: int) -> Result:
 
 def _size(dump: Path) -> int:
   """Returns the bytes of XML in a dump."""
-  with dump.open("rb") as file:
-    compressed = file.read(3) == b"BZh"
-  if not compressed:
-    return dump.stat().st_size
-  with bz2.open(dump) as file:
-    return sum(len(data) for data in iter(lambda: file.read(_CHUNK), b""))
+  return sum(len(data) for data, _ in chunks(dump, 0, dump.stat().st_size))
 
 
 def _peak() -> int:

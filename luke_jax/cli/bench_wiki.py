@@ -25,7 +25,7 @@ def run(
       luke-jax bench wiki enwiki-part.xml.bz2 --tokenizer roberta
 
   Args:
-    dump: Dump of a wiki's pages, .xml or .xml.bz2.
+    dump: Dump of a wiki's pages, .xml or that as .bz2, .gz, .xz or .zst.
     tokenizer: Directory with a tokenizer.
     entities: Size of the entity vocabulary, on which the time hardly depends.
     output: File for the figures, as JSON.

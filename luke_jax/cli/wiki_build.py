@@ -8,6 +8,7 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.cli.wiki_engine import EngineOptions
+from luke_jax.cli.wiki_entities import report_fewer
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.wiki.stages.build import RESULT, Settings, StageName, build
@@ -21,7 +22,7 @@ class EntityOptions:
   """Options for the pages that become entities."""
 
   entities: int = 500_000
-  """Size of the entity vocabulary, its three special entities included."""
+  """Largest size of the entity vocabulary, its three special entities included."""
   min_count: int = 0
   """Smallest number of links to a page that becomes an entity."""
   allowed: UseAppendAction[tuple[Path, ...]] = ()
@@ -78,6 +79,7 @@ def run(
   output: Path,
   language: str | None = None,
   paragraphs: Literal["lines", "sections"] = "lines",
+  skip_bad_pages: bool = False,
   until: StageName = RESULT,
   seed: int = 0,
   entities: OmitArgPrefixes[EntityOptions],
@@ -92,11 +94,12 @@ def run(
       luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer roberta --output wiki/en
 
   Args:
-    dumps: Dump of a wiki's pages, .xml or .xml.bz2, or all the files of one.
+    dumps: Dump of a wiki's pages, .xml or that as .bz2, .gz, .xz or .zst, or all the files of one.
     tokenizer: Directory with a tokenizer.
     output: Folder for the stages and the result.
     language: Language of the dump, as a check; required for a wiki that is no Wikipedia.
     paragraphs: Unit of a paragraph: a line of the page, or a section.
+    skip_bad_pages: Leaves out and counts pages that cannot be read; they are errors otherwise.
     until: Last stage to make; luke-jax wiki join needs no more than `counts`.
     seed: Seed of the order of the records.
   """
@@ -105,6 +108,7 @@ def run(
     tokenizer=tokenizer,
     language=language,
     sections=paragraphs == "sections",
+    skip_bad_pages=skip_bad_pages,
     selection=entities.selection(),
     vocabulary=entities.vocabulary,
     limits=records.limits(),
@@ -112,6 +116,8 @@ def run(
   )
   with engine.opened() as runner:
     result = build(settings, output, runner, until=until)
+  if "vocabulary" in result.stages and not entities.vocabulary:
+    report_fewer(entities.entities, result.stages["vocabulary"].counts["entities"], "pages")
   if until == RESULT:
     numbers = figures(result, settings.limits)
     Console().print(table(numbers))

@@ -7,6 +7,7 @@ import rich.progress
 from rich.console import Console
 from tyro.conf import Positional, arg
 
+from luke_jax.cli.wiki_entities import report_fewer
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket
 from luke_jax.wiki.read.wikidata import check_name, read_items
@@ -44,7 +45,7 @@ def run(
     builds: Folders of luke-jax wiki build, one a language.
     output: File for the vocabulary, .jsonl.
     min_languages: Smallest number of languages in which an item is linked.
-    entities: Size of the vocabulary, its three special entities included.
+    entities: Largest size of the vocabulary, its three special entities included.
   """
   check_name(wikidata)
   _check(output, min_languages, len(builds), entities)
@@ -63,6 +64,7 @@ def run(
     joined = join(read_items(file, wikidata), languages, min_languages)
   selected = most_linked(joined, languages, entities)
   write_joined(output, selected, joined, languages)
+  report_fewer(entities, len(selected) + len(SPECIAL), "items")
   titles = int((joined.starts[selected + 1] - joined.starts[selected]).sum())
   numbers = {"entities": len(selected) + len(SPECIAL), "titles": titles, "items": len(joined)}
   print(json.dumps({"file": str(output), **numbers}))

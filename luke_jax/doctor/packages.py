@@ -17,6 +17,7 @@ PURPOSES = {
   "cuda": "NVIDIA GPUs",
   "beam": "dump builds on several machines",
   "hub": "fetching models from Hugging Face",
+  "zstd": "dumps as .xml.zst",
   "parity": "comparing with PyTorch and transformers",
   "notebooks": "the notebooks of colab/",
   "dev": "working on luke_jax itself",

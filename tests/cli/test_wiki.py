@@ -152,7 +152,6 @@ def test_markup_in_a_record_stays_text(dump, arguments, tmp_path):
   [
     (["--workers", "0"], "--workers: 0; expected a whole number from 1"),
     (["--language", "nl"], "a dump of enwiki in 'en'; expected --language en, not nl"),
-    (["--entities", "6"], "--entities 6: the dump has too few linked pages for so many; expected"),
     (["--tokenizer", "gone"], "gone: no tokenizer; expected"),
     (["--allowed", "gone.txt"], "gone.txt: no such file"),
     (["--allowed-only"], "--allowed-only: no --allowed titles; expected a file of them"),

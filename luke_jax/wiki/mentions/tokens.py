@@ -14,6 +14,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from luke_jax.wiki.read.normal_form import normalized_form
+
 LINE_END = "\n"
 _KNOWN = 2**19  # tokens whose hashes a process has in memory
 
@@ -57,8 +59,8 @@ def folded_token(token: str) -> str:
   lower = token.lower()
   if lower.isascii():
     return lower
-  bare = _ACCENTS.sub("", unicodedata.normalize("NFD", lower))
-  return unicodedata.normalize("NFC", bare) or lower
+  bare = _ACCENTS.sub("", normalized_form("NFD", lower))
+  return normalized_form("NFC", bare) or lower
 
 
 def token_hashes(tokens: Iterable[str]) -> np.ndarray:

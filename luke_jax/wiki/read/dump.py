@@ -3,20 +3,22 @@
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.wiki.read.dump_files import chunks, is_bz2, stream_starts
+from luke_jax.wiki.read.dump_files import AGAIN, chunks
+from luke_jax.wiki.read.dump_parts import SKIPPED, WITHOUT_IT, DumpPart, between, page_elements
 from luke_jax.wiki.read.languages import CANONICAL_NAMESPACES, LANGUAGES, Language
 
 _HEAD = 1 << 22  # bytes in which a dump's <siteinfo> must end
+_WEB_PAGE = 1 << 10  # bytes in which <html> is where a file is a web page
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _REDIRECT = re.compile(rb'<redirect(?:\s+title="([^"]*)")?\s*/>')
-_REDIRECT_TEXT = re.compile(r"\s*#\s*redirect\s*:?\s*\[\[([^\[\]|]+)", re.IGNORECASE)
+_REDIRECT_TEXT = re.compile(r"\s*+#\s*+redirect\s*+:?\s*+\[\[([^\[\]|]++)", re.IGNORECASE)
 _FIRST_LINK = re.compile(r"\[\[([^\[\]|]+)")
 
 
@@ -45,18 +47,6 @@ class RawPage:
   text: str
 
 
-@dataclass(frozen=True)
-class DumpPart:
-  """A range of bytes of a dump file, whose pages are those with their first byte in it.
-
-  `start` and `stop` are positions in the file; in a compressed file both are starts of streams.
-  """
-
-  path: Path
-  start: int
-  stop: int
-
-
 def folded(prefix: str) -> str:
   """Returns a namespace's name for comparison, without its case, underscores and extra spaces."""
   return " ".join(prefix.replace("_", " ").split()).casefold()
@@ -71,8 +61,13 @@ def read_site(path: Path) -> Site:
     if b"</siteinfo>" in head or len(head) > _HEAD:
       break
   start, stop = head.find(b"<mediawiki"), head.find(b"</siteinfo>")
+  if start < 0 and b"<html" in head[:_WEB_PAGE].lower():
+    raise InputError(f"{path}: a web page, such as an error of the server's; expected {AGAIN}")
   if start < 0:
-    raise InputError(f"{path}: no <mediawiki>; expected a dump of pages-articles")
+    begin = bytes(head[:20])
+    raise InputError(
+      f"{path}: no <mediawiki>, starts with {begin!r}; expected a dump of pages-articles in UTF-8"
+    )
   if stop < start:
     raise InputError(f"{path}: no <siteinfo>; expected a dump of pages-articles")
   try:
@@ -82,41 +77,24 @@ def read_site(path: Path) -> Site:
   return _site(root)
 
 
-def split_dumps(paths: Sequence[Path], size: int) -> list[DumpPart]:
-  """Returns the files in parts of about `size` bytes; the same files give the same parts."""
-  parts = []
-  for path in map(Path, paths):
-    starts = _compressed_starts(path, size) if is_bz2(path) else _plain_starts(path, size)
-    stops = [*starts[1:], path.stat().st_size]
-    parts += [DumpPart(path, start, stop) for start, stop in zip(starts, stops, strict=True)]
-  return parts
-
-
-def read_pages(part: DumpPart, *, faults: Counter | None = None) -> Iterator[RawPage]:
+def read_pages(
+  part: DumpPart, *, faults: Counter | None = None, skip_bad: bool = False
+) -> Iterator[RawPage]:
   """Yields the pages of a part; one at a time is in memory.
 
-  `faults` counts those with bytes that are not UTF-8, which read as U+FFFD.
+  `faults` counts those with bytes that are not UTF-8, which read as U+FFFD. Pages that cannot be
+  read are errors, or counted too where `skip_bad` is true.
   """
   faults = Counter() if faults is None else faults
-  for data in _elements(part):
-    yield _page(data, part.path, faults)
-
-
-def _compressed_starts(path: Path, size: int) -> list[int]:
-  starts = [0]
-  for start in stream_starts(path):
-    if start - starts[-1] >= size:
-      starts.append(start)
-  return starts
-
-
-def _plain_starts(path: Path, size: int) -> list[int]:
-  length = path.stat().st_size
-  with path.open("rb") as file:
-    file.seek(max(0, length - 4096))
-    if b"</mediawiki>" not in file.read():
-      raise InputError(f"{path}: no </mediawiki> at its end; expected a whole dump")
-  return list(range(0, length, size))
+  for data in page_elements(part, faults if skip_bad else None):
+    try:
+      page = _page(data, part.path, faults)
+    except InputError:
+      if not skip_bad:
+        raise
+      faults[SKIPPED] += 1
+    else:
+      yield page
 
 
 def _site(root: ElementTree.Element) -> Site:
@@ -139,67 +117,23 @@ def _site(root: ElementTree.Element) -> Site:
   return Site(language, database, capitalised, namespaces, names)
 
 
-def _elements(part: DumpPart) -> Iterator[bytes]:
-  """Yields the content of every `<page>` that begins in the part.
-
-  No text of a page has the bytes `<page>` or `</page>`, because texts are escaped.
-  """
-  buffer, owned, at = bytearray(), 0, 0
-  start = -1  # of the page that is open
-  for data, inside in chunks(part.path, part.start, part.stop):
-    if not inside and start < 0 and not _may_begin(buffer):
-      return
-    buffer += data
-    owned = len(buffer) if inside else owned
-    while True:
-      if start < 0:
-        start = buffer.find(b"<page>", at)
-        if start < 0:
-          at = max(at, len(buffer) - 5)
-          break
-        if start >= owned:
-          return
-        at = start + 6
-      stop = buffer.find(b"</page>", at)
-      if stop < 0:
-        at = max(at, len(buffer) - 6)
-        break
-      content = bytes(buffer[start + 6 : stop])
-      if b"<page>" in content:
-        raise InputError(_no_end(part, content))
-      yield content
-      start, at = -1, stop + 7
-    keep = at if start < 0 else start
-    del buffer[:keep]
-    owned, at, start = max(0, owned - keep), at - keep, min(start, 0)
-  if start >= 0:
-    raise InputError(_no_end(part, bytes(buffer)))
-
-
-def _may_begin(buffer: bytearray) -> bool:
-  return any(buffer.endswith(b"<page>"[:length]) for length in range(1, 6))
-
-
-def _no_end(part: DumpPart, content: bytes) -> str:
-  title = _between(content[:4096], b"<title>", b"</title>") or b"?"
-  return f"{part.path}: page {_text(title)[:80]!r} has no end; expected </page>"
-
-
 def _page(data: bytes, path: Path, faults: Counter) -> RawPage:
   revision = data.rfind(b"<revision>")
   first = data.find(b"<revision>")
   head = data if first < 0 else data[:first]
-  title = _between(head, b"<title>", b"</title>")
-  number = _between(head, b"<id>", b"</id>") or b""
+  title = between(head, b"<title>", b"</title>")
+  number = between(head, b"<id>", b"</id>") or b""
   if title is None or not number.strip().isdigit():
-    place = f"page {_text(title)!r}" if title is not None else "a page"
-    raise InputError(f"{path}: {place} without title or id; expected <title> and <id>")
-  namespace = _between(head, b"<ns>", b"</ns>") or b"0"
+    place = f"page {_text(number if title is None else title)!r}"
+    raise InputError(f"{path}: {place} without title or id; expected both, {WITHOUT_IT}")
+  namespace = between(head, b"<ns>", b"</ns>") or b"0"
   if not re.fullmatch(rb"\s*-?[0-9]+\s*", namespace):
-    raise InputError(f"{path}: page {_text(title)!r}: <ns> is {namespace!r}; expected a number")
+    fault = f"<ns> is {namespace!r}; expected a number, {WITHOUT_IT}"
+    raise InputError(f"{path}: page {_text(title)!r}: {fault}")
   encoded = _revision_text(data, revision, first)
   if encoded is None:
-    raise InputError(f"{path}: page {_text(title)!r}: its text has no end; expected </text>")
+    fault = f"its text has no end; expected </text>, {WITHOUT_IT}"
+    raise InputError(f"{path}: page {_text(title)!r}: {fault}")
   text = _text(encoded)
   if "\ufffd" in text and not _valid(encoded):
     faults["invalid UTF-8"] += 1
@@ -214,7 +148,7 @@ def _revision_text(data: bytes, revision: int, first: int) -> bytes | None:
   opened = data.find(b">", start)
   if opened < 0:
     return None
-  return b"" if data[opened - 1] == ord("/") else _between(data[start:], b">", b"</text>")
+  return b"" if data[opened - 1] == ord("/") else between(data[start:], b">", b"</text>")
 
 
 def _redirect(head: bytes, text: str) -> str | None:
@@ -226,12 +160,6 @@ def _redirect(head: bytes, text: str) -> str | None:
   else:
     target = _FIRST_LINK.search(text)
   return target[1] if target else None
-
-
-def _between(data: bytes, opening: bytes, closing: bytes) -> bytes | None:
-  start = data.find(opening)
-  stop = data.find(closing, start + len(opening)) if start >= 0 else -1
-  return None if stop < 0 else data[start + len(opening) : stop]
 
 
 def _valid(data: bytes) -> bool:

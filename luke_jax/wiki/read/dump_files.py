@@ -1,12 +1,32 @@
-"""The bytes of dump files: plain XML, or bzip2 in one stream or many."""
+"""The bytes of dump files: plain XML, bzip2 in one stream or many, gzip, xz, or Zstandard."""
 
 import bz2
+import gzip
+import lzma
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Any, Literal
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
 
+Kind = Literal["xml", "bz2", "gz", "xz", "zst"]
+
+KINDS = ".xml, .xml.bz2, .xml.gz, .xml.xz or .xml.zst"
+AGAIN = "a whole dump: fetch it again, and compare its checksum"
+_EXPECTED = f"expected a dump, {KINDS}"
+_MAGIC: dict[bytes, Kind] = {
+  b"BZh": "bz2",
+  b"\x1f\x8b": "gz",
+  b"\xfd7zXZ\0": "xz",
+  b"\x28\xb5\x2f\xfd": "zst",
+}
+# Archives of files, from which dumps have to be taken first.
+_ARCHIVES = {
+  b"7z\xbc\xaf\x27\x1c": "7z x -so {name} | bzip2 > {stem}.bz2",
+  b"PK\x03\x04": "unzip -p {name} | bzip2 > {stem}.bz2",
+}
 _CHUNK = 1 << 20  # bytes of a file, or of a stream's content, that are read at once
 _PAST = 1 << 14  # bytes of content past the part that is read: only the end of a page is needed
 _STREAM = re.compile(rb"BZh[1-9]1AY&SY")
@@ -14,21 +34,29 @@ _STREAM_LENGTH = 10
 _OFFSET = re.compile(rb"^([0-9]+):", re.MULTILINE)
 
 
-def is_bz2(path: Path) -> bool:
-  """Returns whether a file is compressed, by its first bytes.
+def kind_of(path: Path) -> Kind:
+  """Returns a dump's kind, by its first bytes.
 
   Raises InputError for a file that cannot be opened, is empty or is not what its name says.
   """
   try:
     with path.open("rb") as file:
-      head = file.read(3)
+      head = file.read(6)
   except OSError as error:
-    raise InputError(f"{path}: {error.strerror}; expected a dump, .xml or .xml.bz2") from None
+    raise InputError(f"{path}: {error.strerror}; {_EXPECTED}") from None
   if not head:
-    raise InputError(f"{path}: empty; expected a dump, .xml or .xml.bz2")
-  if head != b"BZh" and path.suffix == ".bz2":
-    raise InputError(f"{path}: starts with {head!r}; expected bzip2, which starts with b'BZh'")
-  return head == b"BZh"
+    raise InputError(f"{path}: empty; {_EXPECTED}")
+  for magic, command in _ARCHIVES.items():
+    if head.startswith(magic):
+      shown = command.format(name=path.name, stem=path.stem)
+      raise InputError(f"{path}: an archive; {_EXPECTED}, as of: {shown}")
+  kinds = [kind for magic, kind in _MAGIC.items() if head.startswith(magic)]
+  kind = kinds[0] if kinds else "xml"
+  named = path.suffix.removeprefix(".")
+  starts = next((magic for magic, known in _MAGIC.items() if known == named), None)
+  if starts and named != kind:
+    raise InputError(f"{path}: starts with {head!r}; expected .{named}, which starts with {starts}")
+  return kind
 
 
 def stream_starts(path: Path) -> list[int]:
@@ -41,10 +69,13 @@ def chunks(path: Path, start: int, stop: int) -> Iterator[tuple[bytes, bool]]:
   """Yields the content from `start` to the file's end, and whether it begins before `stop`.
 
   For bzip2 both are starts of streams, and a stream's whole content counts as its start. Before a
-  stream past `stop` comes an empty chunk, so that a caller who stops there saves its decoding.
+  stream past `stop` comes an empty chunk, so that a caller who stops there saves its decoding. Of
+  other compressed files the content is read from the first byte to the last.
   """
-  read = _bz2_chunks if is_bz2(path) else _plain_chunks
-  return read(path, start, stop)
+  kind = kind_of(path)
+  if kind == "xml":
+    return _plain_chunks(path, start, stop)
+  return _bz2_chunks(path, start, stop) if kind == "bz2" else _other_chunks(path, kind)
 
 
 def _plain_chunks(path: Path, start: int, stop: int) -> Iterator[tuple[bytes, bool]]:
@@ -68,15 +99,47 @@ def _bz2_chunks(path: Path, start: int, stop: int) -> Iterator[tuple[bytes, bool
       decompressor = bz2.BZ2Decompressor()
       while not decompressor.eof:
         if decompressor.needs_input and not data and not (data := file.read(_CHUNK)):
-          raise InputError(f"{path}: cut off in the stream at byte {at}; expected its end")
+          raise InputError(f"{path}: cut off in the stream at byte {at}; expected {AGAIN}")
         try:
           content = decompressor.decompress(data, _CHUNK if at < stop else _PAST)
         except OSError:
-          raise InputError(f"{path}: damaged in the stream at byte {at}; expected bzip2") from None
+          place = f"{path}: damaged in the stream at byte {at}"
+          raise InputError(f"{place}; expected {AGAIN}") from None
         data = b""
         if content:
           yield content, at < stop
       data = decompressor.unused_data or file.read(_CHUNK)
+
+
+def _other_chunks(path: Path, kind: Kind) -> Iterator[tuple[bytes, bool]]:
+  opened, errors = _decoder(kind, path)
+  with path.open("rb") as file, opened(file) as content:
+    while True:
+      try:
+        data = content.read(_CHUNK)
+      except EOFError:
+        raise InputError(f"{path}: cut off; expected {AGAIN}") from None
+      except errors as fault:
+        raise InputError(f"{path}: damaged ({fault}); expected {AGAIN}") from None
+      if not data:
+        return
+      yield data, True
+
+
+def _decoder(kind: Kind, path: Path) -> tuple[Callable[[IO[bytes]], Any], tuple[type, ...]]:
+  """Returns what opens the content of an open file, and the errors of reading it."""
+  if kind == "gz":
+    return lambda file: gzip.GzipFile(fileobj=file), (OSError, zlib.error)
+  if kind == "xz":
+    return lzma.LZMAFile, (OSError, lzma.LZMAError)
+  try:
+    from compression import zstd
+  except ImportError:  # before Python 3.14
+    try:
+      from backports import zstd
+    except ImportError:
+      raise not_installed("backports.zstd", f"to read {path}", "zstd") from None
+  return zstd.ZstdFile, (OSError, zstd.ZstdError)
 
 
 def _scanned_starts(path: Path) -> list[int]:
@@ -105,7 +168,12 @@ def _indexed_starts(path: Path, index: Path) -> list[int]:
     lines, newline, tail = (tail + data).rpartition(b"\n")
     starts |= set(map(int, set(_OFFSET.findall(lines + newline))))
   starts |= set(map(int, _OFFSET.findall(tail)))
-  ordered = sorted(starts)
+  ordered, length = sorted(starts), path.stat().st_size
+  if ordered[-1] >= length:
+    raise InputError(
+      f"{path}: cut off at byte {length}, for its index has a stream at byte {ordered[-1]};"
+      f" expected {AGAIN}"
+    )
   with path.open("rb") as file:
     for start in ordered:
       file.seek(start)

@@ -32,7 +32,7 @@ _LINK = re.compile(rf"\[\[([^\[\]|\n{{}}<>]++)(?:\|({_LABEL}))?\]\]")
 _BROKEN_LABEL = re.compile(r"\[\[[^\[\]|\n]++\|[^\[\]\n]*+\n[^\[\]]*+\]\]")
 _EXTERNAL = re.compile(
   r"\[(?:(?:https?|ftps?|ircs?|git|svn|gopher|news|nntp|mms|telnet):|mailto:|//)"
-  r"[^\s\[\]<>\"]++[ \t]*((?:[^\[\]\n]++|\[\[[^\[\]\n]*+\]\])*+)\]",
+  r"[^\s\[\]<>\"]++[ \t]*+((?:[^\[\]\n]++|\[\[[^\[\]\n]*+\]\])*+)\]",
   re.IGNORECASE,
 )
 _STRAY = re.compile(r"\[\[(?:[^\[\]|\n]*+\|)?|\]\]")

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from luke_jax.wiki.read.dump import Site, folded
 from luke_jax.wiki.read.languages import DOTTED_I, LANGUAGE_PREFIXES, PROJECT_PREFIXES
+from luke_jax.wiki.read.normal_form import normalized_form
 
 # A title of these alone only needs its capital: letters that no mark combines with, single spaces
 # and a little punctuation.
@@ -57,7 +58,7 @@ def parse_target(target: str, site: Site) -> Target:
   if len(target) > _LONGEST_TARGET:
     return Target(None)
   text = unquote(target) if "%" in target else target
-  text = unicodedata.normalize("NFC", _DIRECTIONS.sub("", decoded(text)))
+  text = normalized_form("NFC", _DIRECTIONS.sub("", decoded(text)))
   text = _SPACES.sub(" ", text).strip(" ")
   colon = text.startswith(":")
   text = text[colon:].lstrip(" ")

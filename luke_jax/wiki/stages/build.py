@@ -10,13 +10,16 @@ from luke_jax.files.locks import locked
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
 from luke_jax.text.checks import whole_number
-from luke_jax.wiki.read.dump import DumpPart, Site, read_site, split_dumps
+from luke_jax.wiki.read.dump import Site, read_site
+from luke_jax.wiki.read.dump_files import KINDS
+from luke_jax.wiki.read.dump_parts import DumpPart, split_dumps
 from luke_jax.wiki.stages.packing import SPECIAL_WORDS, Limits
 from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, site_facts
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.record_stage import MakeRecords
+from luke_jax.wiki.stages.scatter_stage import Scatter
 from luke_jax.wiki.stages.shuffle_stage import RECORDS_PER_FILE, Shuffle
-from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage
+from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
 from luke_jax.wiki.stages.title_stage import MakeTitles
 from luke_jax.wiki.stages.vocabulary_stage import (
   SPECIAL,
@@ -29,7 +32,7 @@ from luke_jax.wiki.stages.vocabulary_stage import (
 StageName = Literal["pages", "titles", "counts", "vocabulary", "records", "pretraining"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 RESULT: StageName = "pretraining"
-_HASHES = "dumps.json"
+_HASHES, _SCATTERED = "dumps.json", "scattered"
 # A large part has enough pages to outweigh the start of a shard, small parts occupy all workers.
 _LEAST_PART, _MOST_PART, _PARTS = 2**17, 2**25, 16
 
@@ -46,6 +49,7 @@ class Settings:
   tokenizer: Path
   language: str | None = None
   sections: bool = False
+  skip_bad_pages: bool = False
   selection: Selection = dataclasses.field(default_factory=Selection)
   vocabulary: Path | None = None
   limits: Limits = dataclasses.field(default_factory=Limits)
@@ -81,9 +85,13 @@ def build(settings: Settings, folder: Path, engine: Engine, *, until: StageName 
       plan.pretraining,
     ):
       stage = stage_of(stages)
+      if stage.name == RESULT and not finished(stage):
+        progress.finish(plan.scattered(stages), engine)
       stages[stage.name] = progress.finish(stage, engine)
       if stage.name == until:
         break
+    if RESULT in stages:
+      discard(folder / _SCATTERED)
   return Result(folder, stages)
 
 
@@ -99,17 +107,26 @@ class _Plan:
 
   def pages(self, done: Mapping[str, Done]) -> Stage:
     parts = tuple(_parts(self.settings))
-    work = MakePages(self.folder / "pages", parts, self.site, self.settings.sections)
+    sections, skip_bad = self.settings.sections, self.settings.skip_bad_pages
+    work = MakePages(self.folder / "pages", parts, self.site, sections, skip_bad)
     made_of = {
       "dumps": list(self.hashes),
       "pieces": [(part.start, part.stop) for part in parts],
-      "sections": self.settings.sections,
+      "sections": sections,
       "site": site_facts(self.site),
     }
+    if skip_bad:
+      made_of["skip_bad_pages"] = True
     # Titles were longer in version 1.
     return Stage(work.folder, len(parts), work, made_of, version=2)
 
   def titles(self, done: Mapping[str, Done]) -> Stage:
+    pages = done["pages"].counts
+    if not pages.get("characters"):
+      raise InputError(
+        f"{self.settings.dumps[0]}: {pages['pages']} pages and none with text; expected a dump of"
+        " pages-articles, not of titles or of pages without text (stub)"
+      )
     work = MakeTitles(self.folder / "titles", self._shards(done))
     return Stage(work.folder, 1, work, _keys(done, "pages"))
 
@@ -151,27 +168,38 @@ class _Plan:
       "tokenizer": self.tokenizer,
       "limits": dataclasses.asdict(self.settings.limits),
     }
-    return Stage(work.folder, len(shards), work, made_of)
+    # Version 1 split long paragraphs into sentences at once, not window by window.
+    return Stage(work.folder, len(shards), work, made_of, version=2)
+
+  def scattered(self, done: Mapping[str, Done]) -> Stage:
+    work = Scatter(
+      folder=self.folder / _SCATTERED,
+      source=self.folder / "records",
+      sizes=tuple(counts["records"] for counts in done["records"].shards),
+      per_file=self.settings.records_per_file,
+      seed=self.settings.seed,
+    )
+    made_of = {"seed": work.seed, "per_file": work.per_file}
+    return Stage(work.folder, work.shards, work, _keys(done, "records") | made_of)
 
   def pretraining(self, done: Mapping[str, Done]) -> Stage:
-    sizes = tuple(counts["records"] for counts in done["records"].shards)
-    if not sum(sizes):
+    records = done["records"].counts["records"]
+    if not records:
       raise InputError(
         f"{self.folder / 'records'}: no record, for no page has a sentence with a link that is"
         " kept; expected one or more"
       )
     work = Shuffle(
       folder=self.folder / RESULT,
-      source=self.folder / "records",
-      sizes=sizes,
+      scattered=self.folder / _SCATTERED,
+      records=records,
       per_file=self.settings.records_per_file,
-      seed=self.settings.seed,
       tokenizer=self.settings.tokenizer,
       vocabulary=self.folder / "vocabulary" / VOCABULARY,
       limits=self.settings.limits,
       language=self.site.language,
     )
-    made_of = {"seed": work.seed, "per_file": work.per_file}
+    made_of = {"seed": self.settings.seed, "per_file": work.per_file}
     return Stage(work.folder, work.files + 1, work, _keys(done, "records", "vocabulary") | made_of)
 
   def _shards(self, done: Mapping[str, Done]) -> Shards:
@@ -212,8 +240,10 @@ def _site(dumps: Sequence[Path], language: str | None) -> Site:
   if not dumps:
     raise InputError("no dump; expected one or more files of a wiki's pages")
   for dump in dumps:
+    if dump.is_dir():
+      raise InputError(f"{dump}: a folder; expected a file, or several by name: {dump}/*.bz2")
     if not dump.is_file():
-      raise InputError(f"{dump}: no such file; expected a dump of a wiki's pages, .xml or .xml.bz2")
+      raise InputError(f"{dump}: no such file; expected a dump of a wiki's pages, {KINDS}")
   first, *others = [read_site(dump) for dump in dumps]
   for dump, other in zip(dumps[1:], others, strict=True):
     if other.database != first.database:

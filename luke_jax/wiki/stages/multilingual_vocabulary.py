@@ -75,14 +75,12 @@ def join(items: Iterable[Item], languages: Sequence[Language], min_languages: in
 
 
 def most_linked(joined: Joined, languages: Sequence[Language], size: int) -> np.ndarray:
-  """Returns the items that become entities, the most linked first, then by title."""
-  room, missing = size - len(SPECIAL), size - len(SPECIAL) - len(joined)
-  if missing > 0:
+  """Returns the at most `size` items that become entities, the most linked first, then by title."""
+  room = min(size - len(SPECIAL), len(joined))
+  if not room:
     wikis = ", ".join(language.database for language in languages)
     raise InputError(
-      f"--entities {size}: only {len(joined)} items have linked pages in enough of {wikis};"
-      f" expected at most {size - missing}, of which {len(SPECIAL)} are special, or fewer"
-      " --min-languages"
+      f"--min-languages: no item has linked pages in so many of {wikis}; expected fewer"
     )
   least = np.partition(joined.counts, len(joined) - room)[len(joined) - room]
   items: list[int] = np.flatnonzero(joined.counts >= least).tolist()

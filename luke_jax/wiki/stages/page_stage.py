@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from luke_jax.files import Path, whole
-from luke_jax.wiki.read.dump import DumpPart, Site, read_pages
+from luke_jax.wiki.read.dump import Site, read_pages
+from luke_jax.wiki.read.dump_parts import DumpPart
 from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 from luke_jax.wiki.stages.files import read_records, write_records
 from luke_jax.wiki.stages.stage import Done
@@ -60,6 +61,7 @@ class MakePages:
   parts: tuple[DumpPart, ...]
   site: Site
   sections: bool
+  skip_bad: bool = False
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the pages of a part with their titles and links, and returns the counts of each."""
@@ -86,7 +88,7 @@ class MakePages:
 
   def _pages(self, shard: int, counts: Counter) -> Iterator[Page]:
     faults: Counter = Counter()
-    for raw in read_pages(self.parts[shard], faults=faults):
+    for raw in read_pages(self.parts[shard], faults=faults, skip_bad=self.skip_bad):
       if raw.namespace == ARTICLES:
         yield page_from_raw(raw, self.site, sections=self.sections, faults=faults)
     counts.update({f"fault: {kind}": number for kind, number in faults.items()})

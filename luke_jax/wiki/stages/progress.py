@@ -10,7 +10,15 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 from luke_jax.files import read_json
-from luke_jax.wiki.stages.stage import Done, Engine, Stage, finish, finished, shard_notes
+from luke_jax.wiki.stages.stage import (
+  Done,
+  Engine,
+  Stage,
+  finish,
+  finished,
+  shard_notes,
+  under_way,
+)
 
 _SECONDS = 0.5  # between two looks at the notes of the shards that are done
 _UNITS = ("pages", "records")
@@ -60,7 +68,7 @@ class StageProgress:
     self._print(f"{stage.name}: {stage.shards} shard{'s' if stage.shards > 1 else ''}")
     task = self._progress.add_task(stage.name, total=stage.shards, amount=0, unit="")
     over = threading.Event()
-    watcher = threading.Thread(target=self._watch, args=(stage, task, over), daemon=True)
+    watcher = threading.Thread(target=self._watch, args=(under_way(stage), task, over), daemon=True)
     watcher.start()
     try:
       return finish(stage, engine)

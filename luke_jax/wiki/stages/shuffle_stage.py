@@ -1,18 +1,15 @@
 """Stage `pretraining`: the records in random order, with everything that reading them needs."""
 
 import dataclasses
-import itertools
-from collections.abc import Iterator, Mapping
-
-import numpy as np
+from collections.abc import Mapping
 
 from luke_jax.files import Path, filled
 from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, write_metadata
 from luke_jax.text import Processor, load_entity_vocab, load_tokenizer, save_processor
-from luke_jax.wiki.stages.files import open_records, write_records
+from luke_jax.wiki.stages.files import write_records
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.page_stage import shard_path
-from luke_jax.wiki.stages.permutation import permuted
+from luke_jax.wiki.stages.scatter_stage import read_scattered
 
 _OPTIONS = "group_size:1"  # for random access
 RECORDS_PER_FILE = 2**14  # about 40 MB, which a worker has in memory
@@ -20,16 +17,15 @@ RECORDS_PER_FILE = 2**14  # about 40 MB, which a worker has in memory
 
 @dataclasses.dataclass(frozen=True)
 class Shuffle:
-  """The function of a shard: writes one file of records, from wherever they are in the source.
+  """The function of a shard: writes one file of the records that are scattered.
 
   The shard after the last file has the tokenizer, the entity vocabulary and metadata.json.
   """
 
   folder: Path
-  source: Path
-  sizes: tuple[int, ...]  # records in each file of the source
+  scattered: Path
+  records: int
   per_file: int
-  seed: int
   tokenizer: Path
   vocabulary: Path
   limits: Limits
@@ -38,11 +34,11 @@ class Shuffle:
   @property
   def files(self) -> int:
     """The number of files of the result."""
-    return max(-(-sum(self.sizes) // self.per_file), 1)
+    return max(-(-self.records // self.per_file), 1)
 
   def size(self, file: int) -> int:
     """Returns the number of records of a file of the result."""
-    return min(self.per_file, sum(self.sizes) - file * self.per_file)
+    return min(self.per_file, self.records - file * self.per_file)
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes a file of records, or the files beside them."""
@@ -52,22 +48,11 @@ class Shuffle:
     path = shard_path(self.folder, "records", shard, self.files)
     return {"records": write_records(path, self._records(shard), _OPTIONS)}
 
-  def _records(self, file: int) -> Iterator[bytes]:
-    first = file * self.per_file
-    places = np.arange(first, first + self.size(file))
-    origins = permuted(places, sum(self.sizes), self.seed)
-    records: list[bytes] = [b""] * len(places)
-    ends = list(itertools.accumulate(self.sizes))
-    for source, (end, size) in enumerate(zip(ends, self.sizes, strict=True)):
-      here = np.flatnonzero((end - size <= origins) & (origins < end))
-      if len(here):
-        here = here[np.argsort(origins[here])]
-        reader = open_records(shard_path(self.source, "records", source, len(self.sizes)), size)
-        data = reader.read((origins[here] - (end - size)).tolist())
-        reader.close()
-        for place, record in zip(here.tolist(), data, strict=True):
-          records[place] = record
-    yield from records
+  def _records(self, file: int) -> list[bytes]:
+    records = [b""] * self.size(file)
+    for place, record in read_scattered(self.scattered, file, self.files):
+      records[place] = record
+    return records
 
   def _write_companions(self) -> None:
     limits = self.limits
@@ -82,7 +67,7 @@ class Shuffle:
       save_processor(processor, folder)
     paths = [shard_path(self.folder, "records", i, self.files) for i in range(self.files)]
     metadata = Metadata(
-      records=sum(self.sizes),
+      records=self.records,
       files=tuple(StoredFile(path.name, self.size(i)) for i, path in enumerate(paths)),
       max_words=limits.max_words,
       max_entities=limits.max_entities,

@@ -2,7 +2,8 @@
 
 A shard writes each of its files whole, then a note with its counts. When every shard has its note,
 the stage gets a manifest, and the notes are deleted. The key of a stage is a hash of everything it
-is made of (inputs, options, version of the code): a folder with another key is emptied first.
+is made of (inputs, options, version of the code). While a folder has a stage with another key, the
+new one is made in a folder beside it, and takes its place when it is finished.
 """
 
 import contextlib
@@ -10,16 +11,30 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, is_part, read_json, remove, sizes, write_json
 
 MANIFEST, BEGUN, NOTES = "manifest.json", "begun.json", "notes"
-_FAULT = "fault"
+_FAULT, _BESIDE = "fault", ".new"
 
 Counts = dict[str, int]
-Work = Callable[[int], Mapping[str, int]]  # makes the files of a shard; can be pickled
+
+
+class Work(Protocol):
+  """A function that makes the files of a shard in a folder; a dataclass that can be pickled."""
+
+  __dataclass_fields__: ClassVar[dict[str, dataclasses.Field]]
+
+  @property
+  def folder(self) -> Path:
+    """The folder of the files."""
+    ...
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Makes the files and returns counts of what is in them."""
+    ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +53,7 @@ class Stage:
   @property
   def name(self) -> str:
     """The name of the folder."""
-    return self.folder.name
+    return self.folder.name.removesuffix(_BESIDE)
 
   @property
   def key(self) -> str:
@@ -98,23 +113,49 @@ def finish(stage: Stage, engine: Engine) -> Done:
   if done:
     _remove_notes(stage.folder)  # a kill may have left them
     return done
+  folder, stage = stage.folder, under_way(stage)
   _begin(stage)
   missing = [shard for shard in range(stage.shards) if shard not in shard_notes(stage.folder)]
   try:
     engine(MakeShard(stage), missing)
   finally:
     _raise_written_fault(stage.folder)
-  return _end(stage)
+  done = _end(stage)
+  if stage.folder != folder:
+    _replace(folder, stage.folder)
+  return done
+
+
+def under_way(stage: Stage) -> Stage:
+  """Returns the stage as it is made: beside its folder if that has another one, else in it."""
+  if not (stage.folder / MANIFEST).exists():
+    return stage
+  folder = _beside(stage.folder)
+  return dataclasses.replace(
+    stage, folder=folder, work=dataclasses.replace(stage.work, folder=folder)
+  )
 
 
 def finished(stage: Stage) -> Done | None:
-  """Returns the stage if its folder has its manifest and every file in its size, else None."""
-  manifest = read_json(stage.folder / MANIFEST)
-  if not isinstance(manifest, dict) or manifest.get("key") != stage.key:
+  """Returns the stage if its folder has its manifest and every file in its size, else None.
+
+  A stage beside the folder that only has to take its place does so. One that was begun there while
+  the folder has this one is deleted: most likely an option was changed by mistake.
+  """
+  beside = _beside(stage.folder)
+  if _whole_manifest(beside):
+    _replace(stage.folder, beside)
+  manifest = _whole_manifest(stage.folder)
+  if manifest is None or manifest.get("key") != stage.key:
     return None
-  if manifest["files"] != _sizes(stage.folder):
-    return None
+  discard(beside)
   return Done(stage.key, manifest["shards"], fresh=False)
+
+
+def discard(folder: Path) -> None:
+  """Deletes a stage, finished or not, if there is one."""
+  if (folder / MANIFEST).exists() or (folder / BEGUN).exists():
+    _remove(folder)
 
 
 def read_finished(folder: Path) -> Done:
@@ -157,6 +198,16 @@ def _begin(stage: Stage) -> None:
       path.unlink()
 
 
+def _beside(folder: Path) -> Path:
+  return folder.with_name(folder.name + _BESIDE)
+
+
+def _replace(folder: Path, finished: Path) -> None:
+  if folder.exists():
+    _remove(folder)
+  finished.rename(folder)
+
+
 def _remove(folder: Path) -> None:
   # The manifest is deleted last but one and BEGUN last, so that what a kill in between leaves is
   # still known as a folder of this command.
@@ -181,6 +232,13 @@ def _end(stage: Stage) -> Done:
 def _remove_notes(folder: Path) -> None:
   remove(folder / NOTES)
   (folder / BEGUN).unlink(missing_ok=True)
+
+
+def _whole_manifest(folder: Path) -> dict[str, Any] | None:
+  """Returns a stage's manifest if every file has its size, else None."""
+  manifest = read_json(folder / MANIFEST)
+  whole = isinstance(manifest, dict) and manifest.get("files") == _sizes(folder)
+  return manifest if whole else None
 
 
 def _sizes(folder: Path) -> dict[str, int]:

@@ -27,7 +27,7 @@ class Selection:
   linked pages, and of pages linked equally often the first by title.
   """
 
-  size: int = 500_000  # special entities included
+  size: int = 500_000  # the most there may be, special entities included
   min_count: int = 0
   allowed: tuple[str, ...] = ()
   allowed_only: bool = False
@@ -110,13 +110,7 @@ def selected_pages(titles: Titles, counts: np.ndarray, selection: Selection) -> 
     return np.array(first, np.int64)
   rest = np.flatnonzero(counts >= max(selection.min_count, 1))
   rest = rest[~np.isin(rest, first)]
-  missing = room - len(first) - len(rest)
-  if missing > 0:
-    raise InputError(
-      f"--entities {selection.size}: the dump has too few linked pages for so many; expected at"
-      f" most {selection.size - missing}, of which {len(SPECIAL)} are special"
-    )
-  rest = _most_linked(rest, counts, titles, room - len(first))
+  rest = _most_linked(rest, counts, titles, min(room - len(first), len(rest)))
   return np.concatenate([np.array(first, np.int64), rest])
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.wiki.read import dump_files
-from luke_jax.wiki.read.dump import DumpPart, RawPage, read_pages, read_site, split_dumps
+from luke_jax.wiki.read.dump import RawPage, read_pages, read_site
 from luke_jax.wiki.read.dump_files import stream_starts
+from luke_jax.wiki.read.dump_parts import DumpPart, split_dumps
 
 TEXTS = [
   "'''Paris''' & <b>London</b> \"quoted\" it's",
@@ -178,21 +179,33 @@ ENDLESS = DUMP.replace(b"</page>", b"", 1)
 BAD = {
   "empty": (".xml", b"", "empty; expected a dump"),
   "html": (".xml", b"<!DOCTYPE html><html></html>", "no </mediawiki> at its end"),
-  "html, compressed": (".xml.bz2", bz2.compress(b"<html></html>"), "no <mediawiki>"),
+  "html, compressed": (".xml.bz2", bz2.compress(b"<html></html>"), "a web page, such as"),
   "UTF-16": (".xml.bz2", bz2.compress(DUMP.decode().encode("utf-16")), "no <mediawiki>"),
   "no siteinfo": (".xml.bz2", bz2.compress(b"<mediawiki>\n</mediawiki>"), "no <siteinfo>"),
   "siteinfo": (".xml.bz2", bz2.compress(DUMP.replace(b"</case>", b"")), "<siteinfo>: mismatched"),
-  "not bz2": (".xml.bz2", b"<mediawiki>", "expected bzip2, which starts with b'BZh'"),
-  "not bz2 at all": (".xml.bz2", b"BZhello, this is no bzip2 file", "expected bzip2"),
-  "cut bz2": (".xml.bz2", COMPRESSED[:-20], "cut off in the stream at byte 0; expected its end"),
+  "not bz2": (".xml.bz2", b"<mediawiki>", "expected .bz2, which starts with b'BZh'"),
+  "not bz2 at all": (
+    ".xml.bz2",
+    b"BZhello, this is no bzip2 file",
+    "damaged in the stream at byte 0; ex",
+  ),
+  "cut bz2": (
+    ".xml.bz2",
+    COMPRESSED[:-20],
+    "cut off in the stream at byte 0; expected a whole dump",
+  ),
   "damaged bz2": (".xml.bz2", COMPRESSED[:200] + b"\0" * 50 + COMPRESSED[250:], "damaged in the"),
   "rubbish behind": (".xml.bz2", COMPRESSED + b"rubbish", "damaged in the stream at byte"),
-  "cut": (".xml", DUMP[:-500], "no </mediawiki> at its end; expected a whole dump"),
-  "cut, compressed": (".xml.bz2", bz2.compress(DUMP[:-500]), "has no end; expected </page>"),
-  "endless page": (".xml", ENDLESS, "page 'Title 1 & é' has no end; expected </page>"),
+  "cut": (".xml", DUMP[:-500], "no </mediawiki> at its end, byte"),
+  "cut, compressed": (".xml.bz2", bz2.compress(DUMP[:-500]), "cut off in page 'Title 78 & é'"),
+  "endless page": (".xml", ENDLESS, "page 'Title 1 & é' has no end; expected </page>, or --skip"),
   "endless text": (".xml", DUMP.replace(b"</text>", b"", 1), "its text has no end"),
-  "no id": (".xml", DUMP.replace(b"<id>1</id>", b"<id>x</id>", 1), "expected <title> and <id>"),
-  "no title": (".xml", DUMP.replace(b"<title>Title 1 ", b"<t>", 1), "a page without title"),
+  "no id": (
+    ".xml",
+    DUMP.replace(b"<id>1</id>", b"<id>x</id>", 1),
+    "without title or id; expected both, or --skip-bad-pages",
+  ),
+  "no title": (".xml", DUMP.replace(b"<title>Title 1 ", b"<t>", 1), "page '1' without title"),
   "namespace": (".xml", DUMP.replace(b"<ns>0", b"<ns>a", 1), "expected a number"),
 }
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from luke_jax.errors import InputError
 from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer
-from luke_jax.wiki.read.dump import read_pages, read_site, split_dumps
+from luke_jax.wiki.read.dump import read_pages, read_site
+from luke_jax.wiki.read.dump_parts import split_dumps
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.summary import figures
@@ -242,6 +244,15 @@ def test_allow_lists(built, settings):
   assert list(load_entity_vocab(built.folder / "pretraining").ids)[3:] == ["Town 30", "Town 1"]
 
 
+def test_more_entities_than_linked_pages_are_all_of_them(built, settings, pages, resolve):
+  chosen = dataclasses.replace(settings, selection=Selection(500_000))
+  made(chosen, built.folder)
+  links = [link.target for page in pages for x in page.paragraphs for link in x.links]
+  linked = {resolve(link) for link in links} - {None}
+  vocab = load_entity_vocab(built.folder / "pretraining")
+  assert {vocab.title(id) for id in range(3, len(vocab))} == linked
+
+
 def test_a_vocabulary_of_several_languages_that_is_given(built, settings, tmp_path):
   ids = {"[MASK]": 0, "[UNK]": 1, "[PAD]": 2, "de:Town 2": 3, "en:Old place": 4, "en:Town 1": 5}
   path = tmp_path / "entity_vocab.json"
@@ -255,7 +266,6 @@ def test_a_vocabulary_of_several_languages_that_is_given(built, settings, tmp_pa
 @pytest.mark.parametrize(
   ("change", "line"),
   [
-    ({"selection": Selection(5000)}, "--entities 5000: the dump has too few linked pages"),
     ({"selection": Selection(3)}, "--entities: 3; expected a whole number from 4"),
     ({"language": "nl"}, "a dump of enwiki in 'en'; expected --language en, not nl"),
     ({"dumps": (Path("gone.xml"),)}, "gone.xml: no such file; expected a dump"),
@@ -269,6 +279,16 @@ def test_bad_input_is_one_line(change, line, settings, tmp_path):
   with pytest.raises(InputError) as fault:
     made(dataclasses.replace(settings, **change), tmp_path / "out")
   assert line in str(fault.value) and "\n" not in str(fault.value)
+
+
+def test_a_folder_and_a_dump_without_text(settings, small_dump, tmp_path):
+  chosen = dataclasses.replace(settings, dumps=(tmp_path,))
+  with pytest.raises(InputError, match="a folder; expected a file, or several by name: "):
+    made(chosen, tmp_path / "out")
+  stub = tmp_path / "stub.xml"
+  stub.write_text(re.sub(r"<text [^<]*</text>", '<text bytes="9" />', small_dump.read_text()))
+  with pytest.raises(InputError, match=r"151 pages and none with text; expected .* not .* \(stub"):
+    made(dataclasses.replace(settings, dumps=(stub,)), tmp_path / "out")
 
 
 def test_a_dump_of_another_project(settings, small_dump, tmp_path):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.wiki.stages.permutation import permuted
+from luke_jax.wiki.stages.permutation import permuted, places_of
 
 
 @given(size=st.integers(1, 3000), seed=st.integers(0, 2**40))
@@ -34,3 +34,10 @@ def test_the_order_looks_random(seed):
   assert abs(shares.std() - 3.0) < 0.1  # of a binomial with n = 100 and p = 1/10
   other = permuted(np.arange(size), size, seed + 1)
   assert (found == other).sum() < 12
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 16, 17, 1000, 65_537])
+def test_places_are_the_inverse(size):
+  numbers = np.arange(size)
+  assert np.array_equal(places_of(permuted(numbers, size, 9), size, 9), numbers)
+  assert np.array_equal(permuted(places_of(numbers, size, 9), size, 9), numbers)

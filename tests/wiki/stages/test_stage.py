@@ -73,6 +73,47 @@ def test_a_change_empties_the_folder(tmp_path, log, here):
   assert (tmp_path / "toy/0.txt").read_text() == "new0"
 
 
+def test_the_old_stage_stays_until_the_new_one_is_done(tmp_path, log, here):
+  finish(stage(tmp_path, log), here)
+  old = contents(tmp_path / "toy")
+  with pytest.raises(InputError, match="shard 3: wrong"):
+    finish(stage(tmp_path, log, made_of="b", text="new", wrong=3), here)
+  assert contents(tmp_path / "toy") == old
+  assert len(runs(log)) == 5 + 4
+  finish(stage(tmp_path, log, made_of="b", text="new"), here)
+  assert runs(log)[9:] == list("34")
+  assert (tmp_path / "toy/0.txt").read_text() == "new0"
+  assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["toy"]
+  finish(stage(tmp_path / "fresh", log, made_of="b", text="new"), here)
+  assert contents(tmp_path / "fresh/toy") == contents(tmp_path / "toy")
+
+
+def test_an_option_changed_by_mistake_costs_nothing(tmp_path, log, here):
+  finish(stage(tmp_path, log), here)
+  with pytest.raises(InputError, match="shard 3: wrong"):
+    finish(stage(tmp_path, log, made_of="b", wrong=3), here)
+  before = runs(log)
+  assert not finish(stage(tmp_path, log), here).fresh
+  assert runs(log) == before
+  assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["toy"]
+
+
+@pytest.mark.parametrize("old", ["whole", "half", "gone"])
+def test_a_kill_while_the_new_stage_takes_its_place(old, tmp_path, log, here):
+  finish(stage(tmp_path, log, made_of="b", text="new"), here)
+  (tmp_path / "toy").rename(tmp_path / "toy.new")
+  if old != "gone":
+    finish(stage(tmp_path / "other", log), here)
+    (tmp_path / "other/toy").rename(tmp_path / "toy")
+    if old == "half":
+      (tmp_path / "toy/0.txt").unlink()
+  before = runs(log)
+  finish(stage(tmp_path, log, made_of="b", text="new"), here)
+  assert runs(log) == before
+  assert (tmp_path / "toy/0.txt").read_text() == "new0"
+  assert not (tmp_path / "toy.new").exists()
+
+
 def test_a_change_while_it_was_under_way(tmp_path, log, here):
   with pytest.raises(InputError):
     finish(stage(tmp_path, log, wrong=3), here)
