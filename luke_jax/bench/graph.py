@@ -5,7 +5,6 @@ import statistics
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Literal
 
 import jax
@@ -14,6 +13,7 @@ import numpy as np
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.graph.triples import read_graph
 from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data

@@ -1,6 +1,5 @@
 """`luke-jax bench graph`."""
 
-from pathlib import Path
 from typing import Literal
 
 from rich.console import Console
@@ -10,7 +9,7 @@ from luke_jax.bench.graph import PUBLISHED, Result
 from luke_jax.bench.graph import run as measure
 from luke_jax.cli.figures import write_figures
 from luke_jax.cli.stderr import stderr_console
-from luke_jax.files import check_place
+from luke_jax.files import Path, check_place
 
 
 def run(

@@ -1,7 +1,6 @@
 """`luke-jax graph evaluate`."""
 
 import json
-from pathlib import Path
 from typing import Annotated, Literal
 
 from rich.console import Console
@@ -9,6 +8,7 @@ from rich.table import Table
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.graph.ranking import HITS, SIDES
 from luke_jax.graph.vectors import folder_norm
 from luke_jax.runs.graphs import evaluate

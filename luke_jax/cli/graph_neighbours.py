@@ -1,6 +1,5 @@
 """`luke-jax graph neighbours`."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from rich.console import Console
@@ -8,6 +7,7 @@ from rich.table import Table
 from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.graph.neighbours import nearest
 from luke_jax.graph.vectors import folder_norm, open_vectors
 

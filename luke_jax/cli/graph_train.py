@@ -1,10 +1,10 @@
 """`luke-jax graph train`."""
 
-from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.files import Path
 from luke_jax.runs import training
 from luke_jax.runs.graphs import graph_experiment, write_run_vectors
 from luke_jax.runs.recipes import read_experiment

@@ -2,10 +2,9 @@
 
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 
 from luke_jax.errors import InputError
-from luke_jax.files import whole
+from luke_jax.files import Path, whole
 
 
 class Ids(Sequence[str]):

@@ -2,11 +2,11 @@
 
 import dataclasses
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.graph.ids import Ids, read_ids
 
 SPLITS = ("train", "valid", "test")

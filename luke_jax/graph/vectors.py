@@ -7,12 +7,11 @@ as OpenKE's `.vec`, lines of numbers.
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import read_json, whole, write_json
+from luke_jax.files import Path, read_json, whole, write_json
 from luke_jax.graph.ids import Ids, read_ids, write_ids
 
 CONFIG = "transe.json"

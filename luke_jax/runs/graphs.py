@@ -1,11 +1,11 @@
 """Vectors of graphs: experiments for a graph, the vectors of a run, and what they score."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.graph import classification, ranking
 from luke_jax.graph.known import Known
 from luke_jax.graph.triples import Graph, read_false, read_graph

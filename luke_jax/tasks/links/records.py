@@ -1,10 +1,10 @@
 """Records of link prediction: chunks of triples, which share their negatives."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 
+from luke_jax.files import Path
 from luke_jax.graph.known import Known
 from luke_jax.graph.triples import Graph, read_graph
 from luke_jax.pipeline.cache import cached
