@@ -21,9 +21,9 @@ def config() -> Experiment:
   """Returns the experiment."""
   return Experiment(
     model=TransEConfig(2034, 42, hidden_size=192, norm=2),
-    task=LinkPrediction(graph="codex-s", margin=6.0, chunk=128, negatives=256),
+    task=LinkPrediction(graph="codex-s", margin=6.0, temperature=1.5, chunk=128, dev_chunk=128),
     data=Data(batch_size=8, evaluation_batch_size=1),
     optimizer=adam(1e-2),
     schedule=Schedule(warmup_ratio=0.0),
-    run=Run(epochs=50, evaluate_every=320, log_every=100, best_metric="mrr"),
+    run=Run(epochs=36, evaluate_every=640, log_every=100, best_metric="mrr"),
   )

@@ -58,11 +58,13 @@ class Program:
         f"data.evaluation_batch_size: {data.evaluation_batch_size}; expected a multiple of the"
         f" {devices} devices"
       )
-    average = self.experiment.optimizer.average
-    if average is not None and hasattr(self.experiment.task, "touched"):
-      raise InputError(
-        f"optimizer.average: {average}; expected null, as steps of this task change a few rows only"
-      )
+    options = self.experiment.optimizer
+    for name, value, off in (("average", options.average, None), ("adapter", options.adapter, 0)):
+      if value != off and hasattr(self.experiment.task, "touched"):
+        expected = f"expected {'null' if off is None else off}"
+        raise InputError(
+          f"optimizer.{name}: {value}; {expected}, as steps of this task change a few rows only"
+        )
 
   @functools.cached_property
   def backbone(self) -> Backbone:
