@@ -84,13 +84,14 @@ luke-jax COMMAND --help shows more of it, with an example; luke-jax --version th
 Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
 75: a training was preempted: the same command goes on with it. 130: interrupted."""
 
+BENCH = "bench"
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
 
 def overview() -> str:
   """Returns the first screen: a few commands to begin with, and all commands."""
   width = max(map(len, COMMANDS))
-  listed = [f"{section}:\n{_rows(names, width)}\n" for section, names in SECTIONS.items()]
+  listed = [f"{section}:\n{_listed([*names], width)}\n" for section, names in SECTIONS.items()]
   about = "LUKE, the language model of words and entities, in JAX and Flax.\n"
   return "\n".join(["usage: luke-jax COMMAND ...\n", about, BEGIN, *listed, END])
 
@@ -115,6 +116,15 @@ def nearest(arguments: Sequence[str]) -> str | None:
 
   best = max((*COMMANDS, "--help", "--version"), key=likeness)
   return best if likeness(best) > _SIMILAR else None
+
+
+def _listed(names: Sequence[str], width: int) -> str:
+  """Returns a row for each command; one row for all timings, which few people need."""
+  timed = [name for name in names if name.startswith(f"{BENCH} ")]
+  if len(timed) < 2:
+    return _rows(names, width)
+  what = ", ".join(name.removeprefix(f"{BENCH} ") for name in timed)
+  return f"  {BENCH:{width}}  Times one of {what}."
 
 
 def _rows(names: Iterable[str], width: int) -> str:

@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import json
 import math
+import pathlib
 import sys
 from collections.abc import Generator, Mapping
 from types import NoneType, UnionType
@@ -127,7 +128,7 @@ def expected(kind: Any) -> str:
     return f"a list, each {items[0]}" if ... in get_args(kind) else f"a list of {', '.join(items)}"
   if dataclasses.is_dataclass(kind):
     return f"the fields of {getattr(kind, '__name__', kind)}"
-  return _WORDS.get(kind, f"a field of another type than {kind}")
+  return _WORDS.get(_path(kind), f"a field of another type than {kind}")
 
 
 def optional(kind: Any) -> bool:
@@ -141,7 +142,12 @@ def _arms(kind: Any) -> list[Any]:
     return _STRICTEST.index(origin) if origin in _STRICTEST else len(_STRICTEST)
 
   arms = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-  return sorted(arms, key=looseness)
+  return sorted(map(_path, arms), key=looseness)
+
+
+def _path(kind: Any) -> Any:
+  """Returns our type of paths for pathlib's, which a task of one's own may have."""
+  return Path if isinstance(kind, type) and issubclass(kind, pathlib.PurePath) else kind
 
 
 def _tuple_from_text(text: str, kind: Any, place: str) -> tuple[Any, ...]:

@@ -39,10 +39,10 @@ def saved(tmp_path):
 
 
 def test_help_names_every_command():
-  done = command("--help")
-  assert done.returncode == 0
+  whole, timings = command("--help"), command("bench")
+  assert (whole.returncode, timings.returncode) == (0, 0)
   for name in COMMANDS:
-    assert name in done.stdout
+    assert name in (timings if name.startswith("bench ") else whole).stdout
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -130,4 +130,5 @@ def test_outputs_loss_and_gradients(path, remat):
 
 def test_every_class_has_goldens():
   seen = {json.loads(str(np.load(path)["config"]))["architectures"][0] for path in FILES}
-  assert seen == set(LUKE.architectures.values())
+  # transformers has no such chain; tests/nn/test_crf.py compares it with pytorch-crf.
+  assert seen == set(LUKE.architectures.values()) - {LUKE.architectures["crf"]}

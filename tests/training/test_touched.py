@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_runs import arrays, program, trained
+from tiny_runs import arrays, left_at, program, trained
 
 from luke_jax.errors import InputError
 from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.links.task import LinkPrediction
-from luke_jax.training import processes
+from luke_jax.training import watch
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
@@ -116,7 +116,7 @@ def test_no_step_passes_over_a_large_table(devices):
 def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, monkeypatch):
   chosen = experiment(mesh={"data": 8}, data={"batch_size": 8, "evaluation_batch_size": 8})
   train(chosen, tmp_path / "whole")
-  monkeypatch.setattr(processes.Preemption, "due", lambda self, step: step == 5)
+  monkeypatch.setattr(watch.Watch, "due", left_at(5))
   assert train(chosen, tmp_path / "parts")["status"] == "preempted"
   monkeypatch.undo()
   assert train(chosen, tmp_path / "parts")["status"] == "done"

@@ -32,11 +32,9 @@ class RelationClassification:
   words: int = 512  # the longest row
   mention: int = 30  # positions of each entity, its markers included
   negative: str = ""  # the label of no relation; "": no_relation or Other, if it is there
-  # For a system that reads vectors of entities: their folder, the score above which a link of an
-  # example counts, and the pieces of a mention that its entity is beside.
-  vectors: str = ""
-  link_threshold: float = 0.0
-  alignment: Alignment = "first"
+  vectors: str = ""  # the folder of entities' vectors, for a system that reads them
+  link_threshold: float = 0.0  # the score above which a link of an example counts
+  alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 

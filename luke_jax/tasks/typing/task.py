@@ -35,11 +35,9 @@ class EntityTyping:
   threshold: float = 0.0  # of a label's logit, above which it is predicted
   at_least_one: bool = False  # the likeliest label is predicted whatever its logit, as in FIGER
   exclusive: bool = False  # each mention has one of the labels, and the likeliest is predicted
-  # For a system that reads vectors of entities: their folder, the score above which a link of an
-  # example counts, and the pieces of a mention that its entity is beside.
-  vectors: str = ""
-  link_threshold: float = 0.0
-  alignment: Alignment = "first"
+  vectors: str = ""  # the folder of entities' vectors, for a system that reads them
+  link_threshold: float = 0.0  # the score above which a link of an example counts
+  alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 

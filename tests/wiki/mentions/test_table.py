@@ -268,5 +268,5 @@ def test_two_at_once_are_refused(wiki, tmp_path, capsys):
   with (folder / ".lock").open("w") as lock:
     fcntl.flock(lock, fcntl.LOCK_EX)
     assert main(["wiki", "mentions", str(folder)]) == 2
-  assert "another build is at work here" in capsys.readouterr().err
+  assert "another command is at work here" in capsys.readouterr().err
   assert main(["wiki", "mentions", str(folder)]) == 0
