@@ -216,11 +216,11 @@ class Watch:
     time.sleep(0.3)  # the rest of what it writes
     others.read()
     gone = re.search(rb"heartbeats?\):\s*([\d, ]+)", others.lost)
-    who = f"process {gone.group(1).decode().strip()}" if gone else "another process"
+    what = f"process {gone.group(1).decode().strip()} is gone" if gone else _first(others.lost)
     if b"Failed to send RPC" in others.lost:  # to the service, which process 0 has
-      who = "process 0"
+      what = "process 0 is gone"
     self._leave(
-      GOES_ON, f"{who} is gone; the same command, on every host, goes on from the last checkpoint"
+      GOES_ON, f"{what}; the same command, on every host, goes on from the last checkpoint"
     )
 
   def _leave(self, status: int, line: str) -> None:
@@ -235,3 +235,9 @@ class Watch:
       print(f"luke-jax: {line}", file=sys.stderr, flush=True)
     sys.stderr.flush()
     os._exit(status)
+
+
+def _first(text: bytes) -> str:
+  """Returns the first line of what a library logged, without its time and place."""
+  line = text.partition(b"\n")[0].decode(errors="replace")
+  return line.partition("] ")[2].strip()[:200] or "another process is gone"

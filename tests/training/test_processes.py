@@ -230,7 +230,8 @@ def test_a_fault_of_one_process_is_one_line_on_all(command, tmp_path):
 
 
 def descendants(pid):
-  children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+  tasks = Path(f"/proc/{pid}/task").glob("*/children")  # any thread may have started them
+  children = [child for task in tasks for child in task.read_text().split()]
   return [int(x) for x in children] + [y for x in children for y in descendants(x)]
 
 

@@ -127,17 +127,27 @@ def test_a_graph_without_valid_is_scored_on_some_of_train():
   assert one.evaluation_row_shapes(BACKBONE)["bitmaps"].shape == (4, 2, 13)
 
 
+ORIGINAL = {"objective": "margin", "margin": 1.0, "corruption": "bern", "unit_ball": True}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-  "changes, least",
+  "changes, metric, least",
   [
-    ({"margin": 2.0}, 0.95),
-    ({"objective": "margin", "margin": 1.0, "corruption": "bern", "unit_ball": True}, 0.3),
+    ({"margin": 2.0}, "hits_1", 0.95),
+    (
+      {"objective": "margin", "margin": 1.0, "corruption": "bern", "unit_ball": True},
+      "hits_3",
+      0.7,
+    ),
   ],
   ids=["self-adversarial", "original"],
 )
-def test_a_grid_is_learned(changes, least, tmp_path, one_device):
-  """Hits@1 of the triples left out, which are the opposite of ones in train."""
+def test_a_grid_is_learned(changes, metric, least, tmp_path, one_device):
+  """Ranks of the triples left out, which are the opposite of ones in train.
+
+  In the unit ball vectors of relations are short, so that an entity is often nearest to itself.
+  """
   task = LinkPrediction(graph=str(SAMPLE), chunk=32, negatives=64, dev_chunk=21, **changes)
   summary = train(
     Experiment(
@@ -150,4 +160,4 @@ def test_a_grid_is_learned(changes, least, tmp_path, one_device):
     ),
     tmp_path / "run",
   )
-  assert summary["dev/hits_1"] >= least
+  assert summary[f"dev/{metric}"] >= least
