@@ -11,6 +11,7 @@ from typing import Self
 # JAX's service ends every process of a run, by abort() and with a page of text, once one is gone.
 _LOST = re.compile(
   rb"^[EF]\d{4} .*coordination.service|JAX distributed service detected fatal errors"
+  rb"|^W\d{4} .*Failed to retrieve preemption notice from coordination service"
 )
 
 
