@@ -3,9 +3,11 @@
 They pass without a device, so they arrive too while another process is stuck in a program.
 """
 
+import contextlib
 import itertools
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -16,6 +18,17 @@ from luke_jax.errors import InputError
 _PREFIX = "luke_jax/"
 _LONGEST = 6 * 3600 * 1000  # ms; a process that is gone ends the others long before
 _numbers = itertools.count()
+_connecting = threading.Event()
+
+
+@contextlib.contextmanager
+def connecting() -> Iterator[None]:
+  """Keeps other threads from asking a client that is there but not connected: JAX ends it then."""
+  _connecting.set()
+  try:
+    yield
+  finally:
+    _connecting.clear()
 
 
 def alone() -> bool:
@@ -24,8 +37,8 @@ def alone() -> bool:
 
 
 def joined_alone() -> bool:
-  """Returns whether this process joined no others, without starting a device as `alone` does."""
-  return distributed.global_state.client is None or joined() == 1
+  """Returns whether this process joined no others yet; `alone` would start a device."""
+  return _connecting.is_set() or distributed.global_state.client is None or joined() == 1
 
 
 def joined() -> int:

@@ -68,7 +68,8 @@ def _initialize(
   coordinator: str | None = None, processes: int | None = None, process: int | None = None
 ) -> None:
   try:
-    jax.distributed.initialize(coordinator, processes, process, heartbeat_timeout_seconds=LOST)
+    with messages.connecting():
+      jax.distributed.initialize(coordinator, processes, process, heartbeat_timeout_seconds=LOST)
   finally:
     # JAX takes SIGTERM for a service of its own, which knows no other signal and no time.
     if threading.current_thread() is threading.main_thread():

@@ -192,9 +192,8 @@ class Watch:
   def _tell(self, fault: BaseException, outcome: Outcome) -> None:
     """Ends this process for a fault, once the others can read of it."""
     if isinstance(fault, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(fault):
-      time.sleep(
-        LOST + 5 * _POLL
-      )  # most often another process is gone, of which the watch will hear
+      # Most often another process is gone, of which the watch will hear.
+      time.sleep(LOST + 5 * _POLL)
     self._leaving = True
     line, status = outcome(fault) or ("", 1)
     told = line or f"{type(fault).__name__}: {str(fault).partition(chr(10))[0]}"
@@ -239,5 +238,6 @@ class Watch:
 
 def _first(text: bytes) -> str:
   """Returns the first line of what a library logged, without its time and place."""
-  line = text.partition(b"\n")[0].decode(errors="replace")
-  return line.partition("] ")[2].strip()[:200] or "another process is gone"
+  _, _, line = text.partition(b"\n")[0].decode(errors="replace").partition("] ")
+  line = line.rpartition("absl::Status: ")[2]  # after three lines of advice
+  return line.strip()[:200] or "another process is gone"
