@@ -1,4 +1,4 @@
-"""What a command says of an exception, and its exit status."""
+"""Last line and exit status of a command that an exception ends."""
 
 import re
 

@@ -81,7 +81,11 @@ class FineTuned(Protocol):
     ...
 
   def check(self, examples: Sequence[Any], faults: Faults) -> list[Any]:
-    """Those of the examples that can be trained and scored on: they have answers, known ones."""
+    """Those of the examples that can be trained and scored on; the others are faults."""
+    ...
+
+  def check_example(self, example: Any) -> None:
+    """Refuses an example without answers, or with one that the model does not know."""
     ...
 
   def found_labels(self, examples: Sequence[Any]) -> tuple[str, ...]:
@@ -124,6 +128,16 @@ def check_settings(task: Any) -> None:
   twice = {label for label in task.labels if task.labels.count(label) > 1}
   if twice:
     raise InputError(f"labels: {', '.join(sorted(twice))}: twice; expected each once")
+
+
+def check(task: FineTuned, examples: Sequence[Any], faults: Faults) -> list[Any]:
+  """Returns the examples that can be trained and scored on; the others are faults."""
+  valid = []
+  for example in examples:
+    with faults.caught():
+      task.check_example(example)
+      valid.append(example)
+  return valid
 
 
 def check_label(label: str, labels: Sequence[str], place: str) -> None:

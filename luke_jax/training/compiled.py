@@ -1,4 +1,4 @@
-"""Where the compiled programs of a run are kept."""
+"""Folder in which the compiled programs of a run are kept."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What C++ libraries write to the standard error, read line by line."""
+"""Lines that C++ libraries write to the standard error."""
 
 import contextlib
 import ctypes

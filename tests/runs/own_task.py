@@ -76,6 +76,7 @@ class Languages:
   mention: ClassVar[int] = 1
 
   text_directory = property(fine_tuning.text_directory)
+  check = fine_tuning.check
   initial_params = fine_tuning.initial_params
   outputs = fine_tuning.outputs_of
   weights = fine_tuning.weights
@@ -104,14 +105,9 @@ class Languages:
     """Returns the labels of a file."""
     return tuple(sorted({example.label for example in examples}))
 
-  def check(self, examples, faults):
-    """Returns the examples with a label that the model knows."""
-    kept = []
-    for example in examples:
-      with faults.caught():
-        fine_tuning.check_label(example.label or "", self.labels, example.place)
-        kept.append(example)
-    return kept
+  def check_example(self, example):
+    """Refuses an example without a label that the model knows."""
+    fine_tuning.check_label(example.label or "", self.labels, example.place)
 
   def features(self, processor, examples, faults=None):
     """Returns a row for each example."""

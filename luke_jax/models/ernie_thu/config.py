@@ -33,9 +33,7 @@ class ErnieThuConfig(BertConfig):
   layer_types: tuple[str, ...] = ()
   entity_size: int = 100  # width of the vectors of entities
   num_entity_heads: int = 4  # attention heads of the entities
-  fusion_output_act: bool = (
-    False  # an activation after the last products of a layer, as in the paper
-  )
+  fusion_output_act: bool = False  # activation after a layer's last products, as in the paper
 
   def __post_init__(self) -> None:
     object.__setattr__(self, "layer_types", tuple(self.layer_types))  # a list in config.json

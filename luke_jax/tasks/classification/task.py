@@ -75,6 +75,7 @@ class TextClassification:
       raise InputError(f"positive: {self.positive!r}: no label; expected one of {known}")
 
   text_directory = property(fine_tuning.text_directory)
+  check = fine_tuning.check
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
@@ -119,16 +120,8 @@ class TextClassification:
       raise InputError(f"{self.train}: labels: {given}; expected two or more, to tell apart")
     return tuple(sorted(labels, key=int) if score.in_numbers(labels) else labels)
 
-  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """Returns the examples with answers that the model knows; the others are faults."""
-    valid = []
-    for example in examples:
-      with faults.caught():
-        self._check(example)
-        valid.append(example)
-    return valid
-
-  def _check(self, example: Example) -> None:
+  def check_example(self, example: Example) -> None:
+    """Refuses one without an answer that the model knows."""
     if self.target == "number":
       files.number_in(example)
       return

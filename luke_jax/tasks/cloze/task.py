@@ -57,6 +57,7 @@ class ClozeAnswering:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  check = fine_tuning.check
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
@@ -76,15 +77,10 @@ class ClozeAnswering:
     """Returns no labels."""
     return ()
 
-  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """Returns the examples with answers; the others are faults."""
-    valid = []
-    for example in examples:
-      with faults.caught():
-        if not example.answers:
-          raise InputError(f"{example.place}: answers: none; expected one at least")
-        valid.append(example)
-    return valid
+  def check_example(self, example: Example) -> None:
+    """Refuses one without answers."""
+    if not example.answers:
+      raise InputError(f"{example.place}: answers: none; expected one at least")
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None

@@ -5,16 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
 from luke_jax.models.family import Backbone
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.ner import decoding, features, files, score
-from luke_jax.tasks.ner.documents import Example, labelled
+from luke_jax.tasks.ner import decoding, features, reading, score
+from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.learnable import check_learnable
-from luke_jax.tasks.ner.words import Reading
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Processor, Row, Task
 
@@ -64,6 +62,9 @@ class NamedEntities:
         raise InputError(f"{name}: {number!r}; expected a whole number from 1")
 
   text_directory = property(fine_tuning.text_directory)
+  read = reading.read
+  parse = reading.parse
+  check = fine_tuning.check
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
@@ -73,6 +74,7 @@ class NamedEntities:
   rows = fine_tuning.rows
   predict = fine_tuning.predict
   score = fine_tuning.score
+  to_prediction = staticmethod(reading.to_prediction)
 
   def records(self, backbone: Backbone, split: str) -> fine_tuning.TaskRows:
     """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
@@ -82,40 +84,14 @@ class NamedEntities:
       check_learnable(self.train, records.examples, records.rows)
     return records
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
-    """Reads the documents of a file."""
-    return files.read(path, faults, self._reading)
-
-  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
-    """Returns the document in an object of JSON lines."""
-    return files.parse(value, id, place, self._reading)
-
-  @property
-  def _reading(self) -> Reading:
-    form = self.columns, self.repair_tags, self.tag_names
-    return Reading(self.language, self.every_word_spaced, *form)
-
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns the label of no entity, and those of a file, in alphabetical order."""
     labels = {span.label for example in examples for span in example.spans or ()}
     return (NIL, *sorted(labels - {NIL}))
 
-  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """Returns the documents with known entities and the model's labels; the others are faults."""
-    valid = []
-    for example in examples:
-      with faults.caught():
-        self._check(example)
-        valid.append(example)
-    return valid
-
-  def _check(self, example: Example) -> None:
-    if example.spans is None:
-      raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
-    known = self.labels[1:]
-    for span in example.spans:
-      if span.label not in known:
-        fine_tuning.check_label(span.label, known, example.place_of(span.start))
+  def check_example(self, example: Example) -> None:
+    """Refuses a document without known entities, of labels that the model has."""
+    reading.check_spans(example, self.labels[1:])
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
@@ -141,12 +117,3 @@ class NamedEntities:
   ) -> Evaluation:
     """Returns F1 of spans and the figures around it."""
     return score.evaluate(examples, predictions)
-
-  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
-    """Returns a document's line in a file of predictions."""
-    return {
-      "id": example.id,
-      "spans": [list(span) for span in files.as_in_files(example, labelled(prediction))],
-      "texts": [span.text for span in prediction],
-      "scores": [round(span.score, 4) for span in prediction],
-    }

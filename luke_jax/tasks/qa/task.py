@@ -67,6 +67,7 @@ class QuestionAnswering:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  check = fine_tuning.check
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
@@ -104,17 +105,12 @@ class QuestionAnswering:
     """Returns no labels."""
     return ()
 
-  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """Returns the examples with known answers, or known to have none; others are faults."""
-    valid = []
-    for example in examples:
-      with faults.caught():
-        if example.answers is None:
-          raise InputError(f"{example.place}: answers: missing; expected a list of them")
-        if not example.answers and not self.unanswerable:
-          raise InputError(f"{example.place}: answers: none; expected one, or task.unanswerable")
-        valid.append(example)
-    return valid
+  def check_example(self, example: Example) -> None:
+    """Refuses one without answers, unless it is known to have none."""
+    if example.answers is None:
+      raise InputError(f"{example.place}: answers: missing; expected a list of them")
+    if not example.answers and not self.unanswerable:
+      raise InputError(f"{example.place}: answers: none; expected one, or task.unanswerable")
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None

@@ -56,6 +56,7 @@ class RelationClassification:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  check = fine_tuning.check
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
@@ -77,14 +78,9 @@ class RelationClassification:
     negative = self.negative or score.negative_of(labels)
     return tuple(sorted(labels, key=lambda label: (label != negative, label)))
 
-  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """Returns the examples with a label that the model knows; the others are faults."""
-    valid = []
-    for example in examples:
-      with faults.caught():
-        fine_tuning.check_label(score.gold_label(example), self.labels, example.place)
-        valid.append(example)
-    return valid
+  def check_example(self, example: Example) -> None:
+    """Refuses one without a label that the model knows."""
+    fine_tuning.check_label(score.gold_label(example), self.labels, example.place)
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal
 import jax
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
 from luke_jax.heads.chain import ChainHead
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
@@ -15,11 +14,10 @@ from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.ner import files
-from luke_jax.tasks.ner.documents import Example, labelled
+from luke_jax.tasks.ner import reading
+from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, scheme_of_labels
-from luke_jax.tasks.ner.words import Reading
 from luke_jax.tasks.predictions import TaggedSpans
 from luke_jax.tasks.tagging import decoding, features, score
 from luke_jax.text import Processor, Row, Task
@@ -69,6 +67,9 @@ class Tagging:
       raise InputError(f"labels: {', '.join(self.labels[:20])}; expected O among them")
 
   text_directory = property(fine_tuning.text_directory)
+  read = reading.read
+  parse = reading.parse
+  check = fine_tuning.check
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
@@ -103,37 +104,15 @@ class Tagging:
       raise InputError(f"{self.train}: no entities that can be tagged; expected one at least")
     return records
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
-    """Reads the documents of a file."""
-    return files.read(path, faults, self._reading)
-
-  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
-    """Returns the document in an object of JSON lines."""
-    return files.parse(value, id, place, self._reading)
-
-  @property
-  def _reading(self) -> Reading:
-    form = self.columns, self.repair_tags, self.tag_names
-    return Reading(self.language, self.every_word_spaced, *form)
-
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns O and the tags of the labels of a file, in alphabetical order."""
     labels = sorted({span.label for example in examples for span in example.spans or ()})
     prefixes = PREFIXES[self.scheme or "IOB2"]
     return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
 
-  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """Returns the documents with known entities and the model's labels; the others are faults."""
-    valid, known = [], sorted({tag[2:] for tag in self.labels if tag != "O"})
-    for example in examples:
-      with faults.caught():
-        if example.spans is None:
-          raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
-        for span in example.spans:
-          if span.label not in known:
-            fine_tuning.check_label(span.label, known, example.place_of(span.start))
-        valid.append(example)
-    return valid
+  def check_example(self, example: Example) -> None:
+    """Refuses a document without known entities, of labels that the model has."""
+    reading.check_spans(example, sorted({tag[2:] for tag in self.labels if tag != "O"}))
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
@@ -172,10 +151,4 @@ class Tagging:
 
   def to_prediction(self, example: Example, prediction: TaggedSpans) -> dict[str, Any]:
     """Returns a document's line in a file of predictions."""
-    return {
-      "id": example.id,
-      "spans": [list(span) for span in files.as_in_files(example, labelled(prediction))],
-      "texts": [span.text for span in prediction],
-      "scores": [round(span.score, 4) for span in prediction],
-      "tags": list(prediction.tags),
-    }
+    return reading.to_prediction(example, prediction) | {"tags": list(prediction.tags)}

@@ -57,6 +57,7 @@ class EntityTyping:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  check = fine_tuning.check
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
@@ -76,20 +77,15 @@ class EntityTyping:
     """Returns the labels of a file, in alphabetical order."""
     return tuple(sorted({label for example in examples for label in example.labels or ()}))
 
-  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
-    """Returns the examples with labels that the model knows; the others are faults."""
-    valid = []
-    for example in examples:
-      with faults.caught():
-        if example.labels is None:
-          raise InputError(f"{example.place}: labels: missing; expected a list of them")
-        for label in example.labels:
-          fine_tuning.check_label(label, self.labels, example.place)
-        if self.exclusive and len(example.labels) != 1:
-          names = ", ".join(example.labels) or "none"
-          raise InputError(f"{example.place}: labels: {names}; expected one, as `exclusive` says")
-        valid.append(example)
-    return valid
+  def check_example(self, example: Example) -> None:
+    """Refuses one without labels that the model knows."""
+    if example.labels is None:
+      raise InputError(f"{example.place}: labels: missing; expected a list of them")
+    for label in example.labels:
+      fine_tuning.check_label(label, self.labels, example.place)
+    if self.exclusive and len(example.labels) != 1:
+      names = ", ".join(example.labels) or "none"
+      raise InputError(f"{example.place}: labels: {names}; expected one, as `exclusive` says")
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
