@@ -54,6 +54,7 @@ SECTIONS = {
     ),
     "experiment run": ("experiment_run", "Runs an experiment with several seeds, and scores each."),
     "experiment table": ("experiment_table", "Makes the paper's tables from experiments' results."),
+    "experiment compare": ("experiment_compare", "Compares experiments, in pairs of a seed."),
     "plan": ("plan", "Predicts what an experiment costs on TPUs."),
   },
   "Measurements": {

@@ -1,9 +1,6 @@
 """The namesakes: nothing but the linked entities can answer their questions."""
 
-import json
 import random
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -79,22 +76,3 @@ def test_the_experiments_have_room_for_all_things():
   entities = len(things()) + len(COUNTRIES)
   assert pretraining.model.entity_vocab_size == special + entities
   assert asked.model.entity_vocab_size == special + entities + 1
-
-
-def test_forms_are_compared_in_pairs(tmp_path):
-  """Of the seeds that all forms have; p is the share of signs with as large a difference."""
-  exact = {"aware": (0.5, 0.6, 0.7, 0.9), "original": (0.4, 0.5, 0.6), "words": (0.1, 0.1, 0.1)}
-  for form, values in (exact | {"fresh": (0.5, 0.7, 0.6)}).items():
-    for seed, value in enumerate(values):
-      path = tmp_path / form / f"seed-{seed}" / "result.json"
-      path.parent.mkdir(parents=True)
-      path.write_text(json.dumps({"scores": {"test": {"exact_match": value}}}))
-  script = EXPERIMENTS / "namesakes/compare.py"
-  done = subprocess.run(
-    [sys.executable, script, tmp_path], capture_output=True, check=True, text=True
-  )
-  cells = [line.strip("|").split("|")[1:] for line in done.stdout.splitlines()[2:]]
-  figures = [[cell.strip() for cell in row] for row in cells]
-  assert figures[0][:2] == ["3", "60.0 ± 10.0"]
-  assert figures[1][2:] == ["10.0", "0.250"]  # 2 of the 8 ways to choose signs
-  assert figures[3][2:] == ["0.0", "1.000"]
