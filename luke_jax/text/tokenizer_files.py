@@ -16,11 +16,13 @@ from luke_jax.text.hub_files import (
   WHOLE,
   read_special_tokens,
   tokenizer_config,
+  whole_tokenizer,
 )
 from luke_jax.text.json_files import read_json_object, read_text, write_json
 from luke_jax.text.sentence_piece import FAIRSEQ_SHIFT, MODEL_FILE, SentencePieceTokenizer
 from luke_jax.text.special_tokens import MARKERS, ROBERTA, Roles
 from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.unigram_files import is_unigram, serialized_model
 from luke_jax.text.word_piece import PIECES_FILE
 from luke_jax.text.word_piece_files import is_word_piece, load_word_piece
 
@@ -36,10 +38,14 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
   """
   directory = Path(directory)
   defaults = MARKERS if markers else ()
-  if (directory / MODEL_FILE).exists():
-    return _sentence_piece(directory, defaults)
+  path = directory / MODEL_FILE
+  if path.exists():
+    return _sentence_piece(path, local(path).read_bytes(), defaults)
   if not (directory / VOCAB).exists() and is_word_piece(directory):
     return load_word_piece(directory)
+  if not (directory / VOCAB).exists() and is_unigram(whole := whole_tokenizer(directory)):
+    path = directory / WHOLE
+    return _sentence_piece(path, serialized_model(whole, path), defaults)
   if has_tokenizer(directory):
     return _byte_level(directory, defaults)
   raise InputError(
@@ -93,19 +99,21 @@ def _named_roles(roles: Roles) -> dict[str, Any]:
   return {key: names[key] for key in order} | {"mask_token": mask}
 
 
-def _sentence_piece(directory: Path, markers: tuple[str, ...]) -> SentencePieceTokenizer:
+def _sentence_piece(
+  path: Path, serialized: bytes, markers: tuple[str, ...]
+) -> SentencePieceTokenizer:
   import sentencepiece
 
-  path = directory / MODEL_FILE
   try:
-    model = sentencepiece.SentencePieceProcessor(model_file=str(local(path)))
+    model = sentencepiece.SentencePieceProcessor(model_proto=serialized)
   except (OSError, RuntimeError):
     raise InputError(f"{path}: cannot be read; expected a SentencePiece model") from None
   if (model.unk_id(), model.bos_id(), model.eos_id()) != (0, 1, 2):
     raise InputError(f"{path}: starts otherwise; expected <unk>, <s>, </s>, as XLM-R's model does")
   mask = len(model) + FAIRSEQ_SHIFT
   base = dict(zip(ROBERTA, (0, 1, 2, 3, mask), strict=True))
-  return SentencePieceTokenizer(model, read_special_tokens(directory, base, mask + 1, markers))
+  special = read_special_tokens(path.parent, base, mask + 1, markers)
+  return SentencePieceTokenizer(model, special)
 
 
 def _byte_level(directory: Path, markers: tuple[str, ...]) -> ByteLevelTokenizer:

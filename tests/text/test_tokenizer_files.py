@@ -1,5 +1,6 @@
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -191,8 +192,8 @@ def test_missing_merges(bpe_files):
   ("whole", "message"),
   [
     (
-      {"model": {"type": "Unigram", "vocab": []}, "pre_tokenizer": {"type": "Metaspace"}},
-      "are ['Metaspace', 'Unigram']; expected ByteLevel and BPE",
+      {"model": {"type": "WordLevel", "vocab": {}}, "pre_tokenizer": {"type": "Metaspace"}},
+      "are ['Metaspace', 'WordLevel']; expected ByteLevel and BPE",
     ),
     ({"model": 3}, "are missing or in another form; expected ByteLevel and BPE"),
     (
@@ -203,6 +204,50 @@ def test_missing_merges(bpe_files):
 )
 def test_another_tokenizer_json(tmp_path, whole, message):
   write(tmp_path, tokenizer__json=whole)
+  with pytest.raises(InputError) as error:
+    load_tokenizer(tmp_path)
+  assert message in str(error.value)
+
+
+GOLDEN = Path(__file__).parents[1] / "goldens/text/unigram"  # the tiny model, by transformers 5.23
+
+
+def test_a_sentence_piece_model_in_a_tokenizer_json(sentence_piece, tmp_path):
+  tokenizer = load_tokenizer(GOLDEN)
+  assert tokenizer.special == sentence_piece.special
+  texts = [
+    TEXT,
+    "  two  spaces\tand ﬁne ㍿ ½ ",
+    "東京タワー (Tokyo Tower)",
+    "القاهرة",
+    "<mask>\u200b",
+  ]
+  expected = sentence_piece.encode(texts, offsets=True)
+  assert tokenizer.encode(texts, offsets=True) == expected
+  save_tokenizer(tokenizer, tmp_path)
+  assert load_tokenizer(tmp_path).encode(texts, offsets=True) == expected
+
+
+@pytest.mark.parametrize(
+  ("changes", "message"),
+  [
+    ({"model": {"type": "Unigram", "vocab": []}}, "expected <s>, <pad>, </s>, <unk>, pieces, and"),
+    ({"model": {"type": "Unigram", "vocab": {"a": 1}}}, "expected pairs of a piece and its score"),
+    ({"model": {"type": "Unigram"}}, "expected pairs of a piece and its score"),
+    ({"normalizer": {"type": "Precompiled"}}, "normalization by a table of characters"),
+    (
+      {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "Ä"}},
+      "normalization by a table of characters",
+    ),
+    (
+      {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}},
+      "cannot be read; expected a SentencePiece model",
+    ),
+  ],
+)
+def test_faults_in_a_vocabulary_with_scores(tmp_path, changes, message):
+  whole = json.loads((GOLDEN / "tokenizer.json").read_text(encoding="utf-8"))
+  write(tmp_path, tokenizer__json=whole | changes)
   with pytest.raises(InputError) as error:
     load_tokenizer(tmp_path)
   assert message in str(error.value)
