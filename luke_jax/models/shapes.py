@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models.family import Running, TokenCounts
+from luke_jax.nn.embeddings import WordEmbeddings
 from luke_jax.nn.encoder import split_layers
-from luke_jax.nn.layers import Dtype
+from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.nn.queries import AttentionSizes
 
 PRODUCTS = ("kernel", "embedding")  # parameters that layers cast to the type of products
@@ -22,6 +23,21 @@ def attention_sizes(config: Any, running: Running, kinds: int = 1) -> AttentionS
     kinds=kinds,
     dropout=config.attention_probs_dropout_prob,
     form=running.attention,
+  )
+
+
+def word_embeddings(
+  config: Any, numerics: Numerics, *, after_padding: bool = False
+) -> WordEmbeddings:
+  """Returns the embeddings of words; with `after_padding`, positions count as in RoBERTa."""
+  return WordEmbeddings(
+    numerics,
+    words=config.vocab_size,
+    width=config.hidden_size,
+    positions=config.max_position_embeddings,
+    types=config.type_vocab_size,
+    pad_id=config.pad_token_id,
+    positions_after_padding=after_padding,
   )
 
 

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 
 from luke_jax.models.bert.config import BertConfig
 from luke_jax.models.family import Backbone, States, Tables
-from luke_jax.models.shapes import attention_sizes
-from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
+from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder
 from luke_jax.nn.layers import Numerics
 from luke_jax.nn.pooler import Pooler
@@ -32,15 +32,7 @@ class BertEncoder(nn.Module):
   def setup(self) -> None:
     """Makes the parts; the table of words also decodes masked ones."""
     c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
-    self.embeddings = WordEmbeddings(
-      n,
-      words=c.vocab_size,
-      width=c.hidden_size,
-      positions=c.max_position_embeddings,
-      types=c.type_vocab_size,
-      pad_id=c.pad_token_id,
-      positions_after_padding=self.positions_after_padding,
-    )
+    self.embeddings = word_embeddings(c, n, after_padding=self.positions_after_padding)
     sizes = attention_sizes(c, running)
     self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
     if self.pooled:

@@ -7,7 +7,7 @@ from typing import Any
 from luke_jax.files import Path
 from luke_jax.models.bert import encoder
 from luke_jax.models.bert.config import SIZES, BertConfig, RobertaConfig, XlmRobertaConfig
-from luke_jax.models.bert.keys import BERT_KEYS, roberta_keys
+from luke_jax.models.bert.keys import bert_keys, roberta_keys
 from luke_jax.models.config_files import (
   architecture_in,
   config_json,
@@ -96,7 +96,7 @@ BERT = Family(
   inputs=lambda config: encoder.INPUTS,
   token_types=True,
   numerics=encoder.numerics,
-  keys=lambda kind: BERT_KEYS,
+  keys=lambda kind: bert_keys("bert", "bert"),
   architectures={**_classes("Bert"), "pretraining": "BertForPreTraining"},
   pooled=_pooled,
   read_config=_reader(BertConfig, "Bert"),

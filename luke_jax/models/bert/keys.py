@@ -1,6 +1,6 @@
 """BERT's and RoBERTa's parameters and the state-dict keys of transformers' classes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from luke_jax.models.keys import (
   WORD_DECODER,
@@ -16,14 +16,32 @@ from luke_jax.models.keys import (
 OLD_NORMS = ((r"\.gamma$", ".weight"), (r"\.beta$", ".bias"))
 
 
-def _encoder(name: str, reference: str, pooler: str) -> Iterator[Key]:
+def bert_keys(
+  name: str, reference: str, *, stack: str = "encoder/layers", own: Iterable[Key] = ()
+) -> Keys:
+  """Returns the table of a system with BERT's parameters and heads, and rows of its own.
+
+  `name` and `reference` are our name and the reference's for its encoder; `stack` is the path of
+  its layers.
+  """
+  return Keys.of(
+    (*_encoder(name, reference, f"{reference}.pooler.dense", stack), *_heads(), *own),
+    aliases={
+      "cls.predictions.decoder.weight": f"{reference}.embeddings.word_embeddings.weight",
+      "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
+    renames=(*OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", rf"{reference}.\1.")),
+    encoder=reference,
+  )
+
+
+def _encoder(name: str, reference: str, pooler: str, stack: str) -> Iterator[Key]:
   yield from word_embeddings(f"{name}/embeddings", f"{reference}.embeddings")
-  yield from layers(f"{name}/encoder/layers", f"{reference}.encoder.layer")
+  yield from layers(f"{name}/{stack}", f"{reference}.encoder.layer")
   yield from linear(f"{name}/pooler/dense", pooler)
 
 
-def _bert_rows() -> Iterator[Key]:
-  yield from _encoder("bert", "bert", "bert.pooler.dense")
+def _heads() -> Iterator[Key]:
   yield from linear("masked_words/transform", "cls.predictions.transform.dense")
   yield from norm("masked_words/norm", "cls.predictions.transform.LayerNorm")
   yield Key("masked_words/bias", ("cls.predictions.bias",))
@@ -33,22 +51,11 @@ def _bert_rows() -> Iterator[Key]:
     yield from linear(head, head)
 
 
-BERT_KEYS = Keys.of(
-  _bert_rows(),
-  aliases={
-    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-    "cls.predictions.decoder.bias": "cls.predictions.bias",
-  },
-  renames=(*OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"bert.\1.")),
-  encoder="bert",
-)
-
-
 def _roberta_rows(name: str, kind: str) -> Iterator[Key]:
   # RoBERTa's own classifier of texts has the pooler inside, under another name.
   of_text = kind == "text"
   pooler = "classifier.dense" if of_text else "roberta.pooler.dense"
-  yield from _encoder(name, "roberta", pooler)
+  yield from _encoder(name, "roberta", pooler, "encoder/layers")
   yield from linear("masked_words/transform", "lm_head.dense")
   yield from norm("masked_words/norm", "lm_head.layer_norm")
   yield Key("masked_words/bias", ("lm_head.bias",))

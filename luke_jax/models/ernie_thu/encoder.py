@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from luke_jax.models.ernie_thu.config import ErnieThuConfig
 from luke_jax.models.ernie_thu.layers import EqualLayers, LayerSizes, Masks, Streams
 from luke_jax.models.family import Backbone, Running, States, Tables
-from luke_jax.models.shapes import attention_sizes
-from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
+from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.pooler import Pooler
 from luke_jax.nn.queries import AttentionSizes
 
@@ -57,15 +57,7 @@ class ErnieThuEncoder(nn.Module):
   def setup(self) -> None:
     """Makes the parts; the table of words also decodes masked ones."""
     c, n = self.backbone.config, self.backbone.numerics
-    self.embeddings = WordEmbeddings(
-      n,
-      words=c.vocab_size,
-      width=c.hidden_size,
-      positions=c.max_position_embeddings,
-      types=c.type_vocab_size,
-      pad_id=c.pad_token_id,
-      positions_after_padding=False,
-    )
+    self.embeddings = word_embeddings(c, n)
     self.encoder = LayerStack(self.backbone)
     if self.pooled:
       self.pooler = Pooler(n)

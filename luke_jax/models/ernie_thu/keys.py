@@ -6,18 +6,10 @@ the first run; `Keys.key` gives the other ones.
 
 from collections.abc import Iterator
 
-from luke_jax.models.bert.keys import OLD_NORMS
-from luke_jax.models.keys import (
-  FIRST_RUN,
-  WORD_DECODER,
-  Key,
-  Keys,
-  layers,
-  linear,
-  norm,
-  word_embeddings,
-)
+from luke_jax.models.bert.keys import bert_keys
+from luke_jax.models.keys import FIRST_RUN, Key, linear, norm
 
+_STACK = f"encoder/{FIRST_RUN}/layers"
 # Starts of the names of parts that a BERT does not have.
 ENTITY_PARTS = ("self_ent", "output_ent", "dense_ent", "LayerNorm_ent", "predictions_ent")
 
@@ -36,29 +28,10 @@ def _entity_parts(path: str, layer: str) -> Iterator[Key]:
   yield from norm(f"{path}/entity_mlp_norm", f"{layer}output.LayerNorm_ent")
 
 
-def _rows() -> Iterator[Key]:
-  stack = f"ernie_thu/encoder/{FIRST_RUN}/layers"
-  yield from word_embeddings("ernie_thu/embeddings", "bert.embeddings")
-  yield from layers(stack, "bert.encoder.layer")
-  yield from _entity_parts(stack, "bert.encoder.layer.{layer}.")
-  yield from linear("ernie_thu/pooler/dense", "bert.pooler.dense")
-  yield from linear("masked_words/transform", "cls.predictions.transform.dense")
-  yield from norm("masked_words/norm", "cls.predictions.transform.LayerNorm")
-  yield Key("masked_words/bias", ("cls.predictions.bias",))
-  yield Key(WORD_DECODER, ("cls.predictions.decoder.weight",))
+def _own() -> Iterator[Key]:
+  yield from _entity_parts(f"ernie_thu/{_STACK}", "bert.encoder.layer.{layer}.")
   yield from linear("aligned_entities/transform", "cls.predictions_ent.transform.dense")
   yield from norm("aligned_entities/norm", "cls.predictions_ent.transform.LayerNorm")
-  yield from linear("next_sentence", "cls.seq_relationship")
-  for head in ("classifier", "qa_outputs", "scorer"):
-    yield from linear(head, head)
 
 
-KEYS = Keys.of(
-  _rows(),
-  aliases={
-    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-    "cls.predictions.decoder.bias": "cls.predictions.bias",
-  },
-  renames=(*OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"bert.\1.")),
-  encoder="bert",
-)
+KEYS = bert_keys("ernie_thu", "bert", stack=_STACK, own=_own())

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from luke_jax.models.family import Backbone, States, Tables
 from luke_jax.models.luke.config import LukeConfig
 from luke_jax.models.luke.embeddings import EntityEmbeddings
-from luke_jax.models.shapes import attention_sizes
-from luke_jax.nn.embeddings import WordEmbeddings, real_tokens
+from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder
 from luke_jax.nn.layers import Numerics
 from luke_jax.nn.pooler import Pooler
@@ -41,15 +41,7 @@ class LukeEncoder(nn.Module):
   def setup(self) -> None:
     """Makes the parts; the tables of both embeddings also decode masked tokens."""
     c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
-    self.embeddings = WordEmbeddings(
-      n,
-      words=c.vocab_size,
-      width=c.hidden_size,
-      positions=c.max_position_embeddings,
-      types=c.type_vocab_size,
-      pad_id=c.pad_token_id,
-      positions_after_padding=c.word_positions == "roberta",
-    )
+    self.embeddings = word_embeddings(c, n, after_padding=c.word_positions == "roberta")
     if c.entity_vocab_size:
       spread = self.backbone.spread
       rows = c.entity_vocab_size + spread.padding_rows
