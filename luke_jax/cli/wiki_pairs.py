@@ -8,13 +8,13 @@ from tyro.conf import Positional, arg
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.graph.vectors import open_vectors
 from luke_jax.pipeline.entity_text import read_documents
 from luke_jax.pipeline.instances import write_instances
 from luke_jax.pipeline.masking import Ids
 from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings
 from luke_jax.text import load_tokenizer
 from luke_jax.text.alignment import Alignment
-from luke_jax.text.entity_vectors import read_entity_vectors
 from luke_jax.wiki.stages.linked_documents import LinkedDocuments
 
 
@@ -54,7 +54,7 @@ def run(
   """
   if output.suffix != ".bin":
     raise InputError(f"--output: {output}; expected a name that ends in .bin")
-  numbers = read_entity_vectors(vectors).ids
+  numbers = open_vectors(vectors).ids.of
   loaded = load_tokenizer(tokenizer, markers=False)
   linked = None
   if source.is_dir():

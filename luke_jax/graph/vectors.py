@@ -1,21 +1,25 @@
 """Vectors of a graph in a folder: written, opened memory-mapped, and looked up by name.
 
-The folder has `entity2id.txt`, `relation2id.txt`, and `entity2vec` and `relation2vec` as `.npy` or
-as OpenKE's `.vec`, lines of numbers.
+The folder has `entity2id.txt`, and `entity2vec` as `.npy` or as `.vec` of OpenKE and of ERNIE's
+authors, lines of numbers; and the same of `relation`, where the graph's relations are needed.
 """
 
 import dataclasses
-import warnings
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, whole, write_json
+from luke_jax.files.copies import local
+from luke_jax.files.paths import in_bucket
 from luke_jax.graph.ids import Ids, read_ids, write_ids
 
 CONFIG = "transe.json"
 PARTS = ("entity", "relation")
+NONE = -1  # the id of what has no vector
+_LINES = 2**14  # of a text that are read at once
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -24,29 +28,50 @@ class Vectors:
 
   ids: Ids
   table: np.ndarray  # (names, K)
+  folder: Path | None = None
+
+  @property
+  def width(self) -> int:
+    """Returns the length of a vector, K."""
+    return self.table.shape[1]
 
   def find(self, names: Sequence[str]) -> np.ndarray:
-    """Returns the row numbers of names such as "Q42", -1 for unknown ones."""
+    """Returns the ids of names such as "Q42", -1 for unknown ones."""
     of = self.ids.of
-    return np.fromiter((of.get(name, -1) for name in names), np.int64, len(names))
+    return np.fromiter((of.get(name, NONE) for name in names), np.int32, len(names))
+
+  def at(self, ids: np.ndarray) -> np.ndarray:
+    """Returns float32 vectors (..., K) of ids (...); zeros for -1."""
+    found = np.zeros((*ids.shape, self.width), np.float32)
+    there = ids != NONE
+    found[there] = self.table[ids[there]]
+    return found
 
   def rows(self, names: Sequence[str]) -> np.ndarray:
     """Returns vectors (names, K) in float32; raises InputError for an unknown name."""
-    numbers = self.find(names)
-    if (numbers < 0).any():
-      raise InputError(f"{names[int((numbers < 0).argmax())]!r}: no vector; expected a known name")
-    return np.asarray(self.table[numbers], np.float32)
+    ids = self.find(names)
+    if (ids == NONE).any():
+      unknown = names[int((ids == NONE).argmax())]
+      raise InputError(f"{unknown!r}: no vector; expected a known name")
+    return self.at(ids)
 
 
-def open_vectors(folder: Path, part: str = "entity") -> Vectors:
-  """Opens the vectors of "entity" or "relation" in a folder; those in `.npy` are memory-mapped."""
+def open_vectors(folder: str | Path, part: str = "entity") -> Vectors:
+  """Opens the vectors of "entity" or "relation" in a folder, memory-mapped.
+
+  Those in text become an array beside it once, and again when the text is newer; where the folder
+  takes no file, they are read into memory.
+  """
+  folder = Path(folder)
   ids = read_ids(folder / f"{part}2id.txt")
-  path = folder / f"{part}2vec.npy"
-  table = _mapped(path) if path.is_file() else _parsed(folder / f"{part}2vec.vec")
+  array, text = (folder / f"{part}2vec{suffix}" for suffix in (".npy", ".vec"))
+  path = array if array.is_file() else text
+  if not path.is_file():
+    raise InputError(f"{folder}: no {array.name} and no {text.name}; expected one of them")
+  table = _mapped(array) if path is array else _converted(text, len(ids))
   if len(table) != len(ids):
-    path = path if path.is_file() else path.with_suffix(".vec")
     raise InputError(f"{path}: {len(table)} vectors; expected {len(ids)}, as {part}2id.txt has")
-  return Vectors(ids, table)
+  return Vectors(ids, table, folder)
 
 
 def folder_norm(folder: Path) -> int | None:
@@ -73,7 +98,7 @@ def write_vectors(
 
 def _mapped(path: Path) -> np.ndarray:
   try:
-    table = np.load(path, mmap_mode="r", allow_pickle=False)
+    table = np.load(local(path), mmap_mode="r", allow_pickle=False)
   except (OSError, ValueError, EOFError) as fault:
     reason = str(fault).splitlines()[0]
     raise InputError(f"{path}: {reason}; expected an array of vectors") from None
@@ -83,33 +108,67 @@ def _mapped(path: Path) -> np.ndarray:
   return table
 
 
-def _parsed(path: Path) -> np.ndarray:
-  """Returns the numbers of lines, tabs or spaces between them."""
+def _converted(text: Path, count: int) -> np.ndarray:
+  """Returns the vectors of a text, by an array beside it or beside its copy."""
+  copy = local(text)
+  array = copy.with_name(f"{copy.name}.npy")
+  # The copy of an object is in a folder of its version, and newer with each use.
+  if array.is_file() and (in_bucket(text) or array.stat().st_mtime > copy.stat().st_mtime):
+    return _mapped(array)
+  first = next(_numbered_lines(text), None)
+  if first is None:
+    raise InputError(f"{text}: no vectors; expected {count}, one for each name")
+  shape = (count, len(first[1].split()))
   try:
-    with warnings.catch_warnings(), path.open(encoding="utf-8") as file:
-      warnings.simplefilter("ignore", UserWarning)  # of a file without lines
-      table = np.loadtxt(file, np.float32, ndmin=2, comments=None)
-  except OSError as fault:
-    raise InputError(f"{path}: {fault.strerror}; expected vectors, here or as .npy") from None
-  except ValueError as fault:
-    raise InputError(f"{path}: {_numbered_line(path, fault)}") from None
-  bad = ~np.isfinite(table).all(axis=1)
-  if bad.any():
-    raise InputError(f"{path}, line {int(bad.argmax()) + 1}: not finite; expected numbers")
-  return table
+    with whole(array) as part:
+      rows = np.lib.format.open_memmap(part, mode="w+", dtype=np.float32, shape=shape)
+      _fill(rows, text)
+      rows.flush()
+  except OSError:
+    rows = np.empty(shape, np.float32)
+    _fill(rows, text)
+    return rows
+  return _mapped(array)
 
 
-def _numbered_line(path: Path, fault: ValueError) -> str:
-  """Returns the fault of the first line that is no vector as long as the first one."""
-  width = None
-  with path.open(encoding="utf-8", errors="replace") as file:
-    for number, line in enumerate(file, start=1):
-      parts = line.split()
-      width = width or len(parts)
-      try:
-        numbers = list(map(float, parts))
-      except ValueError:
-        return f"line {number}: {line.strip()!r:.40}; expected numbers"
-      if len(numbers) != width:
-        return f"line {number}: {len(numbers)} numbers; expected {width}, as line 1 has"
-  return f"{fault}; expected vectors, one in a line"
+def _numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+  """Yields the lines of a text that are not empty, numbered from 1."""
+  try:
+    with local(path).open(encoding="utf-8") as file:
+      for number, line in enumerate(file, start=1):
+        if not line.isspace():
+          yield number, line
+  except UnicodeDecodeError:
+    raise InputError(f"{path}: not UTF-8; expected lines of numbers") from None
+
+
+def _fill(rows: np.ndarray, text: Path) -> None:
+  filled, lines = 0, _numbered_lines(text)
+  while block := list(itertools.islice(lines, _LINES)):
+    try:
+      numbers = np.loadtxt([line for _, line in block], np.float32, ndmin=2, comments=None)
+    except ValueError:
+      numbers = np.empty((0, 0), np.float32)
+    if numbers.shape[1] != rows.shape[1] or not np.isfinite(numbers).all():
+      raise InputError(f"{text}, {_fault(block, rows.shape[1])}")
+    place = slice(filled, filled + len(block))
+    if place.stop <= len(rows):
+      rows[place] = numbers
+    filled = place.stop
+  if filled != len(rows):
+    raise InputError(f"{text}: {filled} vectors; expected {len(rows)}, one for each name")
+
+
+def _fault(lines: Sequence[tuple[int, str]], width: int) -> str:
+  """Returns the fault of the first line that is no vector of that width."""
+  for number, line in lines:
+    parts = line.split()
+    try:
+      finite = np.isfinite(np.array(parts, np.float32)).all()
+    except ValueError:
+      return f"line {number}: {line.strip()!r:.40}; expected numbers"
+    if len(parts) != width:
+      return f"line {number}: {len(parts)} numbers; expected {width}, as the first line has"
+    if not finite:
+      return f"line {number}: not finite; expected numbers"
+  return f"line {lines[0][0]}: expected vectors, one in a line"

@@ -8,11 +8,11 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.graph.vectors import NONE
 from luke_jax.inference.settings import any_processor
 from luke_jax.tasks.aligned import ROWS, Aligner, check_width, open_vectors
 from luke_jax.text import TextInput
 from luke_jax.text.alignment import Alignment, checked_links
-from luke_jax.text.entity_vectors import NONE
 
 
 def aligned_inputs(
@@ -49,4 +49,4 @@ def aligned_inputs(
   for line, row, of_one in zip(ids, rows, checked, strict=True):
     beside = (aligner.row(row, of_one).extra or {})[ROWS]
     line[: len(beside)] = beside
-  return arrays | {"entity_vectors": table[ids], "entity_mask": (ids != NONE).astype(np.int32)}
+  return arrays | {"entity_vectors": table.at(ids), "entity_mask": (ids != NONE).astype(np.int32)}

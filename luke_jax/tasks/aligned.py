@@ -10,11 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.graph import vectors as graph_vectors
+from luke_jax.graph.vectors import NONE, Vectors
 from luke_jax.models.family import Backbone
 from luke_jax.pipeline.cache import cached
 from luke_jax.text import Row, Tokenizer
 from luke_jax.text.alignment import NO_LINK, Alignment, Link, align
-from luke_jax.text.entity_vectors import NONE, EntityVectors, read_entity_vectors
 from luke_jax.text.rows import Room
 
 ROWS = "entity_rows"  # of a row's `extra`: the ids of the vectors beside its words
@@ -22,16 +23,16 @@ FIELDS = ("vectors", "link_threshold", "alignment")  # of a task that reads link
 
 
 @cached(4)
-def open_vectors(folder: str) -> EntityVectors:
+def open_vectors(folder: str) -> Vectors:
   """Returns the vectors of a folder, opened once in a process."""
-  return read_entity_vectors(folder)
+  return graph_vectors.open_vectors(folder)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Aligner:
   """Puts the ids of linked entities beside the words of rows."""
 
-  vectors: EntityVectors
+  vectors: Vectors
   starts_word: np.ndarray  # (V,)
   how: Alignment
   threshold: float  # of a link's score, above which it is read
@@ -39,7 +40,7 @@ class Aligner:
   def row(self, row: Row, links: Sequence[Link]) -> Row:
     """Returns a row, which has the offsets of its words, with the ids beside them."""
     kept = [link for link in links if link.score > self.threshold]
-    ids = self.vectors.numbers([link.entity for link in kept])
+    ids = self.vectors.find([link.entity for link in kept])
     known = [link for link, id in zip(kept, ids, strict=True) if id != NONE]
     begins = self.starts_word[row.input_ids]
     slots = align(row.offsets, begins, [(link.start, link.end) for link in known], self.how)
@@ -49,7 +50,7 @@ class Aligner:
 
   def report(self, links: Sequence[Link]) -> None:
     """Warns of links to entities without a vector, which are aligned to nothing."""
-    unknown = [link.entity for link in links if link.entity not in self.vectors.ids]
+    unknown = [link.entity for link in links if link.entity not in self.vectors.ids.of]
     if unknown:
       warnings.warn(
         f"{self.vectors.folder}: no vectors of {len(unknown)} of {len(links)} linked entities, such"
@@ -80,7 +81,7 @@ def with_vectors(task: Any, backbone: Backbone, arrays: dict[str, np.ndarray]) -
   if ids is None or not backbone.decoders.vectors:
     return arrays
   vectors = open_vectors(task.vectors)
-  return arrays | {"entity_vectors": vectors[ids], "entity_mask": (ids != NONE).astype(np.int32)}
+  return arrays | {"entity_vectors": vectors.at(ids), "entity_mask": (ids != NONE).astype(np.int32)}
 
 
 def check_task(task: Any, backbone: Backbone) -> None:
@@ -95,7 +96,7 @@ def check_task(task: Any, backbone: Backbone) -> None:
   check_width(open_vectors(folder), backbone)
 
 
-def check_width(vectors: EntityVectors, backbone: Backbone) -> None:
+def check_width(vectors: Vectors, backbone: Backbone) -> None:
   """Raises InputError for vectors of another width than the model reads."""
   width = backbone.decoders.vectors
   if vectors.width != width:

@@ -161,10 +161,10 @@ class AlignedPretraining:
     entities = aligned_entities(records, self.words)
     arrays |= target_arrays(entities, self.entities)
     vectors = open_vectors(self.vectors)
-    arrays["candidate_vectors"] = vectors[arrays["candidate_ids"]]
+    arrays["candidate_vectors"] = vectors.at(arrays["candidate_ids"])
     if self.read_entities:
       read = corrupted(entities, rngs, self.other_entities, self.no_entities)
-      arrays["entity_vectors"] = vectors[read]
+      arrays["entity_vectors"] = vectors.at(read)
       arrays["entity_mask"] = (read != NONE).astype(np.int32)
     return arrays
 

@@ -1,11 +1,13 @@
 """Vectors in a folder: what is written is opened, and faults are named with their line."""
 
+import os
+
 import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.graph.ids import Ids
-from luke_jax.graph.neighbours import nearest
+from luke_jax.graph.neighbours import most_similar, nearest
 from luke_jax.graph.vectors import Vectors, folder_norm, open_vectors, write_vectors
 
 
@@ -38,22 +40,79 @@ def test_lines_of_numbers_are_the_same_vectors(folder):
   assert line == "\t".join(f"{x:.6f}" for x in mapped["entity"][0])
 
 
+def text_folder(place, ids="2\nQ5\t1\nQ1\t0\n", vectors="0.5\t-1.0\t\n\n2.0\t0.25\t\n"):
+  """Makes a folder as ERNIE's authors have it: lines end in a tab."""
+  place.mkdir(exist_ok=True)
+  (place / "entity2id.txt").write_text(ids)
+  (place / "entity2vec.vec").write_text(vectors)
+  return place
+
+
+def test_vectors_by_id(tmp_path):
+  vectors = open_vectors(text_folder(tmp_path / "kg_embed"))
+  ids = vectors.find(["Q5", "Q7", "Q1"])
+  np.testing.assert_array_equal(vectors.at(ids), [[2, 0.25], [0, 0], [0.5, -1]])
+  assert vectors.at(ids[None]).shape == (1, 3, vectors.width)
+  assert vectors.at(ids).dtype == np.float32
+
+
+def test_text_becomes_an_array_on_disk_once_and_again_when_it_is_newer(tmp_path):
+  place = text_folder(tmp_path / "kg_embed")
+  assert isinstance(open_vectors(place).table, np.memmap)
+  array, text = place / "entity2vec.vec.npy", place / "entity2vec.vec"
+  np.save(array, np.full((2, 2), 7.0))
+  assert open_vectors(place).table[0, 0] == 7  # read, and not made again
+  text.write_text("9\t9\n9\t9\n")
+  later = array.stat().st_mtime + 5
+  os.utime(text, (later, later))
+  assert open_vectors(place).table[0, 0] == 9
+
+
+def test_a_folder_that_takes_no_file_is_read_into_memory(tmp_path, monkeypatch):
+  def full(path):
+    raise OSError(28, "No space left on device")
+
+  monkeypatch.setattr("luke_jax.graph.vectors.whole", full)
+  table = open_vectors(text_folder(tmp_path / "kg_embed")).table
+  assert not isinstance(table, np.memmap)
+  np.testing.assert_array_equal(table, [[0.5, -1], [2, 0.25]])
+
+
+def test_vectors_in_a_bucket(folder, bucket, cloud_storage, tmp_path, monkeypatch):
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
+  for file in folder.iterdir():
+    (bucket / file.name).write_bytes(file.read_bytes())
+  opened = open_vectors(bucket)
+  assert isinstance(opened.table, np.memmap)
+  np.testing.assert_array_equal(opened.table, open_vectors(folder).table)
+  (bucket / "entity2vec.npy").unlink()
+  before = sorted(cloud_storage.files(str(bucket)))
+  for _ in range(2):  # from the text, and then from the array beside its copy
+    np.testing.assert_allclose(open_vectors(bucket).table, opened.table, atol=6e-7)
+  assert sorted(cloud_storage.files(str(bucket))) == before
+
+
 @pytest.mark.parametrize(
   "text, message",
   [
-    ("1 2\n3 4\n", "entity2vec.vec: 2 vectors; expected 3, as entity2id.txt has"),
-    ("1 2\n3\n5 6\n", "entity2vec.vec: line 2: 1 numbers; expected 2, as line 1 has"),
-    ("1 2\nx 4\n5 6\n", "entity2vec.vec: line 2: 'x 4'; expected numbers"),
-    ("1 2\n3 nan\n5 6\n", "entity2vec.vec, line 2: not finite"),
-    ("", "entity2vec.vec: 0 vectors; expected 3"),
+    ("1 2\n3 4\n", "entity2vec.vec: 2 vectors; expected 3, one for each name"),
+    ("1 2\n3 4\n5 6\n7 8\n", "entity2vec.vec: 4 vectors; expected 3"),
+    ("1 2\n\n3\n5 6\n", "entity2vec.vec, line 3: 1 numbers; expected 2, as the first line has"),
+    ("1 2\n3\n5\n", "entity2vec.vec, line 2: 1 numbers; expected 2"),
+    ("1 2\nx 4\n5 6\n", "entity2vec.vec, line 2: 'x 4'; expected numbers"),
+    ("1 2\n3 4\n5 nan\n", "entity2vec.vec, line 3: not finite"),
+    ("1 2\n3 \udcff\n5 6\n", "entity2vec.vec: not UTF-8"),
+    ("", "entity2vec.vec: no vectors; expected 3"),
   ],
 )
-def test_faults_of_lines_are_named(folder, text, message):
+def test_faults_of_lines_are_named_and_leave_no_array(folder, text, message, monkeypatch):
+  monkeypatch.setattr("luke_jax.graph.vectors._LINES", 2)
   (folder / "entity2vec.npy").unlink()
-  (folder / "entity2vec.vec").write_text(text)
+  (folder / "entity2vec.vec").write_text(text, errors="surrogateescape")
   with pytest.raises(InputError) as fault:
     open_vectors(folder)
   assert message in str(fault.value)
+  assert not list(folder.glob("entity2vec*.npy"))
 
 
 def test_other_files_are_refused(folder):
@@ -63,7 +122,10 @@ def test_other_files_are_refused(folder):
   np.save(folder / "entity2vec.npy", np.zeros(3, np.int64))
   with pytest.raises(InputError, match="int64 of shape"):
     open_vectors(folder)
-  with pytest.raises(InputError, match=r"expected vectors, here or as \.npy"):
+  np.save(folder / "entity2vec.npy", np.zeros((2, 4)))
+  with pytest.raises(InputError, match=r"npy: 2 vectors; expected 3, as entity2id\.txt has"):
+    open_vectors(folder)
+  with pytest.raises(InputError, match=r"no relation2vec\.npy and no relation2vec\.vec"):
     (folder / "relation2vec.npy").unlink()
     (folder / "relation2vec.vec").unlink()
     open_vectors(folder, "relation")
@@ -77,3 +139,15 @@ def test_neighbours_are_found_over_blocks(norm, monkeypatch):
   expected = np.linalg.norm(table - table[3], norm, axis=1)
   np.testing.assert_array_equal(rows, np.argsort(expected, kind="stable")[:6])
   np.testing.assert_array_equal(distances, expected[rows])
+
+
+def test_similar_vectors_are_found_over_blocks(monkeypatch):
+  monkeypatch.setattr("luke_jax.graph.neighbours.BLOCK", 7)
+  table = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
+  table[9] = 0
+  rows, cosines = most_similar(table, table[3], 40)
+  lengths = np.linalg.norm(table, axis=1) * np.linalg.norm(table[3])
+  expected = table @ table[3] / np.where(lengths, lengths, 1)
+  assert rows[0] == 3
+  assert cosines.tolist() == sorted(cosines, reverse=True)
+  np.testing.assert_allclose(cosines, expected[rows], atol=1e-6)
