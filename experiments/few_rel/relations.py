@@ -1,0 +1,54 @@
+"""Relations of FewRel's 16 published ones: an ERNIE of Tsinghua that starts from a small real BERT.
+
+What vectors of entities are worth where nothing was pretrained with them: the parts that read
+them begin at random, and learn from 100 sentences of each relation. `run.sh` trains it with vectors
+of TransE, with the same vectors dealt to other entities, and as a BERT, whose layers are all `sim`.
+
+    luke-jax get english
+    python -m data.few_rel.make ORIGINALS
+    bash experiments/few_rel/run.sh 1 runs/few_rel
+
+data/few_rel/README.md says what ORIGINALS holds.
+"""
+
+from luke_jax.convert.published import published
+from luke_jax.convert.sources import read_backbone
+from luke_jax.models.ernie_thu import ERNIE_THU
+from luke_jax.models.family import Running
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.optimizer import Optimizer, Schedule
+
+LABELS = ("P155", "P177", "P206", "P2094", "P25", "P26", "P361", "P364")
+LABELS += ("P40", "P410", "P412", "P413", "P463", "P59", "P641", "P921")
+PAPER = {"table": "FewRel's 16 published relations", "method": "ERNIE from MiniLM", "split": "test"}
+
+
+def config() -> Experiment:
+  """The experiment."""
+  backbone = published("english")
+  model = read_backbone(backbone, ERNIE_THU).config
+  return Experiment(
+    model=model,
+    task=RelationClassification(
+      train="datasets/few_rel/train.json",
+      dev="datasets/few_rel/dev.json",
+      test="datasets/few_rel/test.json",
+      text=str(backbone),
+      labels=LABELS,
+      vectors="runs/few_rel/graph/vectors",
+      words=64,
+    ),
+    running=Running(dtype="bfloat16"),
+    data=Data(batch_size=16, evaluation_batch_size=64),
+    optimizer=Optimizer(
+      learning_rate=2e-4,
+      beta2=0.999,
+      bias_correction=True,
+      max_gradient_norm=1.0,
+      frozen=ERNIE_THU.unread(model),
+    ),
+    schedule=Schedule(warmup_ratio=0.1, decay="linear"),
+    run=Run(epochs=3, start=str(backbone), evaluate_every=100, best_metric="f1"),
+  )
