@@ -7,6 +7,9 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 # What runs with XLA's own settings; the rest of the slow tests would mostly compile.
 OPTIMISED := parity or tpu_aot or real_data
 
+# Some images have it set: each of hundreds of processes would compile all modules that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: test check parity notebooks demo pictures clean
 .DELETE_ON_ERROR:
 
