@@ -13,7 +13,7 @@ from luke_jax.convert.adapter_files import save_adapter
 from luke_jax.convert.inputs import check_inputs
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
-from luke_jax.convert.saving import save
+from luke_jax.convert.saving import TRANSFORMERS, Form, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -84,16 +84,24 @@ class Model(ModelParts):
     """
     return predict(self, texts, **fields)
 
-  def save(self, path: str | Path, *, dtype: Dtype = "float32", adapter: bool = False) -> None:
+  def save(
+    self,
+    path: str | Path,
+    *,
+    dtype: Dtype = "float32",
+    form: Form = TRANSFORMERS,
+    adapter: bool = False,
+  ) -> None:
     """Writes the directory that `luke_jax.load` and both majors of transformers read.
 
-    `adapter` writes only what training changed, a few megabytes that `luke_jax.load` reads where
-    the backbone is: of a model trained with `optimizer.adapter`.
+    `form` writes names and files of Paddle instead, for an ERNIE of Baidu. `adapter` writes only
+    what training changed, a few megabytes that `luke_jax.load` reads where the backbone is: of a
+    model trained with `optimizer.adapter`.
     """
     if adapter:
       save_adapter(self, path)
     else:
-      save(self, path, dtype=dtype)
+      save(self, path, dtype=dtype, form=form)
 
   def label_id(self, label: str) -> int:
     """Returns the number of a label."""

@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import Positional, arg
 
@@ -11,7 +10,7 @@ from luke_jax.convert import vocabularies
 from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
-from luke_jax.convert.saving import number_of_tensors, save
+from luke_jax.convert.saving import TRANSFORMERS, Form, number_of_tensors, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sizes
@@ -24,6 +23,7 @@ def run(
   /,
   *,
   dtype: Dtype = "float32",
+  form: Form = TRANSFORMERS,
   lite: bool = False,
   tokenizer: Path | None = None,
   entity_vocab: Path | None = None,
@@ -41,6 +41,7 @@ def run(
     source: Directory or archive to read.
     target: Directory to write.
     dtype: Type of the numbers on disk.
+    form: Names and files of the weights; those of Paddle are for an ERNIE of Baidu.
     lite: Keeps the special entities only.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
@@ -54,13 +55,13 @@ def run(
     model = read(source, backbone=backbone, tokenizer=tokenizer, entity_vocab=vocab).merged
   if OURS not in model.rest:
     model = with_record(model, {"name": source.name, **card_facts(source)}, ORIGIN)
-  _write(vocabularies.lite(model) if lite else model, target, dtype, console)
+  _write(vocabularies.lite(model) if lite else model, target, form, dtype)
 
 
-def _write(model: ModelParts, target: Path, dtype: Dtype, console: Console) -> None:
+def _write(model: ModelParts, target: Path, form: Form, dtype: Dtype) -> None:
   columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-  with Progress(*columns, console=console, transient=True) as progress:
+  with Progress(*columns, console=stderr_console(), transient=True) as progress:
     task = progress.add_task("", total=number_of_tensors(model))
-    save(model, target, dtype=dtype, progress=lambda name: progress.advance(task))
+    save(model, target, dtype=dtype, form=form, progress=lambda name: progress.advance(task))
   size = sum(sizes(target).values())
   print(f"{target}: {model.architecture}, {size / 1e6:,.0f} MB, {dtype}; {model.report}")

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 
 from luke_jax.convert.card import model_card
+from luke_jax.convert.paddle_files import write_paddle
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.replacing import all_or_nothing
 from luke_jax.convert.sources import CONFIG
@@ -16,8 +17,12 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
+from luke_jax.models.names import Naming, turned
 from luke_jax.text import save_processor, save_tokenizer
 
+Form = Literal["transformers", "paddle-static", "paddle-dygraph", "paddlenlp"]
+TRANSFORMERS: Form = "transformers"
+RELEASED_FORMS = ("paddle-static", "paddle-dygraph")  # whose readers look for ernie_config.json
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
@@ -26,23 +31,32 @@ def save(
   path: str | Path,
   *,
   dtype: Dtype = "float32",
+  form: Form = TRANSFORMERS,
   progress: Callable[[str], None] = lambda name: None,
 ) -> None:
   """Writes config, weights, labels, text side and model card; no half-written file is left.
 
+  `form` is that of the weights: transformers', or one of Paddle's for a system that Paddle has.
   `progress` is called with the name of every tensor.
   """
   model = model.merged
   if dtype not in _DTYPES:
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
   with all_or_nothing(Path(path)) as folder:
-    write_safetensors(folder / SAFETENSORS, _reported(torch_tensors(model, dtype), progress))
+    tensors = _reported(torch_tensors(model, dtype), progress)
+    if form == TRANSFORMERS:
+      write_safetensors(folder / SAFETENSORS, tensors)
+    else:
+      write_paddle(folder, form, _renamed(model, form, tensors))
     if model.processor and model.backbone.entities:
       save_processor(model.processor, folder)
     elif model.tokenizer:
       save_tokenizer(model.tokenizer, folder)
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
     write_config(model, folder, dtype=dtype)
+    released, _ = model.family.released_config
+    if form in RELEASED_FORMS:
+      (folder / released).write_bytes((folder / CONFIG).read_bytes())
 
 
 def write_config(model: ModelParts, folder: Path, **entries: Any) -> None:
@@ -72,6 +86,24 @@ def torch_tensors(model: ModelParts, dtype: Dtype = "float32") -> Iterator[tuple
     yield name.removeprefix(start), tensor
     if name in second:
       yield second[name], tensor
+
+
+def _naming(model: ModelParts, form: str) -> Naming:
+  namings = {naming.name: naming for naming in model.family.keys(model.kind).other_names}
+  if form not in namings:
+    expected = ", ".join((TRANSFORMERS, *namings))
+    raise InputError(f"form: {form!r}: a {model.family.title}; expected one of {expected}")
+  return namings[form]
+
+
+def _renamed(
+  model: ModelParts, form: str, tensors: Iterator[tuple[str, np.ndarray]]
+) -> Iterator[tuple[str, np.ndarray]]:
+  """Yields tensors as another framework has them, without second names of tied ones."""
+  naming, second = _naming(model, form), {alias for alias, _ in _written_aliases(model)}
+  for name, tensor in tensors:
+    if name not in second:
+      yield naming.theirs(name), turned(name, tensor)
 
 
 def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from luke_jax.convert.paddle_files import ARCHIVE_END
 from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -46,7 +47,7 @@ def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
     )
   if path.is_dir():
     yield _directory(path, family)
-  elif path.name == TORCH:
+  elif path.name == TORCH or path.name.endswith(ARCHIVE_END):
     yield _directory(path.parent, family)
   elif tarfile.is_tarfile(local(path)):
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +57,9 @@ def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
       except InputError as fault:  # named by the archive, not by where it was unpacked
         raise InputError(str(fault).replace(folder, str(path))) from None
   else:
-    raise InputError(f"{path}: expected a directory, an archive (tar) or a {TORCH}")
+    raise InputError(
+      f"{path}: expected a directory, an archive (tar), a {TORCH} or a {ARCHIVE_END}"
+    )
 
 
 def read_backbone(directory: Path, family: Family | None = None) -> Backbone:

@@ -4,16 +4,18 @@ import dataclasses
 import functools
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from luke_jax.convert.paddle_files import STATIC_FOLDER, open_paddle, paddle_weights
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, sha256
 from luke_jax.files.copies import local
 from luke_jax.models.keys import Keys
+from luke_jax.models.names import Naming, turned
 from luke_jax.text import json_files
 
 Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
@@ -38,6 +40,9 @@ class Tensors:
 
 def open_tensors(directory: Path, keys: Keys) -> Tensors:
   """Opens the weights of a directory: safetensors, one file or several, or PyTorch's archive."""
+  paddle = None if _has_weights(directory) else paddle_weights(directory)
+  if paddle:
+    return _named(open_paddle(paddle), keys)
   files = _weight_files(directory)
   if files[0].name == TORCH:
     return _named(_torch(files[0]), keys)
@@ -71,7 +76,14 @@ def _weight_files(directory: Path) -> list[Path]:
   for name in (SAFETENSORS, TORCH):
     if (directory / name).exists():
       return [directory / name]
-  raise InputError(f"{directory}: no weights; expected {SAFETENSORS} or {TORCH}")
+  raise InputError(
+    f"{directory}: no weights; expected {SAFETENSORS}, {TORCH}, an archive of Paddle (.pdparams) or"
+    f" its folder of arrays, {STATIC_FOLDER}"
+  )
+
+
+def _has_weights(directory: Path) -> bool:
+  return any((directory / name).exists() for name in (INDEX, SAFETENSORS, TORCH))
 
 
 def _weight_map(index: Path) -> dict[str, str]:
@@ -85,12 +97,21 @@ def _weight_map(index: Path) -> dict[str, str]:
 
 
 def _named(readers: dict[str, Callable[[], np.ndarray]], keys: Keys) -> Tensors:
+  naming = keys.naming_of(readers)
+  if naming:
+    readers = {naming.reference(name): _turned(naming, name, readers) for name in readers}
   renamed = {keys.canonical(name): read for name, read in readers.items()}
   # transformers 5 writes a tied tensor under its second name only.
   for alias, name in keys.aliases.items():
     if alias in renamed and name not in renamed:
       renamed[name] = renamed[alias]
   return Tensors(frozenset(renamed), lambda name: renamed[name]())
+
+
+def _turned(
+  naming: Naming, name: str, readers: Mapping[str, Callable[[], np.ndarray]]
+) -> Callable[[], np.ndarray]:
+  return lambda: turned(naming.reference(name), readers[name]())
 
 
 def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:

@@ -4,11 +4,12 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.models.bert import BERT, ROBERTA, XLM_ROBERTA
+from luke_jax.models.ernie_baidu import ERNIE_BAIDU
 from luke_jax.models.ernie_thu import ERNIE_THU
 from luke_jax.models.family import Family
 from luke_jax.models.luke import LUKE
 
-FAMILIES: tuple[Family, ...] = (LUKE, BERT, ROBERTA, XLM_ROBERTA, ERNIE_THU)
+FAMILIES: tuple[Family, ...] = (LUKE, BERT, ROBERTA, XLM_ROBERTA, ERNIE_THU, ERNIE_BAIDU)
 
 SIZES: dict[str, Any] = {name: size for family in FAMILIES for name, size in family.sizes.items()}
 """Named configs of all systems."""

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.models.names import Naming
 
 # Where every system keeps a decoder of words that is not tied to their embeddings.
 WORD_DECODER = "word_decoder/embedding"
@@ -97,6 +98,7 @@ class Keys:
   tied_by_reference: tuple[str, ...] = ()  # second names that need not be written
   # Names in files of other origin, as patterns and replacements, applied in this order.
   renames: tuple[tuple[str, str], ...] = ()
+  other_names: tuple[Naming, ...] = ()  # of other frameworks' files
   # The name of a tensor that fills an array where its own is missing, as a pattern and replacement.
   copies: tuple[str, str] | None = None
   # Starts of the names of parts that a system has no use for in the models that it starts from.
@@ -122,6 +124,10 @@ class Keys:
     for pattern, replacement in self.renames:
       name = re.sub(pattern, replacement, name)
     return name
+
+  def naming_of(self, names: Iterable[str]) -> Naming | None:
+    """Returns the kind of names that a file has; None if they are the reference's."""
+    return next((naming for naming in self.other_names if naming.fits(names)), None)
 
   def copied_from(self, name: str) -> str:
     """Returns the name of the tensor that stands in for a missing one, or the name itself."""

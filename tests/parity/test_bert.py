@@ -1,4 +1,4 @@
-"""BERT, RoBERTa and XLM-R against transformers: every class, both directions, and real weights."""
+"""BERT, RoBERTa, XLM-R and Baidu's ERNIE against transformers: all classes, real weights."""
 
 import json
 
@@ -29,7 +29,13 @@ KINDS = (
   "ForMultipleChoice",
 )
 CLASSES = [f"{stem}{kind}" for stem in ("Bert", "Roberta", "XLMRoberta") for kind in KINDS]
-CLASSES.append("BertForPreTraining")
+CLASSES += [
+  "BertForPreTraining",
+  "ErnieModel",
+  "ErnieForPreTraining",
+  "ErnieForTokenClassification",
+]
+OF_ERNIE = {"hidden_act": "relu", "layer_norm_eps": 1e-5}
 NAMES = {"prediction_logits": "logits", "seq_relationship_logits": "next_sentence_logits"}
 
 
@@ -37,10 +43,11 @@ def reference(name):
   """A random model of a class, with no value at a special place."""
   torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
   config = getattr(transformers, name.partition("For")[0].removesuffix("Model") + "Config")
-  pad = 0 if name.startswith("Bert") else 1
+  pad = 0 if name.startswith(("Bert", "Ernie")) else 1
+  own = OF_ERNIE if name.startswith("Ernie") else {}
   torch.manual_seed(0)
   labels = 2 if "QuestionAnswering" in name else 3
-  made = config(**SIZES, num_labels=labels, pad_token_id=pad, attn_implementation="eager")
+  made = config(**SIZES, **own, num_labels=labels, pad_token_id=pad, attn_implementation="eager")
   model = getattr(transformers, name)(made)
   with torch.no_grad():
     for parameter in model.parameters():

@@ -1,0 +1,41 @@
+"""The config.json of an ERNIE of Baidu, and its authors' ernie_config.json."""
+
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.models.config_files import (
+  architecture_in,
+  config_json,
+  labels_in,
+  rest_of,
+  sizes_from,
+)
+from luke_jax.models.ernie_baidu.config import ErnieBaiduConfig
+from luke_jax.models.family import Described
+
+MODEL_TYPE = "ernie"  # of transformers and of PaddleNLP
+PRETRAINED = "ErnieForPreTraining"
+# The config of the authors' directories, and an entry of it.
+RELEASED = ("ernie_config.json", "max_position_embeddings")
+
+
+def read_config(raw: dict[str, Any], path: Path) -> Described:
+  """Reads the config of an ERNIE 1.0; the authors' files leave out two numbers."""
+  if raw.get("use_task_id"):
+    raise InputError(f"{path}: use_task_id: true, an ERNIE 2 or 3; expected an ERNIE 1.0")
+  fields = raw
+  if "model_type" not in raw:
+    width = raw.get("hidden_size", ErnieBaiduConfig.hidden_size)
+    epsilon = ErnieBaiduConfig.layer_norm_eps
+    fields = {"intermediate_size": 4 * width, "layer_norm_eps": epsilon} | raw
+  config = sizes_from(ErnieBaiduConfig, fields, path)
+  labels = labels_in(raw, path)
+  architecture = architecture_in(raw, path, PRETRAINED)
+  rest = rest_of(ErnieBaiduConfig, raw)
+  return Described(config, architecture, labels, len(labels) or 2, rest)
+
+
+def write_config(described: Described) -> dict[str, Any]:
+  """Returns the config.json of an ERNIE without embeddings of tasks."""
+  return config_json(described, MODEL_TYPE) | {"use_task_id": False}

@@ -1,0 +1,64 @@
+"""Names of a system's tensors in the files of another framework, read both ways."""
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Naming:
+  """Names in files whose linear kernels are (in, out), beside those of the reference.
+
+  Names are without the prefix of the encoder, which only some of the files have.
+  """
+
+  name: str  # by which a user asks for such files
+  pairs: tuple[tuple[str, str], ...]  # the reference's and theirs, with {layer} in both
+  encoder: str  # the prefix of the encoder
+  prefixed: bool = False  # their networks name the encoder
+
+  def fits(self, names: Iterable[str]) -> bool:
+    """Returns true if a file's names are of this kind: its first query is."""
+    (query,) = (theirs for ours, theirs in self.pairs if ours.endswith("self.query.weight"))
+    return query.format(layer=0) in {self._bare(name) for name in names}
+
+  def reference(self, name: str) -> str:
+    """Returns the reference's name of a tensor of theirs; one of another's head stays."""
+    return _translated(self._bare(name), self._to_reference)
+
+  def theirs(self, name: str) -> str:
+    """Returns their name of a tensor of the reference."""
+    bare = self._bare(name)
+    prefix = f"{self.encoder}." if self.prefixed and bare != name else ""
+    return prefix + _translated(bare, self._to_theirs)
+
+  def _bare(self, name: str) -> str:
+    return name.removeprefix(f"{self.encoder}.")
+
+  @functools.cached_property
+  def _to_reference(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((_pattern(theirs), ours) for ours, theirs in self.pairs)
+
+  @functools.cached_property
+  def _to_theirs(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((_pattern(ours), theirs) for ours, theirs in self.pairs)
+
+
+def turned(name: str, tensor: np.ndarray) -> np.ndarray:
+  """Returns a tensor, by the reference's name of it, with the axes of a linear kernel exchanged."""
+  is_table = name.endswith(("embeddings.weight", "decoder.weight"))
+  return tensor if tensor.ndim != 2 or is_table else np.ascontiguousarray(tensor.T)
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+  return re.compile(re.escape(name).replace(r"\{layer\}", r"(?P<layer>\d+)"))
+
+
+def _translated(name: str, pairs: Iterable[tuple[re.Pattern[str], str]]) -> str:
+  for pattern, target in pairs:
+    if match := pattern.fullmatch(name):
+      return target.format(**match.groupdict())
+  return name
