@@ -30,6 +30,7 @@ from luke_jax.text import Processor, Row, Task, load_entity_vocab, load_tokenize
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
+from luke_jax.text.unknown import CountingTokenizer
 
 LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
 
@@ -261,7 +262,11 @@ def _records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   examples = task.check(read_examples(task, path, faults), faults)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
-  rows = TaskRows(examples, task.features(processor(task, backbone), examples, faults))
+  reads = processor(task, backbone)
+  counting: Any = CountingTokenizer(reads.tokenizer)
+  reads = dataclasses.replace(reads, tokenizer=counting)
+  rows = TaskRows(examples, task.features(reads, examples, faults))
+  counting.warn(path)
   if faults.found:
     warnings.warn(
       f"{path}: {len(faults.found)} faults, what has them is left out: {faults.found[0]}",

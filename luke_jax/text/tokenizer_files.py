@@ -23,11 +23,12 @@ from luke_jax.text.sentence_piece import FAIRSEQ_SHIFT, MODEL_FILE, SentencePiec
 from luke_jax.text.special_tokens import MARKERS, ROBERTA, Roles
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.unigram_files import is_unigram, serialized_model
-from luke_jax.text.word_piece import PIECES_FILE
+from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE
 from luke_jax.text.word_piece_files import is_word_piece, load_word_piece
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, PIECES_FILE, SPECIAL_MAP, MODEL_FILE)
+TOKENIZER_FILES += (CHARACTERS_FILE,)
 
 
 def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:

@@ -1,6 +1,6 @@
 """BERT's WordPiece vocabulary, the words of BERT and of both ERNIEs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
   import tokenizers
 
 PIECES_FILE = "vocab.txt"
+CHARACTERS_FILE = "characters.tsv"
 CONTINUES = "##"
 # Characters of a word that has pieces; a longer one is the unknown token.
 LONGEST_WORD = 100
@@ -36,7 +37,8 @@ class WordPieceTokenizer:
   """Strings <-> ids by WordPiece: the longest pieces first, `##` before those inside a word.
 
   `pieces` are in the order of their ids. A repeated piece has the last id, as in
-  transformers.
+  transformers. `characters` are read as other ones, such as traditional Chinese as simplified; one
+  stands for one, so that offsets are those of the text as it was.
   """
 
   def __init__(
@@ -44,8 +46,11 @@ class WordPieceTokenizer:
     pieces: Sequence[str],
     special: SpecialTokens,
     normalization: Normalization = Normalization(),
+    characters: Mapping[str, str] | None = None,
   ):
     self._pieces = tuple(pieces)
+    self.characters = dict(characters or {})
+    self._translation = str.maketrans(self.characters)
     self._library = _library_tokenizer(self._pieces, special.roles.unknown, normalization)
     self.special = special
     self.normalization = normalization
@@ -67,7 +72,14 @@ class WordPieceTokenizer:
   def with_words(self, words: Iterable[str]) -> "WordPieceTokenizer":
     """Returns a tokenizer that also knows these words, each of which is one token."""
     special = self.special.with_words(words, self.vocab_size)
-    return WordPieceTokenizer(self._pieces, special, self.normalization)
+    return WordPieceTokenizer(self._pieces, special, self.normalization, self.characters)
+
+  def with_characters(self, characters: Mapping[str, str]) -> "WordPieceTokenizer":
+    """Returns a tokenizer that reads single characters as other ones."""
+    for pair in characters.items():
+      if any(len(x) != 1 for x in pair):
+        raise InputError(f"characters: {pair}; expected one character for one")
+    return WordPieceTokenizer(self._pieces, self.special, self.normalization, characters)
 
   def word_starts(self, *, as_spelt: bool = False) -> np.ndarray:
     """Returns whether each piece starts a word, (ids,): all do but those with `##`."""
@@ -81,11 +93,16 @@ class WordPieceTokenizer:
     return {"tokenizer_class": "BertTokenizer", **asdict(self.normalization), **names}
 
   def save_vocab(self, directory: Path) -> None:
-    """Writes vocab.txt."""
+    """Writes vocab.txt, and characters.tsv if some characters are read as others."""
     text = "".join(f"{piece}\n" for piece in self._pieces)
     (directory / PIECES_FILE).write_bytes(text.encode())
+    if self.characters:
+      text = "".join(f"{one}\t{other}\n" for one, other in self.characters.items())
+      (directory / CHARACTERS_FILE).write_bytes(text.encode())
 
   def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
+    if self.characters:
+      texts = [text.translate(self._translation) for text in texts]
     if not offsets:  # the faster call keeps no track of characters
       encodings = self._library.encode_batch_fast(texts, add_special_tokens=False)
       return [Tokens(encoding.ids) for encoding in encodings]

@@ -20,6 +20,7 @@ from luke_jax.text.hub_files import (
 from luke_jax.text.json_files import read_text
 from luke_jax.text.special_tokens import BERT, Roles
 from luke_jax.text.word_piece import (
+  CHARACTERS_FILE,
   CONTINUES,
   LONGEST_WORD,
   PIECES_FILE,
@@ -41,7 +42,8 @@ def load_word_piece(directory: Path) -> WordPieceTokenizer:
   """Reads vocab.txt or else tokenizer.json, with the settings beside it.
 
   Lower-casing and the like come from tokenizer_config.json, else tokenizer.json, else the defaults
-  of transformers, which lower the case. Added tokens are recognised as they are spelt.
+  of transformers, which lower the case. Added tokens are recognised as they are spelt. With a
+  characters.tsv, the first character of each line is read as the one after the tab.
   """
   config, whole = tokenizer_config(directory), whole_tokenizer(directory)
   if str(config.get("tokenizer_class")).removesuffix("Fast") in OTHER_WORDS:
@@ -59,7 +61,9 @@ def load_word_piece(directory: Path) -> WordPieceTokenizer:
   more = [token_name(token) for key in MORE_SPECIAL for token in _listed(names.get(key))]
   base = {name: ids[name] for name in (*roles, *more, *added_tokens(directory)) if name in ids}
   special = read_special_tokens(directory, base, len(pieces), (), roles=roles)
-  return WordPieceTokenizer(pieces, special, normalization)
+  tokenizer = WordPieceTokenizer(pieces, special, normalization)
+  characters = directory / CHARACTERS_FILE
+  return tokenizer.with_characters(_characters(characters)) if characters.exists() else tokenizer
 
 
 def is_word_piece(directory: Path) -> bool:
@@ -85,6 +89,19 @@ def _without_id(path: Path, number: int, line: str) -> str:
   if not piece or id != str(number):
     raise InputError(f"{path}: line {number + 1} is {line!r}; expected a piece, a tab and {number}")
   return piece
+
+
+def _characters(path: Path) -> dict[str, str]:
+  """Reads pairs of characters, in the form of OpenCC: of several after the tab, the first."""
+  characters = {}
+  for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), start=1):
+    one, _, others = line.partition("\t")
+    other = others.split(" ")[0].rstrip("\r")
+    if len(one) != 1 or len(other) != 1:
+      raise InputError(f"{path}: line {number} is {line!r}; expected a character, a tab, another")
+    if one != other:
+      characters[one] = other
+  return characters
 
 
 def _whole_pieces(path: Path, whole: Mapping[str, Any]) -> list[str]:

@@ -5,11 +5,14 @@ import time
 import unicodedata
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from luke_jax.errors import InputError
 from luke_jax.text import Processor, TextInput, load_tokenizer, save_tokenizer
 from luke_jax.text.special_tokens import BERT, MARKERS, SpecialTokens
+from luke_jax.text.unknown import CountingTokenizer
 from luke_jax.text.word_piece import Normalization, WordPieceTokenizer
 from luke_jax.text.word_piece_files import read_pieces
 
@@ -181,3 +184,35 @@ def test_any_vocabulary_comes_back(more):
     assert read_pieces(one / "vocab.txt") == [*SPECIAL, *PIECES, *more]
     for file in one.iterdir():
       assert file.read_bytes() == (two / file.name).read_bytes()
+
+
+def test_characters_are_read_as_others_at_their_own_places(tmp_path):
+  plain = made("台", "湾", "世", "界", "，", "！")
+  text = "İ 臺灣，Ｕ東é世界！"
+  assert sum(id == 1 for id in plain.encode([text])[0].ids) == 6
+  reads = plain.with_characters({"臺": "台", "灣": "湾", "Ｕ": "u"})
+  (tokens,) = reads.encode([text], offsets=True)
+  known = [
+    text[start:end] for id, (start, end) in zip(tokens.ids, tokens.offsets, strict=True) if id != 1
+  ]
+  assert known == ["臺", "灣", "，", "Ｕ", "世", "界", "！"]
+  assert reads.encode([text])[0].ids == tokens.ids
+  save_tokenizer(reads, tmp_path)
+  again = load_tokenizer(tmp_path)
+  assert again.with_words(["<ent>"]).encode([text], offsets=True)[0] == tokens
+  # The form of OpenCC, whose lines may name several characters.
+  (tmp_path / "characters.tsv").write_text("臺\t台\n灣\t湾 弯\nＵ\tu\n", encoding="utf-8")
+  assert load_tokenizer(tmp_path).encode([text])[0].ids == tokens.ids
+  (tmp_path / "characters.tsv").write_text("臺\t台\n臺灣\t台湾\n", encoding="utf-8")
+  with pytest.raises(InputError, match=r"characters.tsv: line 2 is '臺灣.*; expected a character"):
+    load_tokenizer(tmp_path)
+
+
+def test_unknown_words_are_counted_and_named():
+  counting = CountingTokenizer(made())
+  counting.encode(["Jim 首首", "was 首 a 都 puppet"], offsets=False)
+  with pytest.warns(UserWarning, match=r"x.tsv: 4 of 8 pieces are \[UNK\], .*: 首 \(3\), 都 \(1\)"):
+    counting.warn("x.tsv")
+  fine = CountingTokenizer(made())
+  assert fine.encode(["was " * 100 + "首"]) == made().encode(["was " * 100 + "首"])
+  fine.warn("x.tsv")  # below a hundredth: no warning
