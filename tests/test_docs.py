@@ -60,6 +60,8 @@ def examples(page):
 
 
 # A LUKE that starts from a BERT says which parameters are new.
+# Their vocabulary of a few hundred pieces lacks most words.
+@pytest.mark.filterwarnings(r"ignore:.* pieces are \[UNK\]")
 @pytest.mark.filterwarnings("ignore:(bert-base-uncased|start). ")
 # The tiny models read 64 word pieces.
 @pytest.mark.filterwarnings(r"ignore:\d+ of \d+ texts are longer than their rows")

@@ -22,6 +22,7 @@ SECTIONS = {
     "evaluate": ("evaluate", "Scores a fine-tuned model, and shows its mistakes."),
     "score": ("score", "Scores any system's predictions by a task's official metric."),
     "data check": ("data_check", "Checks a file of examples, and reports every fault."),
+    "data units": ("data_units", "Cuts texts into phrases and entities, to pretrain an ERNIE."),
     "data build": ("data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {

@@ -18,6 +18,7 @@ PURPOSES = {
   "beam": "dump builds on several machines",
   "hub": "fetching models from Hugging Face",
   "zstd": "dumps as .xml.zst",
+  "zh": "Chinese words by jieba, for luke-jax data units",
   "parity": "comparing with PyTorch and transformers",
   "notebooks": "the notebooks of colab/",
   "dev": "working on luke_jax itself",

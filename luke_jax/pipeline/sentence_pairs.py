@@ -56,7 +56,18 @@ class PairMaker:
   dropped: int = 0
 
   def pairs(self, documents: Iterable[Document]) -> Iterator[Instance]:
-    """Yields the pairs of all documents, group after group."""
+    """Yields the pairs of all documents with some words masked, group after group."""
+    for first, second, random_next, rng in self.parts(documents):
+      instance = self._instance(first, second, random_next, rng)
+      if (instance.entities != NONE).sum() >= self.settings.least_entities:
+        yield instance
+      else:
+        self.dropped += 1
+
+  def parts(
+    self, documents: Iterable[Document]
+  ) -> Iterator[tuple[Pieces, Pieces, bool, np.random.Generator]]:
+    """Yields both parts of each pair, and whether the second is a random one."""
     left = (document for document in documents if document)
     for number in itertools.count():
       group = list(itertools.islice(left, self.settings.together))
@@ -64,12 +75,8 @@ class PairMaker:
         return
       rng = np.random.default_rng((self.settings.seed, number))
       for place in range(len(group)):
-        for first, second, random_next in self._of_document(group, place, rng):
-          instance = self._instance(first, second, random_next, rng)
-          if (instance.entities != NONE).sum() >= self.settings.least_entities:
-            yield instance
-          else:
-            self.dropped += 1
+        for pair in self._of_document(group, place, rng):
+          yield *pair, rng
 
   def _of_document(
     self, group: Sequence[Document], place: int, rng: np.random.Generator

@@ -13,7 +13,7 @@ import optax
 from luke_jax.errors import InputError
 from luke_jax.training.task import Params
 
-Decay = Literal["linear", "constant"]
+Decay = Literal["linear", "constant", "linear_from_0"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +57,9 @@ class Schedule:
 
   warmup_steps: int | None = None  # or warmup_ratio of all steps
   warmup_ratio: float = 0.06  # share of the steps in which the rate rises
-  decay: Decay = "linear"  # of the rate after that: to 0 at the last step, or none
+  # Of the rate after that, to 0 at the last step, or none; linear_from_0 falls as if from the first
+  # step, so that a warm-up ends below the highest rate.
+  decay: Decay = "linear"
 
   def __post_init__(self) -> None:
     if self.warmup_steps is not None:
@@ -95,8 +97,9 @@ def learning_rate(optimizer: Optimizer, schedule: Schedule, steps: int) -> optax
   def rate(number: Any) -> jax.Array:
     number = jnp.asarray(number)
     share = jnp.ones(())
-    if schedule.decay == "linear":
-      share = jnp.maximum(steps - number, 0) / max(steps - warmup, 1)
+    if schedule.decay != "constant":
+      first = warmup if schedule.decay == "linear" else 0
+      share = jnp.maximum(steps - number, 0) / max(steps - first, 1)
     return optimizer.learning_rate * jnp.where(number < warmup, number / max(warmup, 1), share)
 
   return rate

@@ -94,6 +94,13 @@ def test_rates_are_those_of_torch_lambda_lr(peak, schedule, steps, expected):
   np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_baidus_rate_falls_as_if_from_the_first_step():
+  schedule = Schedule(warmup_steps=5000, decay="linear_from_0")
+  rate = learning_rate(Optimizer(learning_rate=1e-4), schedule, 1_000_000)
+  found = [rate(number) for number in (2500, 5000, 500_000)]
+  np.testing.assert_allclose(found, [5e-5, 9.95e-5, 5e-5], rtol=1e-6)
+
+
 def test_the_ratio_of_the_papers_warm_up():
   rate = learning_rate(Optimizer(), Schedule(), 50)
   found = [rate(number) for number in range(0, 51, 10)]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import Faults, lines
+from luke_jax.tasks.ner.joined import joined_blocks
 from luke_jax.tasks.ner.layout import Block, Columns, FileLine, is_comment, layout_of
 from luke_jax.tasks.ner.other_tools import check_separator
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, illegal, scheme_of
@@ -51,7 +52,7 @@ def read_columns(path: Path, faults: Faults, names: Sequence[str] = ()) -> list[
 
   `names` are those of the columns: word, tag or _ for one that is not read; guessed by default.
   """
-  blocks = _blocks(path)
+  blocks = joined_blocks(path) or _blocks(path)
   check_separator(path, [row.columns for block in blocks for row in block.rows])
   layout = layout_of(path, blocks, names)
   documents: list[Document] = [[]]

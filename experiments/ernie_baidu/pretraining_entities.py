@@ -1,0 +1,24 @@
+"""Third stage of pretraining an ERNIE of Baidu: masks of entities.
+
+The paper does not say how long a stage is; here each has 100,000 steps, with its own warm-up. All
+else is as in pretraining.py. It starts from the model of pretraining_phrases.py.
+
+    luke-jax train experiments/ernie_baidu/pretraining_entities.py --output runs/ernie-entities
+    luke-jax export runs/ernie-entities ernie-entities
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
+
+
+def config() -> Experiment:
+  """The experiment."""
+  whole = load_experiment(Path(__file__).with_name("pretraining.py"))
+  task = dataclasses.replace(
+    whole.task, mask_mode="mixture", unit_shares=(), mixture=(0.0, 0.0, 1.0)
+  )
+  run = dataclasses.replace(whole.run, steps=100_000, start="ernie-phrases")
+  return dataclasses.replace(whole, task=task, run=run)

@@ -1,0 +1,165 @@
+"""Texts and dialogues to instances whose words are cut into units: phrases and entities."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings, Pieces
+from luke_jax.pipeline.units import CONTINUED, FIRST, SPECIAL, UnitInstance
+from luke_jax.text import Tokenizer
+
+LEVELS = ("phrase", "entity")
+UTTERANCES = 3  # of a dialogue that are an instance
+
+Segment = Callable[[str], list[str]]  # a text to its phrases
+
+
+class Chunk(NamedTuple):
+  """A stretch of a sentence, which may be an entity."""
+
+  text: str
+  is_entity: bool = False
+
+
+class Turn(NamedTuple):
+  """An utterance of a dialogue: its speaker and its words as pieces."""
+
+  speaker: str
+  pieces: Pieces
+
+
+def encoded(chunks: Sequence[Chunk], tokenizer: Tokenizer, segment: Segment) -> Pieces:
+  """Returns the pieces of a sentence; beside each a bit for each level in whose unit it goes on.
+
+  A phrase is what `segment` cuts, an entity a chunk of it; other pieces are no part of an entity.
+  """
+  ids: list[int] = []
+  bits: list[int] = []
+  for chunk in chunks:
+    phrases = [row.ids for row in tokenizer.encode(segment(chunk.text))]
+    start = len(ids)
+    for phrase in phrases:
+      ids += phrase
+      bits += [int(place > 0) for place in range(len(phrase))]
+    if chunk.is_entity:
+      bits[start + 1 :] = [bit | 2 for bit in bits[start + 1 :]]
+  return Pieces(np.array(ids, np.int32), np.array(bits, np.int32))
+
+
+def instance(
+  parts: Sequence[Pieces], types: Sequence[int], true: bool, tokenizer: Tokenizer
+) -> UnitInstance:
+  """Returns parts between special tokens, each word with its part's type."""
+  special = tokenizer.special
+  ids, kinds = [[special.start]], [[types[0]]]
+  units: list[list[list[int]]] = [[[SPECIAL]] for _ in LEVELS]
+  for part, kind in zip(parts, types, strict=True):
+    ids += part.ids.tolist(), [special.end]
+    kinds.append([kind] * (len(part.ids) + 1))
+    for level, labels in enumerate(units):
+      goes_on = (part.entities >> level & 1).astype(bool)
+      goes_on[:1] = False  # a part may be cut inside a unit
+      labels += np.where(goes_on, CONTINUED, FIRST).tolist(), [SPECIAL]
+  joined = [list(itertools.chain(*rows)) for rows in (ids, kinds, *units)]
+  arrays = [np.array(row, np.int32) for row in joined]
+  return UnitInstance(arrays[0], arrays[1], np.stack(arrays[2:]), true)
+
+
+def pair_instances(
+  documents: Iterable[Document], tokenizer: Tokenizer, *, words: int, seed: int
+) -> Iterator[UnitInstance]:
+  """Yields pairs of neighbouring parts of documents; of half, the second part is a random one."""
+  settings = PairSettings(words=words, least_entities=0, seed=seed)
+  maker = PairMaker(settings, tokenizer.special, vocabulary=None)  # type: ignore[arg-type]
+  for first, second, random_next, _ in maker.parts(documents):
+    yield instance((first, second), (0, 1), not random_next, tokenizer)
+
+
+def text_documents(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[Document]:
+  """Yields the documents of a text: a sentence on each line, an empty line between documents."""
+  document: list[Pieces] = []
+  try:
+    with path.open(encoding="utf-8") as lines:
+      for line in lines:
+        if line.strip():
+          document.append(encoded([Chunk(line.strip())], tokenizer, segment))
+        elif document:
+          yield document
+          document = []
+  except (OSError, UnicodeDecodeError) as fault:
+    raise InputError(f"{path}: {fault}; expected sentences in UTF-8, one on each line") from None
+  if document:
+    yield document
+
+
+def dialogues(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[list[Turn]]:
+  """Yields the dialogues of JSON lines: utterances of two speakers in turn, or with a speaker."""
+  try:
+    with path.open(encoding="utf-8") as lines:
+      for number, line in enumerate(lines, start=1):
+        turns = _turns(line, f"{path}: line {number}")
+        yield [Turn(name, encoded([Chunk(text)], tokenizer, segment)) for name, text in turns]
+  except (OSError, UnicodeDecodeError) as fault:
+    raise InputError(f"{path}: {fault}; expected dialogues as JSON lines") from None
+
+
+def _turns(line: str, place: str) -> list[tuple[str, str]]:
+  expected = 'expected ["...", "..."] or [{"speaker": "A", "text": "..."}, ...]'
+  try:
+    value = json.loads(line)
+  except ValueError:
+    raise InputError(f"{place}: no JSON; {expected}") from None
+  if not isinstance(value, list) or not value:
+    raise InputError(f"{place}: no list of utterances; {expected}")
+  turns = []
+  for number, item in enumerate(value):
+    if isinstance(item, str):
+      item = {"speaker": "QR"[number % 2], "text": item}
+    if not isinstance(item, dict):
+      raise InputError(f"{place}: utterance {number + 1} is {item!r:.20}; {expected}")
+    speaker, text = item.get("speaker"), item.get("text")
+    if not isinstance(speaker, str) or not isinstance(text, str) or not text.strip():
+      raise InputError(f"{place}: utterance {number + 1}: no speaker or no text; {expected}")
+    turns.append((speaker, text))
+  for first in range(len(turns) - UTTERANCES + 1):
+    if len({name for name, _ in turns[first : first + UTTERANCES]}) == 1:
+      raise InputError(
+        f"{place}: utterances {first + 1} to {first + UTTERANCES} are all of {turns[first][0]!r};"
+        " expected roles QRQ, QRR or QQR: join what a speaker says in a row"
+      )
+  return turns
+
+
+def dialogue_instances(
+  read: Iterable[list[Turn]], tokenizer: Tokenizer, *, words: int, seed: int
+) -> Iterator[UnitInstance]:
+  """Yields three utterances each; in half of them one is replaced by one of another dialogue.
+
+  The first speaker's role is 0 (query), the other's 1 (response). The paper says neither how many
+  are fakes nor how they are drawn.
+  """
+  rng, talks = np.random.default_rng(seed), [talk for talk in read if len(talk) >= UTTERANCES]
+  if len(talks) < 2:
+    raise InputError(f"{len(talks)} dialogues of {UTTERANCES} utterances; expected 2 or more")
+  for number, talk in enumerate(talks):
+    for first in range(len(talk) - UTTERANCES + 1):
+      turns = talk[first : first + UTTERANCES]
+      parts, true = [turn.pieces for turn in turns], rng.random() < 0.5
+      if not true:
+        other = talks[(number + 1 + int(rng.integers(len(talks) - 1))) % len(talks)]
+        parts[int(rng.integers(UTTERANCES))] = other[int(rng.integers(len(other)))].pieces
+      roles = [int(turn.speaker != turns[0].speaker) for turn in turns]
+      yield instance(_cut(parts, words - UTTERANCES - 1), roles, bool(true), tokenizer)
+
+
+def _cut(parts: Sequence[Pieces], room: int) -> list[Pieces]:
+  """Returns parts of `room` pieces in all; the longest ones lose their ends."""
+  lengths = [len(part.ids) for part in parts]
+  while sum(lengths) > room:
+    lengths[int(np.argmax(lengths))] -= 1
+  return [Pieces(*(x[:n] for x in part)) for part, n in zip(parts, lengths, strict=True)]

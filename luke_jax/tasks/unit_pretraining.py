@@ -1,0 +1,201 @@
+"""Pretraining of ERNIE of Baidu: words of masked units, and whether a text is a true one."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from luke_jax.errors import InputError
+from luke_jax.heads.kinds import make_head
+from luke_jax.models import network
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import Network
+from luke_jax.nn.losses import IGNORED, target_weights
+from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.instances import Instance
+from luke_jax.pipeline.masking import Ids
+from luke_jax.pipeline.pair_rows import word_arrays
+from luke_jax.pipeline.unit_masking import masked_instance, single
+from luke_jax.pipeline.units import UnitInstance, UnitInstances, read_units
+from luke_jax.tasks.pretraining import weighted
+from luke_jax.text import Tokenizer, load_tokenizer
+
+Arrays = dict[str, np.ndarray]
+BASIC = "basic"
+
+
+@dataclasses.dataclass(frozen=True)
+class UnitPretraining:
+  """Prediction of words of masked units, and of true pairs or dialogues (Sun et al., 2019, §3).
+
+  A stage of the paper is a run whose mixture has one level only: single words (basic), phrases, or
+  entities. Files come from `luke-jax data units`, or are those of ERNIE's authors.
+  """
+
+  files: tuple[str, ...] = ()  # of instances
+  text: str = ""  # directory of the tokenizer
+  levels: tuple[str, ...] = ("phrase",)  # of the unit labels that the files have, in their order
+  mask_mode: Literal["mixture", "file"] = "mixture"  # the level is drawn for a text, or for a file
+  # Shares of the texts that are masked by single words and by each of the levels; none: the first
+  # level alone.
+  mixture: tuple[float, ...] = ()
+  # With mask_mode=file: for each of the files, the share of the epochs in which it is masked by
+  # units, and not by single words. From 1 always.
+  unit_shares: tuple[float, ...] = ()
+  words: int = 512  # the longest text, special tokens included
+  masked: int = 128  # the most words of a text that are predicted
+  held_out: float = 0.01  # of each file, the last instances, which are "dev" and not "train"
+  dev_instances: int = 1024  # at most
+
+  name = "unit_pretraining"
+  head = "pretraining"
+  markers = False  # its tokenizer has none
+
+  def __post_init__(self) -> None:
+    for name, least in (("words", 8), ("masked", 1), ("dev_instances", 1)):
+      number = getattr(self, name)
+      if type(number) is not int or number < least:
+        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+    if not 0 < self.held_out < 1:
+      raise InputError(f"held_out: {self.held_out!r}; expected a share above 0 and below 1")
+    if not self.levels:
+      raise InputError("levels: none; expected a name for each field of unit labels")
+    count = 1 + len(self.levels)
+    shares = self.mixture
+    if shares and (len(shares) != count or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6):
+      names = ", ".join((BASIC, *self.levels))
+      raise InputError(f"mixture: {shares}; expected {count} shares that make 1: {names}")
+    if self.mask_mode == "file" and (shares or len(self.unit_shares) != len(self.files)):
+      raise InputError(
+        f"unit_shares: {len(self.unit_shares)} of them; expected one for each of {len(self.files)}"
+        " files, and no mixture"
+      )
+
+  @property
+  def text_directory(self) -> str:
+    """Returns the directory of the tokenizer."""
+    return self.text
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the heads of pretraining."""
+    return Network(backbone, make_head(self.head, backbone))
+
+  def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
+    """Returns fresh parameters."""
+    return network.initial_params(self.network(backbone), key)
+
+  def weights(self, batch: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    """Returns the weights of masked words and of texts, which have a mean each."""
+    texts = jnp.ones(batch["next_sentence_labels"].shape, bool)
+    masks = {"word": batch["labels"] != IGNORED, "next": texts}
+    return {name: target_weights(mask) for name, mask in masks.items()}
+
+  def loss(
+    self,
+    backbone: Backbone,
+    params: dict,
+    batch: dict,
+    weights: dict[str, jax.Array],
+    key: jax.Array | None,
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Returns the sum of both losses."""
+    loss, metrics = weighted(self._each(backbone, params, batch, key), weights)
+    return loss, metrics | {"tokens": batch["attention_mask"].sum()}
+
+  def _each(
+    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+  ) -> dict[str, jax.Array]:
+    """Returns losses and hits of every masked word and of every text."""
+    inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
+    rngs = {} if key is None else {"dropout": key}
+    outputs: Any = self.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
+    labels, logits = batch["next_sentence_labels"], outputs["next_sentence_logits"]
+    every = {name: outputs[name] for name in ("word_losses", "word_hits")}
+    every["next_losses"] = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+    return every | {"next_hits": (logits.argmax(-1) == labels).astype(jnp.float32)}
+
+  def records(self, backbone: Backbone, split: str) -> UnitInstances:
+    """Returns the first instances of each file as "train", and the last as "dev"."""
+    for name, expected in (("files", "files of instances"), ("text", "a tokenizer's directory")):
+      if not getattr(self, name):
+        raise InputError(f"task.{name}: empty; expected {expected}")
+    room = min(self.words, backbone.config.room_for_words)
+    for path in self.files:
+      stored = read_units(path, len(self.levels))
+      longest, highest = int(np.diff(stored.ends).max()), int(stored.ids.max())
+      if longest > room:
+        raise InputError(f"task.words: {room}; expected {longest}, the longest text of {path}")
+      if highest >= backbone.config.vocab_size:
+        size = backbone.config.vocab_size
+        raise InputError(f"{path}: id {highest}; expected ids below {size}, the model's words")
+    return UnitInstances(self.files, len(self.levels), self.held_out, split, self.dev_instances)
+
+  def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of one row of a batch."""
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (self.words,))
+    shapes |= dict.fromkeys(("masked_positions", "labels"), (self.masked,))
+    shapes["next_sentence_labels"] = ()
+    return {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in shapes.items()}
+
+  def rows(
+    self,
+    backbone: Backbone,
+    records: Sequence[UnitInstance],
+    rngs: Sequence[np.random.Generator],
+  ) -> Arrays:
+    """Masks and pads instances; the label of a true pair or dialogue is 1."""
+    special = _tokenizer(self.text).special
+    # As in the released program, any row of the table but that of padding may replace a word.
+    vocabulary = Ids(special.mask, special.pad + 1, backbone.config.vocab_size)
+    masked = []
+    for record, rng in zip(records, rngs, strict=True):
+      units = self._units(record, rng)
+      ids, labels = masked_instance(record.input_ids, units, vocabulary, rng, slots=self.masked)
+      nothing = np.empty(0, np.int32)
+      masked.append(Instance(ids, record.token_type_ids, labels, nothing, not record.true))
+    arrays = word_arrays(masked, self.words, self.masked, backbone.config.pad_token_id)
+    return arrays | {"next_sentence_labels": 1 - arrays["next_sentence_labels"]}
+
+  def _units(self, record: UnitInstance, rng: np.random.Generator) -> np.ndarray:
+    """Returns the labels of the units by which an instance is masked."""
+    if self.mask_mode == "file":
+      level = int(self._by_units(record.file, rng))
+    else:
+      shares = self.mixture or (0.0, 1.0, *(0.0,) * (len(self.levels) - 1))
+      level = int(np.searchsorted(np.cumsum(shares[:-1]), rng.random(), side="right"))
+    return record.units[level - 1] if level else single(record.units[0])
+
+  def _by_units(self, file: int, rng: np.random.Generator) -> bool:
+    """Draws once for a file and an epoch, which is that of the row's place in the stream."""
+    seed, position = rng.bit_generator.seed_seq.entropy  # type: ignore[attr-defined]
+    epoch = position // len(self._train)
+    return np.random.default_rng((seed, epoch, file)).random() < self.unit_shares[file]
+
+  @property
+  def _train(self) -> UnitInstances:
+    return UnitInstances(self.files, len(self.levels), self.held_out, "train", 1)
+
+  def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
+    """Returns the sums of losses and hits of each row, and the numbers of masked words."""
+    every = self._each(backbone, params, batch, None)
+    results = {name: x.reshape(len(x), -1).sum(-1) for name, x in every.items()}
+    return results | {"word_count": (batch["labels"] != IGNORED).sum(-1)}
+
+  def score(
+    self, records: UnitInstances, predictions: Mapping[str, np.ndarray]
+  ) -> dict[str, float]:
+    """Returns mean losses and shares of right predictions."""
+    sums = {name: float(np.sum(x, dtype=np.float64)) for name, x in predictions.items()}
+    counts = {"word": max(1.0, sums["word_count"]), "next": len(records)}
+    scores = {f"{kind}_loss": sums[f"{kind}_losses"] / n for kind, n in counts.items()}
+    return scores | {f"{kind}_accuracy": sums[f"{kind}_hits"] / n for kind, n in counts.items()}
+
+
+@cached(4)
+def _tokenizer(directory: str) -> Tokenizer:
+  return load_tokenizer(directory, markers=False)
