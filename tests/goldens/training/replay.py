@@ -51,11 +51,12 @@ def recording(record: dict) -> Recording:
   """A record of make_training.py with its parameters as ours."""
   described = LUKE.read_config(json.loads(str(record["config"])), Path("config"))
   module = network(described.architecture, described.config)
+  shapes = abstract_params(module)
   return Recording(
     module=module,
     case=json.loads(str(record["case"])),
-    before=_params(module, _group(record, "before:")),
-    after=_params(module, _group(record, "after:")),
+    before=_params(shapes, _group(record, "before:")),
+    after=_params(shapes, _group(record, "after:")),
     batches={key: x.astype(np.int32) for key, x in _group(record, "batch:").items()},
     losses=record["losses"],
   )
@@ -65,8 +66,8 @@ def _group(record: dict, prefix: str) -> dict:
   return {key.removeprefix(prefix): x for key, x in record.items() if key.startswith(prefix)}
 
 
-def _params(module: Network, tensors: dict) -> dict:
-  params, report = from_torch(tensors.__getitem__, tensors, abstract_params(module), KEYS)
+def _params(shapes: dict, tensors: dict) -> dict:
+  params, report = from_torch(tensors.__getitem__, tensors, shapes, KEYS)
   assert not report.missing
   assert not report.unexpected
   return params
