@@ -46,6 +46,7 @@ SECTIONS = {
   "Graphs": {
     "graph train": ("graph_train", "Trains vectors of a graph's entities and relations."),
     "graph evaluate": ("graph_evaluate", "Ranks true triples among all others, by vectors."),
+    "graph align": ("graph_align", "Puts entities beside the words of texts, for an ERNIE."),
     "graph neighbours": ("graph_neighbours", "Prints the entities nearest to one."),
   },
   "Experiments": {

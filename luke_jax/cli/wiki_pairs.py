@@ -13,6 +13,7 @@ from luke_jax.pipeline.entity_text import read_documents
 from luke_jax.pipeline.instances import write_instances
 from luke_jax.pipeline.masking import Ids
 from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings
+from luke_jax.tasks.linked_texts import TextDocuments, read_linked_texts
 from luke_jax.text import load_tokenizer
 from luke_jax.text.alignment import Alignment
 from luke_jax.wiki.stages.linked_documents import LinkedDocuments
@@ -28,25 +29,28 @@ def run(
   titles: Path | None = None,
   entities: Path | None = None,
   alignment: Alignment = "first",
+  language: str = "en",
   words: int = PairSettings.words,
   least_entities: int = PairSettings.least_entities,
   seed: int = 0,
 ) -> None:
   """Makes pairs of sentences with the entities that they link, to pretrain an ERNIE of Tsinghua.
 
-  The source is the folder of luke-jax wiki build, or a file of documents as ERNIE's authors wrote
-  them. Links whose entity has no vector are text alone.
+  The source is the folder of luke-jax wiki build; or texts with links, a document each, in a file
+  that luke-jax graph align reads; or a file of documents as ERNIE's authors wrote them. Links whose
+  entity has no vector are text alone.
 
       luke-jax wiki pairs wiki/en --vectors kg_embed --titles entity_map.txt --tokenizer bert \\
         --output pairs.bin
 
   Args:
-    source: Folder of a build, or a file of documents as ids of words.
+    source: Folder of a build, file of texts, or file of documents as ids of words.
     vectors: Folder of the entities' vectors: entity2id.txt and entity2vec.vec.
     tokenizer: Directory with the tokenizer of the model; that of the documents.
     output: File to write, NAME.bin; NAME.idx is written beside it.
     titles: For a build, a file with a title, a tab and a Qid on each line, or Wikidata's dump.
-    entities: For a file of documents, that of their entities.
+    entities: For a file of documents as ids, that of their entities.
+    language: For a file of texts, the language whose rules split them into sentences.
     alignment: Word pieces of a link that its entity is beside; alternate is that of the authors.
     words: Largest number of word pieces of a pair, special ones included.
     least_entities: Smallest number of word pieces with an entity; pairs with fewer are dropped.
@@ -56,14 +60,17 @@ def run(
     raise InputError(f"--output: {output}; expected a name that ends in .bin")
   numbers = open_vectors(vectors).ids.of
   loaded = load_tokenizer(tokenizer, markers=False)
-  linked = None
+  linked: LinkedDocuments | TextDocuments | None = None
   if source.is_dir():
     if titles is None or entities is not None:
       raise InputError(f"{source}: a build; expected --titles, and no --entities")
     linked = LinkedDocuments(source, loaded, titles, numbers, alignment)
     documents: Iterable[Document] = linked
-  elif entities is None or titles is not None:
-    raise InputError(f"{source}: expected the folder of a build, or a file with --entities alone")
+  elif titles is not None:
+    raise InputError(f"--titles: {titles}, but {source} is a file; expected them for a build alone")
+  elif entities is None:
+    linked = TextDocuments(read_linked_texts(source), loaded, numbers, alignment, language)
+    documents = linked
   else:
     documents = read_documents(source, entities, numbers, alignment)
   special = loaded.special

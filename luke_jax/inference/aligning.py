@@ -1,5 +1,6 @@
 """Inputs of texts whose entities are linked, for a system that reads vectors of them."""
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,11 +12,53 @@ from luke_jax.files import Path
 from luke_jax.graph.vectors import NONE
 from luke_jax.inference.settings import any_processor
 from luke_jax.tasks.aligned import ROWS, Aligner, check_width, open_vectors
-from luke_jax.text import TextInput
-from luke_jax.text.alignment import Alignment, checked_links
+from luke_jax.text import Processor, Row, TextInput
+from luke_jax.text.alignment import Alignment, Link, checked_links
 
 
-def aligned_inputs(
+@dataclasses.dataclass(frozen=True, eq=False)
+class AlignedTexts:
+  """Texts as rows, with the ids of their entities' vectors beside the words."""
+
+  texts: Sequence[str]
+  links: Sequence[Sequence[Link]]
+  rows: Sequence[Row]
+  aligner: Aligner
+  processor: Processor
+
+  def arrays(self) -> dict[str, np.ndarray]:
+    """Returns the inputs of the model, with the vectors themselves."""
+    arrays = self.processor.pad(self.rows)
+    ids = np.full(arrays["input_ids"].shape, NONE, np.int32)
+    for line, row in zip(ids, self.rows, strict=True):
+      beside = _beside(row)
+      line[: len(beside)] = beside
+    vectors = self.aligner.vectors.at(ids)
+    return arrays | {"entity_vectors": vectors, "entity_mask": (ids != NONE).astype(np.int32)}
+
+  def pieces(self, number: int) -> list[list[str]]:
+    """Returns for each link of a text the word pieces that its entity is beside."""
+    text, row, beside = self.texts[number], self.rows[number], _beside(self.rows[number])
+    ids = self.aligner.vectors.find([link.entity for link in self.links[number]])
+    return [
+      [
+        text[start:end]
+        for (start, end), own in zip(row.offsets, beside, strict=True)
+        if own == id != NONE and link.start <= start < end <= link.end
+      ]
+      for link, id in zip(self.links[number], ids, strict=True)
+    ]
+
+  def reason(self, link: Link) -> str:
+    """Returns why an entity is beside no piece."""
+    if link.entity not in self.aligner.vectors.ids.of:
+      return "no vector"
+    if link.score <= self.aligner.threshold:
+      return f"score {link.score:g}, not above {self.aligner.threshold:g}"
+    return "begins inside of a word, or where another link does"
+
+
+def aligned_texts(
   model: ModelParts,
   texts: Sequence[str],
   links: Sequence[Any],
@@ -23,11 +66,11 @@ def aligned_inputs(
   vectors: str | Path,
   threshold: float = 0.0,
   alignment: Alignment = "first",
-) -> dict[str, np.ndarray]:
-  """Returns the inputs of a model for texts, with the vectors of their entities beside the words.
+) -> AlignedTexts:
+  """Returns texts with the entities of their links beside the words.
 
   `links` has a list for each text, of (entity, start, end) or with a score, such as a linker
-  returns. Entities without a vector are aligned to nothing, and a warning counts them.
+  returns. Entities without a vector are aligned to nothing.
   """
   if isinstance(texts, str) or len(texts) != len(links):
     raise InputError(f"links: {len(links)} lists; expected one for each text of a list")
@@ -42,11 +85,22 @@ def aligned_inputs(
     for number, (text, of_one) in enumerate(zip(texts, links, strict=True))
   ]
   aligner = Aligner(table, starts, alignment, threshold)
-  aligner.report([link for of_one in checked for link in of_one])
   rows = processor.encode([TextInput(text) for text in texts], offsets=True)
-  arrays = processor.pad(rows)
-  ids = np.full(arrays["input_ids"].shape, NONE, np.int32)
-  for line, row, of_one in zip(ids, rows, checked, strict=True):
-    beside = (aligner.row(row, of_one).extra or {})[ROWS]
-    line[: len(beside)] = beside
-  return arrays | {"entity_vectors": table.at(ids), "entity_mask": (ids != NONE).astype(np.int32)}
+  beside = [aligner.row(row, own) for row, own in zip(rows, checked, strict=True)]
+  return AlignedTexts(texts, checked, beside, aligner, processor)
+
+
+def aligned_inputs(
+  model: ModelParts, texts: Sequence[str], links: Sequence[Any], **settings: Any
+) -> dict[str, np.ndarray]:
+  """Returns the inputs of a model for texts with links; `settings` are those of `aligned_texts`.
+
+  A warning counts the entities without a vector, which are aligned to nothing.
+  """
+  found = aligned_texts(model, texts, links, **settings)
+  found.aligner.report([link for of_one in found.links for link in of_one])
+  return found.arrays()
+
+
+def _beside(row: Row) -> np.ndarray:
+  return (row.extra or {})[ROWS]

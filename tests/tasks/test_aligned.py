@@ -1,6 +1,7 @@
 """Typing and relations by an ERNIE of Tsinghua, which reads vectors of the entities of a text."""
 
 import dataclasses
+import json
 import warnings
 
 import jax
@@ -183,6 +184,53 @@ def test_inputs_of_linked_texts(place):
     aligned_inputs(model, texts[:1], [[["Q3", 0, 99]]], vectors=place / "kg")
   with pytest.raises(InputError, match="a BERT; expected a system that reads vectors"):
     aligned_inputs(luke_jax.load(place / "bert"), texts, links, vectors=place / "kg")
+
+
+def test_a_command_from_marked_texts_to_inputs(place, tmp_path, capsys):
+  """Links to unknown entities, inside of words and below the threshold are aligned to nothing."""
+  marked = tmp_path / "texts.txt"
+  marked.write_text("[Jim Henson](Q3) was a [puppeteer](Q5).\n\n[she](Q99) saw h[im](Q2).\n")
+  command = ["graph", "align", str(place / "ernie_thu"), "--vectors", str(place / "kg")]
+  assert main([*command, str(marked)]) == 0
+  out = capsys.readouterr().out
+  assert [line.split() for line in out.splitlines()[1:4]] == [
+    ["1", "Q3", "Jim", "Henson", "Jim"],
+    ["1", "Q5", "puppeteer", "puppet"],
+    ["2", "Q99", "she", "(no", "vector)"],
+  ]
+  counts = {"texts": 2, "links": 4, "aligned": 2, "without a vector": 1}
+  assert json.loads(out.splitlines()[-1]) == counts
+  linked, inputs = tmp_path / "linked.jsonl", tmp_path / "inputs.npz"
+  assert main([*command, str(marked), "--output", str(linked)]) == 0
+  assert main([*command, str(linked), "--threshold", "1", "--output", str(inputs)]) == 0
+  assert not np.load(inputs)["entity_mask"].any()
+  assert main([*command, str(linked), "--output", str(inputs), "--alignment", "all"]) == 0
+  arrays = dict(np.load(inputs))
+  assert np.argwhere(arrays["entity_mask"]).tolist() == [[0, x] for x in (1, 2, 5, 6)]
+  found = luke_jax.load(place / "ernie_thu")(**arrays)["last_hidden_state"]
+  assert found.shape[:2] == arrays["input_ids"].shape
+
+
+@pytest.mark.parametrize(
+  ("text", "more", "message"),
+  [
+    ("missing.txt", (), "missing.txt: no such file; expected a text or a file of texts"),
+    (" ", (), "no text; expected one at least"),
+    (
+      "she",
+      ("--output", "x.json"),
+      "--output: x.json; expected a name that ends in .npz or .jsonl",
+    ),
+    ("she", ("--wiki", "wiki"), "--wiki, --titles: one without the other; expected both or none"),
+    ("she " * 40, (), "42 tokens; expected at most max_length 32"),
+  ],
+)
+def test_faults_of_the_command(place, capsys, text, more, message):
+  command = ["graph", "align", str(place / "ernie_thu"), text, "--vectors", str(place / "kg")]
+  assert main([*command, *more]) == 2
+  error = capsys.readouterr().err
+  assert message in error
+  assert error.count("\n") == 1
 
 
 def bare(inputs):

@@ -80,15 +80,29 @@ def test_the_command(place, capsys):
   assert all(set(stored[i].entities.tolist()) <= {-1, 0, 1} for i in range(len(stored)))
 
 
+@pytest.mark.parametrize("form", ["texts.txt", "texts.jsonl"])
+def test_own_texts_become_pairs(place, capsys, form):
+  text, links = "Alton is old. It is near Berk.", [["Q1", 0, 5], ["Q2", 25, 29], ["Q9", 9, 12]]
+  lines = ["[Alton](Q1) is [old](Q9). It is near [Berk](Q2).", "She saw [Alton](Q1)."]
+  if form.endswith(".jsonl"):
+    lines = [{"text": text, "links": links}, {"text": "She saw Alton.", "links": [["Q1", 8, 13]]}]
+    lines = list(map(json.dumps, lines))
+  (place / form).write_text("\n".join(lines) + "\n")
+  options = ["--least-entities", "1", "--words", "64"]
+  assert main([*command(place, str(place / form), output=f"{form}.bin"), *options]) == 0
+  result = json.loads(capsys.readouterr().out.splitlines()[-1])
+  assert (result["links"], result["links with a vector"]) == (4, 3)
+  stored = StoredInstances(str(place / f"{form}.bin"))
+  entities = [id for i in range(len(stored)) for id in stored[i].entities.tolist() if id >= 0]
+  assert sorted(set(entities)) == [0, 1] and len(entities) >= 3
+
+
 @pytest.mark.parametrize(
   ("more", "output", "message"),
   [
     (["wiki"], "pairs.bin", "a build; expected --titles, and no --entities"),
-    (
-      ["titles.tsv"],
-      "pairs.bin",
-      "expected the folder of a build, or a file with --entities alone",
-    ),
+    (["titles.tsv", "--titles", "titles.tsv"], "pairs.bin", "titles.tsv is a file; expected them"),
+    (["titles.tsv"], "pairs.bin", "0 links, none to an entity with a vector; expected some"),
     (["wiki"], "pairs.txt", "expected a name that ends in .bin"),
     (["wiki", "--titles", "kg/entity2vec.vec"], "pairs.bin", "has a vector; expected some"),
     (["kg", "--titles", "titles.tsv"], "pairs.bin", "kg"),
