@@ -80,7 +80,6 @@ Begin here:
   luke-jax demo
   luke-jax train ner --train train.conll --dev dev.conll --model luke-base --output runs/ner
   luke-jax predict ner runs/ner "Ana lives in Paris."
-  luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
 """
 END = """\
 luke-jax COMMAND --help shows more of it, with an example; luke-jax --version the version.

@@ -45,7 +45,7 @@ def run(
     lite: Keeps the special entities only.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
-    backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
+    backbone: Directory of the backbone of an adapter, if luke-jax get does not know it.
   """
   console = stderr_console()
   if target.exists() and target.resolve() == source.resolve():
