@@ -18,6 +18,7 @@ from luke_jax.pipeline.units import write_units
 from luke_jax.text import load_tokenizer
 from luke_jax.text.segments import Segmenter, segmenter
 from luke_jax.text.unknown import CountingTokenizer
+from luke_jax.text.word_piece import WordPieceTokenizer
 from luke_jax.wiki.stages.unit_documents import unit_documents
 
 
@@ -49,7 +50,10 @@ def run(
   """
   if words < 8:
     raise InputError(f"--words: {words}; expected 8 or more")
-  read: Any = CountingTokenizer(load_tokenizer(tokenizer, markers=False))
+  loaded = load_tokenizer(tokenizer, markers=False)
+  if not isinstance(loaded, WordPieceTokenizer):
+    raise InputError(f"{tokenizer}: pieces with spaces in them; expected a vocab.txt, as BERT has")
+  read: Any = CountingTokenizer(loaded)
   cut = segmenter(segment)
   if source.name.endswith(".jsonl"):
     instances = dialogue_instances(dialogues(source, read, cut), read, words=words, seed=seed)

@@ -43,7 +43,7 @@ def run(
     html_file: File for the same as a page of HTML.
   """
   model = load(directory)
-  if model.kind != "masked" or model.report.missing:
+  if model.kind not in ("masked", "pretraining") or model.report.missing:
     expected = model.family.architectures["masked"]
     raise InputError(f"{directory}: a {model.architecture}; expected a whole {expected}")
   predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)

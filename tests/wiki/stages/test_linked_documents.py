@@ -1,6 +1,7 @@
 """Pages of a build as documents, and the command that makes pairs of them."""
 
 import bz2
+import itertools
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ from small_wikis import TOKENIZER, build_wiki, write_wikidata
 
 from luke_jax.cli import main
 from luke_jax.pipeline.instances import StoredInstances
+from luke_jax.pipeline.units import read_units
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki.mentions.linker import MentionLinker
 from luke_jax.wiki.stages.linked_documents import LinkedDocuments
@@ -114,3 +116,35 @@ def test_faults_are_a_line(place, capsys, more, output, message):
   error = capsys.readouterr().err
   assert message in error
   assert error.count("\n") == 1
+
+
+def test_links_are_units_of_an_ernie(place, tmp_path, capsys):
+  letters = "abcdefghijklmnopqrstuvwxyz"
+  pieces = [
+    "[PAD]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "[UNK]",
+    *letters,
+    *(f"##{x}" for x in letters),
+    ".",
+  ]
+  (tmp_path / "vocab.txt").write_text("\n".join(pieces))
+  made = str(tmp_path / "units.gz")
+  command = ["data", "units", str(place / "wiki"), "--output", made]
+  assert main([*command, "--tokenizer", str(tmp_path)]) == 0
+  file, tokenizer = read_units(made, 2), load_tokenizer(tmp_path)
+  assert json.loads(capsys.readouterr().out)["instances"] == len(file) > 1
+  units: list = [set(), set()]
+  for index in range(len(file)):
+    instance = file.instance(index, 0)
+    for found, labels in zip(units, instance.units, strict=True):
+      starts = [*np.flatnonzero(labels != 1).tolist(), len(labels)]
+      parts = [instance.input_ids[a:b] for a, b in itertools.pairwise(starts) if b - a > 1]
+      found |= {tokenizer.decode(part.tolist()) for part in parts}
+  phrases, entities = units
+  assert entities == {"old corde", "the berk", "alton", "berk", "nowhere"}
+  assert phrases >= {"old", "corde", "town.", "lies", "rival"}
+  assert main([*command, "--tokenizer", str(TOKENIZER)]) == 2
+  assert "pieces with spaces in them; expected a vocab.txt" in capsys.readouterr().err
