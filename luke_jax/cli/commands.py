@@ -26,6 +26,7 @@ SECTIONS = {
     "data build": ("data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {
+    "new": ("new", "Makes a TENER that knows nothing yet, with the words of your files."),
     "convert": (
       "convert",
       "Reads a model of any origin and writes it for luke_jax and transformers.",

@@ -112,5 +112,6 @@ def _size(least: Sizes, task: Any, widths: Widths) -> Sizes:
 
 
 def _width(length: int, widths: Sequence[int], most: int) -> int:
-  """The smallest of the widths that holds so much, or all that there can be."""
-  return min([width for width in widths if length <= width <= most], default=most)
+  """The smallest of the widths that holds so much, or beyond them a power of two, up to `most`."""
+  beyond = min(most, 1 << (length - 1).bit_length())
+  return min([width for width in widths if length <= width <= most], default=beyond)

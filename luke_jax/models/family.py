@@ -13,6 +13,7 @@ from luke_jax.models.keys import Keys
 from luke_jax.nn.encoder import Remat
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.nn.queries import AttentionForm
+from luke_jax.text.rows import Room
 
 NONE = "none"  # the kind of head of a network that is an encoder alone
 
@@ -97,6 +98,9 @@ class Recipe:
   frozen: tuple[str, ...] = ()  # patterns of the paths of parameters that do not train
   beta2: float = 0.98  # of Adam
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; None: never
+  # Of the optimizer and the task: fields that differ from the usual ones.
+  optimizer: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  task: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   warmup_ratio: float = 0.06  # share of the steps in which the rate rises
   decay: Literal["linear", "constant"] = "linear"  # of the rate after that
   # Words of the vocabulary that enclose the entities of a text, instead of `<ent>` and `<ent2>`.
@@ -144,6 +148,9 @@ class Family:
   own_heads: tuple[str, ...] = ()  # kinds of heads that transformers has no classes for
   layout: Layout = Layout()
   decoders: Callable[[Any], Decoders] = lambda config: Decoders()
+  # Arrays beside the words of a row, by the row's length, which only words of its own vocabulary
+  # have (`luke_jax.text.whole_words`).
+  beside: Callable[[Any, int], Mapping[str, Room]] = lambda config, words: {}
   token_types: bool = False  # its words have the type of the text of a pair that they are in
   adapters: bool = False  # its layers compute with adapters, as those of `luke_jax.nn` do
   markers: bool = False  # its vocabularies have LUKE's markers of entities

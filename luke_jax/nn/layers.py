@@ -27,7 +27,9 @@ Activation = Literal["gelu", "relu"]
 class Numerics:
   """Numbers that all layers of a model share."""
 
-  init_std: float = 0.02  # of the normal distribution that kernels and tables start from
+  # Of the normal distribution that kernels and tables start from; None: uniform ones, whose bounds
+  # are those of PyTorch's linear layers, and for tables a variance of 1 / width.
+  init_std: float | None = 0.02
   epsilon: float = 1e-5  # of layer norms
   dropout: float = 0.0  # share of the values of states that are dropped in training
   activation: Activation = "gelu"
@@ -150,6 +152,17 @@ def _turned(matrix: jax.Array) -> jax.Array:
 _wide.defvjp(_wide_forward, _wide_backward)
 
 
+def initializer(numerics: Numerics, square: float) -> nn.initializers.Initializer:
+  """Returns the distribution that weights start from; `square` is that of a uniform one's bound."""
+  if numerics.init_std is not None:
+    return nn.initializers.normal(numerics.init_std)
+
+  def uniform(key: jax.Array, shape: Any, dtype: Any = jnp.float32, **_: Any) -> jax.Array:
+    return jax.random.uniform(key, shape, dtype, -math.sqrt(square), math.sqrt(square))
+
+  return uniform
+
+
 class Dense(nn.Module):
   """A linear layer.
 
@@ -168,7 +181,7 @@ class Dense(nn.Module):
     """Maps (..., D) to (..., features...)."""
     inputs = self.input_shape or x.shape[-1:]
     x = x.reshape(*x.shape[: x.ndim - len(inputs)], math.prod(inputs))
-    init = nn.initializers.normal(self.numerics.init_std)
+    init = initializer(self.numerics, 1 / math.prod(inputs))
     kernel = self.param("kernel", init, (*inputs, *self.features))
     bias = self.param("bias", nn.initializers.zeros, self.features) if self.use_bias else None
     kernel, bias = jax.tree.map(lambda p: p.astype(self.numerics.dtype), (kernel, bias))
@@ -236,7 +249,7 @@ _normalised.defvjp(_normalised_forward, _normalised_backward)
 
 def embedding(numerics: Numerics, rows: int, width: int, *, name: str | None = None) -> nn.Embed:
   """Returns a table of `rows` vectors of a width."""
-  init = nn.initializers.normal(numerics.init_std)
+  init = initializer(numerics, 3 / width)
   return nn.Embed(rows, width, dtype=numerics.dtype, embedding_init=init, name=name)
 
 

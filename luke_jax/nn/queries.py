@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.nn.block_attention import Blocks
-from luke_jax.nn.layers import Numerics, adapter_of, gathered, low_rank, project
+from luke_jax.nn.layers import Numerics, adapter_of, gathered, initializer, low_rank, project
 
 AttentionForm = Literal["einsum", "blocks", "pallas"]
 
@@ -47,7 +47,7 @@ class QueryProjections(nn.Module):
     """Returns kernels and bias in the arithmetic's type."""
     sizes, dtype = self.sizes, self.numerics.dtype
     pair, head = (sizes.kinds, sizes.kinds), (sizes.heads, sizes.head_size)
-    init = nn.initializers.normal(self.numerics.init_std)
+    init = initializer(self.numerics, 1 / self.width)
     bias = self.param("bias", nn.initializers.zeros, (*pair, *head)).astype(dtype)
     flat = (self.width, sizes.heads * sizes.head_size)
     names, low = _query_names(sizes.kinds), adapter_of(self, dtype)

@@ -11,6 +11,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.json_files import read_json_object
+from luke_jax.text.tokenizer_files import VOCAB
 
 METADATA = "metadata.json"
 CODE = 1  # version of the format
@@ -84,7 +85,7 @@ def tokenizer_hash(source: Tokenizer | str | Path) -> str:
 
 def _content(path: Path) -> bytes:
   """Returns the content of a vocabulary's file, independent of how a library formats it."""
-  if path.suffix == ".json":
+  if path.name == VOCAB:
     ids = json.loads(path.read_text(encoding="utf-8"))
     return json.dumps(sorted(ids.items(), key=lambda item: item[1])).encode()
   if path.suffix == ".txt":

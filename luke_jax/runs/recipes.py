@@ -39,7 +39,8 @@ def task_experiment(
   of_task = [text for text in assignments if text.startswith("task.")]
   train, dev = map(str, files)
   plain = plain_experiment(kind)
-  on_files = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start))
+  recipe = read_backbone(start).family.recipes.get(plain.task.name, Recipe())
+  on_files = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start), **recipe.task)
   task = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
   examples = read_examples(task, train, faults)
@@ -89,6 +90,7 @@ def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
       beta2=recipe.beta2,
       max_gradient_norm=recipe.max_gradient_norm,
       frozen=(*recipe.frozen, *config.family.unread(config)),
+      **recipe.optimizer,
     ),
     schedule=Schedule(warmup_ratio=recipe.warmup_ratio, decay=recipe.decay),
     run=Run(epochs=recipe.epochs, start=start, best_metric=task.metric),

@@ -117,7 +117,7 @@ def _fitted(params: dict, vocab: EntityVocab | None, experiment: Experiment, sta
   if len(shared) < len(needed):
     count = f"{len(shared)} of the {len(needed)} entities of {folder}"
     warnings.warn(f"{start}: has {count}; the others begin fresh", stacklevel=2)
-  tables, deviation = backbone.family.layout.entities, backbone.numerics.init_std
+  tables, deviation = backbone.family.layout.entities, backbone.numerics.init_std or 0.0
   return with_entities(params, tables, shared, len(needed), deviation=deviation)
 
 

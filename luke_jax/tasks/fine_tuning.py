@@ -22,7 +22,7 @@ from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
-from luke_jax.tasks import aligned
+from luke_jax.tasks import aligned, beside
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
@@ -244,6 +244,7 @@ def records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   if task.words > room:
     raise InputError(f"task.words: {task.words}; expected at most {room}, the model's positions")
   aligned.check_task(task, backbone)
+  beside.check_task(task, backbone)
   return _records(task, backbone, split)
 
 
@@ -291,15 +292,16 @@ def inputs(
   task: FineTuned, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
 ) -> dict[str, np.ndarray]:
   """Returns rows as the arrays that the network reads."""
-  names, extra = input_names(task, backbone), aligned.rooms(task, sizes.words)
+  names, extra = input_names(task, backbone), _rooms(task, backbone, sizes.words)
   pad = backbone.config.pad_token_id
   arrays = padded(rows, sizes, pad, pad_entity, names=names, extra=extra)
-  return aligned.with_vectors(task, backbone, arrays)
+  return _with_vectors(task, backbone, arrays)
 
 
 def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
   """Returns the shapes of one row of a batch."""
-  names, extra = input_names(task, backbone), _labels(task)
+  names = input_names(task, backbone)
+  extra = _labels(task) | dict(backbone.family.beside(backbone.config, task.words))
   shapes = padded_shapes(sizes(task), names=names, extra=extra)
   types = {name: room.dtype for name, room in extra.items()}
   found = {
@@ -315,10 +317,21 @@ def rows(
   rngs: Sequence[np.random.Generator],
 ) -> dict[str, np.ndarray]:
   """Pads rows and their labels."""
-  names, extra = input_names(task, backbone), _labels(task) | aligned.rooms(task, task.words)
+  names = input_names(task, backbone)
+  extra = _labels(task) | _rooms(task, backbone, task.words)
   pads = backbone.config.pad_token_id, processor(task, backbone).entity_vocab.pad_id
   arrays = padded(records, sizes(task), *pads, names=names, extra=extra)
-  return aligned.with_vectors(task, backbone, arrays)
+  return _with_vectors(task, backbone, arrays)
+
+
+def _rooms(task: FineTuned, backbone: Backbone, words: int) -> dict[str, Room]:
+  """Returns the room for what rows have beside their words."""
+  return aligned.rooms(task, words) | beside.rooms(backbone, words)
+
+
+def _with_vectors(task: FineTuned, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict:
+  """Returns a batch with vectors of entities and of words in the place of their numbers."""
+  return beside.with_vectors(task, backbone, aligned.with_vectors(task, backbone, arrays))
 
 
 def _labels(task: FineTuned) -> dict[str, Room]:

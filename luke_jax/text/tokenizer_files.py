@@ -23,22 +23,28 @@ from luke_jax.text.sentence_piece import FAIRSEQ_SHIFT, MODEL_FILE, SentencePiec
 from luke_jax.text.special_tokens import MARKERS, ROBERTA, Roles
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.unigram_files import is_unigram, serialized_model
+from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE
 from luke_jax.text.word_piece_files import is_word_piece, load_word_piece
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, PIECES_FILE, SPECIAL_MAP, MODEL_FILE)
-TOKENIZER_FILES += (CHARACTERS_FILE,)
+TOKENIZER_FILES += (CHARACTERS_FILE, WORDS_FILE)
+VOCABULARIES = (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE, WORDS_FILE)
 
 
 def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
-  """Reads the tokenizer of a directory: byte-level BPE, SentencePiece or WordPiece, by its files.
+  """Reads the tokenizer of a directory, by its files.
+
+  It is one of byte-level BPE, SentencePiece, WordPiece or whole words.
 
   RoBERTa's and XLM-R's vocabularies get LUKE's entity markers where their files have none, unless
   `markers` is false; BERT's have those of their files only.
   """
   directory = Path(directory)
   defaults = MARKERS if markers else ()
+  if (directory / WORDS_FILE).exists():
+    return load_whole_words(directory)
   path = directory / MODEL_FILE
   if path.exists():
     return _sentence_piece(path, local(path).read_bytes(), defaults)
@@ -57,7 +63,7 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
 
 def has_tokenizer(directory: Path) -> bool:
   """Returns whether a directory has the files of a tokenizer's vocabulary."""
-  return any((directory / name).exists() for name in (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE))
+  return any((directory / name).exists() for name in VOCABULARIES)
 
 
 def save_tokenizer(

@@ -1,4 +1,4 @@
-"""AdamW and its schedules with the reference's exact semantics."""
+"""AdamW, and SGD with momentum, and their schedules with the references' exact semantics."""
 
 import dataclasses
 import functools
@@ -14,19 +14,22 @@ from luke_jax.errors import InputError
 from luke_jax.training.task import Params
 
 Decay = Literal["linear", "constant", "linear_from_0"]
+Kind = Literal["adamw", "sgd"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Optimizer:
-  """AdamW (paper, appendix A); the defaults are those of fine-tuning."""
+  """AdamW (paper, appendix A), or SGD; the defaults are those of fine-tuning."""
 
+  kind: Kind = "adamw"  # or sgd, with beta1 as its momentum, and without beta2 and epsilon
   learning_rate: float = 1e-5  # the highest rate
-  beta1: float = 0.9  # decay of the mean of gradients
+  beta1: float = 0.9  # decay of the mean of gradients, in sgd of their sum
   beta2: float = 0.98  # decay of the mean of their squares
   epsilon: float = 1e-6  # outside the root
   weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
   bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
+  max_gradient: float | None = None  # every value of a gradient is cut to this size; null: never
   # Patterns of the paths of parameters that do not train; layers[0:4] are the first four layers.
   frozen: tuple[str, ...] = ()
   # Rank of the adapters that train in place of the encoder's kernels and word embeddings; 0: none.
@@ -35,15 +38,19 @@ class Optimizer:
   average: float | None = None
 
   def __post_init__(self) -> None:
+    _require_one_of(self, "kind", get_args(Kind))
     for name in ("learning_rate", "epsilon"):
       _require(self, name, lambda x: _is_number(x) and x > 0, "a number above 0")
     for name in ("beta1", "beta2"):
       _require(self, name, lambda x: _is_number(x) and 0 <= x < 1, "a number from 0 to below 1")
     _require(self, "weight_decay", lambda x: _is_number(x) and x >= 0, "a number from 0")
     _require(self, "bias_correction", lambda x: isinstance(x, bool), "true or false")
-    if self.max_gradient_norm is not None:
-      expected = "a number above 0, or None not to clip"
-      _require(self, "max_gradient_norm", lambda x: _is_number(x) and x > 0, expected)
+    for name in ("max_gradient_norm", "max_gradient"):
+      if getattr(self, name) is not None:
+        expected = "a number above 0, or None not to clip"
+        _require(self, name, lambda x: _is_number(x) and x > 0, expected)
+    if self.kind == "sgd" and self.bias_correction:
+      raise InputError("bias_correction: true; expected false, for sgd has no means to correct")
     _require(self, "adapter", lambda x: type(x) is int and x >= 0, "a whole number from 0")
     if self.average is not None:
       expected = "a number from 0 to below 1, or None for the last weights"
@@ -66,14 +73,17 @@ class Schedule:
       expected = "a whole number from 0, or None to go by warmup_ratio"
       _require(self, "warmup_steps", lambda x: type(x) is int and x >= 0, expected)
     _require(self, "warmup_ratio", lambda x: _is_number(x) and 0 <= x <= 1, "a number from 0 to 1")
-    kinds = get_args(Decay)
-    _require(self, "decay", lambda x: x in kinds, f"one of {', '.join(map(repr, kinds))}")
+    _require_one_of(self, "decay", get_args(Decay))
 
 
 def _require(settings: Any, name: str, fits: Callable[[Any], bool], expected: str) -> None:
   value = getattr(settings, name)
   if not fits(value):
     raise InputError(f"{name}: {value!r}; expected {expected}")
+
+
+def _require_one_of(settings: Any, name: str, known: tuple[str, ...]) -> None:
+  _require(settings, name, lambda x: x in known, f"one of {', '.join(map(repr, known))}")
 
 
 def _is_number(value: Any) -> bool:
@@ -108,19 +118,16 @@ def learning_rate(optimizer: Optimizer, schedule: Schedule, steps: int) -> optax
 def make_optimizer(
   optimizer: Optimizer, schedule: Schedule, steps: int, decayed: tuple[str, ...] = ()
 ) -> optax.GradientTransformation:
-  """Returns AdamW for a run of `steps` updates of the trained parameters, a nested dict.
+  """Returns the optimizer of a run of `steps` updates of the trained parameters, a nested dict.
 
-  Its state holds counts, and float32 moments at paths that end in the parameter's own. The settings
-  do not change its structure. `decayed` are the ends of the paths of layer
-  norms that weight decay shrinks.
+  Its state holds counts, and float32 moments at paths that end in the parameter's own. Of the
+  settings only the kind changes its structure. `decayed` are the ends of the paths of layer norms
+  that weight decay shrinks.
   """
-  moments = optax.scale_by_adam(
-    optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
-  )
-  limit = optimizer.max_gradient_norm
+  cut, limit = optimizer.max_gradient, optimizer.max_gradient_norm
   return optax.chain(
-    optax.identity() if limit is None else optax.stateless(lambda g, _: _clipped(g, limit)),
-    moments if optimizer.bias_correction else _uncorrected(moments, optimizer.epsilon),
+    optax.stateless(lambda g, _: _clipped(_cut(g, cut), limit)),
+    _moments(optimizer),
     # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
     # the weights before the update shrink. That changes a step by rate * decay of its length.
     optax.add_decayed_weights(optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)),
@@ -128,8 +135,23 @@ def make_optimizer(
   )
 
 
-def _clipped(gradients: Any, limit: float) -> Any:
+def _moments(optimizer: Optimizer) -> optax.GradientTransformation:
+  if optimizer.kind == "sgd":
+    return optax.trace(optimizer.beta1, accumulator_dtype=jnp.float32)
+  adam = optax.scale_by_adam(
+    optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
+  )
+  return adam if optimizer.bias_correction else _uncorrected(adam, optimizer.epsilon)
+
+
+def _cut(gradients: Any, limit: float | None) -> Any:
+  return gradients if limit is None else jax.tree.map(lambda g: g.clip(-limit, limit), gradients)
+
+
+def _clipped(gradients: Any, limit: float | None) -> Any:
   """Returns gradients scaled to the limit as in PyTorch, with its 1e-6, which optax lacks."""
+  if limit is None:
+    return gradients
   scale = jnp.minimum(limit / (optax.tree.norm(gradients) + 1e-6), 1.0)
   return jax.tree.map(lambda g: g * scale, gradients)
 

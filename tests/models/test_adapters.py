@@ -20,7 +20,9 @@ INPUTS = {"input_ids": np.array([[4, 5, 6, 7, 9]])}
 ENTITIES = {"entity_ids": np.array([[3, 4]]), "entity_position_ids": np.array([[[0, 1], [2, -1]]])}
 
 
-@pytest.fixture(scope="module", params=FAMILIES, ids=lambda family: family.name)
+@pytest.fixture(
+  scope="module", params=[x for x in FAMILIES if x.adapters], ids=lambda family: family.name
+)
 def adapted(request):
   """A small network of each system, its parameters, and the same with adapters of rank 3."""
   family = request.param

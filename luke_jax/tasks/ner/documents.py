@@ -47,6 +47,18 @@ def of_words(
   return Example(id, place, text, tuple(filter(None, split)), as_words=True)
 
 
+def by_characters(example: Example) -> Example:
+  """Returns the document with every character of its words as a word."""
+  return dataclasses.replace(
+    example,
+    sentences=tuple(
+      tuple((place, place + 1) for start, end in words for place in range(start, end))
+      for words in example.sentences
+    ),
+    lines=(),
+  )
+
+
 def labelled(spans: Iterable[Span]) -> list[Labelled]:
   """Returns predicted spans without their texts and scores."""
   return [Labelled(span.start, span.end, span.label) for span in spans]

@@ -1,5 +1,6 @@
 """Documents as rows: the words of a sentence with their tags, in a window around it."""
 
+import dataclasses
 import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,12 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks import beside
+from luke_jax.tasks.beside import ROWS
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Labelled, Scheme, tagged
 from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.whole_words import WholeWordTokenizer
+from luke_jax.text.word_vectors import NONE
 
 
 class Tagged(NamedTuple):
@@ -28,6 +33,22 @@ class Pieces(NamedTuple):
 
   ids: np.ndarray
   first: np.ndarray
+  beside: "Beside | None" = None
+
+
+class Beside(NamedTuple):
+  """What stands beside the pieces of a document, which are whole words."""
+
+  tokenizer: WholeWordTokenizer
+  words: list[str]
+  vectors: np.ndarray | None  # (pieces,), their numbers in a file
+
+  def of_row(self, left: int, right: int) -> dict[str, np.ndarray]:
+    """Returns the arrays of a row that has the pieces from `left` to before `right`."""
+    arrays = self.tokenizer.beside(self.words[left:right])
+    if self.vectors is not None:
+      arrays[ROWS] = np.pad(self.vectors[left:right], 1, constant_values=NONE)
+    return arrays
 
 
 def features(
@@ -37,9 +58,12 @@ def features(
   *,
   numbers: Mapping[str, int],
   context: bool,
+  vectors: str = "",
   faults: Faults,
 ) -> list[Row]:
   """Returns a row for every sentence, with the document around it as far as there is room.
+
+  `vectors` is the folder of those of words, if the model reads any.
 
   A sentence that is longer than a row has several, each of which begins in the middle of the one
   before. The first piece of a word has its tag, other pieces none; `source` is `Tagged`.
@@ -50,7 +74,8 @@ def features(
     with faults.caught():
       lengths = lengths_of(example, ids, processor.max_length - AROUND)
       flat = np.array([id for pieces in ids for id in pieces], np.int32)
-      pieces = Pieces(flat, np.concatenate([[0], lengths.cumsum()]))
+      edges = np.concatenate([[0], lengths.cumsum()])
+      pieces = Pieces(flat, edges, _beside(processor, example, vectors))
       targets = None
       if example.spans is not None:
         apart = spans_apart(example)
@@ -64,6 +89,21 @@ def features(
       stacklevel=3,
     )
   return rows
+
+
+def _beside(processor: Processor, example: Example, folder: str) -> Beside | None:
+  """Returns what stands beside the words of a document; None for a vocabulary of word pieces."""
+  tokenizer = processor.tokenizer
+  if not isinstance(tokenizer, WholeWordTokenizer):
+    return None
+  sentences = [[example.text[start:end] for start, end in words] for words in example.sentences]
+  units = [[tokenizer.units(word) for word in words] for words in sentences]
+  flat = [unit for words in units for word in words for unit in word]
+  if not folder:
+    return Beside(tokenizer, flat, None)
+  rows = beside.rows_of(folder, sentences, example.place)
+  counts = [len(word) for words in units for word in words]
+  return Beside(tokenizer, flat, np.repeat(rows, counts))
 
 
 def edges_of(example: Example) -> np.ndarray:
@@ -108,7 +148,7 @@ def _of_document(
     labels = np.full(len(row.input_ids), IGNORED, np.int32)
     of_words = [numbers.get(tags[word], IGNORED) for word in row.source.words]
     labels[row.source.pieces] = of_words
-  return Row(number, row.input_ids, row.entity_ids, row.entity_tokens, labels, row.source)
+  return dataclasses.replace(row, example=number, labels=labels)
 
 
 def _rows(
@@ -121,9 +161,10 @@ def _rows(
       target = int(first[start]), int(first[stop])
       left, right = window(target, len(document.ids), room) if context else target
       ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
+      extra = document.beside and document.beside.of_row(left, right)
       words = np.arange(start, stop)[np.diff(first[start : stop + 1]) > 0]
       source = Tagged(words, first[words] - left + 1)
-      yield Row(0, ids.astype(np.int32), none, none.reshape(0, 2), source=source)
+      yield Row(0, ids.astype(np.int32), none, none.reshape(0, 2), source=source, extra=extra)
 
 
 def _parts(first: np.ndarray, begin: int, end: int, room: int) -> Iterator[Bounds]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import jax
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.chain import ChainHead
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
@@ -15,7 +16,7 @@ from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner import reading
-from luke_jax.tasks.ner.documents import Example
+from luke_jax.tasks.ner.documents import Example, by_characters
 from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, scheme_of_labels
 from luke_jax.tasks.predictions import TaggedSpans
@@ -39,6 +40,9 @@ class Tagging:
   lenient: bool = False  # read predicted tags that are not legal where they stand as conlleval does
   context: bool = True  # rows have text around their sentences
   language: str = "en"  # its rules split a text into sentences if the file does not
+  # Tag every character of a file's words, as is usual in Chinese; files count characters then.
+  characters: bool = False
+  word_vectors: str = ""  # folder of vectors of every word of the files, for a model of such
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
@@ -67,8 +71,6 @@ class Tagging:
       raise InputError(f"labels: {', '.join(self.labels[:20])}; expected O among them")
 
   text_directory = property(fine_tuning.text_directory)
-  read = reading.read
-  parse = reading.parse
   check = fine_tuning.check
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
@@ -104,6 +106,17 @@ class Tagging:
       raise InputError(f"{self.train}: no entities that can be tagged; expected one at least")
     return records
 
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """Reads the documents of a file."""
+    return [self._in_units(example) for example in reading.read(self, path, faults)]
+
+  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+    """Returns the document in an object of JSON lines."""
+    return self._in_units(reading.parse(self, value, id, place))
+
+  def _in_units(self, example: Example) -> Example:
+    return by_characters(example) if self.characters else example
+
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns O and the tags of the labels of a file, in alphabetical order."""
     labels = sorted({span.label for example in examples for span in example.spans or ()})
@@ -124,6 +137,7 @@ class Tagging:
       self.tag_scheme,
       numbers={tag: number for number, tag in enumerate(self.labels)},
       context=self.context,
+      vectors=self.word_vectors,
       faults=faults or Faults(skip=self.skip_bad),
     )
 

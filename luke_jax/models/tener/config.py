@@ -1,0 +1,105 @@
+"""Sizes of a TENER."""
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+from luke_jax.errors import InputError
+from luke_jax.models.checks import check_config
+from luke_jax.models.tener.attention import Frequencies
+
+if TYPE_CHECKING:
+  from luke_jax.models.family import Family
+
+MOST_WORDS = 1_000_000
+_MAY_BE_ZERO = ("character_vocab_size", "bigram_vocab_size", "vector_size", "unk_token_id")
+
+
+@dataclasses.dataclass(frozen=True)
+class TenerConfig:
+  """Sizes of a TENER; fields that a BERT has too have their names in Hugging Face's config.json.
+
+  The vocabularies are those of a model's `words.json`; 0 characters, bigrams or values of a vector
+  leave that part of a word out.
+  """
+
+  vocab_size: int = 5  # words, special ones included
+  hidden_size: int = 256  # width of the model
+  num_hidden_layers: int = 2  # layers
+  num_attention_heads: int = 4  # attention heads
+  intermediate_size: int = 512  # width between the two products of a layer
+  # Attention by direction and distance, or that of a plain transformer with absolute positions.
+  encoder: Literal["adatrans", "transformer"] = "adatrans"
+  word_size: int = 100  # width of the embeddings of words
+  character_encoder: Literal["adatrans", "transformer", "cnn"] = "adatrans"
+  character_vocab_size: int = 0  # characters
+  character_size: int = 30  # width of the embeddings of characters, and of what is made of them
+  num_character_heads: int = 3  # attention heads of the encoder of characters
+  bigram_vocab_size: int = 0  # pairs of neighbouring words, which in Chinese are characters
+  bigram_size: int = 50  # width of the embeddings of bigrams
+  vector_size: int = 0  # width of the vectors per word that a file gives
+  vector_layers: int = 1  # of those vectors, whose mixture is learned
+  scale: bool = False  # divide the scores of attention by the root of a head's width
+  use_k_proj: bool = False  # keys are projected; else they are the states themselves
+  e_term: bool = False  # scores also have the product of the key and the distance
+  rel_sign: Literal[1, -1] = 1  # distances are counted from the key to the query, or the other way
+  freq: Frequencies = "paper"  # sines and cosines as in the paper, or as in the released code
+  after_norm: bool = True  # norms follow what they normalise the sum of; else they precede
+  hidden_dropout_prob: float = 0.15  # share of the values of states that are dropped
+  attention_probs_dropout_prob: float = (
+    0.15  # share of the attention probabilities that are dropped
+  )
+  classifier_dropout: float = 0.4  # share of the last states that are dropped
+  embedding_dropout: float = 0.5  # share of the values of words' embeddings that are dropped
+  character_dropout: float = 0.3  # share of the values of characters' embeddings that are dropped
+  word_dropout: float = 0.02  # share of the words that are read as unknown in training
+  layer_norm_eps: float = 1e-5  # added to the variance in layer norms
+  pad_token_id: int = 0  # id of padding
+  unk_token_id: int = 1  # id of an unknown word
+  bos_token_id: int = 2  # id that opens a row, which is not read
+  eos_token_id: int = 3  # id that ends a row, which is not read
+
+  def __post_init__(self) -> None:
+    check_config(self, _MAY_BE_ZERO)
+    widths = {"hidden_size": (self.hidden_size, self.num_attention_heads)}
+    widths["character_size"] = (self.character_size, self.num_character_heads)
+    relative = {"hidden_size": self.encoder, "character_size": self.character_encoder}
+    for name, (width, heads) in widths.items():
+      # A head, or with absolute positions the whole, has a sine and a cosine of each frequency.
+      even = 2 * heads if relative[name] == "adatrans" else math.lcm(2, heads)
+      if width % even:
+        raise InputError(f"{name}: {width}; expected a multiple of {even}, for {heads} heads")
+
+  @property
+  def family(self) -> "Family":
+    """Returns the system that these sizes are of."""
+    from luke_jax.models.tener.family import TENER
+
+    return TENER
+
+  @property
+  def room_for_words(self) -> int:
+    """Returns the most words of a row, as many as any has: no table of distances ends."""
+    return MOST_WORDS
+
+
+def _sizes(heads: int, width: int, layers: int = 2, **fields: Any) -> TenerConfig:
+  return TenerConfig(
+    hidden_size=heads * width,
+    num_attention_heads=heads,
+    intermediate_size=2 * heads * width,
+    num_hidden_layers=layers,
+    **fields,
+  )
+
+
+_CHINESE: dict[str, Any] = {"word_size": 50, "embedding_dropout": 0.3}
+# Of the authors' recipes, by data set. Vocabularies come from a user's files.
+SIZES: dict[str, TenerConfig] = {
+  "tener-conll2003": _sizes(14, 128, character_encoder="cnn"),
+  "tener-ontonotes5": _sizes(8, 96),
+  "tener-ontonotes4": _sizes(4, 48, **_CHINESE),
+  "tener-msra": _sizes(6, 80, **_CHINESE),
+  "tener-weibo": _sizes(4, 32, layers=1, **_CHINESE),
+  "tener-resume": _sizes(4, 64, **_CHINESE),
+}
