@@ -145,6 +145,31 @@ def test_clipping_by_the_norm_of_all(gradient, limit, expected):
   np.testing.assert_allclose(jnp.concatenate(jax.tree.leaves(adam.mu)), expected, rtol=1e-6)
 
 
+def test_sgd_with_momentum_and_cut_gradients_is_pytorchs():
+  settings = Optimizer("sgd", 0.1, beta1=0.9, weight_decay=0.0, max_gradient=5.0)
+  tx = make_optimizer(settings, Schedule(warmup_steps=2), 8)
+  params = {"a": {"kernel": jnp.array([1.0, -2.0])}}
+  state, weights, momentum = tx.init(params), np.array([1.0, -2.0]), np.zeros(2)
+  for number in range(8):
+    gradient = np.array([number - 3.0, 7.0 * (-1) ** number])
+    updates, state = tx.update({"a": {"kernel": jnp.asarray(gradient)}}, state, params)
+    params = optax.apply_updates(params, updates)
+    # As torch.optim.SGD after torch.nn.utils.clip_grad_value_, and the schedule of TENER's authors.
+    momentum = 0.9 * momentum + np.clip(gradient, -5, 5)
+    weights = weights - 0.1 * (number / 2 if number < 2 else (8 - number) / 6) * momentum
+    np.testing.assert_allclose(params["a"]["kernel"], weights, rtol=1e-5)
+
+
+def test_rates_of_tener():
+  rate = learning_rate(Optimizer(learning_rate=1.0), Schedule(warmup_ratio=0.01), 1000)
+  assert [float(rate(number)) for number in (5, 10, 505)] == pytest.approx([0.5, 1.0, 0.5])
+
+
+def test_sgd_has_nothing_to_correct():
+  with pytest.raises(InputError, match="bias_correction: true; expected false, for sgd has no"):
+    Optimizer("sgd", bias_correction=True)
+
+
 FORMS = {
   "aware": {},
   "original": {"use_entity_aware_attention": False},
