@@ -25,6 +25,7 @@ def run(
   least_bigrams: int = 1,
   least_characters: int = 2,
   character_encoder: Literal["adatrans", "transformer", "cnn", "none"] = "adatrans",
+  columns: str = "",
   normalise: bool = True,
   seed: int = 0,
 ) -> None:
@@ -50,17 +51,19 @@ def run(
     least_bigrams: Number of times that a bigram stands in the training file at least.
     least_characters: Number of times that a character does.
     character_encoder: Encoder of a word's characters.
+    columns: Columns of the files: word, tag or _ (not read) for each, as _,word,tag; else a guess.
     normalise: Scale every vector read to a variance of one.
     seed: Seed of the parameters that no file gives.
   """
   choices = Choices(
-    characters,
-    digits_as_zero,
-    bigrams,
-    least_bigrams,
-    least_characters,
-    character_encoder,
-    normalise,
+    characters=characters,
+    digits_as_zero=digits_as_zero,
+    bigrams=bigrams,
+    least_bigrams=least_bigrams,
+    least_characters=least_characters,
+    character_encoder=character_encoder,
+    columns=tuple(columns.split(",")) if columns else (),
+    normalise=normalise,
   )
   files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
   model, coverages = fresh_model(size, files, choices, seed)

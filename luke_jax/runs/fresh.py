@@ -3,7 +3,7 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -29,7 +29,10 @@ class Choices:
   bigrams: bool = False  # pairs of neighbouring words have embeddings too
   least_bigrams: int = 1  # times that a bigram stands in the training file at least
   least_characters: int = 2  # times that a character does
-  character_encoder: str = "adatrans"  # none: words have no characters
+  character_encoder: Literal["adatrans", "transformer", "cnn", "none"] = (
+    "adatrans"  # none: words have no characters
+  )
+  columns: tuple[str, ...] = ()  # of the files: word, tag or _ (not read) for each; else a guess
   normalise: bool = True  # vectors read from files get a variance of one
 
 
@@ -103,7 +106,7 @@ def fresh_model(
 
 
 def _sentences(path: Path, choices: Choices) -> list[list[str]]:
-  task = Tagging(characters=choices.characters)
+  task = Tagging(characters=choices.characters, columns=choices.columns)
   return [
     [example.text[start:end] for start, end in words]
     for example in task.read(path, Faults())
@@ -157,18 +160,18 @@ def _config(
   entries: Mapping[str, Sequence[str]],
   tables: Mapping[str, Mapping[str, np.ndarray]],
 ) -> TenerConfig:
-  widths = {
+  widths: dict[str, Any] = {
     f"{name.removesuffix('s')}_size": len(next(iter(vectors.values())))
     for name, vectors in tables.items()
     if vectors
   }
-  encoder = size.character_encoder if choices.character_encoder == "none" else None
+  if choices.character_encoder != "none":
+    widths["character_encoder"] = choices.character_encoder
   return dataclasses.replace(
     size,
     vocab_size=len(entries["words"]),
     character_vocab_size=len(entries["characters"]),
     bigram_vocab_size=len(entries["bigrams"]),
-    character_encoder=encoder or choices.character_encoder,
     **widths,
   )
 

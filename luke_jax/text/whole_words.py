@@ -150,12 +150,12 @@ def load_whole_words(directory: Path) -> WholeWordTokenizer:
   value = read_json_object(path, expected)
   if not {"words"} <= set(value) <= set(known):
     raise InputError(f"{path}: {', '.join(value)}; expected {expected}")
-  lists = {name: x for name, x in value.items() if name != "digits_as_zero"}
+  lists: dict[str, Any] = {name: x for name, x in value.items() if name != "digits_as_zero"}
   for name, entries in lists.items():
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
       raise InputError(f"{path}: {name}: no list of strings; expected one")
   try:
-    vocabularies = Vocabularies(**value | {name: tuple(x) for name, x in lists.items()})
+    vocabularies = Vocabularies(**(value | {name: tuple(x) for name, x in lists.items()}))
   except InputError as fault:
     raise InputError(f"{path}: {fault}") from None
   base = {word: id for id, word in enumerate(SPECIAL)}

@@ -21,7 +21,6 @@ Kind = Literal["adamw", "sgd"]
 class Optimizer:
   """AdamW (paper, appendix A), or SGD; the defaults are those of fine-tuning."""
 
-  kind: Kind = "adamw"  # or sgd, with beta1 as its momentum, and without beta2 and epsilon
   learning_rate: float = 1e-5  # the highest rate
   beta1: float = 0.9  # decay of the mean of gradients, in sgd of their sum
   beta2: float = 0.98  # decay of the mean of their squares
@@ -29,6 +28,7 @@ class Optimizer:
   weight_decay: float = 0.01  # share of a weight that a step subtracts, times the rate
   bias_correction: bool = False  # divide the means by the sum of their weights
   max_gradient_norm: float | None = None  # gradients are scaled down to this norm; null: never
+  kind: Kind = "adamw"  # or sgd, with beta1 as its momentum, and without beta2 and epsilon
   max_gradient: float | None = None  # every value of a gradient is cut to this size; null: never
   # Patterns of the paths of parameters that do not train; layers[0:4] are the first four layers.
   frozen: tuple[str, ...] = ()

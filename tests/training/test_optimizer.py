@@ -146,7 +146,7 @@ def test_clipping_by_the_norm_of_all(gradient, limit, expected):
 
 
 def test_sgd_with_momentum_and_cut_gradients_is_pytorchs():
-  settings = Optimizer("sgd", 0.1, beta1=0.9, weight_decay=0.0, max_gradient=5.0)
+  settings = Optimizer(0.1, kind="sgd", weight_decay=0.0, max_gradient=5.0)
   tx = make_optimizer(settings, Schedule(warmup_steps=2), 8)
   params = {"a": {"kernel": jnp.array([1.0, -2.0])}}
   state, weights, momentum = tx.init(params), np.array([1.0, -2.0]), np.zeros(2)
@@ -167,7 +167,7 @@ def test_rates_of_tener():
 
 def test_sgd_has_nothing_to_correct():
   with pytest.raises(InputError, match="bias_correction: true; expected false, for sgd has no"):
-    Optimizer("sgd", bias_correction=True)
+    Optimizer(kind="sgd", bias_correction=True)
 
 
 FORMS = {
@@ -311,6 +311,8 @@ def test_a_step_inside_jit_keeps_types_and_structure():
 @pytest.mark.parametrize(
   ("kind", "name", "value"),
   [
+    (Optimizer, "kind", "adam"),
+    (Optimizer, "max_gradient", -5.0),
     (Optimizer, "learning_rate", 0),
     (Optimizer, "learning_rate", float("nan")),
     (Optimizer, "learning_rate", "1e-5"),

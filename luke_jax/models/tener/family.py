@@ -111,6 +111,8 @@ TENER = Family(
   ),
   not_in_transformers=lambda config: "transformers has no TENER",
   for_prediction=cast_once,
+  # What another form of attention has and the files lack begins fresh.
+  read_for=lambda config, trained: trained,
   layout=Layout(words=("tener/word/embedding",)),
   recipes=RECIPES,
 )

@@ -17,6 +17,7 @@ from luke_jax.tasks.ner.columns import (
   read_columns,
   warn_repaired,
 )
+from luke_jax.tasks.ner.conll_2012 import is_conll_2012, read_conll_2012
 from luke_jax.tasks.ner.documents import Example, labelled, of_words, to_characters, to_words
 from luke_jax.tasks.ner.other_tools import as_ours, check_json, check_name
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
@@ -30,12 +31,16 @@ FIELDS = ("sentences", "spans")
 def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
   """Reads JSON lines (.jsonl, .json) or columns of words and tags, or of words alone.
 
-  In columns a line of `-DOCSTART-` begins a document; without any, every sentence is one.
+  In columns a line of `-DOCSTART-` begins a document; without any, every sentence is one. Files of
+  CoNLL-2012, whose documents begin with `#begin document`, have names in brackets.
   """
   check_name(path)
   if is_json_lines(path):
     return _of_json_lines(path, faults, reading)
-  documents = read_columns(path, faults, reading.columns)
+  if is_conll_2012(path):
+    documents = read_conll_2012(path, faults)
+  else:
+    documents = read_columns(path, faults, reading.columns)
   if has_tags(documents):
     check_tags(path, documents, faults, reading.repair_tags)
   return [

@@ -161,7 +161,7 @@ def _rows(
       target = int(first[start]), int(first[stop])
       left, right = window(target, len(document.ids), room) if context else target
       ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
-      extra = document.beside and document.beside.of_row(left, right)
+      extra = document.beside.of_row(left, right) if document.beside else None
       words = np.arange(start, stop)[np.diff(first[start : stop + 1]) > 0]
       source = Tagged(words, first[words] - left + 1)
       yield Row(0, ids.astype(np.int32), none, none.reshape(0, 2), source=source, extra=extra)

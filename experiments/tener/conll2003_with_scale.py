@@ -1,0 +1,25 @@
+"""CoNLL-2003 with scaled attention, a row of TENER's paper.
+
+The paper: F1 91.06 on the test set. All else is as in conll2003.py.
+
+    luke-jax experiment run experiments/tener/conll2003_with_scale.py --seeds 1..5
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
+
+PAPER = {
+  "table": "TENER: CoNLL-2003, test",
+  "method": "TENER with scale",
+  "split": "test",
+  "f1": 91.06,
+}
+
+
+def config() -> Experiment:
+  """The experiment."""
+  tener = load_experiment(Path(__file__).with_name("conll2003.py"))
+  return dataclasses.replace(tener, model=dataclasses.replace(tener.model, scale=True))

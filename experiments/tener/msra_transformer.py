@@ -1,0 +1,20 @@
+"""MSRA with a plain transformer, a row of TENER's paper.
+
+The paper: F1 88.35 on the test set. All else is as in msra.py.
+
+    luke-jax experiment run experiments/tener/msra_transformer.py --seeds 1..5
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
+
+PAPER = {"table": "TENER: MSRA, test", "method": "Transformer", "split": "test", "f1": 88.35}
+
+
+def config() -> Experiment:
+  """The experiment."""
+  tener = load_experiment(Path(__file__).with_name("msra.py"))
+  return dataclasses.replace(tener, model=dataclasses.replace(tener.model, encoder="transformer"))

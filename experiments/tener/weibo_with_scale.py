@@ -1,0 +1,20 @@
+"""Weibo with scaled attention, a row of TENER's paper.
+
+The paper: F1 57.4 on the test set. All else is as in weibo.py.
+
+    luke-jax experiment run experiments/tener/weibo_with_scale.py --seeds 1..5
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
+
+PAPER = {"table": "TENER: Weibo, test", "method": "TENER with scale", "split": "test", "f1": 57.4}
+
+
+def config() -> Experiment:
+  """The experiment."""
+  tener = load_experiment(Path(__file__).with_name("weibo.py"))
+  return dataclasses.replace(tener, model=dataclasses.replace(tener.model, scale=True))
