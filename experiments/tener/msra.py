@@ -1,12 +1,14 @@
-"""MSRA with TENER, a row of the paper.
+r"""MSRA with TENER, a row of the paper.
 
 The paper: F1 92.74 ± .27 on the test set; the plain transformer 88.35.
 Batches of 16, 100 epochs, rate 7e-4, attention of 6 x 80.
 Lines of a character and its tag; dev and test are the same file, as in the paper.
 
-    luke-jax new tener-data/msra/fresh --size tener-msra --train tener-data/msra/train.txt \\
-      --also tener-data/msra/dev.txt --also tener-data/msra/test.txt \\
-      --bigrams --least-bigrams 2 --character-encoder none --vectors characters.vec --bigram-vectors bigrams.vec
+    luke-jax new tener-data/msra/fresh --size tener-msra \
+      --train tener-data/msra/train.txt \
+      --also tener-data/msra/dev.txt --also tener-data/msra/test.txt \
+      --bigrams --least-bigrams 2 --character-encoder none \
+      --vectors characters.vec --bigram-vectors bigrams.vec
     luke-jax experiment run experiments/tener/msra.py --seeds 1..5
 """
 

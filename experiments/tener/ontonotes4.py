@@ -1,12 +1,14 @@
-"""OntoNotes 4 in Chinese with TENER, a row of the paper.
+r"""OntoNotes 4 in Chinese with TENER, a row of the paper.
 
 The paper: F1 72.73 ± .39 on the test set; the plain transformer 66.49.
 Batches of 16, 100 epochs, rate 7e-4, attention of 4 x 48.
 Lines of a character and its tag; 50-d vectors of characters and bigrams.
 
-    luke-jax new tener-data/ontonotes4/fresh --size tener-ontonotes4 --train tener-data/ontonotes4/train.txt \\
-      --also tener-data/ontonotes4/dev.txt --also tener-data/ontonotes4/test.txt \\
-      --bigrams --least-bigrams 2 --character-encoder none --vectors characters.vec --bigram-vectors bigrams.vec
+    luke-jax new tener-data/ontonotes4/fresh --size tener-ontonotes4 \
+      --train tener-data/ontonotes4/train.txt \
+      --also tener-data/ontonotes4/dev.txt --also tener-data/ontonotes4/test.txt \
+      --bigrams --least-bigrams 2 --character-encoder none \
+      --vectors characters.vec --bigram-vectors bigrams.vec
     luke-jax experiment run experiments/tener/ontonotes4.py --seeds 1..5
 """
 

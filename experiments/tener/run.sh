@@ -27,7 +27,7 @@ compared() {
     luke-jax train tagging --train "$train" --dev "$dev" --model "$fresh" --output "$run" \
       --set "model.encoder=$encoder" --set "run.seed=$seed" "${length[@]}" "$@"
     mkdir -p "$folder/scores/$name-$encoder"
-    luke-jax evaluate tagging "$run/model" "$test" "${columns[@]}" --no-mistakes |
+    luke-jax evaluate tagging "$run/model" "$test" "${columns[@]}" |
       tail -n 1 >"$folder/scores/$name-$encoder/$seed.json"
   done
 }

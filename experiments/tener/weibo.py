@@ -1,12 +1,14 @@
-"""Weibo with TENER, a row of the paper.
+r"""Weibo with TENER, a row of the paper.
 
 The paper: F1 58.17 ± .22 on the test set; the plain transformer 46.38.
 Batches of 16, 100 epochs, rate 1e-3, attention of 4 x 32.
 Lines of a character and its tag.
 
-    luke-jax new tener-data/weibo/fresh --size tener-weibo --train tener-data/weibo/train.txt \\
-      --also tener-data/weibo/dev.txt --also tener-data/weibo/test.txt \\
-      --bigrams --character-encoder none --vectors characters.vec --bigram-vectors bigrams.vec
+    luke-jax new tener-data/weibo/fresh --size tener-weibo \
+      --train tener-data/weibo/train.txt \
+      --also tener-data/weibo/dev.txt --also tener-data/weibo/test.txt \
+      --bigrams --character-encoder none \
+      --vectors characters.vec --bigram-vectors bigrams.vec
     luke-jax experiment run experiments/tener/weibo.py --seeds 1..5
 """
 

@@ -26,7 +26,7 @@ def run(
   least_characters: int = 2,
   character_encoder: Literal["adatrans", "transformer", "cnn", "none"] = "adatrans",
   columns: str = "",
-  normalise: bool = True,
+  keep_scale: bool = False,
   seed: int = 0,
 ) -> None:
   """Makes a TENER that knows nothing yet, with the words of your files, to train for tagging.
@@ -52,7 +52,7 @@ def run(
     least_characters: Number of times that a character does.
     character_encoder: Encoder of a word's characters.
     columns: Columns of the files: word, tag or _ (not read) for each, as _,word,tag; else a guess.
-    normalise: Scale every vector read to a variance of one.
+    keep_scale: Leave vectors as files have them, instead of scaling each to a variance of one.
     seed: Seed of the parameters that no file gives.
   """
   choices = Choices(
@@ -63,7 +63,7 @@ def run(
     least_characters=least_characters,
     character_encoder=character_encoder,
     columns=tuple(columns.split(",")) if columns else (),
-    normalise=normalise,
+    keep_scale=keep_scale,
   )
   files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
   model, coverages = fresh_model(size, files, choices, seed)

@@ -33,7 +33,7 @@ class Choices:
     "adatrans"  # none: words have no characters
   )
   columns: tuple[str, ...] = ()  # of the files: word, tag or _ (not read) for each; else a guess
-  normalise: bool = True  # vectors read from files get a variance of one
+  keep_scale: bool = False  # vectors stay as files have them; else each gets a variance of one
 
 
 class Coverage(NamedTuple):
@@ -136,7 +136,7 @@ def _frequent(counts: Counter[str], choices: Choices, name: str) -> list[str]:
 
 def _vectors(path: Path, wanted: set[str], choices: Choices) -> dict[str, np.ndarray]:
   found = read_word_vectors(path, wanted | {x.lower() for x in wanted})
-  if not choices.normalise:
+  if choices.keep_scale:
     return found
   return {word: vector / max(float(vector.std()), 1e-12) for word, vector in found.items()}
 

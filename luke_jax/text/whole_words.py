@@ -155,7 +155,8 @@ def load_whole_words(directory: Path) -> WholeWordTokenizer:
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
       raise InputError(f"{path}: {name}: no list of strings; expected one")
   try:
-    vocabularies = Vocabularies(**(value | {name: tuple(x) for name, x in lists.items()}))
+    entries: dict[str, Any] = value | {name: tuple(x) for name, x in lists.items()}
+    vocabularies = Vocabularies(**entries)
   except InputError as fault:
     raise InputError(f"{path}: {fault}") from None
   base = {word: id for id, word in enumerate(SPECIAL)}

@@ -7,6 +7,7 @@ import pytest
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.convert.saving import save
 from luke_jax.files import Path
 from luke_jax.runs.fresh import Choices, Files, fresh_model
 from luke_jax.runs.recipes import task_experiment
@@ -61,7 +62,7 @@ def test_words_of_the_files_and_the_vectors_they_have(folder):
   assert table.shape == (14, 3)
   np.testing.assert_allclose(table[[5, 13]].std(1), 1, rtol=1e-5)
   assert np.abs(table[8]).max() <= 1  # without a vector: uniform
-  plain, _ = fresh_model("tener-weibo", files, Choices(normalise=False))
+  plain, _ = fresh_model("tener-weibo", files, Choices(keep_scale=True))
   assert plain.params["tener"]["word"]["embedding"][5].tolist() == [1, 2, 3]
 
 
@@ -95,7 +96,7 @@ def test_characters_of_words_and_the_recipe(folder):
   assert set(model.tokenizer.vocabularies.words[5:]) == set("北京很大")
   assert set(model.tokenizer.vocabularies.bigrams[2:]) == {"北京", "京很", "很大", "大\n"}
   assert not model.config.character_vocab_size
-  luke_jax.model.Model.of(model).save("zh")
+  save(model, "zh")
   made = task_experiment("tagging", (Path("zh.conll"),) * 2, Path("zh"), ["task.characters=true"])
   assert made.task.labels == ("O", "B-LOC", "I-LOC", "E-LOC", "S-LOC") and made.task.crf
   (row, *_) = made.task.records(made.backbone, "train").rows

@@ -27,7 +27,7 @@ def test_brackets_are_names(tmp_path):
   assert [[len(words) for words in x.sentences] for x in examples] == [[5, 2]] * 2
   found = [(examples[1].text[start:end], label) for start, end, label in examples[1].spans]
   assert found == [("Ana# Lopez", "PERSON"), ("Rome", "GPE")]
-  assert examples[1].lines == (11, 17)
+  assert examples[1].lines == (13, 19)
 
 
 @pytest.mark.parametrize(
