@@ -77,7 +77,6 @@ COMMANDS = {name: what for commands in SECTIONS.values() for name, what in comma
 
 BEGIN = """\
 Begin here:
-  luke-jax doctor
   luke-jax demo
   luke-jax train ner --train train.conll --dev dev.conll --model luke-base --output runs/ner
   luke-jax predict ner runs/ner "Ana lives in Paris."
