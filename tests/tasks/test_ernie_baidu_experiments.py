@@ -1,5 +1,6 @@
 """The files of experiments/ernie_baidu: published rows, and the stages of pretraining."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,15 @@ def test_stages_differ_by_their_masks_and_starts():
   assert whole.data.batch_size * whole.task.words == 8 * 8192
   for stage in stages:
     assert (stage.model, stage.optimizer, stage.data) == (whole.model, whole.optimizer, whole.data)
+
+
+def test_a_tiny_ernie_has_the_same_model_in_its_tasks():
+  tiny = FOLDER.with_name("tiny_ernie")
+  made = {name: load_experiment(tiny / f"{name}.py") for name in ("pretraining", "ner", "topics")}
+  assert len({experiment.model for experiment in made.values()}) == 1
+  for name, experiment in made.items():
+    labels = getattr(experiment.task, "labels", ())
+    assert len(labels) == {"pretraining": 0, "ner": 7, "topics": 7}[name]
+    assert experiment.task.words <= experiment.model.max_position_embeddings
+    assert f"experiments/tiny_ernie/{name}.py" in (tiny / f"{name}.py").read_text(encoding="utf-8")
+  assert subprocess.run(["bash", "-n", tiny / "run.sh"]).returncode == 0

@@ -1,0 +1,38 @@
+"""A stage of a tiny ERNIE of Baidu, on the demonstration file of its authors.
+
+The file, demo_units.gz, has phrases as its authors' and entities as units.py finds them; ernie-1.0
+is a folder with their vocab.txt. Single characters here; run.sh has the other stages.
+
+    luke-jax train experiments/tiny_ernie/pretraining.py --output runs/tiny-ernie
+"""
+
+from luke_jax.models.ernie_baidu import ErnieBaiduConfig
+from luke_jax.pipeline.batches import Data
+from luke_jax.tasks.unit_pretraining import UnitPretraining
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.optimizer import Optimizer, Schedule
+
+
+def config() -> Experiment:
+  """The experiment."""
+  return Experiment(
+    model=ErnieBaiduConfig(
+      hidden_size=128,
+      num_hidden_layers=4,
+      num_attention_heads=4,
+      intermediate_size=512,
+      max_position_embeddings=160,
+    ),
+    task=UnitPretraining(
+      files=("demo_units.gz",),
+      text="ernie-1.0",
+      levels=("phrase", "entity"),
+      mixture=(1.0, 0.0, 0.0),
+      words=136,
+      masked=40,
+    ),
+    data=Data(batch_size=32, evaluation_batch_size=64),
+    optimizer=Optimizer(learning_rate=5e-4, beta2=0.999, max_gradient_norm=1.0),
+    schedule=Schedule(warmup_ratio=0.1),
+    run=Run(steps=3000, evaluate_every=1000, save_every=1000),
+  )

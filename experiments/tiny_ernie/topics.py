@@ -1,0 +1,40 @@
+"""Topics of Chinese sentences, SIB-200, with a tiny ERNIE of Baidu.
+
+The files are train.tsv and dev.tsv in sib200_zho_Hans, without a test set; tiny-ernie is what
+pretraining.py made. Not a row of a paper, and not yet run at full length.
+
+    luke-jax experiment run experiments/tiny_ernie/topics.py --seeds 1..3
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
+
+PAPER = {"table": "Tiny ERNIE: SIB-200 Chinese, dev", "method": "tiny ERNIE", "split": "dev"}
+LABELS = (
+  "entertainment",
+  "geography",
+  "health",
+  "politics",
+  "science/technology",
+  "sports",
+  "travel",
+)
+
+
+def config() -> Experiment:
+  """The experiment."""
+  names = load_experiment(Path(__file__).with_name("ner.py"))
+  task = TextClassification(
+    train="sib200_zho_Hans/train.tsv",
+    dev="sib200_zho_Hans/dev.tsv",
+    text="tiny-ernie",
+    labels=LABELS,
+    words=136,
+    columns=("text=text", "label=category"),
+  )
+  run = dataclasses.replace(names.run, epochs=10, evaluate_every=100, best_metric="accuracy")
+  return dataclasses.replace(names, task=task, run=run)
