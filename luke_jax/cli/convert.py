@@ -32,8 +32,8 @@ def run(
   """Reads a model of any origin and writes it as a directory for luke_jax and transformers.
 
   The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
-  starts from), an archive of LUKE's authors, or an adapter. `luke_jax.load` and transformers 4
-  and 5 read the result.
+  starts from), an archive of LUKE's authors, a directory of ERNIE's authors, or an adapter.
+  `luke_jax.load` and transformers 4 and 5 read the result.
 
       luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
 
@@ -41,7 +41,8 @@ def run(
     source: Directory or archive to read.
     target: Directory to write.
     dtype: Type of the numbers on disk.
-    form: Names and files of the weights; those of Paddle are for an ERNIE of Baidu.
+    form: Names and files of the weights: pytorch writes pytorch_model.bin and, for an ERNIE, the
+      ernie_config.json that its authors' programs read; those of Paddle are for an ERNIE of Baidu.
     lite: Keeps the special entities only.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.

@@ -12,7 +12,7 @@ from luke_jax.convert.paddle_files import write_paddle
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.replacing import all_or_nothing
 from luke_jax.convert.sources import CONFIG
-from luke_jax.convert.tensors import SAFETENSORS, Dtype, write_safetensors
+from luke_jax.convert.tensors import SAFETENSORS, TORCH, Dtype, write_safetensors, write_torch
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import keys
@@ -20,9 +20,10 @@ from luke_jax.models.family import NONE, Described
 from luke_jax.models.names import Naming, turned
 from luke_jax.text import save_processor, save_tokenizer
 
-Form = Literal["transformers", "paddle-static", "paddle-dygraph", "paddlenlp"]
+Form = Literal["transformers", "pytorch", "paddle-static", "paddle-dygraph", "paddlenlp"]
 TRANSFORMERS: Form = "transformers"
-RELEASED_FORMS = ("paddle-static", "paddle-dygraph")  # whose readers look for ernie_config.json
+PYTORCH: Form = "pytorch"
+RELEASED_FORMS = (PYTORCH, "paddle-static", "paddle-dygraph")  # read with ernie_config.json
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
 
@@ -36,7 +37,8 @@ def save(
 ) -> None:
   """Writes config, weights, labels, text side and model card; no half-written file is left.
 
-  `form` is that of the weights: transformers', or one of Paddle's for a system that Paddle has.
+  `form` is that of the weights: transformers', PyTorch's file of the same names, or one of Paddle's
+  for a system that Paddle has.
   `progress` is called with the name of every tensor.
   """
   model = model.merged
@@ -46,6 +48,8 @@ def save(
     tensors = _reported(torch_tensors(model, dtype), progress)
     if form == TRANSFORMERS:
       write_safetensors(folder / SAFETENSORS, tensors)
+    elif form == PYTORCH:
+      write_torch(folder / TORCH, tensors)
     else:
       write_paddle(folder, form, _renamed(model, form, tensors))
     if model.processor and model.backbone.entities:
@@ -55,7 +59,7 @@ def save(
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
     write_config(model, folder, dtype=dtype)
     released, _ = model.family.released_config
-    if form in RELEASED_FORMS:
+    if released and form in RELEASED_FORMS:
       (folder / released).write_bytes((folder / CONFIG).read_bytes())
 
 

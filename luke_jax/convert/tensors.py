@@ -171,5 +171,18 @@ def write_safetensors(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> 
       raise OSError(f"{path}: {name} reads back different from what was written")
 
 
+def write_torch(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
+  """Writes tensors as a state dict of PyTorch, with the extra `parity`."""
+  try:
+    import torch
+  except ImportError:
+    raise not_installed("torch", f"to write {path.name}", "parity") from None
+  state = {}
+  for name, tensor in tensors:
+    bits = tensor.view(np.int16) if tensor.dtype.itemsize == 2 else tensor
+    state[name] = torch.from_numpy(bits).view(getattr(torch, str(tensor.dtype)))
+  torch.save(state, path)
+
+
 def _checksum(tensor: np.ndarray) -> int:
   return zlib.crc32(tensor.reshape(-1).view(np.uint8).data)

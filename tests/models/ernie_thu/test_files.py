@@ -11,6 +11,7 @@ from systems import small
 from tiny import same_params
 
 import luke_jax
+from luke_jax.cli import main
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
@@ -114,6 +115,26 @@ def test_a_released_directory_reads_as_it_is(model, tmp_path):
   again = luke_jax.load(released, num_entity_heads=2)
   assert same_params(again.params, model.params)
   assert str(again.report) == "every tensor found its place"
+
+
+def test_one_command_converts_from_and_to_the_authors_files(model, tmp_path, capsys):
+  torch = pytest.importorskip("torch")
+  ours, theirs, back = (str(tmp_path / name) for name in ("ours", "theirs", "back"))
+  model.save(ours)
+  assert main(["convert", ours, theirs, "--form", "pytorch"]) == 0
+  (tmp_path / "theirs" / "config.json").unlink()  # which the authors have not
+  (tmp_path / "ours" / "model.safetensors").unlink()
+  state = torch.load(tmp_path / "theirs" / "pytorch_model.bin", weights_only=True)
+  assert all(type(x) is torch.Tensor and x.dtype == torch.float32 for x in state.values())
+  assert main(["convert", theirs, back]) == 0
+  assert "every tensor found its place" in capsys.readouterr().out
+  again = luke_jax.load(back)
+  assert again.config.kinds == model.config.kinds
+  assert same_params(again.params, model.params)
+  assert main(["convert", back, theirs, "--form", "pytorch", "--dtype", "bfloat16"]) == 0
+  half = torch.load(tmp_path / "theirs" / "pytorch_model.bin", weights_only=True)
+  for name, x in state.items():
+    assert torch.equal(half[name], x.to(torch.bfloat16)), name
 
 
 def _older(name):
