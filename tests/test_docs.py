@@ -51,6 +51,7 @@ TRAINS = re.compile(
 # `luke_jax/nn/attention.py::Attention`: a file or folder of the repository, and a name in it.
 PLACE = re.compile(r"`((?:luke_jax|tests|experiments|data)/[\w./-]*)(?:::(\w+))?`")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]+))?\)")  # to a file, and a heading in it
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
 def examples(page):
@@ -158,7 +159,8 @@ def test_names_lead_to_code(page):
 def test_links_lead_to_files():
   pages = [*PAGES, *ROOT.glob("*.md"), *ROOT.glob("experiments/**/*.md")]
   for page in pages:
-    for link, heading in LINK.findall(page.read_text(encoding="utf-8")):
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    for link, heading in LINK.findall(text):
       target = page.parent / link if link else page
       assert target.exists(), f"{page}: {link}"
       assert not heading or heading in headings(target), f"{page}: {link}#{heading}"
