@@ -14,6 +14,7 @@ HUB_TASKS = {
   "entity": "text-classification",
   "pair": "text-classification",
   "text": "text-classification",
+  "attributes": "text-classification",
   "span": "token-classification",
   "token": "token-classification",
   "crf": "token-classification",

@@ -39,8 +39,21 @@ def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   ):
     if name in inputs:
       _check_range(name, inputs[name], getattr(config, field))
+  _check_own(network, inputs)
   _check_slots(network, inputs)
   _check_entities(network, inputs)
+
+
+def _check_own(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
+  """Raises InputError for inputs of the head alone that are missing, or have no row."""
+  for name, shape in getattr(network.head, "own_inputs", {}).items():
+    expected = (*inputs["input_ids"].shape[:-1], *shape)
+    if name not in inputs or inputs[name].shape != expected:
+      given = f"shape {inputs[name].shape}" if name in inputs else "missing"
+      raise InputError(f"{name}: {given}; expected {expected}")
+  attributes = getattr(network.head, "attributes", None)
+  for i, size in enumerate(attributes.sizes if attributes else ()):
+    _check_range("attribute_ids", inputs["attribute_ids"][..., i], size)
 
 
 def _check_slots(network: Network, inputs: Mapping[str, np.ndarray]) -> None:

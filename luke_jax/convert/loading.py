@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import difflib
+import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -13,12 +14,14 @@ import jax
 import numpy as np
 
 from luke_jax.convert import vocabularies
+from luke_jax.convert.attributes import read_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import keys
 from luke_jax.models.families import FAMILIES, family_named
@@ -67,6 +70,8 @@ def read_model(
       config = source.family.with_entities(described.config, 0, None)
       described = dataclasses.replace(described, config=config)
     own = None if isinstance(head, str) else head
+    if head is None and source.family.kind_of(described.architecture) == AttributesHead.kind:
+      own = functools.partial(read_head, source.directory)
     network = _network(source.family, described, tensors, fields, own)
     params, report = _params(network, tensors, None if blank else seed)
     left_over = (*report.unexpected, *sorted(source.tensors.names - tensors.names))

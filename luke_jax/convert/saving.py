@@ -7,6 +7,7 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 
+from luke_jax.convert.attributes import write_attributes
 from luke_jax.convert.card import model_card
 from luke_jax.convert.paddle_files import write_paddle
 from luke_jax.convert.parts import ModelParts
@@ -57,7 +58,9 @@ def save(
     elif model.tokenizer:
       save_tokenizer(model.tokenizer, folder)
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
-    write_config(model, folder, dtype=dtype)
+    attributes = getattr(model.network.head, "attributes", None)
+    entries = write_attributes(attributes, folder) if attributes else {}
+    write_config(model, folder, dtype=dtype, **entries)
     released, _ = model.family.released_config
     if released and form in RELEASED_FORMS:
       (folder / released).write_bytes((folder / CONFIG).read_bytes())

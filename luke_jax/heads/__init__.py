@@ -7,4 +7,9 @@ Hugging Face, and has `loss(outputs, labels...)`. Class attributes describe its 
   entities  how many entities each text must have; in a system of words only, their first words
   places    inputs with the places of entities: "entity_start_positions" and the like
   choices   true where every input has an axis of choices after the batch
+
+A head may also have:
+
+  shared      inputs of the encoder that it reads too, where they are given
+  own_inputs  shapes, after the batch, of numbers that only it reads, by name
 """

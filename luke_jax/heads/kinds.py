@@ -5,6 +5,7 @@ from collections.abc import Callable
 import flax.linen as nn
 
 from luke_jax.heads.answers import AnswerHead
+from luke_jax.heads.attributes import Attributes, attributes_head
 from luke_jax.heads.chain import ChainHead
 from luke_jax.heads.labels import (
   ChoiceHead,
@@ -20,12 +21,18 @@ from luke_jax.heads.labels import (
 from luke_jax.heads.masked import MaskedHead, PretrainingHead
 from luke_jax.models.family import NONE, Backbone
 
+# Those that a kind, a backbone and labels say all of.
 KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
 KINDS += ("text", "token", "crf", "choice")
 
 
 def make_head(
-  kind: str, backbone: Backbone, *, labels: int = 2, bias: bool = False
+  kind: str,
+  backbone: Backbone,
+  *,
+  labels: int = 2,
+  bias: bool = False,
+  attributes: Attributes = Attributes(("user", "product")),
 ) -> nn.Module | None:
   """Returns the head of a kind for a backbone; `bias` is that of the classifier of pairs."""
   numerics = backbone.numerics
@@ -43,6 +50,7 @@ def make_head(
     "text": lambda: TextHead(numerics, labels, dropout),
     "token": lambda: TokenHead(numerics, labels, dropout),
     "crf": lambda: ChainHead(numerics, labels, dropout),
+    "attributes": lambda: attributes_head(backbone, labels, attributes),
     "choice": lambda: ChoiceHead(numerics, dropout),
   }
   if backbone.family.labels_from_first_word:

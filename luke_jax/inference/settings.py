@@ -20,6 +20,7 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
+LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 
 
@@ -40,6 +41,9 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
+  attributes = getattr(model.network.head, "attributes", None)
+  if attributes is not None:
+    changes["attributes"] = attributes
   return task_with(chosen, model.rest, model.labels, model.config, **changes)
 
 

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.models import head_keys
 from luke_jax.models.names import Naming
 
 # Where every system keeps a decoder of words that is not tied to their embeddings.
@@ -104,7 +105,7 @@ class Keys:
   # Starts of the names of parts that a system has no use for in the models that it starts from.
   unused: tuple[str, ...] = ()
   # Starts of the names of heads, which are left out where another head is wanted.
-  heads: tuple[str, ...] = ("classifier.", "qa_outputs.", "scorer.", "crf.")
+  heads: tuple[str, ...] = ("classifier.", "qa_outputs.", "scorer.", *head_keys.STARTS)
 
   @classmethod
   def of(cls, rows: Iterable[Key], **fields: Any) -> "Keys":
@@ -114,7 +115,7 @@ class Keys:
   def key(self, path: str) -> Key:
     """Returns the key of one of our paths; that of a user's own head has the same name."""
     run = _RUN.search(path)
-    row = self.rows.get(_RUN.sub(f"/{FIRST_RUN}/", path)) or _CRF.get(path)
+    row = self.rows.get(_RUN.sub(f"/{FIRST_RUN}/", path)) or _HEADS.get(path)
     if row is None:
       return _own_key(path)
     return dataclasses.replace(row, path=path, first=int(run[1])) if run else row
@@ -134,18 +135,19 @@ class Keys:
     return name if self.copies is None else re.sub(*self.copies, name)
 
 
-# Named as in pytorch-crf; no reference has them.
-_CRF = {
-  "crf/transitions": Key("crf/transitions", ("crf.transitions",)),
-  "crf/starts": Key("crf/starts", ("crf.start_transitions",)),
-  "crf/ends": Key("crf/ends", ("crf.end_transitions",)),
-}
-
-
 def _own_key(path: str) -> Key:
   *parts, leaf = path.split("/")
   name = ".".join([*parts, "bias" if leaf == "bias" else "weight"])
   return Key(path, (name,), kernel_inputs=int(leaf == "kernel"))
+
+
+def _head_key(path: str, name: str) -> Key:
+  inputs = 2 if "combination" in path else 1  # those of the combination are streams and their width
+  return Key(path, (name,), inputs if path.endswith("/kernel") else 0)
+
+
+_HEADS = {path: _head_key(path, name) for path, name in head_keys.NAMES.items()}
+_HEADS |= {key.path: key for key in layers("plain_layers/layers", "layer")}
 
 
 def flatten(params: dict) -> dict[str, np.ndarray]:
@@ -168,13 +170,15 @@ def unflatten(leaves: dict[str, np.ndarray]) -> dict:
 
 def places(key: Key, shape: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
   """Yields the name of every tensor of a key, and its index in an array of that shape."""
-  for layer in range(shape[0]) if key.stacked else (None,):
-    lead = () if layer is None else (layer,)
-    number = None if layer is None else key.first + layer
+  counted = [axis for axis in ("layer", "stream") if f"{{{axis}}}" in key.names[0]]
+  for lead in np.ndindex(shape[: len(counted)]):
+    numbers = dict(zip(counted, lead, strict=True))
+    if key.stacked:
+      numbers["layer"] += key.first
     kinds = shape[len(lead)] if key.by_kind else 1  # 2 queries a kind, or 1 for all
     for n, name in enumerate(key.names[: kinds * kinds]):
       index = (*lead, *divmod(n, kinds)) if key.by_kind else lead
-      yield name.format(layer=number), index
+      yield name.format(**numbers), index
 
 
 def to_torch(params: dict, keys: Keys) -> Iterator[tuple[str, np.ndarray]]:

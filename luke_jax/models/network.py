@@ -52,6 +52,8 @@ class Network(nn.Module):
       if rest:
         raise TypeError(f"unexpected inputs: {', '.join(rest)}")
       return outputs
+    shared = getattr(self.head, "shared", ())
+    rest |= {name: inputs[name] for name in shared if name in inputs}
     outputs |= self.head(states, self.encoder.tables(), **rest)
     if self.choices:
       outputs["logits"] = outputs["logits"].reshape(shape)
@@ -89,6 +91,8 @@ def example_inputs(network: Network) -> dict[str, jax.Array]:
   places = () if head is None else head.places
   if len(places) > 1 or not backbone.entities:
     inputs |= {name: jnp.zeros((1, 2), int) for name in places}
+  for name, shape in getattr(head, "own_inputs", {}).items():
+    inputs[name] = jnp.zeros((1, *shape), int)
   if network.choices:
     inputs = {name: x[:, None] for name, x in inputs.items()}
   return inputs

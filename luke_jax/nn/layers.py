@@ -247,9 +247,11 @@ def _normalised_backward(_, residuals, d_output):
 _normalised.defvjp(_normalised_forward, _normalised_backward)
 
 
-def embedding(numerics: Numerics, rows: int, width: int, *, name: str | None = None) -> nn.Embed:
-  """Returns a table of `rows` vectors of a width."""
-  init = initializer(numerics, 3 / width)
+def embedding(
+  numerics: Numerics, rows: int, width: int, *, name: str | None = None, init: Any = None
+) -> nn.Embed:
+  """Returns a table of `rows` vectors of a width; by default they start as kernels do."""
+  init = init or initializer(numerics, 3 / width)
   return nn.Embed(rows, width, dtype=numerics.dtype, embedding_init=init, name=name)
 
 

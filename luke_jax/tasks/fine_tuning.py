@@ -302,6 +302,7 @@ def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeS
   """Returns the shapes of one row of a batch."""
   names = input_names(task, backbone)
   extra = _labels(task) | dict(backbone.family.beside(backbone.config, task.words))
+  extra |= _own(task, backbone)
   shapes = padded_shapes(sizes(task), names=names, extra=extra)
   types = {name: room.dtype for name, room in extra.items()}
   found = {
@@ -326,12 +327,18 @@ def rows(
 
 def _rooms(task: FineTuned, backbone: Backbone, words: int) -> dict[str, Room]:
   """Returns the room for what rows have beside their words."""
-  return aligned.rooms(task, words) | beside.rooms(backbone, words)
+  return aligned.rooms(task, words) | beside.rooms(backbone, words) | _own(task, backbone)
 
 
 def _with_vectors(task: FineTuned, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict:
   """Returns a batch with vectors of entities and of words in the place of their numbers."""
   return beside.with_vectors(task, backbone, aligned.with_vectors(task, backbone, arrays))
+
+
+def _own(task: FineTuned, backbone: Backbone) -> dict[str, Room]:
+  """Returns the room for inputs that only the task's head reads."""
+  shapes = getattr(task.network(backbone).head, "own_inputs", {})
+  return {name: Room(shape) for name, shape in shapes.items()}
 
 
 def _labels(task: FineTuned) -> dict[str, Room]:

@@ -33,6 +33,7 @@ _OWN = {
   "span": "ForEntitySpanClassification",
   "cloze": "ForCloze",
   "crf": "ForTokenClassificationWithCrf",
+  "attributes": "ForSequenceClassificationWithAttributes",
 }
 # The paper trains its RoBERTa baselines as it trains LUKE (appendix).
 _RECIPES = {

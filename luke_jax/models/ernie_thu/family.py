@@ -21,6 +21,7 @@ ARCHITECTURES = {
   "answer": "ErnieThuForQuestionAnswering",
   "text": "ErnieThuForSequenceClassification",
   "token": "ErnieThuForTokenClassification",
+  "attributes": "ErnieThuForSequenceClassificationWithAttributes",
   "choice": "ErnieThuForMultipleChoice",
 }
 # The authors' code: Adam of BERT, and a rate that stays after its warm-up.

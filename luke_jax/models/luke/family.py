@@ -20,6 +20,7 @@ ARCHITECTURES = {
   "text": "LukeForSequenceClassification",
   "token": "LukeForTokenClassification",
   "crf": "LukeForTokenClassificationWithCrf",  # ours
+  "attributes": "LukeForSequenceClassificationWithAttributes",  # ours
   "choice": "LukeForMultipleChoice",
 }
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
@@ -108,14 +109,14 @@ LUKE = Family(
   numerics=encoder.numerics,
   keys=lambda kind: KEYS,
   architectures=ARCHITECTURES,
-  pooled=lambda kind: kind not in ("answer", "token", "crf"),
+  pooled=lambda kind: kind not in ("answer", "token", "crf", "attributes"),
   read_config=files.read_config,
   write_config=files.write_config,
   products=_products,
   read_archive=files.read_metadata,
   about=_about,
   not_in_transformers=_not_in_transformers,
-  own_heads=("cloze", "crf"),
+  own_heads=("cloze", "crf", "attributes"),
   for_prediction=for_prediction,
   adapters=True,
   layout=Layout(

@@ -6,11 +6,13 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.attributes import UNKNOWN
 from luke_jax.tasks.classification.forms import FIELDS, NO_AGREEMENT, PLAIN, Form, form_of, named
+from luke_jax.tasks.classification.reviews import REVIEWS, reviews
 from luke_jax.tasks.files import (
   Faults,
   check_fields,
@@ -36,38 +38,69 @@ class Example:
   text_pair: str | None = None
   labels: tuple[str, ...] | None = None
   qid: str | None = None  # of the question that the text is a candidate for
+  attributes: tuple[str, ...] = ()  # values of those that the task names
 
 
-def read(path: Path, faults: Faults, columns: Sequence[str] = ()) -> list[Example]:
-  """Reads lines of JSON, a list of objects, or a table with a header.
+class Reader(NamedTuple):
+  """How a file's objects become examples: its form, and the attributes that each must have."""
 
-  A table's name ends in .csv, with commas and quotes, or in .tsv, with tabs and no quotes.
+  form: Form
+  attributes: tuple[str, ...] = ()
+
+  def example(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+    """Returns the example in an object that has the form's names."""
+    return self.named(named(value, self.form, place), id, place)
+
+  def named(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+    """Returns the example in an object that has our names."""
+    check_fields(value, (*KNOWN, *self.attributes), place)
+    text = read_text(value, place).text
+    pair = string(value, "text_pair", place) if "text_pair" in value else None
+    qid = _name(value["qid"], f"{place}: qid") if "qid" in value else None
+    attributes = tuple(_attribute(value, name, place) for name in self.attributes)
+    return Example(id, place, text, pair, labels_in(value, place), qid, attributes)
+
+
+def read(
+  path: Path, faults: Faults, columns: Sequence[str] = (), attributes: Sequence[str] = ()
+) -> list[Example]:
+  """Reads lines of JSON, a list of objects, a table with a header, or reviews.
+
+  A table's name ends in .csv, with commas and quotes, or in .tsv, with tabs and no quotes; that of
+  reviews ends in .ss. Each example has the named attributes.
   """
-  form = form_of(columns)
-  examples = list(_read(path, faults, form))
-  agreed = [x for x in examples if form is PLAIN or x.labels != (NO_AGREEMENT,)]
+  reader = Reader(form_of(columns, attributes), tuple(attributes))
+  examples = list(_read(path, faults, reader))
+  agreed = [x for x in examples if not columns or x.labels != (NO_AGREEMENT,)]
   if len(agreed) < len(examples):
     left_out = f"{len(examples) - len(agreed)} of {len(examples)} examples are left out"
     warnings.warn(f"{path}: {left_out}: their label is {NO_AGREEMENT!r}", stacklevel=2)
   return agreed
 
 
-def _read(path: Path, faults: Faults, form: Form) -> Iterator[Example]:
+def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[Example]:
+  if path.suffix == REVIEWS:
+    return _parsed(reviews(path, reader.attributes), reader._replace(form=PLAIN), faults)
   if path.suffix in TABLES:
-    return _parsed(_table(path, form), form, faults)
+    return _parsed(_table(path, reader.form), reader, faults)
   if path.suffix not in OBJECTS:
-    expected = ", ".join((*TABLES, *OBJECTS))
+    expected = ", ".join((*TABLES, *OBJECTS, REVIEWS))
     raise InputError(f"{path}: {path.suffix or 'no ending'}; expected a name with {expected}")
   if next((line for _, line in lines(path) if line.strip()), "").lstrip().startswith("["):
-    return _parsed(_listed(path), form, faults)
-  return read_json_lines(
-    path, lambda value, id, place: _example(named(value, form, place), id, place), faults
-  )
+    return _parsed(_listed(path), reader, faults)
+  return read_json_lines(path, reader.example, faults)
 
 
-def parse(value: Mapping[str, Any], id: str, place: str, columns: Sequence[str] = ()) -> Example:
+def parse(
+  value: Mapping[str, Any],
+  id: str,
+  place: str,
+  columns: Sequence[str] = (),
+  *,
+  attributes: Sequence[str] = (),
+) -> Example:
   """Returns the example in an object of JSON lines."""
-  return _example(named(value, form_of(columns), place), id, place)
+  return Reader(form_of(columns, attributes), tuple(attributes)).example(value, id, place)
 
 
 def to_json(example: Example) -> dict[str, Any]:
@@ -79,14 +112,6 @@ def to_json(example: Example) -> dict[str, Any]:
     one = len(example.labels) == 1
     value |= {"label": example.labels[0]} if one else {"labels": list(example.labels)}
   return value if example.qid is None else value | {"qid": example.qid}
-
-
-def _example(value: Mapping[str, Any], id: str, place: str) -> Example:
-  check_fields(value, KNOWN, place)
-  text = read_text(value, place).text
-  pair = string(value, "text_pair", place) if "text_pair" in value else None
-  qid = _name(value["qid"], f"{place}: qid") if "qid" in value else None
-  return Example(id, place, text, pair, labels_in(value, place), qid)
 
 
 def labels_in(value: Mapping[str, Any], place: str) -> tuple[str, ...] | None:
@@ -125,6 +150,18 @@ def _name(value: Any, place: str) -> str:
   if not str(value).strip():
     raise InputError(f"{place}: empty; expected a text or a number")
   return str(value)
+
+
+def _attribute(value: Mapping[str, Any], name: str, place: str) -> str:
+  """Returns the value of an attribute, which has to be on one line, as lists of values have it."""
+  if name not in value:
+    raise InputError(
+      f"{place}: {name}: missing; expected its value, or {UNKNOWN} if it is not known"
+    )
+  found = _name(value[name], f"{place}: {name}")
+  if len(found.splitlines()) > 1:
+    raise InputError(f"{place}: {name}: {found!r:.40}; expected a single line")
+  return found.strip()
 
 
 def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
@@ -197,14 +234,14 @@ def _object(item: Any, place: str) -> Mapping[str, Any]:
 
 
 def _parsed(
-  items: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], form: Form, faults: Faults
+  items: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], reader: Reader, faults: Faults
 ) -> Iterator[Example]:
   """Yields examples of items, each with its place; ids are numbers if there are none."""
   places: dict[str, str] = {}
   for number, (place, fields) in enumerate(items, start=1):
     with faults.caught():
-      value = named(fields(), form, place)
+      value = named(fields(), reader.form, place)
       id = str(value.get("id", number))
       if places.setdefault(id, place) != place:
         raise InputError(f"{place}: id {id!r}: also that of {places[id]}; expected it once")
-      yield _example(value, id, place)
+      yield reader.named(value, id, place)

@@ -82,8 +82,17 @@ BENCHMARKS: Mapping[str, Form] = {
 }
 
 
-def form_of(columns: Sequence[str]) -> Form:
-  """Returns the form of files that a user names: a benchmark, or pairs of field=column."""
+def form_of(columns: Sequence[str], attributes: Sequence[str] = ()) -> Form:
+  """Returns the form of files that a user names: a benchmark, or pairs of field=column.
+
+  Attributes of texts are fields too, each in the column of its name unless a pair says another.
+  """
+  form = _form_of(columns, (*FIELDS, *attributes))
+  own = {name: (name,) for name in attributes if name not in form.names}
+  return form._replace(names=form.names | own) if own else form
+
+
+def _form_of(columns: Sequence[str], fields: Sequence[str]) -> Form:
   if not columns:
     return PLAIN
   if len(columns) == 1 and "=" not in columns[0]:
@@ -91,9 +100,9 @@ def form_of(columns: Sequence[str]) -> Form:
   names: dict[str, tuple[str, ...]] = {}
   for column in columns:
     field, _, name = column.partition("=")
-    if field not in FIELDS or not name or field in names:
+    if field not in fields or not name or field in names:
       raise InputError(
-        f"columns: {','.join(columns)!r}; expected each of {', '.join(FIELDS)} at most once, as in"
+        f"columns: {','.join(columns)!r}; expected each of {', '.join(fields)} at most once, as in"
         " text=review,label=stars, or the name of a benchmark"
       )
     names[field] = (name,)

@@ -11,13 +11,17 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.attributes import Attributes
+from luke_jax.heads.kinds import make_head
+from luke_jax.models.family import Backbone
+from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks import fine_tuning
-from luke_jax.tasks.classification import features, files, score
+from luke_jax.tasks.classification import attributes, features, files, score
 from luke_jax.tasks.classification.files import Example
-from luke_jax.tasks.classification.forms import form_of
+from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.files import Faults
+from luke_jax.tasks.files import COMMON, Faults
 from luke_jax.tasks.predictions import Label, Labels, Number
 from luke_jax.text import Processor, Row, Task
 
@@ -48,11 +52,12 @@ class TextClassification:
   keep: tuple[int, ...] = ()
   threshold: float = 0.5  # of several labels: the probability above which one is predicted
   positive: str = ""  # the label whose F1 and ranking count; "": that of 0 and 1 which is 1
+  attributes: Attributes = Attributes()  # that texts have beside their words
   columns: tuple[str, ...] = ()  # of files: field=column for each, or a benchmark, such as mnli
   skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "classification"
-  head: ClassVar[str] = "text"
+  heads: ClassVar[tuple[str, ...]] = ("text", "attributes")
   text_task: ClassVar[Task | None] = None
   new_words: ClassVar[Mapping[str, str]] = {}
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
@@ -61,7 +66,12 @@ class TextClassification:
 
   def __post_init__(self) -> None:
     fine_tuning.check_settings(self)
-    form_of(self.columns)
+    form_of(self.columns, self.attributes.names)
+    for name in self.attributes.names:
+      if name in (*FIELDS, *COMMON):
+        raise InputError(
+          f"attributes.names: {name!r}: another field of files; expected other names"
+        )
     if self.keep and (len(self.keep) != 2 or min(self.keep) < 0 or not sum(self.keep)):
       given = ",".join(map(str, self.keep))
       raise InputError(f"keep: {given!r}; expected two numbers of word pieces, such as 128,382")
@@ -76,7 +86,6 @@ class TextClassification:
 
   text_directory = property(fine_tuning.text_directory)
   check = fine_tuning.check
-  network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params
   loss = fine_tuning.loss
@@ -85,6 +94,24 @@ class TextClassification:
   rows = fine_tuning.rows
   predict = fine_tuning.predict
   score = fine_tuning.score
+
+  @property
+  def head(self) -> str:
+    """Returns the kind of head."""
+    return "attributes" if self.attributes.names else "text"
+
+  @property
+  def known_attributes(self) -> Attributes:
+    """Returns the attributes with their values, by default those of the training file."""
+    if self.attributes.values or not self.attributes.names:
+      return self.attributes
+    return attributes.with_values(self)
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the task's head."""
+    count = len(self.labels) or 2
+    head = make_head(self.head, backbone, labels=count, attributes=self.known_attributes)
+    return Network(backbone, head)
 
   @property
   def metric(self) -> str:
@@ -104,11 +131,11 @@ class TextClassification:
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""
-    return files.read(path, faults, self.columns)
+    return files.read(path, faults, self.columns, self.attributes.names)
 
   def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
     """Returns the example in an object of JSON lines."""
-    return files.parse(value, id, place, self.columns)
+    return files.parse(value, id, place, self.columns, attributes=self.attributes.names)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns the labels of a file: whole numbers in their order, others in alphabetical order."""
@@ -135,6 +162,8 @@ class TextClassification:
     """A row for each example."""
     numbers = {label: number for number, label in enumerate(self.labels)}
     rows = features.features(processor, examples, self.keep)
+    if self.attributes.names:
+      rows = attributes.with_ids(rows, examples, self.known_attributes)
     return [row.labelled(self._target(examples[row.example], numbers)) for row in rows]
 
   def _target(self, example: Example, numbers: Mapping[str, int]) -> np.ndarray | None:

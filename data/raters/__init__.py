@@ -1,0 +1,1 @@
+"""Invented users who rate the same words differently."""

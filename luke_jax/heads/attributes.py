@@ -1,0 +1,193 @@
+"""Labels of texts that have attributes, such as a user and a product (MA-BERT, Zhang et al. 2021).
+
+The encoder is any system. The paper's Figure 1 has four ways to read attributes:
+
+  a  they are joined to each word's state, before plain layers
+  b  they are joined to the state of the first word, and no layers follow
+  c  they condition the scores of attention in layers of their own
+  d  they condition its values too: the paper's model
+"""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.errors import InputError
+from luke_jax.heads.labels import TextHead
+from luke_jax.models.checks import check_fields
+from luke_jax.models.family import Backbone, States, Tables
+from luke_jax.nn.attribute_layers import AttributeLayers, AttributeSizes, uniform
+from luke_jax.nn.encoder import Encoder
+from luke_jax.nn.layers import Activation, Dense, Dropout, Numerics, embedding
+from luke_jax.nn.queries import AttentionSizes
+from luke_jax.nn.repeatable_dropout import kept_features
+
+Outputs = dict[str, jax.Array]
+UNKNOWN = "<unk>"  # stands for all values that training has not seen; row 0 of each table
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TABLES = {"user": "usr_embed", "product": "prd_embed"}  # as the authors' files have them
+_WIDE = 0.25  # bound of the uniform distributions of the authors' vectors
+_EPSILON = 1e-12  # of the norms of the layers, under any encoder
+
+
+@dataclasses.dataclass(frozen=True)
+class Attributes:
+  """Attributes that a text has beside its words, and how they are read."""
+
+  names: tuple[str, ...] = ()  # such as user,product; none: texts have no attributes
+  # Values of each attribute that have a vector, beside that of the others; none: those of the
+  # training file.
+  values: tuple[tuple[str, ...], ...] = ()
+  form: Literal["a", "b", "c", "d"] = "d"  # of the paper's figure 1
+  layers: int = 6  # above the encoder
+  dropout: float = 0.1  # share of the attributes that training reads as unknown
+  text_attribute: bool = True  # the layers of c and d have a learned attribute of all texts
+  act: Activation = "gelu"  # of the layers; the paper has relu, the authors' code gelu
+  attribute_init: Literal["normal", "uniform25"] = "normal"  # of the vectors of values
+
+  def __post_init__(self) -> None:
+    check_fields(self)
+    for name in self.names:
+      if not _NAME.fullmatch(name) or self.names.count(name) > 1:
+        raise InputError(f"names: {name!r}; expected different names of letters, digits and _")
+    if self.values and len(self.values) != len(self.names):
+      raise InputError(
+        f"values: of {len(self.values)} attributes; expected those of {len(self.names)}"
+      )
+
+  @property
+  def known(self) -> tuple[tuple[str, ...], ...]:
+    """Returns the values of each attribute that have a vector."""
+    return self.values or ((),) * len(self.names)
+
+  @property
+  def sizes(self) -> tuple[int, ...]:
+    """Returns the number of vectors of each attribute, with the one of unknown values."""
+    return tuple(1 + len(values) for values in self.known)
+
+  @property
+  def streams(self) -> int:
+    """Returns the number of streams of attention: attributes and, by default, the text's own."""
+    return len(self.names) + self.text_attribute
+
+
+class AttributesHead(nn.Module):
+  """Labels of a text from its words and its attributes."""
+
+  numerics: Numerics
+  labels: int
+  attributes: Attributes
+  heads: int  # N, of the layers
+  hidden: int  # F, of the plain layers of form a
+
+  kind: ClassVar[str] = "attributes"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = False
+  shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
+
+  @property
+  def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
+    """Returns the shapes, after the batch, of the inputs that no encoder has."""
+    return {"attribute_ids": (len(self.attributes.names),)}
+
+  @nn.compact
+  def __call__(
+    self,
+    states: States,
+    tables: Tables,
+    *,
+    attribute_ids: jax.Array,
+    attention_mask: jax.Array | None = None,
+  ) -> Outputs:
+    """Returns logits (B, C) of the attributes' values (B, A), 0 for an unknown one."""
+    n, form = self.numerics, self.attributes.form
+    words = states.words
+    mask = jnp.ones(words.shape[:2], bool) if attention_mask is None else attention_mask != 0
+    vectors = self._vectors(attribute_ids, words.shape[-1])
+    x = Dropout(n.dropout)(words)
+    if form == "a":
+      x = self._plain(x, vectors, mask)
+    elif form in "cd":
+      x = self._conditioned(x, vectors, mask)
+    x = Dropout(n.dropout)(x)[:, 0]
+    if form == "b":
+      x = jnp.concatenate([x, vectors.reshape(len(x), -1)], axis=-1)
+    rate = self._rate(wide=form == "b")
+    return {"logits": Classifier(n, words.shape[-1], self.labels, rate, name="classifier")(x)}
+
+  loss = TextHead.loss
+
+  def _rate(self, wide: bool = True) -> float:
+    """Returns the share of values that is dropped: .1 as in the encoder, twice that if `wide`."""
+    return min(0.5, 2 * self.numerics.dropout) if wide else self.numerics.dropout
+
+  def _vectors(self, ids: jax.Array, width: int) -> jax.Array:
+    """Returns the vectors (B, A, D) of ids (B, A); in training some are read as unknown."""
+    spec = self.attributes
+    if spec.dropout and self.has_rng("dropout"):
+      seed = jax.random.bits(self.make_rng("dropout"), (), jnp.uint32)
+      ids = jnp.where(kept_features(seed, ids.shape, spec.dropout), ids, 0)
+    init = uniform(_WIDE) if spec.attribute_init == "uniform25" else None
+    tables = [
+      embedding(self.numerics, size, width, name=table_name(name), init=init)
+      for name, size in zip(spec.names, spec.sizes, strict=True)
+    ]
+    return jnp.stack([table(ids[:, i]) for i, table in enumerate(tables)], axis=1)
+
+  def _plain(self, x: jax.Array, vectors: jax.Array, mask: jax.Array) -> jax.Array:
+    """Joins attributes (B, A, D) to each word (B, W, D), and runs layers as a BERT has them."""
+    n = dataclasses.replace(self.numerics, epsilon=_EPSILON)
+    beside = vectors.reshape(len(x), 1, -1)
+    beside = jnp.broadcast_to(beside, (*x.shape[:2], beside.shape[-1]))
+    width = x.shape[-1:]
+    x = jnp.tanh(Dense(n, width, name="fusion")(jnp.concatenate([x, beside], axis=-1)))
+    sizes = AttentionSizes(self.heads, x.shape[-1] // self.heads, dropout=n.dropout)
+    encoder = Encoder(n, sizes, self.hidden, self.attributes.layers, name="plain_layers")
+    return encoder(x, mask, mask[:, :0])
+
+  def _conditioned(self, x: jax.Array, vectors: jax.Array, mask: jax.Array) -> jax.Array:
+    """Runs layers whose attention the attributes (B, A, D) and the text's own one condition."""
+    spec = self.attributes
+    if spec.text_attribute:
+      text = self.param("text", uniform(_WIDE), (1, x.shape[-1]))
+      text = jnp.broadcast_to(text.astype(x.dtype), (len(x), *text.shape))
+      vectors = jnp.concatenate([vectors, text], axis=1)
+    n = dataclasses.replace(
+      self.numerics, epsilon=_EPSILON, dropout=self._rate(), activation=spec.act
+    )
+    sizes = AttributeSizes(self.heads, spec.layers, values=spec.form == "d")
+    return AttributeLayers(n, sizes, name="attribute_layers")(x, vectors, mask)
+
+
+class Classifier(nn.Module):
+  """Two linear layers that read the first word's state."""
+
+  numerics: Numerics
+  width: int  # D
+  labels: int
+  dropout: float
+
+  @nn.compact
+  def __call__(self, x: jax.Array) -> jax.Array:
+    """Maps (B, ...) to logits (B, C)."""
+    n = self.numerics
+    hidden = Dropout(self.dropout)(jnp.tanh(Dense(n, (self.width,), name="dense")(x)))
+    return Dense(n, (self.labels,), output="float32", name="out_proj")(hidden)
+
+
+def table_name(attribute: str) -> str:
+  """Returns the name of an attribute's table of vectors, that of the authors' if they have it."""
+  return _TABLES.get(attribute, f"{attribute}_embed")
+
+
+def attributes_head(backbone: Backbone, labels: int, attributes: Attributes) -> AttributesHead:
+  """Returns the head for any encoder; its layers have as many attention heads as those below."""
+  config = backbone.config
+  hidden = getattr(config, "intermediate_size", 4 * config.hidden_size)
+  return AttributesHead(backbone.numerics, labels, attributes, config.num_attention_heads, hidden)
