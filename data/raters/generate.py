@@ -1,7 +1,7 @@
 """Writes reviews whose rating is not in their text: python -m data.raters.generate FOLDER.
 
-FOLDER gets train, dev and test files of reviews and the vocabulary of their words. The rating is what
-the text says, from 1 to 4, and one more if its user is generous; half of the users are.
+FOLDER gets train, dev and test files of reviews and the vocabulary of their words. The rating is
+what the text says, from 1 to 4, and one more if its user is generous; half of the users are.
 """
 
 import random

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from luke_jax.convert import vocabularies
-from luke_jax.convert.attributes import read_head
+from luke_jax.convert.attributes import of_authors, read_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
@@ -60,6 +60,7 @@ def read_model(
   """
   path = Path(path)
   with _named(path), open_source(path, _family(family, entity_vocab)) as source:
+    source = of_authors(source)
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
     tensors = _without_other_head(source, described)

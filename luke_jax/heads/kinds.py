@@ -25,6 +25,8 @@ from luke_jax.models.family import NONE, Backbone
 KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
 KINDS += ("text", "token", "crf", "choice")
 
+OF_REVIEWS = Attributes(("user", "product"))  # what heads of attributes read by default
+
 
 def make_head(
   kind: str,
@@ -32,7 +34,7 @@ def make_head(
   *,
   labels: int = 2,
   bias: bool = False,
-  attributes: Attributes = Attributes(("user", "product")),
+  attributes: Attributes | None = None,
 ) -> nn.Module | None:
   """Returns the head of a kind for a backbone; `bias` is that of the classifier of pairs."""
   numerics = backbone.numerics
@@ -50,7 +52,7 @@ def make_head(
     "text": lambda: TextHead(numerics, labels, dropout),
     "token": lambda: TokenHead(numerics, labels, dropout),
     "crf": lambda: ChainHead(numerics, labels, dropout),
-    "attributes": lambda: attributes_head(backbone, labels, attributes),
+    "attributes": lambda: attributes_head(backbone, labels, attributes or OF_REVIEWS),
     "choice": lambda: ChoiceHead(numerics, dropout),
   }
   if backbone.family.labels_from_first_word:

@@ -23,9 +23,7 @@ _SHOWN = 3  # unknown values in a warning
 def with_values(task: Any) -> Attributes:
   """Returns a task's attributes with their values in its training file, the most frequent first."""
   if not task.train:
-    raise InputError(
-      "task.attributes.values: none, and no task.train; expected a file to read them"
-    )
+    raise InputError("task.train: empty; expected the file that attributes have their values from")
   # Without what differs in the course of preparing a run, so that the file is read once.
   plain = dataclasses.replace(task, labels=(), words=512, dev="", test="", text="", positive="")
   return _with_values(plain)

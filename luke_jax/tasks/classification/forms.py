@@ -89,7 +89,7 @@ def form_of(columns: Sequence[str], attributes: Sequence[str] = ()) -> Form:
   """
   form = _form_of(columns, (*FIELDS, *attributes))
   own = {name: (name,) for name in attributes if name not in form.names}
-  return form._replace(names=form.names | own) if own else form
+  return form._replace(names={**form.names, **own}) if own else form
 
 
 def _form_of(columns: Sequence[str], fields: Sequence[str]) -> Form:

@@ -52,7 +52,8 @@ class TextClassification:
   keep: tuple[int, ...] = ()
   threshold: float = 0.5  # of several labels: the probability above which one is predicted
   positive: str = ""  # the label whose F1 and ranking count; "": that of 0 and 1 which is 1
-  attributes: Attributes = Attributes()  # that texts have beside their words
+  # Attributes that texts have beside their words, such as a user.
+  attributes: Attributes = dataclasses.field(default_factory=Attributes)
   columns: tuple[str, ...] = ()  # of files: field=column for each, or a benchmark, such as mnli
   skip_bad: bool = False  # leave out examples that are faulty, and count them
 
@@ -69,9 +70,7 @@ class TextClassification:
     form_of(self.columns, self.attributes.names)
     for name in self.attributes.names:
       if name in (*FIELDS, *COMMON):
-        raise InputError(
-          f"attributes.names: {name!r}: another field of files; expected other names"
-        )
+        raise InputError(f"attributes.names: {name!r}: a field of files; expected another name")
     if self.keep and (len(self.keep) != 2 or min(self.keep) < 0 or not sum(self.keep)):
       given = ",".join(map(str, self.keep))
       raise InputError(f"keep: {given!r}; expected two numbers of word pieces, such as 128,382")
