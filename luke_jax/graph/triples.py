@@ -39,27 +39,35 @@ def read_graph(place: Path) -> Graph:
   `head<TAB>relation<TAB>tail`, such as `Q42<TAB>P31<TAB>Q5`. Ids of plain names follow their order
   by code points. Raises InputError with file and line for unknown ids, wrong counts and duplicates.
   """
+  names, files = _files(place)
+  return _open_ke(names, files) if names else _plain(files)
+
+
+def graph_files(place: Path) -> list[Path]:
+  """Returns the files that `read_graph` reads."""
+  names, files = _files(place)
+  return [*names, *files.values()]
+
+
+def _files(place: Path) -> tuple[list[Path], dict[str, Path]]:
+  """Returns the files of the names of OpenKE's ids, none for plain lines, and those of the splits."""
   if place.is_file():
-    return _plain({"train": place})
+    return [], {"train": place}
   if not place.is_dir():
     raise InputError(f"{place}: no such folder or file; expected triples")
-  if (place / "train2id.txt").is_file():
-    return _open_ke(place)
-  files = {split: place / f"{split}.txt" for split in SPLITS}
-  if not files["train"].is_file():
-    raise InputError(f"{place}: neither train.txt nor train2id.txt; expected one of them")
-  return _plain({split: path for split, path in files.items() if path.is_file()})
+  for names, ending in ((("entity2id.txt", "relation2id.txt"), "2id.txt"), ((), ".txt")):
+    files = {split: place / f"{split}{ending}" for split in SPLITS}
+    if files["train"].is_file():
+      there = {split: path for split, path in files.items() if path.is_file()}
+      return [place / name for name in names], there
+  raise InputError(f"{place}: neither train.txt nor train2id.txt; expected one of them")
 
 
-def _open_ke(folder: Path) -> Graph:
-  entities = read_ids(folder / "entity2id.txt")
-  relations = read_ids(folder / "relation2id.txt")
-  splits = {}
-  for split in SPLITS:
-    path = folder / f"{split}2id.txt"
-    if path.is_file():
-      splits[split] = _numbered(path, len(entities), len(relations))
-  return _checked(Graph(entities, relations, splits), folder)
+def _open_ke(names: list[Path], files: Mapping[str, Path]) -> Graph:
+  entities, relations = map(read_ids, names)
+  sizes = len(entities), len(relations)
+  splits = {split: _numbered(path, *sizes) for split, path in files.items()}
+  return _checked(Graph(entities, relations, splits), files["train"].parent)
 
 
 def _numbered(path: Path, entities: int, relations: int) -> np.ndarray:

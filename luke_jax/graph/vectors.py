@@ -63,15 +63,21 @@ def open_vectors(folder: str | Path, part: str = "entity") -> Vectors:
   takes no file, they are read into memory.
   """
   folder = Path(folder)
-  ids = read_ids(folder / f"{part}2id.txt")
+  names, path = vector_files(folder, part)
+  ids = read_ids(names)
+  table = _mapped(path) if path.suffix == ".npy" else _converted(path, len(ids))
+  if len(table) != len(ids):
+    raise InputError(f"{path}: {len(table)} vectors; expected {len(ids)}, as {part}2id.txt has")
+  return Vectors(ids, table, folder)
+
+
+def vector_files(folder: Path, part: str = "entity") -> tuple[Path, Path]:
+  """Returns the files that have the names and the vectors of a folder; an array goes before text."""
   array, text = (folder / f"{part}2vec{suffix}" for suffix in (".npy", ".vec"))
   path = array if array.is_file() else text
   if not path.is_file():
     raise InputError(f"{folder}: no {array.name} and no {text.name}; expected one of them")
-  table = _mapped(array) if path is array else _converted(text, len(ids))
-  if len(table) != len(ids):
-    raise InputError(f"{path}: {len(table)} vectors; expected {len(ids)}, as {part}2id.txt has")
-  return Vectors(ids, table, folder)
+  return folder / f"{part}2id.txt", path
 
 
 def folder_norm(folder: Path) -> int | None:

@@ -10,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.graph import vectors as graph_vectors
 from luke_jax.graph.vectors import NONE, Vectors
 from luke_jax.models.family import Backbone
 from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import Reads
 from luke_jax.text import Row, Tokenizer
 from luke_jax.text.alignment import NO_LINK, Alignment, Link, align
 from luke_jax.text.rows import Room
@@ -26,6 +28,15 @@ FIELDS = ("vectors", "link_threshold", "alignment")  # of a task that reads link
 def open_vectors(folder: str) -> Vectors:
   """Returns the vectors of a folder, opened once in a process."""
   return graph_vectors.open_vectors(folder)
+
+
+def reads(task: Any) -> Reads:
+  """Returns the files of the vectors that a task names, if it names some."""
+  folder = getattr(task, "vectors", "")
+  if not folder:
+    return Reads()
+  ids, table = graph_vectors.vector_files(Path(folder))
+  return Reads((str(ids),), (str(table),))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 import optax
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.family import Backbone
@@ -22,6 +23,8 @@ from luke_jax.pipeline.pair_rows import (
   target_arrays,
   word_arrays,
 )
+from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks import aligned
 from luke_jax.tasks.aligned import check_width, open_vectors
 
 Arrays = dict[str, np.ndarray]
@@ -69,6 +72,18 @@ class AlignedPretraining:
     """Returns the directory of the tokenizer."""
     return self.text
 
+  def reads(self) -> Reads:
+    """Returns the files of the pairs and of the vectors."""
+    self._check_given()
+    index = str(Path(self.pairs).with_suffix(".idx"))
+    return Reads((index,), (self.pairs,)) + aligned.reads(self)
+
+  def _check_given(self) -> None:
+    """Raises InputError for a place that is not given."""
+    for name, expected in _EXPECTED.items():
+      if not getattr(self, name):
+        raise InputError(f"task.{name}: empty; expected {expected}")
+
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the heads of pretraining."""
     head: Any = make_head(self.head, backbone)
@@ -112,9 +127,7 @@ class AlignedPretraining:
 
   def records(self, backbone: Backbone, split: str) -> Part:
     """Returns the first pairs of the file as "train", and the last as "dev"."""
-    for name in ("pairs", "vectors", "text"):
-      if not getattr(self, name):
-        raise InputError(f"task.{name}: empty; expected {_EXPECTED[name]}")
+    self._check_given()
     if not backbone.decoders.vectors:
       raise InputError(f"model: a {backbone.family.title}; expected one that reads vectors")
     check_width(open_vectors(self.vectors), backbone)

@@ -8,8 +8,16 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone
 from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import Reads
 from luke_jax.text.rows import Room
-from luke_jax.text.word_vectors import NONE, VECTORS, SentenceVectors, read_sentence_vectors
+from luke_jax.text.word_vectors import (
+  ARRAY,
+  NONE,
+  SENTENCES,
+  VECTORS,
+  SentenceVectors,
+  read_sentence_vectors,
+)
 
 ROWS = "vector_rows"  # of a row's `extra`: the numbers of its words in the file
 
@@ -18,6 +26,12 @@ ROWS = "vector_rows"  # of a row's `extra`: the numbers of its words in the file
 def open_vectors(folder: str) -> SentenceVectors:
   """Returns the vectors of a folder, opened once in a process."""
   return read_sentence_vectors(folder)
+
+
+def reads(task: Any) -> Reads:
+  """Returns the files of the words' vectors that a task names, if it names some."""
+  folder = getattr(task, VECTORS, "")
+  return Reads((f"{folder}/{SENTENCES}",), (f"{folder}/{ARRAY}",)) if folder else Reads()
 
 
 def rooms(backbone: Backbone, words: int) -> dict[str, Room]:

@@ -22,6 +22,7 @@ from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks import aligned, beside
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
@@ -193,6 +194,12 @@ def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: 
 def text_directory(task: FineTuned) -> str:
   """Returns the directory of the tokenizer and the entity vocabulary of the task's models."""
   return task.text
+
+
+def reads(task: FineTuned) -> Reads:
+  """Returns the files of examples, and those of the vectors of entities and of words."""
+  examples = Reads(tuple(filter(None, (task.train, task.dev))))
+  return examples + aligned.reads(task) + beside.reads(task)
 
 
 def task_network(task: Any, backbone: Backbone) -> Network:

@@ -20,7 +20,7 @@ CLASSES = {
 
 # The attributes of a fine-tuned task, of this package or a user's own.
 FUNCTIONS = ("name", "metric", "head", "entity_table", "new_words", "text_task", "read", "parse")
-FUNCTIONS += ("check", "features", "label_shape", "network", "outputs", "loss", "predict")
+FUNCTIONS += ("reads", "check", "features", "label_shape", "network", "outputs", "loss", "predict")
 FUNCTIONS += ("decode", "evaluate", "score", "records", "rows", "row_shapes", "found_labels")
 
 

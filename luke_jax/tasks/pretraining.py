@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.family import Backbone
@@ -17,6 +18,8 @@ from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.corpora import Corpora, HeldOutRecords, TrainingRecords
 from luke_jax.pipeline.masking import Masking
+from luke_jax.pipeline.metadata import METADATA, read_metadata
+from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.rows import RowMaker, RowSizes
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.pipeline.vocabularies import read_entities, read_words
@@ -62,6 +65,12 @@ class Pretraining:
   def text_directory(self) -> str:
     """Returns the folder with the tokenizer and the entity vocabulary of the records."""
     return self.corpora[0]
+
+  def reads(self) -> Reads:
+    """Returns the metadata of the corpora, and their files of records."""
+    folders = [Path(folder) for folder in self.corpora]
+    records = (folder / file.name for folder in folders for file in read_metadata(folder).files)
+    return Reads(tuple(str(folder / METADATA) for folder in folders), tuple(map(str, records)))
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
     """Returns fresh parameters."""

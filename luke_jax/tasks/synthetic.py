@@ -14,6 +14,7 @@ from luke_jax.models import network
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED
+from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.rows import RowSizes
 from luke_jax.tasks.pretraining import masked_weights, weighted
 from luke_jax.text.rows import Row, padded
@@ -87,6 +88,10 @@ class SyntheticPretraining:
         raise InputError(f"task.{name}: {number!r}; expected a whole number from 1")
     if not 0 < self.masked <= 1:
       raise InputError(f"task.masked: {self.masked!r}; expected a share above 0 and at most 1")
+
+  def reads(self) -> Reads:
+    """Returns no files."""
+    return Reads()
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> dict:
     """Returns fresh parameters."""

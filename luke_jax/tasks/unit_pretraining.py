@@ -19,6 +19,7 @@ from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.instances import Instance
 from luke_jax.pipeline.masking import Ids
 from luke_jax.pipeline.pair_rows import word_arrays
+from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.unit_masking import masked_instance, single
 from luke_jax.pipeline.units import UnitInstance, UnitInstances, read_units
 from luke_jax.tasks.pretraining import weighted
@@ -79,6 +80,10 @@ class UnitPretraining:
   def text_directory(self) -> str:
     """Returns the directory of the tokenizer."""
     return self.text
+
+  def reads(self) -> Reads:
+    """Returns the files of instances."""
+    return Reads(self.files)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the heads of pretraining."""

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from luke_jax.models.family import Backbone
+from luke_jax.pipeline.reads import Reads
 
 Params = dict[str, Any]
 Batch = Mapping[str, Any]  # arrays, rows first
@@ -30,6 +31,13 @@ class Task(Protocol):
   @property
   def text_directory(self) -> str | None:
     """Returns the folder of the models' tokenizer and entity vocabulary; None without texts."""
+    ...
+
+  def reads(self) -> Reads:
+    """Returns the files that its records and rows depend on, but for the text directory's.
+
+    A run goes on only with the same files, and all hosts have to have the same.
+    """
     ...
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:

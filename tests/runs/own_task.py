@@ -76,6 +76,7 @@ class Languages:
   mention: ClassVar[int] = 1
 
   text_directory = property(fine_tuning.text_directory)
+  reads = fine_tuning.reads
   check = fine_tuning.check
   initial_params = fine_tuning.initial_params
   outputs = fine_tuning.outputs_of

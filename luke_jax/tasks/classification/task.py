@@ -84,6 +84,7 @@ class TextClassification:
       raise InputError(f"positive: {self.positive!r}: no label; expected one of {known}")
 
   text_directory = property(fine_tuning.text_directory)
+  reads = fine_tuning.reads
   check = fine_tuning.check
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params

@@ -9,11 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.graph import ranking
 from luke_jax.graph.distances import pair_distances
+from luke_jax.graph.triples import graph_files
 from luke_jax.models.checks import check_fields
 from luke_jax.models.family import Backbone
 from luke_jax.nn.table_rows import unique_ids
+from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.links import features
 from luke_jax.tasks.links.losses import Loss, LossName, total
 from luke_jax.tasks.links.records import Chunk, Chunks, Source, all_known, dev_triples, read_source
@@ -49,6 +52,10 @@ class LinkPrediction:
   def source(self) -> Source:
     """Returns the graph and what is looked up in it."""
     return read_source(self.graph)
+
+  def reads(self) -> Reads:
+    """Returns the files of the graph."""
+    return Reads(tuple(map(str, graph_files(Path(self.graph)))))
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> dict[str, jax.Array]:
     """Returns uniform vectors up to (margin + 2) / K, or short ones for a unit ball."""

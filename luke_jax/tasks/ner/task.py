@@ -62,6 +62,7 @@ class NamedEntities:
         raise InputError(f"{name}: {number!r}; expected a whole number from 1")
 
   text_directory = property(fine_tuning.text_directory)
+  reads = fine_tuning.reads
   read = reading.read
   parse = reading.parse
   check = fine_tuning.check

@@ -9,7 +9,8 @@ from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page
 from luke_jax.wiki.mentions.pages import BuiltPages
-from luke_jax.wiki.mentions.table import Mentions
+from luke_jax.wiki.mentions.table import TABLE, Mentions
+from luke_jax.wiki.stages.stage import MANIFEST
 
 _CACHED = 8  # the paragraphs of an article, and their questions, come one after the other
 
@@ -31,6 +32,11 @@ def linked(examples: Sequence[Example], folder: str) -> list[Example]:
     )
     for x in examples
   ]
+
+
+def manifests(folder: str) -> list[str]:
+  """Returns the files that have the sizes and the origin of all that links texts."""
+  return [str(Path(folder) / stage / MANIFEST) for stage in ("titles", "pages", TABLE)]
 
 
 class _Linker:

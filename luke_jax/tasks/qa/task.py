@@ -12,13 +12,14 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.family import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
+from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, parse, read
-from luke_jax.tasks.qa.linking import linked
+from luke_jax.tasks.qa.linking import linked, manifests
 from luke_jax.text import Processor, Row, Task
 
 
@@ -76,6 +77,12 @@ class QuestionAnswering:
   rows = fine_tuning.rows
   predict = fine_tuning.predict
   score = fine_tuning.score
+
+  def reads(self) -> Reads:
+    """Returns the files of examples, and the manifests of what links their texts."""
+    task: Any = self
+    linking = manifests(self.mentions) if self.mentions else ()
+    return fine_tuning.reads(task) + Reads(tuple(linking))
 
   def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
     """Returns the weights of starts and ends, which have a mean each."""

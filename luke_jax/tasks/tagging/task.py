@@ -71,6 +71,7 @@ class Tagging:
       raise InputError(f"labels: {', '.join(self.labels[:20])}; expected O among them")
 
   text_directory = property(fine_tuning.text_directory)
+  reads = fine_tuning.reads
   check = fine_tuning.check
   outputs = fine_tuning.outputs_of
   initial_params = fine_tuning.initial_params

@@ -57,6 +57,7 @@ class EntityTyping:
 
   parse = staticmethod(parse)
   text_directory = property(fine_tuning.text_directory)
+  reads = fine_tuning.reads
   check = fine_tuning.check
   network = fine_tuning.task_network
   outputs = fine_tuning.outputs_of
