@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from luke_jax.errors import InputError
+from luke_jax.files import whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Write:
       if self.how == "disk":
         raise OSError(28, "No space left on device", "somewhere")
       raise InputError(f"shard {shard}: wrong; expected right")
-    (self.folder / f"{shard}.txt").write_text(f"{self.text}{shard}")
+    with whole(self.folder / f"{shard}.txt") as part:
+      part.write_text(f"{self.text}{shard}")
     return {"made": 1, "number": shard}
 
 

@@ -1,6 +1,7 @@
 """Atomic and durable writes, and reading and hashing of files, on a disk or in a bucket."""
 
 import contextlib
+import contextvars
 import errno
 import hashlib
 import importlib.metadata
@@ -18,6 +19,20 @@ from luke_jax.errors import InputError
 from luke_jax.files.paths import Path, in_bucket
 
 PART = ".part"
+_written: contextvars.ContextVar[list[Path] | None] = contextvars.ContextVar(
+  "written", default=None
+)
+
+
+@contextlib.contextmanager
+def written() -> Iterator[list[Path]]:
+  """Yields a list that gets the path of every file that is written whole in the block."""
+  paths: list[Path] = []
+  token = _written.set(paths)
+  try:
+    yield paths
+  finally:
+    _written.reset(token)
 
 
 @contextlib.contextmanager
@@ -33,6 +48,7 @@ def whole(path: Path) -> Iterator[Path]:
       part = pathlib.Path(folder, path.name)
       yield part
       upload(part, path)
+    _note(path)
     return
   if path.exists() and not path.is_file():  # a pipe, or /dev/null
     yield path  # written in place: it cannot be replaced
@@ -47,6 +63,12 @@ def whole(path: Path) -> Iterator[Path]:
     sync(path.parent)
   finally:
     part.unlink(missing_ok=True)
+  _note(path)
+
+
+def _note(path: Path) -> None:
+  if (paths := _written.get()) is not None:
+    paths.append(path)
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ def graph_files(place: Path) -> list[Path]:
 
 
 def _files(place: Path) -> tuple[list[Path], dict[str, Path]]:
-  """Returns the files of the names of OpenKE's ids, none for plain lines, and those of the splits."""
+  """Returns the files of the names of OpenKE's ids, none for plain lines, and of the splits."""
   if place.is_file():
     return [], {"train": place}
   if not place.is_dir():

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, write_json
+from luke_jax.files import Path, read_json, sizes, write_json
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.json_files import read_json_object
 from luke_jax.text.tokenizer_files import VOCAB
 
 METADATA = "metadata.json"
+MANIFEST = "manifest.json"  # of the build, which has the bytes of each file
 CODE = 1  # version of the format
 
 
@@ -59,6 +60,23 @@ def read_metadata(folder: str | Path) -> Metadata:
   if total != values["records"]:
     raise InputError(f"{path}: records {values['records']}; expected {total}, those of its files")
   return Metadata(files=files, **{name: values[name] for name in _FIELDS if name != "files"})
+
+
+def check_files(folder: str | Path, metadata: Metadata) -> None:
+  """Raises InputError for a file of records that is missing, empty, or not of its size.
+
+  The build's manifest has the sizes; records from elsewhere may have none.
+  """
+  there = sizes(Path(folder))
+  manifest = read_json(Path(folder) / MANIFEST)
+  built = manifest.get("files", {}) if isinstance(manifest, dict) else {}
+  for name, records in metadata.files:
+    path = Path(folder) / name
+    if name not in there:
+      raise InputError(f"{path}: no such file; expected the {records} records of {METADATA}")
+    if there[name] != (wanted := built.get(name, there[name])) or (records and not there[name]):
+      expected = f"{wanted}, as {MANIFEST} has them" if wanted else f"{records} records"
+      raise InputError(f"{path}: {there[name]} bytes; expected {expected}: copy or build it again")
 
 
 def write_metadata(metadata: Metadata, folder: str | Path) -> None:

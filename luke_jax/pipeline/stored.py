@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
 from luke_jax.pipeline.cache import cached
-from luke_jax.pipeline.metadata import Metadata, read_metadata
+from luke_jax.pipeline.metadata import Metadata, check_files, read_metadata
 from luke_jax.pipeline.records import Record, record_from_bytes
 
 _AT_ONCE = 512  # records per read, when all are read in order
@@ -53,8 +53,10 @@ class StoredRecords:
 
   @functools.cached_property
   def metadata(self) -> Metadata:
-    """Returns the folder's metadata."""
-    return read_metadata(self.folder)
+    """Returns the folder's metadata, once its files have their sizes."""
+    metadata = read_metadata(self.folder)
+    check_files(self.folder, metadata)
+    return metadata
 
   @functools.cached_property
   def _ends(self) -> np.ndarray:

@@ -107,6 +107,7 @@ class _Loop:
     self.scores = self.checkpoints.scores(step)
     with self.ledger.part("compile"):
       self.take_step = self.program.lowered_step.compile() if step < self.steps else None
+      messages.meet()
     with (
       MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
       Progress(self.steps, step, enabled=self.first) as self.progress,

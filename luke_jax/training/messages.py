@@ -77,6 +77,14 @@ def gathered(value: Any) -> list[Any]:
   return [_waited(f"{name}/{process}") for process in range(jax.process_count())]
 
 
+def meet() -> None:
+  """Waits for all processes; called between the compilation of a program and its first run.
+
+  On CPUs a program waits 30 seconds for the others, and they may compile for longer than this one.
+  """
+  gathered(None)
+
+
 def from_first(action: Callable[[], Any]) -> Any:
   """Returns the JSON value that `action` returns on process 0; if it raises, all processes do."""
   if alone():

@@ -14,6 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.models import adapters
 from luke_jax.models.family import Backbone, Spread
 from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
+from luke_jax.training import messages
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.freezing import layer_masks, merge, split_frozen
 from luke_jax.training.mesh import (
@@ -105,7 +106,9 @@ class Program:
 
   def fresh_state(self) -> State:
     """Returns the state of step 0, made on the devices that hold it."""
-    return jax.jit(self._fresh, out_shardings=_places(self.state_shapes))()
+    make = jax.jit(self._fresh, out_shardings=_places(self.state_shapes)).lower().compile()
+    messages.meet()
+    return make()
 
   def state_from(self, params: Params) -> tuple[State, list[str]]:
     """Returns the state of step 0 with parameters from elsewhere, and the paths that stay fresh.

@@ -60,7 +60,7 @@ def test_a_file_that_is_gone_cut_or_of_others_is_one_line(records, tmp_path):
   first, second = sorted((tmp_path / "corpus").glob("*.array_record"))
   data = first.read_bytes()
   first.unlink()
-  with pytest.raises(FileNotFoundError, match=r"No such file.*records-00000-of-00002"):
+  with pytest.raises(InputError, match=r"00000-of-00002.*: no such file; expected the 350 records"):
     StoredRecords(folder)[0]
   first.write_bytes(data[: len(data) // 2])
   with pytest.raises(InputError, match=r"00000-of-00002.* 0 records; expected 350, as metadata"):
@@ -74,6 +74,24 @@ def test_a_file_that_is_gone_cut_or_of_others_is_one_line(records, tmp_path):
   with pytest.raises(InputError, match=r"00001-of-00002.*; expected whole records") as told:
     list(StoredRecords(folder))
   assert "\n" not in str(told.value)
+
+
+def test_a_file_of_another_size_is_named_before_anything_is_read(records, tmp_path):
+  folder = write_corpus(tmp_path / "corpus", records[:20], files=2)
+  _, last = sorted((tmp_path / "corpus").glob("*.array_record"))
+  data = last.read_bytes()
+  last.write_bytes(b"")
+  with pytest.raises(InputError, match=r"00001-of-00002.*: 0 bytes; expected 10 records"):
+    len(StoredRecords(folder))
+  files = {path.name: path.stat().st_size for path in (tmp_path / "corpus").iterdir()}
+  manifest = {"key": "a", "files": files | {last.name: len(data)}}
+  (tmp_path / "corpus" / "manifest.json").write_text(json.dumps(manifest))
+  last.write_bytes(data[:-1])
+  line = rf"00001-of-00002.*: {len(data) - 1} bytes; expected {len(data)}, as manifest.json"
+  with pytest.raises(InputError, match=line):
+    len(StoredRecords(folder))
+  last.write_bytes(data)
+  assert len(StoredRecords(folder)) == 20
 
 
 def test_metadata_comes_back_and_is_checked(folder, tmp_path):

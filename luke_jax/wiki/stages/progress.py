@@ -82,7 +82,7 @@ class StageProgress:
       last = over.wait(_SECONDS)
       for shard, path in shard_notes(stage.folder).items():
         if shard not in amounts:
-          amounts[shard] = read_json(path) or {}
+          amounts[shard] = (read_json(path) or {}).get("counts", {})
       self._update(task, list(amounts.values()), stage.shards if last else len(amounts))
       if last:
         return

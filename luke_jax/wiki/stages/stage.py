@@ -1,22 +1,25 @@
 """A stage of the build: a folder that a function fills shard by shard, once and only once.
 
-A shard writes each of its files whole, then a note with its counts. When every shard has its note,
-the stage gets a manifest, and the notes are deleted. The key of a stage is a hash of everything it
-is made of (inputs, options, version of the code). While a folder has a stage with another key, the
-new one is made in a folder beside it, and takes its place when it is finished.
+A shard writes each of its files whole, then a note with its counts and their sizes. When every
+shard has its note, the stage gets a manifest, and the notes are deleted. The key of a stage is a
+hash of everything it is made of (inputs, options, version of the code). While a folder has a stage
+with another key, the new one is made in a folder beside it, and takes its place when it is
+finished.
 """
 
 import contextlib
 import dataclasses
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, is_part, read_json, remove, sizes, write_json
+from luke_jax.files import Path, is_part, read_json, remove, sizes, write_json, written
+from luke_jax.pipeline.metadata import MANIFEST
 
-MANIFEST, BEGUN, NOTES = "manifest.json", "begun.json", "notes"
+BEGUN, NOTES = "begun.json", "notes"
 _FAULT, _BESIDE = "fault", ".new"
 
 Counts = dict[str, int]
@@ -98,8 +101,10 @@ class MakeShard:
     if note.exists():
       return
     try:
-      counts = dict(self.stage.work(shard))
-      write_json(note, counts)
+      with written() as paths:
+        counts = dict(self.stage.work(shard))
+      files = {path.name: path.stat().st_size for path in paths}
+      write_json(note, {"counts": counts, "files": files})
     except (InputError, OSError) as fault:
       with contextlib.suppress(OSError):  # a full disk has no room for this either
         write_json(fault_note, str(fault))
@@ -115,7 +120,8 @@ def finish(stage: Stage, engine: Engine) -> Done:
     return done
   folder, stage = stage.folder, under_way(stage)
   _begin(stage)
-  missing = [shard for shard in range(stage.shards) if shard not in shard_notes(stage.folder)]
+  made = _whole_shards(stage.folder)
+  missing = [shard for shard in range(stage.shards) if shard not in made]
   try:
     engine(MakeShard(stage), missing)
   finally:
@@ -181,6 +187,27 @@ def shard_notes(folder: Path) -> dict[int, Path]:
   return {int(path.stem): path for path in (folder / NOTES).glob("*.json") if not is_part(path)}
 
 
+def _whole_shards(folder: Path) -> set[int]:
+  """Returns the shards whose files have the sizes of their notes; deletes the other notes.
+
+  A disk that lost its power may have lost what it had said to be written.
+  """
+  there, made = sizes(folder), set()
+  for shard, path in sorted(shard_notes(folder).items()):
+    note = read_json(path)
+    files = (
+      note["files"] if isinstance(note, dict) and "files" in note else {f"{NOTES}/{path.name}": 1}
+    )
+    lost = [name for name, size in files.items() if there.get(name) != size]
+    if lost:
+      found = f"{there.get(lost[0], 0)} bytes; expected {files[lost[0]]}"
+      warnings.warn(f"{folder / lost[0]}: {found}: shard {shard} is made again", stacklevel=2)
+      path.unlink()
+    else:
+      made.add(shard)
+  return made
+
+
 def _begin(stage: Stage) -> None:
   """Prepares the folder: only the finished shards of the very same stage stay in it."""
   folder = stage.folder
@@ -219,7 +246,7 @@ def _remove(folder: Path) -> None:
 
 def _end(stage: Stage) -> Done:
   notes = shard_notes(stage.folder)
-  shards = [read_json(notes[shard]) for shard in range(stage.shards)]
+  shards = [read_json(notes[shard])["counts"] for shard in range(stage.shards)]
   done = Done(stage.key, shards, fresh=True)
   files = _sizes(stage.folder)
   made_of = {"key": stage.key, "version": stage.version, "made_of": stage.made_of}

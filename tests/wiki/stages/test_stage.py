@@ -56,6 +56,23 @@ def test_a_fault_leaves_the_finished_shards(how, tmp_path, log, here):
   assert contents(tmp_path / "toy") == contents(tmp_path / "whole/toy")
 
 
+@pytest.mark.parametrize("kept", [b"", b"1"])
+def test_a_shard_that_a_disk_lost_is_named_and_made_again(kept, tmp_path, log, here):
+  with pytest.raises(InputError, match="shard 3: wrong"):
+    finish(stage(tmp_path, log, text="x", wrong=3), here)
+  (tmp_path / "toy" / "1.txt").write_bytes(kept)
+  (tmp_path / "toy" / "notes" / "2.json").write_bytes(b"")
+  with pytest.warns(UserWarning) as told:
+    finish(stage(tmp_path, log, text="x"), here)
+  assert [str(warning.message).rpartition("/")[2] for warning in told] == [
+    f"1.txt: {len(kept)} bytes; expected 2: shard 1 is made again",
+    "2.json: 0 bytes; expected 1: shard 2 is made again",
+  ]
+  assert runs(log) == list("0123") + list("1234")
+  finish(stage(tmp_path / "whole", tmp_path / "other log", text="x"), here)
+  assert contents(tmp_path / "toy") == contents(tmp_path / "whole/toy")
+
+
 def test_an_engine_may_try_again(tmp_path, log, here):
   def engine(make, shards):
     with pytest.raises(InputError, match="shard 3: wrong"):
