@@ -4,13 +4,14 @@ The rules are sentencex's for a language. For a language without its own, senten
 related language or else of English.
 """
 
+import bisect
 import itertools
 import re
 
 # sentencex's time grows with a text's length times its signs. So a text that is longer than two
-# windows, as hardly any paragraph is, is split window by window. Where more than every eighth
-# character is a sign, as in no prose, windows are short.
-_WINDOW, _SHORT_WINDOW, _SIGNS = 4096, 1024, 1 / 8
+# windows, as hardly any paragraph is, is split window by window. Where more than every eighth or
+# fourth character is a sign, as in no prose, windows are short.
+_WINDOW, _SHORT_WINDOW, _SHORTEST_WINDOW = 4096, 1024, 256
 _SIGN = re.compile(r"[^\w\s]")
 
 
@@ -21,8 +22,8 @@ def split_sentences(text: str, language: str) -> list[str]:
   """
   if len(text) <= 2 * _SHORT_WINDOW:
     return _segments(text, language)
-  dense = len(_SIGN.findall(text)) > _SIGNS * len(text)
-  window = _SHORT_WINDOW if dense else _WINDOW
+  signs = len(_SIGN.findall(text)) / len(text)
+  window = _SHORTEST_WINDOW if signs > 1 / 4 else _SHORT_WINDOW if signs > 1 / 8 else _WINDOW
   sentences, start = [], 0
   while len(text) - start > 2 * window:
     complete = _complete(text[start : start + window], language)
@@ -37,8 +38,8 @@ def _complete(window: str, language: str) -> list[str]:
   A sentence that ends in the last quarter might end elsewhere if more were seen.
   """
   sentences = _segments(window, language)
-  ends = itertools.accumulate(map(len, sentences))
-  complete = sum(end <= len(window) * 3 // 4 for end in ends)
+  ends = list(itertools.accumulate(map(len, sentences)))
+  complete = bisect.bisect_right(ends, len(window) * 3 // 4)
   if complete or len(sentences) > 1:
     return sentences[: max(complete, 1)]
   space = window.rfind(" ", len(window) // 2)

@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import math
 import random
 import time
 
@@ -75,16 +76,15 @@ NASTY = {
 
 
 def read_to_ids(path, language, encoder):
-  """Does with a dump all that a build and the mentions of it do."""
+  """Does with a dump all that a build and the mentions of it do, in as few calls."""
   for raw in itertools.chain.from_iterable(map(read_pages, split_dumps([path], 1 << 30))):
     page = page_from_raw(raw, SITES[language])
     page_to_bytes(page)
-    for paragraph in page.paragraphs:
-      for sentence in split_paragraph(paragraph, language).sentences:
-        encoder.encode(sentence.segments)
-      for link in paragraph.links:
-        name_of(link.text, 20)
-      token_hashes(TOKEN.findall(paragraph.text))
+    split = [split_paragraph(paragraph, language) for paragraph in page.paragraphs]
+    encoder.encode([part for x in split for sentence in x.sentences for part in sentence.segments])
+    for link in (link for paragraph in page.paragraphs for link in paragraph.links):
+      name_of(link.text, 20)
+    token_hashes([x for paragraph in page.paragraphs for x in TOKEN.findall(paragraph.text)])
 
 
 def steps(text, path, language, encoder):
@@ -109,18 +109,20 @@ def seconds(step):
 
 
 def slow_steps(text, path, language, encoder, most):
-  """The steps that take more seconds of processor time a megabyte, three times in a row."""
-  slow = {}
+  """The steps that take more seconds of processor time a megabyte, also the second and third time.
+
+  A busy machine's cores share caches and units, so that one time says little.
+  """
+  best = {}
   for attempt in range(3):
     # No attempt knows the words of the one before it.
     own, size = f"{text}{attempt}", len(text.encode()) / 1e6
-    times = {
-      name: seconds(step) / size for name, step in steps(own, path, language, encoder).items()
-    }
-    slow = {name: taken for name, taken in times.items() if taken > most}
-    if not slow:
+    for name, step in steps(own, path, language, encoder).items():
+      if attempt == 0 or best[name] > most:
+        best[name] = min(seconds(step) / size, best.get(name, math.inf))
+    if max(best.values()) <= most:
       break
-  return slow
+  return {name: taken for name, taken in best.items() if taken > most}
 
 
 def repeated(first, again, size):
@@ -141,10 +143,10 @@ def test_a_kilobyte_takes_milliseconds(first, again, encoder, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "again"), NASTY.values(), ids=NASTY)
-def test_a_megabyte_takes_a_second_or_two(first, again, encoder, tmp_path):
+def test_a_megabyte_takes_less_than_a_second(first, again, encoder, tmp_path):
   language = "zh" if "{zh" in again else "en"
   text = repeated(first, again, 1_000_000)
-  assert not slow_steps(text, tmp_path / "a.xml", language, encoder, most=3)
+  assert not slow_steps(text, tmp_path / "a.xml", language, encoder, most=1)
 
 
 @pytest.mark.slow

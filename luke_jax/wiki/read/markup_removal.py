@@ -17,21 +17,22 @@ _OPAQUE = (
   *("indicator", "inputbox", "mapframe", "maplink", "math", "nowiki", "pre", "ref", "references"),
   *("score", "source", "syntaxhighlight", "templatedata", "templatestyles", "timeline"),
 )
-_OPENING = re.compile(rf"<(?:!--|({'|'.join(_OPAQUE)})(?=[\s/>])([^<>]*)>)", re.IGNORECASE)
+# That a letter has to follow `<` keeps text full of `<` from being compared with every name.
+_OPENING = re.compile(rf"<(?:!--|(?=[a-z])({'|'.join(_OPAQUE)})(?=[\s/>])([^<>]*)>)", re.IGNORECASE)
 _CLOSING = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE}
 _BRACES = re.compile(r"(\{\{+|\}\}+)")
 _TABLE = re.compile(r"(\n[ \t:*#;]*\{\||\n[ \t]*\|\})")
 _HTML_TABLE = re.compile(r"(</?table(?=[\s/>])[^<>]*>)", re.IGNORECASE)
 _INLINE = re.compile(
-  r"</?(?:abbr|b|bdi|bdo|big|chem|cite|code|data|del|dfn|em|font|i|includeonly|indicator|ins|kbd"
-  r"|languages|mark|math|noinclude|nowiki|onlyinclude|poem|pre|q|rb|ref|references|rp|rt|rtc|ruby|s"
+  r"</?(?=[a-z])(?:abbr|b|bdi|bdo|big|chem|cite|code|data|del|dfn|em|font|i|includeonly|indicator"
+  r"|ins|kbd|languages|mark|math|noinclude|nowiki|onlyinclude|poem|pre|q|rb|ref|references|rp|rt|rtc|ruby|s"
   r"|samp|section|small|source|span|strike|strong|sub|sup|syntaxhighlight|time|translate|tt|tvar|u"
   r"|var|wbr)(?=[\s/>])[^<>]*>",
   re.IGNORECASE,
 )
 _BLOCK = re.compile(
-  r"</?(?:blockquote|br|caption|center|dd|div|dl|dt|gallery|h[1-6]|hr|li|ol|p|table|tbody|td|th"
-  r"|thead|timeline|tr|ul)(?=[\s/>])[^<>]*>",
+  r"</?(?=[a-z])(?:blockquote|br|caption|center|dd|div|dl|dt|gallery|h[1-6]|hr|li|ol|p|table"
+  r"|tbody|td|th|thead|timeline|tr|ul)(?=[\s/>])[^<>]*>",
   re.IGNORECASE,
 )
 _LITERAL = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]{}'<>=*#:;|_-&"})

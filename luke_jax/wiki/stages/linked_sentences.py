@@ -5,8 +5,10 @@ belongs to the word after it.
 """
 
 import bisect
+import functools
 import itertools
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from luke_jax.text.sentences import split_sentences
@@ -16,20 +18,23 @@ from luke_jax.wiki.read.markup import Paragraph
 _REMOVED = re.compile(r"^\s+|\s(\s+)")
 
 
+_SHORT = 40  # characters
+
+
 class Sentence(NamedTuple):
   """A sentence cut into segments: text and links in turn, links at the odd places.
 
   Joined, the segments of a paragraph's sentences are its text, each space before its word.
   """
 
-  segments: list[str]
-  targets: list[str]  # of the links
+  segments: Sequence[str]
+  targets: Sequence[str]  # of the links
 
 
 class Split(NamedTuple):
   """The sentences of a paragraph, and the numbers of links across sentences and on only space."""
 
-  sentences: list[Sentence]
+  sentences: Sequence[Sentence]
   links_across: int
   links_empty: int
 
@@ -39,6 +44,9 @@ _Place = tuple[int, int, str]  # of a link: start, end, target
 
 def split_paragraph(paragraph: Paragraph, language: str) -> Split:
   """Returns the sentences of a paragraph, each with the links that are whole in it."""
+  if not paragraph.links:
+    short = len(paragraph.text) <= _SHORT
+    return Split((_known if short else _without_links)(paragraph.text, language), 0, 0)
   text, links = _collapsed(paragraph)
   sentences, next_link, across, stop, edge = [], 0, 0, 0, 0
   for sentence in split_sentences(text, language):
@@ -59,6 +67,17 @@ def split_paragraph(paragraph: Paragraph, language: str) -> Split:
     edge = start_of_next
     sentences.append(Sentence(segments, targets))
   return Split(sentences, across, len(paragraph.links) - len(links))
+
+
+def _without_links(paragraph: str, language: str) -> list[Sentence]:
+  """Returns the sentences of a paragraph that has no links."""
+  text, _ = _collapsed(Paragraph(paragraph, (), False))
+  stops = itertools.accumulate(map(len, split_sentences(text, language)))
+  edges = [0, *[stop - (text[stop - 1] == " ") for stop in stops]]
+  return [Sentence((text[start:end],), ()) for start, end in itertools.pairwise(edges)]
+
+
+_known = functools.lru_cache(2**12)(_without_links)  # many pages have the same short lines
 
 
 def _collapsed(paragraph: Paragraph) -> tuple[str, list[_Place]]:
