@@ -30,6 +30,7 @@ def run(
   /,
   *,
   topology: str,
+  slices: int = 1,
   set: UseAppendAction[tuple[str, ...]] = (),
   json: Path | None = None,
   fit: bool = False,
@@ -45,13 +46,15 @@ def run(
   Args:
     experiment: Python file with a function `config()` that returns an Experiment.
     topology: Kind of chip and shape of the slice, such as v5e:16x16, v6e:4x4 or v5p:2x2x2.
+    slices: Number of such slices, joined by the data-centre network; `mesh.replica` has to be a
+      multiple of it.
     set: A field by its dotted name and its value, as often as needed.
     json: File for every figure, as JSON.
     fit: Searches for the largest batch per chip that fits, in a few compiles.
   """
   if json is not None:
     check_place(json)
-  step = Step(experiment, set, parse_topology(topology))
+  step = Step(experiment, set, parse_topology(topology, slices))
   step, compiled = largest(step) if fit else (step, step.compiled())
   if isinstance(compiled, OutOfMemory):
     print(step.advice(compiled))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -24,6 +25,7 @@ class Chip:
   cores: int
   matrix_units: int  # per core
   rows_per_cycle: int  # taken in by one matrix unit
+  network_bandwidth: float  # bytes per second between slices, a chip's share; 0: not published
   dimensions: int  # of the torus
   most_chips: int  # in one slice
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for the compiler
@@ -39,7 +41,8 @@ class Chip:
     return self.hbm_bandwidth / self.clock
 
 
-# Peak, memory bandwidth and links are from docs.cloud.google.com/tpu/docs/{v4,v5e,v5p,v6e}
+# Peak, memory bandwidth, links and the data-centre network (bits per second: of a pod of 256 chips
+# for v5e and v6e, of a chip for v5p) are from docs.cloud.google.com/tpu/docs/{v4,v5e,v5p,v6e}
 # (2026-11), which give the links of both directions together (v5e 400, v5p 1200, v6e 800 GB/s; v4
 # six links of 50 GB/s each way); here it is one direction. (Older pages give v6e 3584 Gbit/s.) The
 # clock is the one at which the matrix units reach the published peak. Memory is what libtpu 0.0.42
@@ -54,6 +57,7 @@ CHIPS = {
       hbm_bytes=int(15.75 * GIB),
       hbm_bandwidth=819e9,
       link_bandwidth=200e9,
+      network_bandwidth=6.4e12 / 256 / 8,
       cores=1,
       matrix_units=4,
       rows_per_cycle=1,
@@ -67,6 +71,7 @@ CHIPS = {
       hbm_bytes=int(31.25 * GIB),
       hbm_bandwidth=1638e9,
       link_bandwidth=400e9,
+      network_bandwidth=25.6e12 / 256 / 8,
       cores=1,
       matrix_units=2,
       rows_per_cycle=2,
@@ -80,6 +85,7 @@ CHIPS = {
       hbm_bytes=int(95.74 * GIB),
       hbm_bandwidth=2765e9,
       link_bandwidth=600e9,
+      network_bandwidth=50e9 / 8,
       cores=2,
       matrix_units=4,
       rows_per_cycle=1,
@@ -93,6 +99,7 @@ CHIPS = {
       hbm_bytes=int(30.75 * GIB),
       hbm_bandwidth=1228e9,
       link_bandwidth=300e9,
+      network_bandwidth=0.0,
       cores=2,
       matrix_units=4,
       rows_per_cycle=1,
@@ -106,31 +113,34 @@ CHIPS = {
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-  """Slice: chips of one kind in a mesh."""
+  """Slices of one shape: chips of one kind in a mesh, which a slower network joins."""
 
   chip: Chip
   shape: tuple[int, ...]
+  slices: int = 1
 
   @property
   def devices(self) -> int:
-    """Returns the number of chips."""
-    count = 1
-    for size in self.shape:
-      count *= size
-    return count
+    """Returns the number of chips of all slices."""
+    return math.prod(self.shape) * self.slices
 
   @property
   def hosts(self) -> int:
-    """Returns the number of machines, of four chips each."""
-    return max(1, self.devices // 4)
+    """Returns the number of machines of a slice, of four chips each."""
+    return max(1, math.prod(self.shape) // 4)
 
-  def __str__(self) -> str:
-    """Returns the slice as it is written on the command line."""
+  @property
+  def slice(self) -> str:
+    """Returns one slice as it is written on the command line."""
     return f"{self.chip.name}:{'x'.join(map(str, self.shape))}"
 
+  def __str__(self) -> str:
+    """Returns the name of the slice, after their number if there are several."""
+    return self.slice if self.slices == 1 else f"{self.slices} slices {self.slice}"
 
-def parse_topology(text: str) -> Topology:
-  """Parses a slice such as `v5e:16x16`."""
+
+def parse_topology(text: str, slices: int = 1) -> Topology:
+  """Parses a slice such as `v5e:16x16`, of which there may be several."""
   name, _, dims = text.partition(":")
   if name not in CHIPS:
     raise InputError(f"topology: {text!r}; expected one of {', '.join(CHIPS)}, as in v5e:16x16")
@@ -139,13 +149,15 @@ def parse_topology(text: str) -> Topology:
   example = f"{name}:{'x'.join(['4'] * chip.dimensions)}"
   if len(sizes) != chip.dimensions or not all(s.isdecimal() and int(s) for s in sizes):
     raise InputError(f"topology: {text!r}; expected {chip.dimensions} sizes, as in {example}")
-  topology = Topology(chip, tuple(map(int, sizes)))
-  if topology.devices > chip.most_chips:
-    raise InputError(
-      f"topology: {text!r} has {topology.devices} chips; expected at most {chip.most_chips}"
-    )
+  topology = Topology(chip, tuple(map(int, sizes)), slices)
+  chips = math.prod(topology.shape)
+  if chips > chip.most_chips:
+    raise InputError(f"topology: {text!r} has {chips} chips; expected at most {chip.most_chips}")
+  if slices < 1 or (slices > 1 and not chip.network_bandwidth):
+    known = ", ".join(name for name, x in CHIPS.items() if x.network_bandwidth)
+    raise InputError(f"slices: {slices} of {name}; expected 1, or several of {known}")
   # A host holds 2 x 2 chips, or is one of the machines with a single chip.
-  if topology.devices > 1 and (topology.shape[0] % 2 or topology.shape[1] % 2):
+  if chips > 1 and (topology.shape[0] % 2 or topology.shape[1] % 2):
     raise InputError(f"topology: {text!r}; expected even first two sizes, as in {example}")
   return topology
 
@@ -158,18 +170,20 @@ def prepare_environment() -> None:
 
 
 def devices(topology: Topology) -> list[Any]:
-  """Returns the devices of a slice that is not attached, to make a mesh of and compile for."""
+  """Returns the devices of slices that are not attached, to make a mesh of and compile for."""
   if importlib.util.find_spec("libtpu") is None:
     raise not_installed("libtpu", "to compile for TPUs", "tpu")
   from jax.experimental import topologies
 
   prepare_environment()
   options = dict(topology.chip.options)
-  if topology.devices == 1:
+  if topology.slices > 1:
+    options["num_slices"] = topology.slices
+  if math.prod(topology.shape) == 1:
     options["chips_per_host_bounds"] = (1, 1, 1)
   try:
     description = topologies.get_topology_desc(
-      platform="tpu", topology_name=str(topology), **options
+      platform="tpu", topology_name=topology.slice, **options
     )
   except RuntimeError as error:
     fault = str(error).splitlines()[0]

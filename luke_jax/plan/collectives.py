@@ -91,6 +91,27 @@ def traffic(program: HloModule, executed: Execution) -> list[Traffic]:
   return sorted(rows, key=lambda row: -row.bytes)
 
 
+def between_slices(program: HloModule, executed: Execution, slices: int) -> list[Traffic]:
+  """Returns what each chip sends over the network between slices in a step, most bytes first.
+
+  The compiler writes such a collective as a transfer to the host, which names its kind.
+  """
+  others = (slices - 1) / slices
+  shares = {"all-reduce": 2 * others, "all-gather": slices - 1}
+  counts: dict[tuple[str, str], int] = defaultdict(int)
+  sent: dict[tuple[str, str], float] = defaultdict(float)
+  for run in executed.instructions:
+    named = re.search(r'_xla_megascale_transfer_type="(\w+)"', run.instruction.attributes)
+    operand = run.computation.operand(run.instruction, 0)
+    if run.instruction.opcode == "send" and named and operand:
+      kind = named.group(1).lower().replace("_", "-")
+      for array in operand.arrays:
+        counts[kind, array.dtype] += run.times
+        sent[kind, array.dtype] += array.bytes * shares.get(kind, others) * run.times
+  rows = [Traffic(kind, dtype, counts[kind, dtype], n) for (kind, dtype), n in sent.items()]
+  return sorted(rows, key=lambda row: -row.bytes)
+
+
 def largest_collective(program: HloModule) -> int:
   """Returns the bytes of the largest whole array that any collective moves."""
   sizes = (

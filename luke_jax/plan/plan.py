@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from luke_jax.plan.chips import Topology
-from luke_jax.plan.collectives import Traffic, traffic
+from luke_jax.plan.collectives import Traffic, between_slices, traffic
 from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.cycles import Cycles, estimated_cycles, final_cycles, work
 from luke_jax.plan.loops import execution
@@ -33,7 +33,7 @@ class Estimate:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-  """Needs of a run on a slice. Bytes, cycles and collectives are those of one chip."""
+  """Needs of a run on slices. Bytes, cycles and collectives are those of one chip."""
 
   experiment: str
   topology: Topology
@@ -44,13 +44,14 @@ class Plan:
   final_bundles: Estimate | None  # the better one
   estimated_cycles: Estimate
   collectives: tuple[Traffic, ...]  # of one step, most bytes first
+  network: tuple[Traffic, ...]  # sent to other slices in one step, most bytes first
   unknown_loops: int  # loops of unknown length, also inside operations, counted as one trip
   steps: int
   checkpoint_bytes: int  # of all chips
 
   @property
   def checkpoint_seconds(self) -> float:
-    """Returns the time of a checkpoint to a bucket, each host writing its share."""
+    """Returns the time of a checkpoint to a bucket, each host of one slice writing its share."""
     share = self.checkpoint_bytes / self.topology.hosts
     return share / BUCKET_BANDWIDTH + BUCKET_COMMIT
 
@@ -65,6 +66,12 @@ class Plan:
     return sum(row.seconds(self.topology.chip) for row in self.collectives)
 
   @property
+  def network_seconds(self) -> float:
+    """Returns the time of what a step sends to other slices, at the network's published speed."""
+    sent = sum(row.bytes for row in self.network)
+    return sent / self.topology.chip.network_bandwidth if sent else 0.0
+
+  @property
   def hours(self) -> float:
     """Returns the hours of the whole run, with all collectives hidden."""
     return self.steps * self.step_seconds / 3600
@@ -72,7 +79,8 @@ class Plan:
   @property
   def hours_without_overlap(self) -> float:
     """Returns the hours of the whole run if no collective is hidden."""
-    return self.steps * (self.step_seconds + self.collective_seconds) / 3600
+    longest = self.step_seconds + self.collective_seconds + self.network_seconds
+    return self.steps * longest / 3600
 
   def to_json(self) -> dict[str, Any]:
     """Returns all figures in bytes, seconds, hours and FLOPs."""
@@ -81,6 +89,7 @@ class Plan:
     return {
       "experiment": self.experiment,
       "topology": str(self.topology),
+      "slices": self.topology.slices,
       "devices": self.topology.devices,
       "compile_seconds": self.compile_seconds,
       "bytes_per_device": dataclasses.asdict(self.memory)
@@ -95,6 +104,8 @@ class Plan:
         dataclasses.asdict(row) | {"seconds": row.seconds(chip)} for row in self.collectives
       ],
       "collective_seconds": self.collective_seconds,
+      "network": [dataclasses.asdict(row) for row in self.network],
+      "network_seconds": self.network_seconds,
       "unknown_loops": self.unknown_loops,
       "steps": self.steps,
       "hours": self.hours,
@@ -136,6 +147,7 @@ def make_plan(
     final_bundles=_estimate(final, topology, flops) if final is not None else None,
     estimated_cycles=_estimate(simple, topology, flops),
     collectives=tuple(traffic(compiled.program, executed)),
+    network=tuple(between_slices(compiled.program, executed, topology.slices)),
     unknown_loops=len(executed.unknown_loops) + step_work.unknown_loops,
     steps=steps,
     checkpoint_bytes=compiled.checkpoint_bytes,

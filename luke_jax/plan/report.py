@@ -19,6 +19,7 @@ def report(plan: Plan) -> RenderableType:
     _memory(plan),
     _time(plan),
     _collectives(plan),
+    *([_network(plan)] if plan.network else []),
     Text(f"\n{_first_limit(plan)}\n{_run(plan)}\n{_checkpoint(plan)}\n"),
     Text(NOTE + _unknown(plan), style="dim"),
   )
@@ -74,16 +75,23 @@ def _bound(table: Table, name: str, seconds: float, plan: Plan) -> None:
 
 
 def _collectives(plan: Plan) -> Table:
-  chip = plan.topology.chip
-  table = _table(
-    f"Sent by each chip in one step, at {chip.link_bandwidth / 1e9:.0f} GB/s (all links)",
-    *("", "count", "GiB", "ms"),
-  )
-  all_bytes = sum(row.bytes for row in plan.collectives)
-  for name, count, sent in _large(plan.collectives, all_bytes / 100):
-    milliseconds = f"{sent / chip.link_bandwidth * 1e3:.2f}"
-    table.add_row(name, f"{count:,}", f"{sent / GIB:.3f}", milliseconds)
-  total = f"{plan.collective_seconds * 1e3:.2f}"
+  speed = plan.topology.chip.link_bandwidth
+  title = f"Sent by each chip in one step, at {speed / 1e9:.0f} GB/s (all links)"
+  return _sent(title, plan.collectives, speed)
+
+
+def _network(plan: Plan) -> Table:
+  speed = plan.topology.chip.network_bandwidth
+  title = f"Sent by each chip to other slices in one step, at {speed / 1e9:.3g} GB/s"
+  return _sent(title, plan.network, speed)
+
+
+def _sent(title: str, rows: Sequence[Traffic], speed: float) -> Table:
+  table = _table(title, "", "count", "GiB", "ms")
+  all_bytes = sum(row.bytes for row in rows)
+  for name, count, sent in _large(rows, all_bytes / 100):
+    table.add_row(name, f"{count:,}", f"{sent / GIB:.3f}", f"{sent / speed * 1e3:.2f}")
+  total = f"{all_bytes / speed * 1e3:.2f}"
   table.add_row("total", "", f"{all_bytes / GIB:.3f}", total, style="bold")
   return table
 
@@ -98,6 +106,12 @@ def _large(rows: Sequence[Traffic], least: float) -> list[tuple[str, int, float]
 
 
 def _first_limit(plan: Plan) -> str:
+  if plan.network_seconds > max(plan.step_seconds, plan.collective_seconds):
+    return (
+      f"Limited by the network between slices: {plan.network_seconds * 1e3:.1f} ms, beside"
+      f" {plan.step_seconds * 1e3:.1f} ms of computation. More sequences a chip, or"
+      " run.accumulation, make it rarer."
+    )
   if not plan.collectives:
     return "Limited by computation: the chips exchange nothing."
   first, links = plan.collectives[0], plan.collective_seconds
@@ -118,9 +132,10 @@ def _run(plan: Plan) -> str:
 
 def _checkpoint(plan: Plan) -> str:
   hosts, seconds = plan.topology.hosts, plan.checkpoint_seconds
+  which = f"{hosts} hosts" if plan.topology.slices == 1 else f"the {hosts} hosts of one slice"
   return (
     f"A checkpoint: {plan.checkpoint_bytes / 1e9:.2f} GB, to a bucket in about {seconds:.0f} s if"
-    f" each of {hosts} hosts writes {BUCKET_BANDWIDTH / 1e9:g} GB/s; whole"
+    f" each of {which} writes {BUCKET_BANDWIDTH / 1e9:g} GB/s; whole"
     f" {seconds + plan.step_seconds:.0f} s after a signal."
   )
 

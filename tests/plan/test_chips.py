@@ -15,6 +15,16 @@ def test_topologies(text, count):
   assert (topology.devices, str(topology)) == (count, text)
 
 
+def test_several_slices():
+  topology = parse_topology("v5e:16x16", 4)
+  assert (topology.devices, topology.hosts) == (1024, 64)
+  assert (str(topology), topology.slice) == ("4 slices v5e:16x16", "v5e:16x16")
+  for text, slices in (("v5e:2x2", 0), ("v4:2x2x1", 2)):
+    expected = f"slices: {slices} of .*; expected 1, or several of v5e, v6e, v5p"
+    with pytest.raises(InputError, match=expected):
+      parse_topology(text, slices)
+
+
 @pytest.mark.parametrize(
   ("text", "expected"),
   [

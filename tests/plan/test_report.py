@@ -2,7 +2,7 @@ import dataclasses
 import json
 
 import pytest
-from plan.texts import COLLECTIVES, TRAFFIC
+from plan.texts import COLLECTIVES, SLICES, TRAFFIC
 from rich.console import Console
 
 from luke_jax.plan.bundles import Bundles
@@ -17,9 +17,9 @@ MEMORY = Memory(arguments=4 * GIB, outputs=4 * GIB, aliased=4 * GIB, temporaries
 FLOPS = 8 * 196.608e12 * 0.001  # a millisecond of the peak of eight chips
 
 
-def plan_of(text, bundles=None):
+def plan_of(text, bundles=None, slices=1):
   compiled = Compiled(parse(text), bundles or {}, MEMORY, 12.3)
-  topology = parse_topology("v5e:2x4")
+  topology = parse_topology("v5e:2x4", slices)
   return make_plan(compiled, topology, experiment="pretraining.py", steps=1000, flops=FLOPS)
 
 
@@ -97,6 +97,29 @@ def test_links_that_limit():
   text = printed(plan_of(COLLECTIVES))
   assert "Limited by links" in text
   assert "The largest collective is reduce-scatter f32" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("slices", "rounds"), [(2, 1), (4, 1.5)])
+def test_between_slices(slices, rounds):
+  """A ring of n sends an array that is summed 2 (n - 1) / n times, at 6.4 Tbit/s for 256 chips."""
+  plan = plan_of(SLICES, slices=slices)
+  found = [(row.kind, row.dtype, row.count, row.bytes) for row in plan.network]
+  megabyte = 1024 * 256 * 4
+  gathered = ("all-gather", "f32", 1, 4 * (slices - 1))
+  assert found == [("all-reduce", "f32", 1, megabyte * rounds), gathered]
+  seconds = (megabyte * rounds + gathered[-1]) / 3.125e9
+  assert plan.network_seconds == pytest.approx(seconds)
+  without = plan.step_seconds + plan.collective_seconds + seconds
+  assert plan.hours_without_overlap == pytest.approx(1000 * without / 3600)
+  text = printed(plan)
+  assert f"on {slices} slices v5e:2x4: {8 * slices} chips" in text
+  assert "Sent by each chip to other slices in one step, at 3.12 GB/s" in text
+  assert f"Limited by the network between slices: {seconds * 1e3:.1f} ms" in text
+  assert "each of the 2 hosts of one slice writes" in " ".join(text.split())
+  figures = json.loads(json.dumps(plan.to_json()))
+  assert (figures["slices"], figures["devices"]) == (slices, 8 * slices)
+  assert figures["network_seconds"] == pytest.approx(seconds)
+  assert not plan_of(COLLECTIVES).network
 
 
 def test_small_collectives_share_a_line():

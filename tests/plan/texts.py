@@ -222,3 +222,22 @@ custom_call_target="tpu_custom_call"
   ROOT %out = f32[1,128]{1,0:T(8,128)} copy(%joined)
 }
 """
+
+SLICES = """\
+HloModule slices, is_scheduled=true, num_partitions=8
+
+ENTRY %main (part: f32[1024,256], loss: f32[]) -> f32[1024,256] {
+  %part = f32[1024,256]{1,0:T(8,128)} parameter(0)
+  %loss = f32[]{:T(128)} parameter(1)
+  %start = token[] after-all()
+  %send = (f32[1024,256]{1,0:T(8,128)}, u32[]{:S(2)}, token[]) send(%part, %start), channel_id=1, \
+is_host_transfer=true, frontend_attributes={_xla_megascale_reduce_operation="SUM",\
+_xla_megascale_transfer_type="ALL_REDUCE"}
+  %send-done = token[] send-done(%send), channel_id=1, is_host_transfer=true
+  %gather = (f32[]{:T(128)}, u32[]{:S(2)}, token[]) send(%loss, %start), channel_id=2, \
+is_host_transfer=true, frontend_attributes={_xla_megascale_transfer_type="ALL_GATHER"}
+  %log = (f32[]{:T(128)}, u32[]{:S(2)}, token[]) send(%loss, %start), channel_id=3, \
+is_host_transfer=true, frontend_attributes={_xla_host_transfer_handler_name="tf"}
+  ROOT %copy = f32[1024,256]{1,0:T(8,128)} copy(%part)
+}
+"""

@@ -8,6 +8,9 @@ import pytest
 from tiny_runs import experiment
 
 from luke_jax.errors import InputError
+from luke_jax.plan.collectives import between_slices
+from luke_jax.plan.hlo import parse
+from luke_jax.plan.loops import execution
 from luke_jax.plan.memory import whole_bytes
 from luke_jax.training.mesh import MeshShape, make_mesh
 from luke_jax.training.program import Program
@@ -69,3 +72,6 @@ def test_only_gradients_go_from_slice_to_slice(kind, two_slices):
   # and of weights, and small arrays are padded.
   quarter = whole_bytes(program.state_shapes["trained"]) / 4
   assert quarter <= sent < 1.5 * quarter
+  parsed = parse(text)
+  rows = between_slices(parsed, execution(parsed), slices=2)
+  assert [(row.kind, row.bytes) for row in rows if row.dtype == "f32"] == [("all-reduce", sent)]
