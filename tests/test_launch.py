@@ -49,6 +49,16 @@ def test_every_host_runs_the_plain_command(recipe, arguments, run):
   assert "luke-jax train e.py --output /runs/large --set run.accumulation=16" in done.stdout
 
 
+def test_a_slice_with_a_bucket_mounts_nothing(run):
+  given = dict.fromkeys(("PROJECT", "ZONE", "NAME"), "mine") | {"BUCKET": "gs://mine"}
+  done = run("tpu_vm.sh", "train", "e.py", "large", **given)
+  assert not done.returncode, done.stderr
+  assert "luke-jax train e.py --output gs://mine/runs/large" in done.stdout
+  installed = run("tpu_vm.sh", "install", **given)
+  assert not installed.returncode, installed.stderr
+  assert "luke_jax[tpu,gcs]" in installed.stdout and "mount" not in installed.stdout
+
+
 @pytest.mark.parametrize("action", ["create", "state", "install", "delete"])
 def test_what_is_done_to_a_slice(action, run):
   done = run("tpu_vm.sh", action, **VARIABLES)

@@ -2,7 +2,7 @@
 # A run on a TPU VM slice (v4, v5e, v5p, v6e) by queued resources. Not run here: there was no TPU.
 #
 #   export PROJECT=my-project ZONE=us-west4-a NAME=luke   # NAME: of the slice, yours to choose
-#   export SHARE=10.0.0.2:/runs                           # an NFS share, such as Filestore's
+#   export BUCKET=gs://my-bucket                          # or SHARE=10.0.0.2:/runs, an NFS share
 #   experiments/launch/tpu_vm.sh create                   # then wait until `state` says ACTIVE
 #   experiments/launch/tpu_vm.sh install
 #   experiments/launch/tpu_vm.sh train experiments/pretraining/luke_large_stage1.py luke-large-stage1
@@ -11,11 +11,15 @@
 #   experiments/launch/tpu_vm.sh delete
 #
 # What comes after the run's name goes to luke-jax train, such as --set run.accumulation=16, which
-# the file's batch wants on a slice of 16 chips (TYPE=v5litepod-16).
+# the file's batch wants on a slice of 16 chips (TYPE=v5litepod-16). With a bucket the places that the
+# file names go there, too: --set task.corpora=$BUCKET/enwiki/pretraining
+# --set run.start=$BUCKET/roberta-large. On a share they are found under their names.
 # After a preemption: delete, create, install, train. The run goes on from its last checkpoint.
 set -euo pipefail
 
 : "${PROJECT:?}" "${ZONE:?}" "${NAME:?}"
+runs=${BUCKET:+$BUCKET/runs}
+runs=${runs:-/runs}
 place=(--project "$PROJECT" --zone "$ZONE")
 
 queued_resources() { gcloud compute tpus queued-resources "$@" "${place[@]}"; }
@@ -42,8 +46,12 @@ install() {
   on_every_host "tar xzf luke_jax.tar.gz &&
     python3 -m pip install --user --quiet uv &&
     python3 -m uv venv --python 3.12 venv &&
-    python3 -m uv pip install --quiet --python venv/bin/python './luke_jax[tpu]' &&
-    sudo apt-get install --yes --quiet nfs-common &&
+    python3 -m uv pip install --quiet --python venv/bin/python './luke_jax[tpu,gcs]'"
+  [ -n "${BUCKET:-}" ] || mount_share
+}
+
+mount_share() {
+  on_every_host "sudo apt-get install --yes --quiet nfs-common &&
     sudo mkdir -p /runs && sudo mount -t nfs ${SHARE:?} /runs && sudo chmod 1777 /runs"
   # Experiments name corpora, models and earlier runs by paths from here: they lie on the share.
   on_every_host "cd luke_jax && ln -sfn /runs runs &&
@@ -53,7 +61,7 @@ install() {
 train() {
   # In the background, so that the run outlives the connection. Status 75: preempted, or another
   # host is gone; the same command goes on, as soon as all hosts are back.
-  local run="../venv/bin/luke-jax train $1 --output /runs/$2 ${*:3}"
+  local run="../venv/bin/luke-jax train $1 --output $runs/$2 ${*:3}"
   on_every_host "cd luke_jax &&
     nohup sh -c 'while $run; [ \$? = 75 ]; do sleep 5; done' >> ../$2.log 2>&1 < /dev/null &"
 }

@@ -19,6 +19,7 @@ from luke_jax.errors import InputError
 from luke_jax.files.paths import Path, in_bucket
 
 PART = ".part"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _written: contextvars.ContextVar[list[Path] | None] = contextvars.ContextVar(
   "written", default=None
 )
@@ -61,6 +62,10 @@ def whole(path: Path) -> Iterator[Path]:
     sync(part)
     part.replace(path)
     sync(path.parent)
+  except OSError as fault:
+    if fault.errno in _FULL and fault.filename is None:  # a write does not know its file
+      fault.filename = str(path)
+    raise
   finally:
     part.unlink(missing_ok=True)
   _note(path)

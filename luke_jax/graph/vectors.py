@@ -72,7 +72,7 @@ def open_vectors(folder: str | Path, part: str = "entity") -> Vectors:
 
 
 def vector_files(folder: Path, part: str = "entity") -> tuple[Path, Path]:
-  """Returns the files that have the names and the vectors of a folder; an array goes before text."""
+  """Returns the files of a folder's names and of its vectors; an array goes before text."""
   array, text = (folder / f"{part}2vec{suffix}" for suffix in (".npy", ".vec"))
   path = array if array.is_file() else text
   if not path.is_file():

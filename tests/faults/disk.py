@@ -1,8 +1,9 @@
 """A disk that is full, and a folder that nobody may write: one line each, and then the run goes on.
 
-python -m tests.faults.disk
+python -m tests.faults.disk --kib 1 20 100
 """
 
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ def full(place: Path, most_kib: int) -> str:
   """A run whose files may not grow above a size, as on a full disk; then one that may."""
   folder = place / f"full-{most_kib}"
   status, _, line = ended(train(place / "cache", folder, most_kib=str(most_kib)))
-  assert status == 2 and "Traceback" not in line, (status, line)
+  assert status == 2 and "Traceback" not in line and str(folder) in line, (status, line)
   assert ended(train(place / "cache", folder))[0] == 0
   return line
 
@@ -27,7 +28,10 @@ def not_a_folder(place: Path) -> str:
 
 
 if __name__ == "__main__":
+  parser = argparse.ArgumentParser(description=__doc__)
+  parser.add_argument("--kib", type=int, nargs="+", default=[1, 20, 100])
+  options = parser.parse_args()
   with tempfile.TemporaryDirectory(prefix="luke-jax-disk-") as temporary:
-    for kib in (1, 20, 100):
+    for kib in options.kib:
       print(f"{kib} KiB: {full(Path(temporary), kib)}", flush=True)
     print(f"no folder: {not_a_folder(Path(temporary))}", flush=True)
