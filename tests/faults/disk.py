@@ -1,9 +1,8 @@
 """A disk that is full, and a folder that nobody may write: one line each, and then the run goes on.
 
-python -m tests.faults.disk --kib 1 20 100
+python -m tests.faults.disk
 """
 
-import argparse
 import tempfile
 from pathlib import Path
 
@@ -28,10 +27,7 @@ def not_a_folder(place: Path) -> str:
 
 
 if __name__ == "__main__":
-  parser = argparse.ArgumentParser(description=__doc__)
-  parser.add_argument("--kib", type=int, nargs="+", default=[1, 20, 100])
-  options = parser.parse_args()
   with tempfile.TemporaryDirectory(prefix="luke-jax-disk-") as temporary:
-    for kib in options.kib:
+    for kib in (1, 20, 100):
       print(f"{kib} KiB: {full(Path(temporary), kib)}", flush=True)
     print(f"no folder: {not_a_folder(Path(temporary))}", flush=True)

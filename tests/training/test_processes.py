@@ -37,11 +37,11 @@ def command(tmp_path_factory):
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
   }
 
-  def start(output, *arguments, devices=1):
+  def start(output, *arguments, devices=1, largest_file="unlimited"):
     flags = environment["XLA_FLAGS"].replace("device_count=8", f"device_count={devices}")
     train = [sys.executable, "-m", "luke_jax", "train", folder / "tiny.py", "--output"]
     return subprocess.Popen(
-      [*train, output, *arguments],
+      ["bash", "-c", f'ulimit -f {largest_file}; exec "$@"', "", *train, output, *arguments],
       env=environment | {"XLA_FLAGS": flags},
       stdout=subprocess.PIPE,
       stderr=subprocess.PIPE,
@@ -124,6 +124,11 @@ def check(folder, expected):
 def test_a_killed_run_ends_like_one_that_was_not(command, whole, tmp_path):
   summary = killed_and_resumed(command, whole, tmp_path / "run", kills=1)
   assert summary["status"] == "done"
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_ten_moments_ends_like_one_that_was_not(command, whole, tmp_path):
+  killed_and_resumed(command, whole, tmp_path / "run", kills=10)
 
 
 @pytest.mark.slow
@@ -293,3 +298,11 @@ def test_a_host_that_disagrees_is_told(command, tmp_path):
   for process in (one, other):
     assert "the experiment: differs on process 1 from process 0" in refused(process)
   assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_one_line(command, tmp_path):
+  """Stood in for by a limit on the size of files, in KiB."""
+  line = refused(command(tmp_path / "run", largest_file=100))
+  assert "checkpoints: not written" in line and line.endswith("before it: none")
+  finish(command(tmp_path / "run"))
