@@ -66,9 +66,9 @@ def test_neighbours_are_listed_nearest_first(run, capsys):
   [
     (["graph", "train", "nowhere", "--output", "x"], "nowhere: no such folder or file"),
     (["graph", "evaluate", SAMPLE, "--vectors", "nowhere"], "--norm: missing"),
-    (["graph", "evaluate", SAMPLE, "--vectors", "x", "--norm", "1"], "x/entity2id.txt: No such"),
+    (["graph", "evaluate", SAMPLE, "--vectors", "x", "--norm", "1"], "x: no entity2vec.npy"),
     (["graph", "evaluate", SAMPLE, "--vectors", "x", "--norm", "3"], "--norm"),
-    (["graph", "neighbours", "nowhere", "Q1"], "nowhere/entity2id.txt: No such file"),
+    (["graph", "neighbours", "nowhere", "Q1"], "nowhere: no entity2vec.npy"),
     (["graph", "neighbours", "nowhere", "Q1", "--count", "0"], "--count: 0; expected 1 or more"),
     (["graph", "learn"], "'graph learn': no such command; expected one of graph train"),
   ],

@@ -74,6 +74,7 @@ def test_a_task_of_ones_own(task_file, capsys):
   assert same_params(luke_jax.load(folder / "again", task=languages).params, model.params)
 
 
+@pytest.mark.slow
 def test_adapters_of_a_task_of_ones_own(task_file, capsys):
   folder = task_file.parent
   run = str(folder / "run")

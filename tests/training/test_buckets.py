@@ -24,6 +24,7 @@ def one_of_the_devices():
     yield
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_in_a_bucket(bucket, tmp_path, monkeypatch):
   chosen = experiment(run={"log_every": 1, "keep": 1})
   assert train(chosen, tmp_path / "run")["status"] == "done"

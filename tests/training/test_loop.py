@@ -316,6 +316,7 @@ def test_adapters_need_a_start(tmp_path):
     train(experiment(optimizer={"adapter": 2}), tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_the_average_is_what_a_run_leaves_and_survives_a_stop(tmp_path):
   for folder, changes in (("plain", {}), ("averaged", {"average": 0.9})):
     chosen = experiment(optimizer=changes, run={"steps": 8})

@@ -91,7 +91,7 @@ experiments = st.builds(
     dataclasses.replace,
     st.sampled_from(list(SIZES.values())),
     vocab_size=wholes,
-    classifier_dropout=st.one_of(st.none(), st.floats(0, 0.9)),
+    hidden_dropout_prob=st.floats(0, 0.9),
   ),
   task=tasks,
   running=st.builds(
