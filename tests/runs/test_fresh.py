@@ -67,6 +67,7 @@ def test_words_of_the_files_and_the_vectors_they_have(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(r"ignore:dev.conll. 1 of 9 pieces are \[UNK\]")
 def test_a_fresh_model_learns_to_find_names(folder, capsys):
   Path("sentences.txt").write_text("Ana went to Rome\nrome and Ana in 1984\nOslo\n")
   np.save("vectors.npy", np.ones((10, 2, 3), np.float32))

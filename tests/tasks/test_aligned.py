@@ -165,7 +165,7 @@ def test_an_entity_that_only_its_vector_tells_is_learned_saved_and_predicted(pla
     found = [(f"Q{number}", 8, 11, 0.8)]
     linked = model.predict([text], span=[span], link=lambda _, found=found: found)
     assert linked[0][0].label == kind.label
-  with pytest.raises(InputError, match=r"elsewhere: no entity2id.txt"):
+  with pytest.raises(InputError, match=r"elsewhere: no entity2vec.npy"):
     model.predict(text, span=span, vectors=tmp_path / "elsewhere")
 
 
