@@ -74,4 +74,5 @@ def test_only_gradients_go_from_slice_to_slice(kind, two_slices):
   assert quarter <= sent < 1.5 * quarter
   parsed = parse(text)
   rows = between_slices(parsed, execution(parsed), slices=2)
-  assert [(row.kind, row.bytes) for row in rows if row.dtype == "f32"] == [("all-reduce", sent)]
+  assert {row.kind for row in rows} == {"all-reduce"}
+  assert sum(row.bytes for row in rows) == sent
