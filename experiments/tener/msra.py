@@ -12,40 +12,16 @@ Lines of a character and its tag; dev and test are the same file, as in the pape
     luke-jax experiment run experiments/tener/msra.py --seeds 1..5
 """
 
-import dataclasses
-import math
-from pathlib import Path
-
-from luke_jax.pipeline.batches import Data
-from luke_jax.runs.recipes import start_sizes
-from luke_jax.tasks.files import Faults
-from luke_jax.tasks.tagging.task import Tagging
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.files import Path
+from luke_jax.runs.recipes import task_experiment
+from luke_jax.training.experiment import Experiment
 
 PAPER = {"table": "TENER: MSRA, test", "method": "TENER", "split": "test", "f1": 92.74}
 
 
 def config() -> Experiment:
-  """The experiment."""
-  start = "tener-data/msra/fresh"
-  task = Tagging(
-    train="tener-data/msra/train.txt",
-    dev="tener-data/msra/dev.txt",
-    test="tener-data/msra/test.txt",
-    text=start,
-    words=256,
-    scheme="BMESO",
-    crf=True,
-    context=False,
-  )
-  examples = task.read(Path(task.train), Faults())
-  sentences = sum(len(example.sentences) for example in examples)
-  return Experiment(
-    model=start_sizes(task, Path(start)),
-    task=dataclasses.replace(task, labels=task.found_labels(examples)),
-    data=Data(batch_size=16, evaluation_batch_size=64),
-    optimizer=Optimizer(7e-4, kind="sgd", max_gradient=5.0, weight_decay=0.0),
-    schedule=Schedule(warmup_ratio=0.01),
-    run=Run(epochs=100, start=start, evaluate_every=math.ceil(sentences / 16), best_metric="f1"),
-  )
+  """The experiment: TENER's recipe, on these files."""
+  folder = Path("tener-data/msra")
+  files = folder / "train.txt", folder / "dev.txt"
+  changes = (f"task.test={folder / 'test.txt'}", "task.words=256", "task.scheme=BMESO")
+  return task_experiment("tagging", files, folder / "fresh", changes)

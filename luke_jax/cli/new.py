@@ -1,12 +1,14 @@
 """`luke-jax new`."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.convert.saving import save
 from luke_jax.files import Path
-from luke_jax.runs.fresh import Choices, Files, fresh_model
+from luke_jax.models.tener.config import TenerConfig
+from luke_jax.runs.fresh import Choices, Coverage, Files, fresh_model
 
 
 def run(
@@ -56,20 +58,24 @@ def run(
     seed: Seed of the parameters that no file gives.
   """
   choices = Choices(
-    characters=characters,
-    digits_as_zero=digits_as_zero,
-    bigrams=bigrams,
-    least_bigrams=least_bigrams,
-    least_characters=least_characters,
-    character_encoder=character_encoder,
-    columns=tuple(columns.split(",")) if columns else (),
-    keep_scale=keep_scale,
+    characters,
+    digits_as_zero,
+    bigrams,
+    least_bigrams,
+    least_characters,
+    character_encoder,
+    tuple(columns.split(",")) if columns else (),
+    keep_scale,
   )
   files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
   model, coverages = fresh_model(size, files, choices, seed)
   save(model, directory)
+  _tell(directory, model.config, coverages)
+
+
+def _tell(directory: Path, config: TenerConfig, coverages: Sequence[Coverage]) -> None:
+  """Prints what the vectors cover, and the sizes of the vocabularies."""
   for coverage in coverages:
     print(coverage)
-  config = model.config
   counts = f"{config.vocab_size} words, {config.character_vocab_size} characters"
   print(f"{directory}: {counts}, {config.bigram_vocab_size} bigrams")

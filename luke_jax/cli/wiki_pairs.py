@@ -1,7 +1,7 @@
 """`luke-jax wiki pairs`."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -14,7 +14,7 @@ from luke_jax.pipeline.instances import write_instances
 from luke_jax.pipeline.masking import Ids
 from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings
 from luke_jax.tasks.linked_texts import TextDocuments, read_linked_texts
-from luke_jax.text import load_tokenizer
+from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.alignment import Alignment
 from luke_jax.wiki.stages.linked_documents import LinkedDocuments
 
@@ -60,19 +60,13 @@ def run(
     raise InputError(f"--output: {output}; expected a name that ends in .bin")
   numbers = open_vectors(vectors).ids.of
   loaded = load_tokenizer(tokenizer, markers=False)
-  linked: LinkedDocuments | TextDocuments | None = None
-  if source.is_dir():
-    if titles is None or entities is not None:
-      raise InputError(f"{source}: a build; expected --titles, and no --entities")
-    linked = LinkedDocuments(source, loaded, titles, numbers, alignment)
-    documents: Iterable[Document] = linked
-  elif titles is not None:
-    raise InputError(f"--titles: {titles}, but {source} is a file; expected them for a build alone")
-  elif entities is None:
-    linked = TextDocuments(read_linked_texts(source), loaded, numbers, alignment, language)
-    documents = linked
+  documents: Iterable[Document]
+  if entities is None:
+    documents = linked = _linked(source, titles, loaded, numbers, alignment, language)
+  elif source.is_dir() or titles is not None:
+    raise InputError(f"--entities: {entities}; expected them for a file of documents alone")
   else:
-    documents = read_documents(source, entities, numbers, alignment)
+    documents, linked = read_documents(source, entities, numbers, alignment), None
   special = loaded.special
   vocabulary = Ids(special.mask, special.pad + 1, loaded.vocab_size)
   settings = PairSettings(words=words, least_entities=least_entities, seed=seed)
@@ -82,3 +76,21 @@ def run(
   if linked is not None:
     counts |= {"links": linked.links, "links with a vector": linked.known}
   print(json.dumps({"file": str(output), **counts}))
+
+
+def _linked(
+  source: Path,
+  titles: Path | None,
+  tokenizer: Tokenizer,
+  numbers: Mapping[str, int],
+  alignment: Alignment,
+  language: str,
+) -> LinkedDocuments | TextDocuments:
+  """Returns the documents of a build, or of a file of texts."""
+  if source.is_dir():
+    if titles is None:
+      raise InputError(f"{source}: a build; expected --titles")
+    return LinkedDocuments(source, tokenizer, titles, numbers, alignment)
+  if titles is not None:
+    raise InputError(f"--titles: {titles}, but {source} is a file; expected them for a build alone")
+  return TextDocuments(read_linked_texts(source), tokenizer, numbers, alignment, language)

@@ -42,7 +42,7 @@ class Example:
 
 
 class Reader(NamedTuple):
-  """How a file's objects become examples: its form, and the attributes that each must have."""
+  """Reader of a file's objects: their form, and the attributes that each must have."""
 
   form: Form
   attributes: tuple[str, ...] = ()

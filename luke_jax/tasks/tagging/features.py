@@ -37,7 +37,7 @@ class Pieces(NamedTuple):
 
 
 class Beside(NamedTuple):
-  """What stands beside the pieces of a document, which are whole words."""
+  """Arrays beside the pieces of a document, which are whole words."""
 
   tokenizer: WholeWordTokenizer
   words: list[str]

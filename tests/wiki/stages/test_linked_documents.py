@@ -102,7 +102,7 @@ def test_own_texts_become_pairs(place, capsys, form):
 @pytest.mark.parametrize(
   ("more", "output", "message"),
   [
-    (["wiki"], "pairs.bin", "a build; expected --titles, and no --entities"),
+    (["wiki"], "pairs.bin", "a build; expected --titles"),
     (["titles.tsv", "--titles", "titles.tsv"], "pairs.bin", "titles.tsv is a file; expected them"),
     (["titles.tsv"], "pairs.bin", "0 links, none to an entity with a vector; expected some"),
     (["wiki"], "pairs.txt", "expected a name that ends in .bin"),
