@@ -34,7 +34,8 @@ def main(kills: int, seed: int, place: Path) -> Counter[str]:
     assert status == 0, line
     counts["runs"] += 1
     counts["differing bits"] += differing_bits(left(folder), expected)
-    kill(start(cache, "export", folder, place / "export"), rng.random() * 6, counts, "export")
+    if counts["kills"] < kills:
+      kill(start(cache, "export", folder, place / "export"), rng.random() * 6, counts, "export")
     counts["differing bits"] += exported(cache, folder, place / "export") != model
     shutil.rmtree(folder)
     print(dict(counts), flush=True)

@@ -127,12 +127,6 @@ def test_a_killed_run_ends_like_one_that_was_not(command, whole, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_killed_at_four_moments_ends_like_one_that_was_not(command, whole, tmp_path):
-  """`python -m tests.faults.kills` does it as often as one likes."""
-  killed_and_resumed(command, whole, tmp_path / "run", kills=4)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
   ("number", "said", "status"),
   [(signal.SIGTERM, "preempted", 75), (signal.SIGINT, "interrupted", 130)],

@@ -1,0 +1,67 @@
+"""The drivers of faults, run as anyone would; docs/pods.md tells what longer runs of them found."""
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from tests.faults import damage, kills
+from tests.faults.commands import differing_bits
+
+
+def driven(name, *arguments):
+  """Status and lines of `python -m tests.faults.NAME ARGUMENTS`."""
+  command = [sys.executable, "-m", f"tests.faults.{name}", *arguments]
+  done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+  return done.returncode, done.stdout.strip().splitlines(), done.stderr
+
+
+def test_bits_that_differ_are_counted():
+  one = {"a": b"\x00\xff", "b": b"\x01"}
+  assert differing_bits(one, one) == 0
+  assert differing_bits(one, one | {"a": b"\x03\xff"}) == 2
+  assert differing_bits(one, {"a": b"\x00\xff"}) == 8
+  assert differing_bits(one, one | {"b": b"\x01\x00"}) == 16
+
+
+def test_wrong_values_are_seen(monkeypatch, tmp_path):
+  monkeypatch.setattr(damage, "opened", lambda folder: (60, {"bytes": [b"\x01"]}))
+  assert damage.outcome(tmp_path, {60: {"bytes": [b"\x00"]}}) == "WRONG VALUES"
+  assert damage.outcome(tmp_path, {60: {"bytes": [b"\x01"]}}) == "unharmed"
+
+
+def test_an_end_in_time_is_no_kill():
+  counts = Counter()
+  process = subprocess.Popen(["true"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+  assert not kills.kill(process, 20, counts, "export") and not counts
+  sleeping = subprocess.Popen(
+    ["sleep", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+  )
+  assert kills.kill(sleeping, 0.1, counts, "export")
+  assert counts == {"kills": 1, "export": 1}
+
+
+@pytest.mark.slow
+def test_killed_runs_and_exports_end_as_one_that_was_not():
+  status, lines, errors = driven("kills", "--kills", "3", "--seed", "1")
+  assert status == 0, errors
+  counts = ast.literal_eval(lines[-1])
+  assert counts["kills"] == 3 and counts["runs"] >= 1 and counts["differing bits"] == 0
+  phases = {"start", "compile", "steps or restart", "save", "export"}
+  assert sum(count for name, count in counts.items() if name in phases) == 3
+
+
+@pytest.mark.slow
+def test_a_row_for_each_signal_and_process():
+  status, lines, errors = driven("pods", "--processes", "1", "2", "--signals", "SIGTERM")
+  assert status == 0, errors
+  rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+  assert [row[:2] for row in rows] == [
+    ["1", "SIGTERM to 0"],
+    ["2", "SIGTERM to 0"],
+    ["2", "SIGTERM to 1"],
+  ]
+  assert all(row[2] == row[3] == "75" for row in rows)
+  assert all(0 <= float(row[4]) < 60 for row in rows)
