@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from luke_jax.errors import not_installed
+from luke_jax.files import cache_folder
 
 Segmenter = Literal["spaces", "jieba"]
 
@@ -19,4 +20,8 @@ def _jieba() -> Callable[[str], list[str]]:
   except ImportError:
     raise not_installed("jieba", "to cut Chinese into words", "zh") from None
   jieba.setLogLevel("WARNING")  # it reports its dictionary's loading
-  return lambda text: [word for word in jieba.lcut(text) if not word.isspace()]
+  folder = cache_folder() / "jieba"
+  folder.mkdir(parents=True, exist_ok=True)
+  # Not the folder that all users of the machine may write to: it reads back what lies there.
+  jieba.dt.tmp_dir = str(folder)
+  return lambda text: [word for word in jieba.dt.lcut(text) if not word.isspace()]
