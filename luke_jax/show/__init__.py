@@ -12,6 +12,7 @@ from luke_jax.show.neighbours import nearest
 from luke_jax.show.pages import Section, report
 from luke_jax.show.passages import answers
 from luke_jax.show.picture import Picture
+from luke_jax.show.readings import readings
 from luke_jax.show.spans import entities
 from luke_jax.show.tables import code, table
 
@@ -26,6 +27,7 @@ __all__ = [
   "labels",
   "linked",
   "nearest",
+  "readings",
   "relations",
   "report",
   "table",

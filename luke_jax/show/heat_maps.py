@@ -73,9 +73,9 @@ def attention_of(
   from luke_jax.inference.settings import any_processor
 
   config = model.config
-  _check_number("layer", layer, config.num_hidden_layers)
+  check_number("layer", layer, config.num_hidden_layers)
   if head is not None:
-    _check_number("head", head, config.num_attention_heads)
+    check_number("head", head, config.num_attention_heads)
   processor = any_processor(model, spans)
   titles = [span[2] for span in spans if len(span) == 3]
   if titles and len(titles) < len(spans):
@@ -103,7 +103,8 @@ def _rounded(count: int) -> int:
   return -(-count // SHARED) * SHARED
 
 
-def _check_number(name: str, number: int, count: int) -> None:
+def check_number(name: str, number: int, count: int) -> None:
+  """Raises InputError for a number that is none of `count`, nor one from the end below 0."""
   if not isinstance(number, int) or not -count <= number < count:
     raise InputError(f"{name}: {number!r}; expected a whole number from {-count} to {count - 1}")
 

@@ -160,9 +160,20 @@ def test_sgd_with_momentum_and_cut_gradients_is_pytorchs():
     np.testing.assert_allclose(params["a"]["kernel"], weights, rtol=1e-5)
 
 
-def test_rates_of_tener():
-  rate = learning_rate(Optimizer(learning_rate=1.0), Schedule(warmup_ratio=0.01), 1000)
-  assert [float(rate(number)) for number in (5, 10, 505)] == pytest.approx([0.5, 1.0, 0.5])
+@pytest.mark.parametrize(
+  ("schedule", "expected"),
+  [
+    pytest.param(Schedule(warmup_ratio=0.01), {5: 0.5, 10: 1.0, 505: 0.5}, id="TENER"),
+    pytest.param(Schedule(warmup_ratio=0.1), {50: 0.5, 100: 1.0, 550: 0.5}, id="MA-BERT"),
+    pytest.param(
+      Schedule(warmup_ratio=0.1, decay="constant"), {50: 0.5, 100: 1.0, 900: 1.0}, id="Tsinghua"
+    ),
+  ],
+)
+def test_rates_of_other_systems(schedule, expected):
+  rate = learning_rate(Optimizer(learning_rate=1.0), schedule, 1000)
+  found = {number: float(rate(number)) for number in expected}
+  assert found == pytest.approx(expected)
 
 
 def test_sgd_has_nothing_to_correct():

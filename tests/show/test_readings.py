@@ -1,0 +1,105 @@
+"""The attention that a text is read with under different attributes."""
+
+import html
+import json
+import re
+
+import jax
+import numpy as np
+import pytest
+from marked_tasks import TEXT, experiment, with_labels
+
+from luke_jax.errors import InputError
+from luke_jax.heads.attributes import Attributes
+from luke_jax.inference.settings import trained_model
+from luke_jax.model import Model
+from luke_jax.models.bert.config import BertConfig
+from luke_jax.models.family import Backbone
+from luke_jax.show import readings
+from luke_jax.show.readings import readings_of
+from luke_jax.tasks.classification.task import TextClassification
+
+SAID = "it was <fine> & poorly"
+ANN, BOB = {"user": "ann", "shop": "x"}, {"user": "bob", "shop": "x"}
+
+
+def made(folder, form="d"):
+  """A model of texts with a user and a shop, whose parameters are random everywhere."""
+  train = folder / "train.jsonl"
+  readers = [(ANN, "0"), (BOB, "1")]
+  lines = [json.dumps({"text": "fine", "label": label, **reader}) for reader, label in readers]
+  train.write_text("\n".join(lines))
+  attributes = Attributes(("user", "shop"), form=form, layers=2)
+  task = TextClassification(text=TEXT, train=str(train), words=16, attributes=attributes)
+  task = with_labels(task)
+  vocab = experiment(task).model.vocab_size
+  sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+  config = BertConfig(vocab_size=vocab, intermediate_size=12, max_position_embeddings=32, **sizes)
+  backbone = Backbone(config)
+  rng = np.random.default_rng(0)
+  shapes = jax.eval_shape(lambda: task.initial_params(backbone, jax.random.key(0)))
+  params = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(np.float32), shapes)
+  return Model.of(trained_model(task, task.network(backbone), params))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+  return made(tmp_path_factory.mktemp("read"))
+
+
+def test_weights_are_those_of_the_first_token(model):
+  ann, bob = readings_of(model, SAID, [ANN, BOB], attribute="user")
+  assert "".join(ann.words).strip() == SAID and ann.words == bob.words
+  assert ann.words[0] == ann.words[-1] == ""  # special tokens
+  assert [ann.weights.sum(), bob.weights.sum()] == pytest.approx([1, 1], abs=1e-6)
+  # As attention computes them: in the first of its layers only the user's own stream differs.
+  first, other = readings_of(model, SAID, [ANN, BOB], attribute="shop", layer=0)
+  np.testing.assert_allclose(first.weights, other.weights, atol=1e-6)
+  first, other = readings_of(model, SAID, [ANN, BOB], attribute="user", layer=0)
+  assert np.abs(first.weights - other.weights).max() > 1e-3
+
+
+def test_all_streams_are_their_mean(model):
+  every = readings_of(model, SAID, [ANN])[0].weights
+  user, shop = (readings_of(model, SAID, [ANN], attribute=x)[0].weights for x in ("user", "shop"))
+  text = 3 * every - user - shop  # the stream that all texts share
+  assert text.sum() == pytest.approx(1, abs=1e-5) and text.min() > -1e-6
+
+
+def test_a_picture_of_two_readers_has_their_differences(model):
+  body = readings(model, SAID, [ANN, BOB], attribute="user").body
+  titles = [html.unescape(x) for x in re.findall(r"<h3>(.*?)</h3>", body)]
+  assert [title.partition(":")[0] for title in titles] == ["user ann, shop x", "user bob, shop x"]
+  for reader, title in zip((ANN, BOB), titles, strict=True):
+    best = model.predict(SAID, **reader)[0]
+    assert title.endswith(f": {best.label} {best.score:.2f}")
+  first, second = re.findall(r'<p class="marked" dir="auto">(.*?)</p>', body)
+  assert html.unescape(re.sub("<.*?>", "", first)) == SAID
+  shares = [max(map(float, re.findall(r"--share: ([\d.]+)", x))) for x in (first, second)]
+  assert max(shares) == 1.0
+  rows = [re.findall(r"<td.*?>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", body)[1:]]
+  differences = [float(row[3]) for row in rows]
+  assert [abs(x) for x in differences] == sorted(map(abs, differences), reverse=True)
+  for word, ann, bob, difference in rows:
+    assert word and float(ann) - float(bob) == pytest.approx(float(difference), abs=0.11)
+  assert "<table>" not in readings(model, SAID, [ANN]).body
+
+
+@pytest.mark.parametrize(
+  ("changes", "readers", "message"),
+  [
+    ({}, [], "readers: none; expected one or more"),
+    ({}, [{"user": "ann"}], "reader 1: shop: missing"),
+    ({"attribute": "town"}, [ANN], "attribute: 'town'; expected one of user, shop"),
+    ({"layer": 2}, [ANN], "layer: 2; expected a whole number from -2 to 1"),
+  ],
+)
+def test_what_cannot_be_drawn(model, changes, readers, message):
+  with pytest.raises(InputError, match=message):
+    readings(model, SAID, readers, **changes)
+
+
+@pytest.mark.parametrize("form", ["a", "b"])
+def test_only_forms_that_change_attention_are_drawn(form, tmp_path):
+  with pytest.raises(InputError, match=f"attributes of form {form}; expected .* c or d"):
+    readings(made(tmp_path, form), SAID, [ANN])
