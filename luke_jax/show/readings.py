@@ -118,7 +118,7 @@ def _of_words(reading: Reading) -> np.ndarray:
 
 
 def _text(reading: Reading, most: float) -> str:
-  marks = []
+  marks: list[str] = []
   for word, weight in zip(reading.words, _of_words(reading), strict=True):
     marks.append(" " * word[:1].isspace())
     if word.strip():
@@ -130,11 +130,11 @@ def _text(reading: Reading, most: float) -> str:
 
 def _differences(found: Sequence[Reading], names: Sequence[str]) -> str:
   """Returns a table of the words that two readers weigh most differently, in percent."""
-  weights = [100 * _of_words(reading) for reading in found]
-  less = weights[0] - weights[1]
+  first, second = (100 * _of_words(reading) for reading in found)
+  columns = first, second, first - second
   rows = [
-    (found[0].words[i].strip(), *(f"{x[i]:.1f}" for x in weights), f"{less[i]:+.1f}")
-    for i in np.argsort(-np.abs(less), kind="stable")[:SHOWN]
+    (found[0].words[i].strip(), *(round(float(x[i]), 2) for x in columns))
+    for i in np.argsort(-np.abs(columns[-1]), kind="stable")[:SHOWN]
     if found[0].words[i].strip()
   ]
   return table(("word", *names, "difference"), rows).body
