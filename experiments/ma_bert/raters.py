@@ -8,7 +8,7 @@ The text alone allows an accuracy of .5. The other forms, and the text without a
     --set task.attributes.form=a
     --set task.attributes.names=
 
-run.sh does all of it for a seed. A minute on a CPU core each.
+run.sh does all of it for a seed. A minute on a CPU core each, without other work.
 """
 
 from luke_jax.heads.attributes import Attributes
@@ -42,5 +42,5 @@ def config() -> Experiment:
     ),
     data=Data(batch_size=32, evaluation_batch_size=200),
     optimizer=Optimizer(learning_rate=3e-3, bias_correction=True),
-    run=Run(epochs=10, evaluate_every=188, best_metric="accuracy"),
+    run=Run(epochs=30, evaluate_every=188, best_metric="accuracy"),
   )

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# run.sh SEED FOLDER: relations, types and names in English by one seed of adapters over MiniLM, read
+# by the states of words (words) and as a LUKE with entities (luke). Needs what relations_bert.py
+# names. About 70 minutes on one CPU core. After some seeds:
+# luke-jax experiment compare FOLDER/ner/words FOLDER/ner/luke
+set -euo pipefail
+seed=$1 folder=$2
+here=$(dirname "$0")
+
+# asked TASK CHANGES...: FOLDER/TASK/words/seed-SEED/result.json, and luke
+asked() {
+  luke-jax experiment run "$here/$1_bert.py" --seeds "$seed" --output "$folder/$1/words" "${@:2}"
+  luke-jax experiment run "$here/$1_luke.py" --seeds "$seed" --output "$folder/$1/luke" "${@:2}"
+}
+
+asked relations --set run.epochs=1
+asked typing --set run.epochs=null --set run.steps=300
+asked ner --set run.epochs=null --set run.steps=700 --set data.batch_size=8 \
+  --set task.span_words=5 --set task.entities=96
