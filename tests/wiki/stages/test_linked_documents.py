@@ -103,6 +103,7 @@ def test_own_texts_become_pairs(place, capsys, form):
   ("more", "output", "message"),
   [
     (["wiki"], "pairs.bin", "a build; expected --titles"),
+    (["wiki", "--entities", "titles.tsv"], "pairs.bin", "expected them for a file of documents"),
     (["titles.tsv", "--titles", "titles.tsv"], "pairs.bin", "titles.tsv is a file; expected them"),
     (["titles.tsv"], "pairs.bin", "0 links, none to an entity with a vector; expected some"),
     (["wiki"], "pairs.txt", "expected a name that ends in .bin"),
