@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from networks import TINY, backbone
 from tiny import TEXTS
 from tiny_runs import trained
 
+from luke_jax.inference.settings import trained_model
+from luke_jax.model import Model
+from luke_jax.models.bert.config import BertConfig
 from luke_jax.models.family import Backbone
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks import fine_tuning
@@ -47,6 +51,17 @@ def experiment(task: Any, **fields: Any) -> Experiment:
     data=Data(batch_size=16, evaluation_batch_size=32),
     optimizer=Optimizer(learning_rate=3e-3, frozen=("luke/pooler",)),
   )
+
+
+def random_bert(task: Any) -> Model:
+  """A small BERT for a task, with parameters that are random everywhere."""
+  sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+  sizes |= {"intermediate_size": 12, "max_position_embeddings": 32}
+  backbone = Backbone(BertConfig(vocab_size=experiment(task).model.vocab_size, **sizes))
+  rng = np.random.default_rng(0)
+  shapes = jax.eval_shape(lambda: task.initial_params(backbone, jax.random.key(0)))
+  params = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(np.float32) / 2, shapes)
+  return Model.of(trained_model(task, task.network(backbone), params))
 
 
 def learned(chosen: Experiment, steps: int) -> tuple[list[float], dict[str, float]]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh SEED FOLDER: relations, types and names in English by one seed of adapters over MiniLM, read
 # by the states of words (words) and as a LUKE with entities (luke). Needs what relations_bert.py
-# names. About 70 minutes on one CPU core. After some seeds:
+# names. About an hour on one CPU core. After some seeds:
 # luke-jax experiment compare FOLDER/ner/words FOLDER/ner/luke
 set -euo pipefail
 seed=$1 folder=$2

@@ -8,7 +8,7 @@ The text alone allows an accuracy of .5. The other forms, and the text without a
     --set task.attributes.form=a
     --set task.attributes.names=
 
-run.sh does all of it for a seed. A minute on a CPU core each, without other work.
+run.sh does all of it for a seed. Less than a minute on a CPU core each.
 """
 
 from luke_jax.heads.attributes import Attributes

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh SEED FOLDER: what attributes of a text are worth, by one seed of the four forms and of none.
-# Makes FOLDER/data. About five minutes on one CPU core.
+# Makes FOLDER/data. About four minutes on one CPU core.
 set -euo pipefail
 seed=$1 folder=$2
 here=$(dirname "$0")

@@ -58,14 +58,14 @@ def run(
     seed: Seed of the parameters that no file gives.
   """
   choices = Choices(
-    characters,
-    digits_as_zero,
-    bigrams,
-    least_bigrams,
-    least_characters,
-    character_encoder,
-    tuple(columns.split(",")) if columns else (),
-    keep_scale,
+    characters=characters,
+    digits_as_zero=digits_as_zero,
+    bigrams=bigrams,
+    least_bigrams=least_bigrams,
+    least_characters=least_characters,
+    character_encoder=character_encoder,
+    columns=tuple(columns.split(",")) if columns else (),
+    keep_scale=keep_scale,
   )
   files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
   model, coverages = fresh_model(size, files, choices, seed)

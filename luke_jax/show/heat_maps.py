@@ -104,7 +104,7 @@ def _rounded(count: int) -> int:
 
 
 def check_number(name: str, number: int, count: int) -> None:
-  """Raises InputError for a number that is none of `count`, nor one from the end below 0."""
+  """Raises InputError for a number that is no index of `count` things; -1 is the last."""
   if not isinstance(number, int) or not -count <= number < count:
     raise InputError(f"{name}: {number!r}; expected a whole number from {-count} to {count - 1}")
 

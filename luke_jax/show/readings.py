@@ -100,9 +100,10 @@ def readings_of(
   probs = np.asarray(attended(model.params, inputs))
   streams = [spec.names.index(attribute)] if attribute else slice(None)
   weights = probs[layer][..., 0, :][:, streams].mean((1, 2), dtype=np.float64)
-  special = processor.tokenizer.special.names
+  special = processor.tokenizer.special
+  ends = special.names.keys() - {special.unknown}  # an unknown word is one of the text
   pieces = pieces_of(processor.tokenizer, ids)
-  words = ["" if id in special else piece for id, piece in zip(ids, pieces, strict=True)]
+  words = ["" if id in ends else piece for id, piece in zip(ids, pieces, strict=True)]
   return [Reading(words, each) for each in weights]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Literal
 
-from luke_jax.errors import not_installed
+from luke_jax.errors import InputError, not_installed
 from luke_jax.files import cache_folder
 
 Segmenter = Literal["spaces", "jieba"]
@@ -21,7 +21,11 @@ def _jieba() -> Callable[[str], list[str]]:
     raise not_installed("jieba", "to cut Chinese into words", "zh") from None
   jieba.setLogLevel("WARNING")  # it reports its dictionary's loading
   folder = cache_folder() / "jieba"
-  folder.mkdir(parents=True, exist_ok=True)
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+  except OSError as fault:
+    expected = "a folder that can be written, as LUKE_JAX_CACHE can name one"
+    raise InputError(f"{folder}: {fault.strerror}; expected {expected}") from None
   # Not the folder that all users of the machine may write to: it reads back what lies there.
   jieba.dt.tmp_dir = str(folder)
   return lambda text: [word for word in jieba.dt.lcut(text) if not word.isspace()]

@@ -4,17 +4,14 @@ import html
 import json
 import re
 
-import jax
 import numpy as np
 import pytest
-from marked_tasks import TEXT, experiment, with_labels
+from marked_tasks import TEXT, random_bert, with_labels
+from tiny import TEXTS
 
 from luke_jax.errors import InputError
 from luke_jax.heads.attributes import Attributes
-from luke_jax.inference.settings import trained_model
-from luke_jax.model import Model
-from luke_jax.models.bert.config import BertConfig
-from luke_jax.models.family import Backbone
+from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.show import readings
 from luke_jax.show.readings import readings_of
 from luke_jax.tasks.classification.task import TextClassification
@@ -23,23 +20,15 @@ SAID = "it was <fine> & poorly"
 ANN, BOB = {"user": "ann", "shop": "x"}, {"user": "bob", "shop": "x"}
 
 
-def made(folder, form="d"):
+def made(folder, form="d", text=TEXT):
   """A model of texts with a user and a shop, whose parameters are random everywhere."""
   train = folder / "train.jsonl"
   readers = [(ANN, "0"), (BOB, "1")]
   lines = [json.dumps({"text": "fine", "label": label, **reader}) for reader, label in readers]
   train.write_text("\n".join(lines))
   attributes = Attributes(("user", "shop"), form=form, layers=2)
-  task = TextClassification(text=TEXT, train=str(train), words=16, attributes=attributes)
-  task = with_labels(task)
-  vocab = experiment(task).model.vocab_size
-  sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-  config = BertConfig(vocab_size=vocab, intermediate_size=12, max_position_embeddings=32, **sizes)
-  backbone = Backbone(config)
-  rng = np.random.default_rng(0)
-  shapes = jax.eval_shape(lambda: task.initial_params(backbone, jax.random.key(0)))
-  params = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(np.float32), shapes)
-  return Model.of(trained_model(task, task.network(backbone), params))
+  task = TextClassification(text=text, train=str(train), words=16, attributes=attributes)
+  return random_bert(with_labels(task))
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +46,28 @@ def test_weights_are_those_of_the_first_token(model):
   np.testing.assert_allclose(first.weights, other.weights, atol=1e-6)
   first, other = readings_of(model, SAID, [ANN, BOB], attribute="user", layer=0)
   assert np.abs(first.weights - other.weights).max() > 1e-3
+
+
+def test_weights_are_those_that_the_network_computes(model):
+  task, processor = task_of(model), processor_of(model, task_of(model))
+  example = task.parse({"text": SAID, **BOB}, "1", "text")
+  (row,) = task.features(processor, [example])
+  inputs = {
+    "input_ids": np.array([row.input_ids]),
+    "attention_mask": np.ones((1, len(row.input_ids)), int),
+    "attribute_ids": np.array([[2, 1]]),  # bob, x
+  }
+  _, sown = model.network.apply({"params": model.params}, **inputs, mutable=["intermediates"])
+  (probs,) = sown["intermediates"]["attribute_layers"]["layers"]["attention"]["probs"]
+  (found,) = readings_of(model, SAID, [BOB], attribute="shop", layer=0)
+  expected = np.mean([probs[0, 0, 1, head, 0] for head in range(2)], axis=0)
+  np.testing.assert_allclose(found.weights, expected, atol=1e-6)
+
+
+def test_an_unknown_word_is_a_word_of_the_text(tmp_path):
+  (found,) = readings_of(made(tmp_path, text=str(TEXTS / "word_piece")), "a \u2603 a", [ANN])
+  words = [word.strip() for word in found.words]
+  assert words == ["", "a", "[UNK]", "a", ""]
 
 
 def test_all_streams_are_their_mean(model):

@@ -31,8 +31,8 @@ def folder(request, tmp_path_factory):
   data.mkdir(parents=True)
   for suffix in ("txt", "conll"):
     (data / f"train.{suffix}").write_text("Rome B-LOC\nis O\n\nAna B-PER\n\n" * 20)
-  files = Files(data / "train.txt", (), None, None, None)
-  save(fresh_model(f"tener-{name}", files, Choices(), 0)[0], data / "fresh")
+  files = Files(data / "train.txt")
+  save(fresh_model(f"tener-{name}", files, Choices())[0], data / "fresh")
   return name, folder
 
 

@@ -4,6 +4,7 @@ import tempfile
 
 import pytest
 
+from luke_jax.errors import InputError
 from luke_jax.text.segments import segmenter
 
 
@@ -21,3 +22,7 @@ def test_jieba_cuts_chinese_words_and_keeps_its_dictionary_in_our_cache(tmp_path
   assert cut("我来到北京清华大学。 你好") == ["我", "来到", "北京", "清华大学", "。", "你好"]
   assert list((tmp_path / "cache").rglob("*.cache"))
   assert not list(tmp_path.glob("*.cache"))
+  (tmp_path / "file").write_text("")
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "file"))
+  with pytest.raises(InputError, match="expected a folder that can be written"):
+    segmenter("jieba")

@@ -90,7 +90,7 @@ def losses(folder):
 
 
 def killed_and_resumed(command, whole, folder, kills):
-  """Kills a run again and again at random moments, then lets it finish."""
+  """Kills a run at random moments, then lets it finish; tests.faults.kills does it often."""
   rng = random.Random(kills)
   expected, seconds = whole
   done = 0

@@ -7,7 +7,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
-from marked_tasks import TEXT, experiment, with_labels
+from marked_tasks import TEXT, experiment, random_bert, with_labels
 from safetensors.numpy import load_file, save_file
 from tiny import same_params
 
@@ -17,7 +17,6 @@ from luke_jax.errors import InputError
 from luke_jax.heads.attributes import Attributes
 from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model
-from luke_jax.models.bert.config import BertConfig
 from luke_jax.models.family import Backbone
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.classification.files import read
@@ -118,15 +117,7 @@ def task(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(task):
-  """A model of words on a BERT, with parameters that are random everywhere."""
-  vocab = experiment(task).model.vocab_size
-  sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-  config = BertConfig(vocab_size=vocab, intermediate_size=12, max_position_embeddings=32, **sizes)
-  backbone = Backbone(config)
-  rng = np.random.default_rng(0)
-  shapes = jax.eval_shape(lambda: task.initial_params(backbone, jax.random.key(0)))
-  params = jax.tree.map(lambda x: rng.normal(size=x.shape).astype(np.float32) / 2, shapes)
-  return Model.of(trained_model(task, task.network(backbone), params))
+  return random_bert(task)
 
 
 def test_values_are_those_of_training_the_most_frequent_first(task):
