@@ -1,5 +1,6 @@
 """ERNIE of Tsinghua as one value."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,6 +63,10 @@ def _unread(config: ErnieThuConfig) -> tuple[str, ...]:
   return (f"{last}/mlp/entity_down", f"{last}/entity_mlp_norm")
 
 
+def _read_for(config: ErnieThuConfig, trained: ErnieThuConfig) -> ErnieThuConfig:
+  return dataclasses.replace(config, layer_types=trained.layer_types)
+
+
 def _pooled(kind: str) -> bool:
   return kind in ("none", "pretraining", "entity", "pair", "text", "choice")
 
@@ -101,6 +106,7 @@ ERNIE_THU = Family(
   ),
   decoders=_decoders,
   starts_from=files.STARTS_FROM,
+  read_for=_read_for,
   labels_from_first_word=True,
   unread=_unread,
   recipes=RECIPES,

@@ -1,5 +1,6 @@
 """Weights under the authors' names, both ways, and starts from a plain BERT."""
 
+import dataclasses
 import json
 
 import jax
@@ -12,6 +13,7 @@ from tiny import same_params
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
@@ -96,6 +98,15 @@ def test_a_saved_model_reads_back(model, tmp_path):
   assert states["hidden_states"].shape == (5, 2, 4, 32)
   last = states["last_hidden_state"]
   np.testing.assert_allclose(states["hidden_states"][-1], last, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*were left over")
+def test_a_run_reads_a_model_as_layers_of_its_own_kinds(model, tmp_path):
+  model.save(tmp_path)
+  trained = dataclasses.replace(CONFIG, layer_types=("sim", "sim", "mix", "sim"))
+  params = read_model(tmp_path, trained=trained).params["ernie_thu"]["encoder"]
+  counts = {name: run["layers"]["mlp"]["up"]["bias"].shape[0] for name, run in params.items()}
+  assert counts == {"from_0": 2, "from_2": 1, "from_3": 1}
 
 
 def test_a_released_directory_reads_as_it_is(model, tmp_path):
