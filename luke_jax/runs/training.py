@@ -1,6 +1,7 @@
 """Training from Python, as in notebooks and on the command line."""
 
 import contextlib
+import dataclasses
 import functools
 import json
 import tempfile
@@ -12,12 +13,13 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
+from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
 from luke_jax.runs import notes
-from luke_jax.runs.models import run_model, write_model
+from luke_jax.runs.models import model_directory, run_model, write_model
 from luke_jax.runs.recipes import consistent, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.starts import start_params
 from luke_jax.tasks.known import is_fine_tuned
@@ -82,6 +84,7 @@ def fine_tune(
     files = _file(train, inputs / "train.jsonl"), _file(dev, inputs / "dev.jsonl")
     start = _directory(model, inputs / "start")
     fields = plain_experiment(task)
+    fields = dataclasses.replace(fields, model=read_backbone(model_directory(start)).config)
     assignments = [assignment(fields, name, value) for name, value in settings.items()]
     chosen = task_experiment(task, files, start, assignments)
     summary = run(chosen, place / "run")

@@ -37,8 +37,8 @@ def first_code(notebook):
   return next(source for kind, source in cells(notebook) if kind == "code")
 
 
-def test_all_eight_are_there_and_paired():
-  assert len(NOTEBOOKS) == 8
+def test_all_are_there_and_paired():
+  assert len(NOTEBOOKS) == 10
   assert [path.stem for path in NOTEBOOKS] == sorted(path.stem for path in FOLDER.glob("*.py"))
 
 

@@ -21,19 +21,18 @@ def main(kills: int, seed: int, place: Path) -> Counter[str]:
   """Kills so many times; returns how often in which phase, runs, and the bits that differed."""
   rng, counts = random.Random(seed), Counter()
   cache = place / "cache"
-  for _ in range(2):  # the second one finds its programs compiled, as most of those killed do
-    shutil.rmtree(place / "whole", ignore_errors=True)
-    begun = time.monotonic()
-    assert ended(train(cache, place / "whole"))[0] == 0
-    seconds = time.monotonic() - begun
+  compiling = seconds_of(train(cache, place / "first"))
+  compiled = seconds_of(train(cache, place / "whole"))
   expected = left(place / "whole")
   model = exported(cache, place / "whole", place / "model")
   while counts["kills"] < kills:
     folder = place / f"run-{counts['runs']}"
+    most = compiled / 2  # shorter than a run, so that most runs are killed more than once
     if rng.random() < COMPILED_AGAIN:
       shutil.rmtree(cache)
+      most = compiling
     while counts["kills"] < kills and not killed_or_done(
-      folder, cache, rng.random() * seconds, counts
+      folder, cache, rng.random() * most, counts
     ):
       pass
     status, _, line = ended(train(cache, folder))
@@ -46,6 +45,14 @@ def main(kills: int, seed: int, place: Path) -> Counter[str]:
     shutil.rmtree(folder)
     print(dict(counts), flush=True)
   return counts
+
+
+def seconds_of(process: subprocess.Popen) -> float:
+  """Waits for a run that nothing kills; returns how long it takes."""
+  begun = time.monotonic()
+  status, _, line = ended(process)
+  assert status == 0, line
+  return time.monotonic() - begun
 
 
 def killed_or_done(folder: Path, cache: Path, seconds: float, counts: Counter[str]) -> bool:

@@ -8,6 +8,7 @@ import pytest
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.convert.saving import save
+from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.fresh import Choices, Files, fresh_model
 from luke_jax.runs.recipes import task_experiment
@@ -122,3 +123,11 @@ def test_bad_input_is_one_line(folder, capsys, arguments, message):
   assert main(["new", "fresh", *arguments]) == 2
   error = capsys.readouterr().err
   assert message in error and error.count("\n") == 1 and not Path("fresh").exists()
+
+
+def test_python_sets_fields_of_the_starts_own_system(folder):
+  model, _ = fresh_model("tener-weibo", Files(Path("train.conll")), Choices())
+  save(model, Path("fresh"))
+  files = {"train": "train.conll", "dev": "dev.conll"}
+  with pytest.raises(InputError, match="model.encoder: 'cnn'; expected"):
+    luke_jax.fine_tune("tagging", "fresh", **files, encoder="cnn")
