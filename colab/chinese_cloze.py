@@ -76,7 +76,7 @@ import random
 FOLDER = Path("runs/notebooks/chinese")
 CAPITALS = {
   "亚洲": "中国 北京 日本 东京 韩国 首尔 泰国 曼谷 越南 河内 伊朗 德黑兰 印度 新德里 蒙古 乌兰巴托",
-  "欧洲": "法国 巴黎 德国 柏林 英国 伦敦 瑞士 伯尔尼 挪威 奥斯陆 希腊 雅典 芬兰 赫尔辛基 荷兰 阿姆斯特丹",
+  "欧洲": "法国 巴黎 德国 柏林 英国 伦敦 瑞士 伯尔尼 挪威 奥斯陆 希腊 雅典 芬兰 赫尔辛基",
   "美洲": "古巴 哈瓦那 秘鲁 利马 智利 圣地亚哥 加拿大 渥太华",
   "非洲": "埃及 开罗 加纳 阿克拉 肯尼亚 内罗毕 突尼斯 突尼斯市",
 }
@@ -116,7 +116,8 @@ print(pages[0], len(characters), "characters")
 # **Instances**: pairs of neighbouring parts, with the places where phrases begin. Text without
 # spaces takes `--segment jieba`; the folder of a wiki build takes its links as entities.
 #
-# **样本**：相邻的两段，并标出每个词从哪里开始。没有空格的文本用 `--segment jieba`；维基的链接就是实体。
+# **样本**：相邻的两段，并标出每个词从哪里开始。
+# 没有空格的文本用 `--segment jieba`；维基的链接就是实体。
 
 # %%
 from luke_jax.cli import main  # the command luke-jax, in this process
@@ -188,7 +189,8 @@ from luke_jax.tasks.mask_predictions import predict_masks
 def filled(country, capital):
   """Returns the name that the model puts into the gap."""
   text = f"{country}的首都是{'[MASK]' * len(capital)}。"
-  return "".join(mask.guesses[0].name for mask in predict_masks(model, model.processor, text, top=1))
+  masks = predict_masks(model, model.processor, text, top=1)
+  return "".join(mask.guesses[0].name for mask in masks)
 
 
 rows = [

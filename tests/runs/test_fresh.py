@@ -129,5 +129,5 @@ def test_python_sets_fields_of_the_starts_own_system(folder):
   model, _ = fresh_model("tener-weibo", Files(Path("train.conll")), Choices())
   save(model, Path("fresh"))
   files = {"train": "train.conll", "dev": "dev.conll"}
-  with pytest.raises(InputError, match="model.encoder: 'cnn'; expected"):
+  with pytest.raises(InputError, match=r"model\.encoder: 'cnn'; expected"):
     luke_jax.fine_tune("tagging", "fresh", **files, encoder="cnn")
