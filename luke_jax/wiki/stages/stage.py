@@ -116,7 +116,6 @@ def finish(stage: Stage, engine: Engine) -> Done:
   """Returns the finished stage, after its missing shards are made."""
   done = finished(stage)
   if done:
-    _remove_notes(stage.folder)  # a kill may have left them
     return done
   folder, stage = stage.folder, under_way(stage)
   _begin(stage)
@@ -155,6 +154,8 @@ def finished(stage: Stage) -> Done | None:
   if manifest is None or manifest.get("key") != stage.key:
     return None
   discard(beside)
+  if (stage.folder / BEGUN).exists():
+    _remove_notes(stage.folder)  # a kill left them
   return Done(stage.key, manifest["shards"], fresh=False)
 
 

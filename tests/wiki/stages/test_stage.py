@@ -10,7 +10,9 @@ import pytest
 from toy_stages import Write
 
 from luke_jax.errors import InputError
+from luke_jax.files import sizes, write_json
 from luke_jax.wiki.stages.engines import beam, local
+from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.stage import MakeShard, Stage, finish, finished
 
 
@@ -43,6 +45,17 @@ def test_a_second_run_does_nothing(tmp_path, log, here):
   again = finish(stage(tmp_path, log), here)
   assert not again.fresh and (again.key, again.shards) == (made.key, made.shards)
   assert runs(log) == list("01234")
+
+
+@pytest.mark.parametrize("made", [finish, StageProgress().finish])
+def test_notes_that_a_kill_left_beside_a_manifest_go(made, tmp_path, log, here):
+  finish(stage(tmp_path, log), here)
+  whole = sizes(tmp_path / "toy")
+  write_json(tmp_path / "toy/begun.json", stage(tmp_path, log).key)
+  (tmp_path / "toy/notes").mkdir()
+  write_json(tmp_path / "toy/notes/0.json", {"counts": {}, "files": {}})
+  assert not made(stage(tmp_path, log), here).fresh
+  assert sizes(tmp_path / "toy") == whole
 
 
 @pytest.mark.parametrize("how", ["mend", "disk"])
