@@ -1,7 +1,7 @@
 """Chinese named entities of UNER (GSDSIMP) with a tiny ERNIE of Baidu.
 
 The files are train.iob2, dev.iob2 and test.iob2 in uner_zh_gsdsimp; tiny-ernie is what
-pretraining.py made. Not a row of a paper, and not yet run at full length.
+pretraining.py made. Not a row of a paper; results.md has what was measured.
 
     luke-jax experiment run experiments/tiny_ernie/ner.py --seeds 1..3
 """

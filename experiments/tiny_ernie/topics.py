@@ -1,7 +1,7 @@
 """Topics of Chinese sentences, SIB-200, with a tiny ERNIE of Baidu.
 
 The files are train.tsv and dev.tsv in sib200_zho_Hans, without a test set; tiny-ernie is what
-pretraining.py made. Not a row of a paper, and not yet run at full length.
+pretraining.py made. Not a row of a paper; results.md has what was measured.
 
     luke-jax experiment run experiments/tiny_ernie/topics.py --seeds 1..3
 """

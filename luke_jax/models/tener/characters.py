@@ -36,10 +36,9 @@ class CharacterEncoder(nn.Module):
 
   @nn.compact
   def __call__(self, ids: jax.Array) -> jax.Array:
-    """Maps the characters of words (B, W, L) to (B, W, D); the largest value of none is 0."""
-    n, flat = self.numerics, ids.reshape(-1, ids.shape[-1])
-    mask = flat != 0
-    x = embedding(n, self.characters, self.width, name="character")(flat)
+    """Maps the characters of words (B, L) to (B, D); the largest value of none is 0."""
+    n, mask = self.numerics, ids != 0
+    x = embedding(n, self.characters, self.width, name="character")(ids)
     x = jnp.where(mask[..., None], Dropout(self.dropout)(x), 0)
     if self.attention is None:
       x = Convolution(n, name="convolution")(x)
@@ -48,6 +47,15 @@ class CharacterEncoder(nn.Module):
         x = x + absolute_positions(mask, self.width)
       x = TenerLayer(n, self.attention, 2 * self.width, name="layer")(x, mask)
     # What relu leaves is 0 at least, so that padding is never the largest.
-    largest = jnp.where(mask[..., None], nn.relu(x), 0).max(1)
-    word = Dense(n, (self.width,), name="output")(largest)
-    return word.reshape(*ids.shape[:-1], self.width)
+    largest = _largest(jnp.where(mask[..., None], nn.relu(x), 0))
+    return Dense(n, (self.width,), name="output")(largest)
+
+
+def _largest(x: jax.Array) -> jax.Array:
+  """Returns the largest of (B, L, D) over L.
+
+  The gradient of `max` goes to the values that equal it. XLA may compute them again, rounded
+  otherwise, so that none does and the gradient is lost, or not a number.
+  """
+  chosen = jnp.arange(x.shape[1])[:, None] == x.argmax(1)[:, None]
+  return jnp.where(chosen, x, 0).sum(1)

@@ -1,5 +1,7 @@
 """Encoder of whole words, from their embeddings, characters, bigrams and given vectors."""
 
+from typing import Any
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -11,6 +13,7 @@ from luke_jax.models.tener.attention import Distances, RelativeSizes
 from luke_jax.models.tener.characters import CharacterEncoder
 from luke_jax.models.tener.config import TenerConfig
 from luke_jax.models.tener.layers import Attending, LayerStack, absolute_positions
+from luke_jax.nn.by_length import by_length
 from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
@@ -134,12 +137,27 @@ class TenerEncoder(nn.Module):
     ids = jnp.where(known, input_ids, c.unk_token_id)
     parts = [self.embedding_dropout(look_up(self.word, ids))]
     if c.character_vocab_size:
-      parts.append(self.characters(jnp.where(known[..., None], given[CHARACTERS], 0)))
+      parts.append(self._spelt(jnp.where(known[..., None], given[CHARACTERS], 0)))
     if c.bigram_vocab_size:
       parts.append(self.embedding_dropout(look_up(self.bigram, given[BIGRAMS])))
     if c.vector_size:
       parts.append(self.mixture(given[VECTORS]).astype(parts[0].dtype))
     return jnp.concatenate(parts, -1)
+
+  def _spelt(self, ids: jax.Array) -> jax.Array:
+    """Returns the vectors of words from their characters (B, W, L)."""
+    words = ids.reshape(-1, ids.shape[-1])
+    if self.is_initializing():
+      vectors = self.characters(words)
+    else:
+      key = self.make_rng("dropout") if self.has_rng("dropout") else None
+      alone, variables = self.characters.unbind()
+
+      def run(params: Any, ids: jax.Array, key: jax.Array | None) -> jax.Array:
+        return alone.apply({"params": params}, ids, rngs=None if key is None else {"dropout": key})
+
+      vectors = by_length(run, variables["params"], words, key)
+    return vectors.reshape(*ids.shape[:-1], -1)
 
   def _known(self, shape: tuple[int, ...]) -> jax.Array:
     """Returns false for the words that training reads as unknown ones."""
