@@ -14,7 +14,8 @@ from luke_jax.nn.layers import Dropout, Numerics
 from luke_jax.training.mesh import MeshShape, make_mesh
 
 LONGEST, WIDTH, KINDS = 30, 6, 11
-ENCODER = CharacterEncoder(Numerics(None, 1e-5, 0.2, "relu"), KINDS, WIDTH, RelativeSizes(1, 0.2), 0)
+NUMERICS = Numerics(None, 1e-5, 0.2, "relu")
+ENCODER = CharacterEncoder(NUMERICS, KINDS, WIDTH, RelativeSizes(1, 0.2), dropout=0.0)
 
 
 def run(params, ids, key):
