@@ -153,7 +153,7 @@ class TenerEncoder(nn.Module):
       key = self.make_rng("dropout") if self.has_rng("dropout") else None
       alone, variables = self.characters.unbind()
 
-      def run(params: Any, ids: jax.Array, key: jax.Array | None) -> jax.Array:
+      def run(params: Any, ids: jax.Array, key: jax.Array | None) -> Any:
         return alone.apply({"params": params}, ids, rngs=None if key is None else {"dropout": key})
 
       vectors = by_length(run, variables["params"], words, key)
