@@ -12,6 +12,8 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.fresh import Choices, Files, fresh_model
 from luke_jax.runs.recipes import task_experiment
+from luke_jax.tasks.files import Faults
+from luke_jax.text.whole_words import BIGRAMS
 
 TRAIN = """\
 Ana B-PER
@@ -103,6 +105,11 @@ def test_characters_of_words_and_the_recipe(folder):
   assert made.task.labels == ("O", "B-LOC", "I-LOC", "E-LOC", "S-LOC") and made.task.crf
   (row, *_) = made.task.records(made.backbone, "train").rows
   assert [made.task.labels[x] for x in row.labels[1:-1]] == ["B-LOC", "E-LOC", "O", "O"]
+  # What training reads is what prediction does.
+  examples = made.task.read(Path("zh.conll"), Faults())
+  (asked, *_) = made.task.features(luke_jax.load("zh").processor, examples)
+  bigrams = [model.tokenizer.vocabularies.bigrams.index(x) for x in ("北京", "京很", "很大", "大\n")]
+  assert row.extra[BIGRAMS].tolist() == asked.extra[BIGRAMS].tolist() == [0, *bigrams, 0]
   assert (made.optimizer.kind, made.optimizer.max_gradient) == ("sgd", 5.0)
   assert (made.optimizer.weight_decay, made.run.epochs, made.data.batch_size) == (0.0, 100, 16)
 
