@@ -105,6 +105,7 @@ class Recipe:
   decay: Literal["linear", "constant"] = "linear"  # of the rate after that
   # Words of the vocabulary that enclose the entities of a text, instead of `<ent>` and `<ent2>`.
   markers: tuple[str, ...] = ()
+  lengths: int = 1  # that rows are padded to in training
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,6 +17,7 @@ import grain
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.pipeline.lengths import Lengths, Order, window, window_size
 
 Rows = dict[str, np.ndarray]
 MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
@@ -29,12 +30,18 @@ class Data:
   batch_size: int = 32  # over all devices and micro-batches
   evaluation_batch_size: int = 32  # rows that are scored together
   workers: int = 0  # processes that make batches; 0 for threads of this process
+  # Lengths that rows are padded to in training, each of which has a program; above 1, batches take
+  # rows of like length.
+  lengths: int = 1
 
   def __post_init__(self) -> None:
-    for name, least in (("batch_size", 1), ("evaluation_batch_size", 1), ("workers", 0)):
+    for name, least in _LEAST.items():
       number = getattr(self, name)
       if type(number) is not int or number < least:
         raise InputError(f"data.{name}: {number!r}; expected a whole number from {least}")
+
+
+_LEAST = {"batch_size": 1, "evaluation_batch_size": 1, "workers": 0, "lengths": 1}
 
 
 # Grain names its steps by their repr, which would spell out every record.
@@ -48,16 +55,31 @@ class TrainingBatches:
   batch_size: int
   accumulation: int
   rows: np.ndarray  # indices of the rows that this process makes, in every micro-batch
+  lengths: Lengths | None = None  # of the records, if batches take those of like length
 
   def positions(self, batch: int) -> np.ndarray:
     """Returns positions in the endless stream of records, (micro-batches, rows)."""
-    positions = np.arange(batch * self.batch_size, (batch + 1) * self.batch_size)
+    if self.lengths is None:
+      positions = np.arange(batch * self.batch_size, (batch + 1) * self.batch_size)
+    else:
+      order = Order(shuffled(len(self.records), self.seed), self.batch_size, self.seed)
+      number, place = divmod(batch, window_size(self.lengths, self.batch_size))
+      positions = window(self.lengths, order, number)[place]
     return positions.reshape(self.accumulation, -1)
 
   def record_ids(self, batch: int) -> list[int]:
     """Returns the indices of the records of a batch, over all processes."""
     order: Any = shuffled(len(self.records), self.seed)
     return [int(order[int(position)]) for position in self.positions(batch).ravel()]
+
+  @property
+  def rooms(self) -> tuple[int | None, ...]:
+    """Returns the lengths that the rows of batches are padded to; None for that of the task."""
+    return self.lengths.rooms if self.lengths else (None,)
+
+  def room(self, batch: int) -> int | None:
+    """Returns the length of the rows of a batch, one of `rooms`."""
+    return self.lengths.room(self.record_ids(batch)) if self.lengths else None
 
   def __call__(self, batch: int) -> Rows:
     """Returns this process's arrays of a batch, (micro-batches, rows, ...)."""

@@ -81,10 +81,11 @@ def start_sizes(task: Any, start: Path, family: Family | None = None) -> Any:
 def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
   recipe = config.family.recipes.get(task.name, Recipe())
   devices = jax.device_count()
+  sizes = math.lcm(recipe.batch_size, devices), math.lcm(32, devices)
   return Experiment(
     model=config,
     task=task,
-    data=Data(math.lcm(recipe.batch_size, devices), math.lcm(32, devices)),
+    data=Data(*sizes, lengths=recipe.lengths),
     optimizer=Optimizer(
       learning_rate=recipe.learning_rate,
       beta2=recipe.beta2,

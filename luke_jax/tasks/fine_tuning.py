@@ -6,6 +6,7 @@ others; what it adds is in `FineTuned`.
 
 import dataclasses
 import difflib
+import functools
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol
@@ -119,6 +120,11 @@ class TaskRows:
 
   def __getitem__(self, index: int) -> Row:
     return self.rows[index]
+
+  @functools.cached_property
+  def lengths(self) -> np.ndarray:
+    """Returns the lengths of the rows in words."""
+    return np.array([len(row.input_ids) for row in self.rows])
 
 
 def check_settings(task: Any) -> None:

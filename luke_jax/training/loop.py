@@ -106,7 +106,9 @@ class _Loop:
     self.saved, self.batches = step or None, batches
     self.scores = self.checkpoints.scores(step)
     with self.ledger.part("compile"):
-      self.take_step = self.program.lowered_step.compile() if step < self.steps else None
+      rooms = batches.rooms if step < self.steps else ()
+      self.programs = {room: self.program.padded_to(room) for room in rooms}
+      self.take_step = {room: own.lowered_step.compile() for room, own in self.programs.items()}
       messages.meet()
     with (
       MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
@@ -130,19 +132,19 @@ class _Loop:
           self._save(step, state)
         return self._left(step)
       self.trace.at(step)
-      batch = self._batch(rows)
+      room = self.batches.room(step)
+      batch = self._batch(rows, self.programs[room])
       with self.ledger.part("step"):
-        assert self.take_step is not None
-        state, metrics = self.take_step(state, batch)
+        state, metrics = self.take_step[room](state, batch)
       self._log(step, metrics)
       step += 1
 
   def _due(self, step: int, every: int | None) -> bool:
     return step == self.steps or (every is not None and step % every == 0)
 
-  def _batch(self, rows: Iterator[Rows]) -> dict[str, jax.Array]:
+  def _batch(self, rows: Iterator[Rows], program: Program) -> dict[str, jax.Array]:
     with self.ledger.part("data"):
-      return self.program.placed(next(rows))
+      return program.placed(next(rows))
 
   def _evaluate(self, step: int, state: State) -> bool:
     """Scores the dev split if it is time; returns whether the result is the best so far."""

@@ -14,9 +14,10 @@ from luke_jax.errors import InputError
 from luke_jax.models import adapters
 from luke_jax.models.family import Backbone, Spread
 from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
+from luke_jax.pipeline.lengths import Lengths
 from luke_jax.training import messages
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.freezing import layer_masks, merge, split_frozen
+from luke_jax.training.freezing import merge, split_frozen
 from luke_jax.training.mesh import (
   BATCH_AXES,
   VOCABULARY_MULTIPLE,
@@ -25,17 +26,14 @@ from luke_jax.training.mesh import (
   padded_tables,
   shardings,
 )
-from luke_jax.training.optimizer import learning_rate, make_optimizer
+from luke_jax.training.optimizer import make_optimizer
 from luke_jax.training.task import Batch, Params, Records
-from luke_jax.training.touched import bounded, touched_rows
+from luke_jax.training.update import AVERAGE, State, Update
 
 # Otherwise the partitioner cuts the products of gradients into many small ones to hide their
 # collectives, which takes a third more time on v5e.
 OPTIONS = {"tpu": {"xla_jf_spmd_threshold_for_windowed_einsum_mib": "100000"}}
-PARAMS, AVERAGE = ("trained", "frozen"), "average"
-# Trained and frozen parameters, the average of the trained ones if there is one, moments, step,
-# skipped, key.
-State = dict[str, Any]
+PARAMS = ("trained", "frozen")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,8 +157,10 @@ class Program:
   def lowered_step(self) -> jax.stages.Lowered:
     """Returns the traced training step: (state, batch) to (state, metrics), state donated."""
     places = _places(self.state_shapes)
+    trained = self.state_shapes["trained"]
+    parts = self.experiment, self.backbone, self.optimizer, self.steps
     step = jax.jit(
-      self._step,
+      Update(*parts, trained, self._whole).step,
       in_shardings=(places, batch_sharding(self.mesh)),
       out_shardings=(places, self._whole),
       donate_argnums=0,
@@ -208,12 +208,35 @@ class Program:
     """Returns this process's rows of the training batches."""
     run, size = self.experiment.run, self.experiment.data.batch_size
     rows = own_rows(self.mesh, size // run.accumulation)
-    return TrainingBatches(records, self.make_rows, run.seed, size, run.accumulation, rows)
+    order = run.seed, size, run.accumulation, rows, self._lengths(records)
+    return TrainingBatches(records, self.make_rows, *order)
+
+  def _lengths(self, records: Records) -> Lengths | None:
+    count = self.experiment.data.lengths
+    if count == 1:
+      return None
+    found = getattr(records, "lengths", None)
+    if found is None:
+      name = type(self.experiment.task).__name__
+      raise InputError(f"data.lengths: {count}; expected 1 for {name}, which knows no lengths")
+    return Lengths.of(found, count, self.experiment.task.words)
+
+  def padded_to(self, words: int | None) -> "Program":
+    """Returns the program of batches whose rows are padded to that length; None for the task's."""
+    if words is None:
+      return self
+    task = dataclasses.replace(self.experiment.task, words=words)
+    return dataclasses.replace(self, experiment=dataclasses.replace(self.experiment, task=task))
 
   def placed(self, batch: Rows) -> dict[str, jax.Array]:
-    """Returns a training batch over all processes, from the rows of this one."""
+    """Returns a training batch over all processes, from the rows of this one.
+
+    Padding beyond the length that rows of this program have is cut off.
+    """
     return {
-      name: jax.make_array_from_process_local_data(shape.sharding, batch[name], shape.shape)
+      name: jax.make_array_from_process_local_data(
+        shape.sharding, batch[name][tuple(map(slice, shape.shape))], shape.shape
+      )
       for name, shape in self.batch_shapes.items()
     }
 
@@ -227,92 +250,10 @@ class Program:
     """Returns the sharding of rows over all devices."""
     return jax.NamedSharding(self.mesh, jax.P(BATCH_AXES))
 
-  def _step(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
-    touched = touched_rows(self.experiment.task, self.backbone, batch)
-    part, metrics = self._updated(touched.part(state), touched.batch)
-    return touched.whole(state, part), metrics
-
-  def _updated(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
-    key = jax.random.fold_in(state["key"], state["step"])
-    loss, metrics, gradients = self._gradients(state, batch, key)
-    masks = layer_masks(state["trained"], self.experiment.optimizer.frozen)
-    gradients = _masked(gradients, masks)
-    norm = optax.tree.norm(gradients)
-    updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
-    changed: Any = optax.apply_updates(state["trained"], _masked(updates, masks))
-    trained = bounded(self.experiment.task, changed)
-    # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
-    finite = jnp.isfinite(loss) & jnp.isfinite(norm)
-    trained, moments = jax.tree.map(
-      lambda new, old: jnp.where(finite, new, old),
-      (trained, moments),
-      (state["trained"], state["moments"]),
-    )
-    rate = learning_rate(self.experiment.optimizer, self.experiment.schedule, self.steps)
-    metrics |= {"loss": loss, "gradient_norm": norm, "finite": finite}
-    metrics["skipped"] = state["skipped"] + ~finite
-    metrics |= {"learning_rate": jnp.asarray(rate(state["step"] - state["skipped"]))}
-    if AVERAGE in state:
-      number = state["step"] - state["skipped"]
-      state |= {AVERAGE: self._averaged(state[AVERAGE], trained, number)}
-    return state | {
-      "trained": trained,
-      "moments": moments,
-      "step": state["step"] + 1,
-      "skipped": metrics["skipped"],
-    }, metrics
-
-  def _gradient_place(self, parameter: jax.ShapeDtypeStruct, part: jax.Array) -> Any:
-    """Returns the sharding of a gradient: its parameter's, or none for the rows of a table."""
-    return parameter.sharding if part.shape == parameter.shape else self._whole
-
-  def _averaged(self, average: Params, trained: Params, number: jax.Array) -> Params:
-    """Returns the running mean after update `number`; the first ones count for more."""
-    most: Any = self.experiment.optimizer.average
-    decay = jnp.minimum(most, (1 + number) / (10 + number))
-    return jax.tree.map(lambda mean, new: decay * mean + (1 - decay) * new, average, trained)
-
-  def _gradients(
-    self, state: State, batch: Batch, key: jax.Array
-  ) -> tuple[jax.Array, dict[str, jax.Array], Params]:
-    """Returns loss, metrics and gradients of the batch, summed over its micro-batches."""
-    task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
-    places = jax.tree.map(self._gradient_place, self.state_shapes["trained"], state["trained"])
-    whole = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
-    weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(whole))
-
-    def loss(trained: Params, part: Batch, weights: Any, key: jax.Array) -> tuple[jax.Array, dict]:
-      return task.loss(backbone, merge(trained, state["frozen"]), part, weights, key)
-
-    def micro(index: jax.Array, *parts: Any) -> Any:
-      run = jax.value_and_grad(loss, has_aux=True)
-      (value, metrics), gradients = run(state["trained"], *parts, jax.random.fold_in(key, index))
-      gradients = jax.lax.with_sharding_constraint(gradients, places)
-      return value, metrics, gradients
-
-    numbered = (jnp.arange(count), batch, weights)
-    if count == 1:
-      return micro(*_first(numbered))
-    start = jax.tree.map(
-      lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(micro, *_first(numbered))
-    )
-    sums, _ = jax.lax.scan(
-      lambda sums, part: (jax.tree.map(jnp.add, sums, micro(*part)), None), start, numbered
-    )
-    return sums
-
 
 def scored(state: State) -> Params:
   """Returns the trained parameters that are scored and saved: their average, if there is one."""
   return state.get(AVERAGE, state["trained"])
-
-
-def _masked(tree: Any, masks: Params | None) -> Any:
-  return tree if masks is None else jax.tree.map(jnp.multiply, tree, masks)
-
-
-def _first(tree: Any) -> Any:
-  return jax.tree.map(lambda x: x[0], tree)
 
 
 def _placed(shape: jax.ShapeDtypeStruct, place: jax.NamedSharding) -> jax.ShapeDtypeStruct:

@@ -14,7 +14,10 @@ Batch = Mapping[str, Any]  # arrays, rows first
 
 
 class Records(Protocol):
-  """Random access to records; worker processes get it pickled, so it should be small."""
+  """Random access to records; worker processes get it pickled, so it should be small.
+
+  Where it has `lengths`, in words, and the task `words`, batches may be padded to less than these.
+  """
 
   def __len__(self) -> int:
     """Returns the number of records."""
