@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import re
 from typing import Annotated, Any
 
@@ -80,6 +81,7 @@ def run(
             notes,
             tuple(set),
             _data(resolved),
+            parameters=_parameters(resolved),
           )
           finished(result, folder, experiment)  # last: until then the same command repeats the seed
       if jax.process_index() == 0:
@@ -131,6 +133,12 @@ def _score(model: ModelParts, task: Any, file: str) -> dict[str, float]:
   predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
   report_faults(faults)
   return dict(settings.evaluate(examples, predicted).scores)
+
+
+def _parameters(resolved: Experiment) -> int:
+  key = jax.random.key(0)
+  shapes = jax.eval_shape(lambda: resolved.task.initial_params(resolved.backbone, key))
+  return sum(math.prod(x.shape) for x in jax.tree.leaves(shapes))
 
 
 def _tables(task: Any) -> dict[str, str]:

@@ -38,6 +38,7 @@ class Result:
   versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
   revision: str = ""  # commit of the repository, with a + if there were uncommitted changes
   finished: str = ""
+  parameters: int = 0  # of the model; 0 in results of before they were counted
 
 
 def finished(result: Result, folder: Path, experiment: Path) -> Result:

@@ -20,7 +20,7 @@ def tables(results: Sequence[Result]) -> str:
 
 def _table(name: str, results: Sequence[Result]) -> str:
   metrics = list(dict.fromkeys(m for result in results for m in _metrics(result)))
-  header = ["experiment", "split", "seeds"]
+  header = ["experiment", "parameters", "minutes", "split", "seeds"]
   header += [part for m in metrics for part in (f"{m}: paper", "mean ± deviation", "best")]
   lines = [f"### {name}", "", _row(header), _row(["---"] * len(header))]
   rows: dict[tuple[str, str, tuple[str, ...]], list[Result]] = {}
@@ -29,7 +29,7 @@ def _table(name: str, results: Sequence[Result]) -> str:
     rows.setdefault((method, _split(result), tuple(result.changes)), []).append(result)
   for (method, split, changes), group in rows.items():
     label = f"{method} ({', '.join(changes)})" if changes else method
-    cells = [label, split, _seeds(group)]
+    cells = [label, _parameters(group), _minutes(group), split, _seeds(group)]
     for metric in metrics:
       cells += _cells(metric, split, group)
     lines.append(_row(cells))
@@ -56,18 +56,27 @@ def _cells(metric: str, split: str, results: Sequence[Result]) -> list[str]:
   return [published, f"{statistics.mean(percent):.1f}{deviation}", f"{max(percent):.1f}"]
 
 
+def _parameters(results: Sequence[Result]) -> str:
+  counts = sorted({result.parameters for result in results if result.parameters})
+  return ", ".join(f"{count / 1e6:.3g} M" for count in counts) or NOT_MEASURED
+
+
+def _minutes(results: Sequence[Result]) -> str:
+  """Returns the median time of a run: starting, compiling, training and scoring on dev."""
+  return f"{statistics.median(result.seconds for result in results) / 60:.1f}"
+
+
 def _seeds(results: Iterable[Result]) -> str:
   return ", ".join(str(seed) for seed in sorted(result.seed for result in results))
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-  """Returns the hardware, versions and median minutes of a table's runs."""
+  """Returns the hardware and versions of a table's runs."""
   hardware = sorted({result.hardware for result in results})
   revisions = sorted({result.revision for result in results if result.revision})
-  minutes = statistics.median(result.seconds for result in results) / 60
   versions = sorted({f"jax {result.versions['jax']}" for result in results if result.versions})
   parts = [*hardware, *versions, *(f"revision {x}" for x in revisions)]
-  return [f"{'; '.join(parts)}; {minutes:.1f} minutes a run (median)."]
+  return [f"{'; '.join(parts)}; minutes are those of a run, the median."]
 
 
 def _row(cells: Iterable[str]) -> str:

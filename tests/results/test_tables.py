@@ -13,28 +13,32 @@ PAPER = {"table": "Table 3: CoNLL-2003, test", "method": "LUKE-large", "split": 
 def result(seed, f1, **changes):
   scores = {"dev": {"f1": 0.5}, "test": {"f1": f1, "precision": 0.1}}
   made = Result("experiments/ner/luke_large.py", seed, scores, 120.0, 10, PAPER, hardware="a TPU")
+  changes = {"parameters": 483_850_000} | changes
   return dataclasses.replace(made, **changes)
 
 
 def test_a_row_has_the_papers_number_the_mean_the_deviation_and_the_best():
   text = tables([result(1, 0.940), result(2, 0.944)])
   assert "### Table 3: CoNLL-2003, test" in text
-  assert "| experiment | split | seeds | f1: paper | mean ± deviation | best |" in text
-  assert "| LUKE-large | test | 1, 2 | 94.3 | 94.2 ± 0.3 | 94.4 |" in text
-  assert "a TPU; 2.0 minutes a run" in text
+  header = (
+    "| experiment | parameters | minutes | split | seeds | f1: paper | mean ± deviation | best |"
+  )
+  assert header in text
+  assert "| LUKE-large | 484 M | 2.0 | test | 1, 2 | 94.3 | 94.2 ± 0.3 | 94.4 |" in text
+  assert "\na TPU; " in text
 
 
 def test_changed_settings_are_a_row_of_their_own():
   text = tables([result(1, 0.9), result(1, 0.8, changes=("run.start=null",))])
-  assert "| LUKE-large (run.start=null) | test | 1 | 94.3 | 80.0 | 80.0 |" in text
-  assert "| LUKE-large | test | 1 | 94.3 | 90.0 | 90.0 |" in text
+  assert "| LUKE-large (run.start=null) | 484 M | 2.0 | test | 1 | 94.3 | 80.0 | 80.0 |" in text
+  assert "| LUKE-large | 484 M | 2.0 | test | 1 | 94.3 | 90.0 | 90.0 |" in text
 
 
 def test_what_the_paper_lacks_or_nobody_measured_is_a_dash():
   text = tables([result(1, 0.9, paper={"table": "T", "split": "test", "method": "m"})])
-  assert "| m | test | 1 | – | 90.0 | 90.0 |" in text
-  text = tables([result(1, 0.9, scores={"dev": {"f1": 0.1}})])
-  assert "| LUKE-large | test | 1 | 94.3 | – | – |" in text
+  assert "| m | 484 M | 2.0 | test | 1 | – | 90.0 | 90.0 |" in text
+  text = tables([result(1, 0.9, scores={"dev": {"f1": 0.1}}, parameters=0)])
+  assert "| LUKE-large | – | 2.0 | test | 1 | 94.3 | – | – |" in text
 
 
 def test_results_are_read_from_all_folders_below(tmp_path):
