@@ -1,4 +1,4 @@
-"""The files of experiments/english start from the real BERT, in both systems."""
+"""The files of experiments/english and families start from the real BERT, in every system."""
 
 from pathlib import Path
 
@@ -9,15 +9,23 @@ from luke_jax.models.network import abstract_params
 from luke_jax.runs.starts import start_params
 from luke_jax.training.experiment_files import load_experiment
 
-FILES = sorted((Path(__file__).parents[2] / "experiments" / "english").glob("*.py"))
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+FILES = sorted(
+  file for room in ("english", "families") for file in (EXPERIMENTS / room).glob("*.py")
+)
+SYSTEMS = {"luke": "luke", "ernie": "ernie_thu"}  # by the end of a file's name; others are BERTs
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
-def test_every_file_has_the_parameters_of_its_start(file, minilm):
+def test_every_file_has_the_parameters_of_its_start(file, minilm, tmp_path, monkeypatch):
+  monkeypatch.chdir(tmp_path)
+  reviews = tmp_path / "datasets" / "fine_food" / "train.ss"
+  reviews.parent.mkdir(parents=True)
+  reviews.write_text("ana\t\tbread\t\t5\t\tgood bread .\n")  # its users have vectors
   experiment = load_experiment(file)
   family = experiment.backbone.family
-  assert family.name == ("luke" if file.stem.endswith("_luke") else "bert")
+  assert family.name == SYSTEMS.get(file.stem.rpartition("_")[2], "bert")
   params = flatten(start_params(Path(experiment.run.start), experiment))
   expected = flatten(abstract_params(experiment.task.network(experiment.backbone)))
   assert {path: x.shape for path, x in params.items()} == {

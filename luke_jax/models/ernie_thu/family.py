@@ -22,6 +22,7 @@ ARCHITECTURES = {
   "answer": "ErnieThuForQuestionAnswering",
   "text": "ErnieThuForSequenceClassification",
   "token": "ErnieThuForTokenClassification",
+  "crf": "ErnieThuForTokenClassificationWithCrf",
   "attributes": "ErnieThuForSequenceClassificationWithAttributes",
   "choice": "ErnieThuForMultipleChoice",
 }

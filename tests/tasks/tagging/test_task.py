@@ -12,6 +12,7 @@ from networks import backbone
 from luke_jax.errors import InputError
 from luke_jax.heads.chain import ChainHead, packed, unpacked
 from luke_jax.inference.settings import settings_of, task_with
+from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import States, Tables
 from luke_jax.nn import crf
 from luke_jax.nn.layers import Numerics
@@ -229,3 +230,10 @@ def test_a_model_with_a_chain_learns_names(tmp_path):
   chosen = dataclasses.replace(chosen, optimizer=Optimizer(learning_rate=1e-2))
   losses, scores = learned(chosen, 40)
   assert losses[-1] < losses[0] / 3 and scores["f1"] > 0.9
+
+
+@pytest.mark.parametrize(
+  "family", [x for x in FAMILIES if "token" in x.architectures], ids=lambda x: x.name
+)
+def test_every_system_that_tags_words_has_a_chain_too(family):
+  assert "crf" in family.architectures
