@@ -19,7 +19,7 @@ from luke_jax.files.copies import local
 from luke_jax.files.made import Made, made
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.stored import most_open
-from luke_jax.pipeline.unit_lines import Block, read_blocks, word_type
+from luke_jax.pipeline.unit_lines import BLOCK, Block, read_blocks, word_type
 from luke_jax.pipeline.units import EXPECTED, UnitInstance
 
 CODE = 1  # version of the form
@@ -155,13 +155,26 @@ def _mapped(path: Path, kind: np.dtype, advice: int = mmap.MADV_NORMAL) -> np.nd
   return np.frombuffer(pages, kind)
 
 
+def count_levels(path: str) -> int:
+  """Returns how many fields of unit labels the first line of a file has."""
+  with _lines(path) as file:
+    levels = _reading(path, lambda: file.readline(BLOCK)).count(b";") - 3
+  if levels < 1:
+    raise InputError(f"{path}: no instances; {EXPECTED} on each line")
+  return levels
+
+
 def unit_blocks(path: str, levels: int) -> Iterator[Block]:
   """Yields the instances of a file's lines, block by block."""
-  opened: Any = gzip.open if path.endswith(".gz") else open
-  with _reading(path, lambda: opened(local(Path(path)), "rb")) as file:
+  with _lines(path) as file:
     blocks = read_blocks(file, levels, path)
     while (block := _reading(path, lambda: next(blocks, None))) is not None:
       yield block
+
+
+def _lines(path: str) -> IO[bytes]:
+  opened: Any = gzip.open if path.endswith(".gz") else open
+  return _reading(path, lambda: opened(local(Path(path)), "rb"))
 
 
 def _reading(path: str, read: Callable[[], Any]) -> Any:

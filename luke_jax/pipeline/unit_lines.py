@@ -119,16 +119,12 @@ def _plain(data: bytes, levels: int) -> Block | None:
   numbers = _split(text, kinds)
   if numbers is None:
     return None
-  closing = kinds[numbers.ends]
-  lasts = np.flatnonzero(closing != _SPACE)  # numbers at the ends of fields
-  order = [_FIELD] * (3 + levels) + [_LINE]
-  if len(lasts) % len(order) or (closing[lasts].reshape(-1, len(order)) != order).any():
+  bounds = _fields(kinds[numbers.ends], levels)
+  if bounds is None:
     return None
-  counts = np.diff(lasts, prepend=-1).reshape(-1, len(order))
+  lasts, counts = bounds
   lengths = counts[:, 0]
-  if (counts[:, 1:-1] != lengths[:, None]).any() or (counts[:, -1] != 1).any():
-    return None
-  true = numbers.at(lasts[len(order) - 1 :: len(order)])
+  true = numbers.at(lasts[:, -1])
   starts = np.cumsum(lengths) - lengths
   # Where a line's ids begin among all numbers, less where its words do among all words.
   shift = np.cumsum(counts.sum(1)) - counts.sum(1) - starts
@@ -144,6 +140,21 @@ def _plain(data: bytes, levels: int) -> Block | None:
     numbers.at(ids).values(), types.digits(), np.stack([x for x in labels if x is not None])
   )
   return Block(words, lengths, true.digits() == 1)
+
+
+def _fields(closing: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray] | None:
+  """Returns the last number of each field, and how many each has, (lines, fields) both.
+
+  None unless all fields of a line have as many, and the last has one.
+  """
+  order = [_FIELD] * (3 + levels) + [_LINE]
+  lasts = np.flatnonzero(closing != _SPACE)
+  if len(lasts) % len(order) or (closing[lasts].reshape(-1, len(order)) != order).any():
+    return None
+  counts = np.diff(lasts, prepend=-1).reshape(-1, len(order))
+  if (counts[:, 1:-1] != counts[:, :1]).any() or (counts[:, -1] != 1).any():
+    return None
+  return lasts.reshape(counts.shape), counts
 
 
 def _split(text: np.ndarray, kinds: np.ndarray) -> _Numbers | None:
