@@ -2,21 +2,30 @@
 
 import dataclasses
 import functools
+import itertools
 import statistics
+import tempfile
 import time
+from typing import Any
 
 import numpy as np
 
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.models.ernie_baidu import ErnieBaiduConfig
 from luke_jax.models.family import Backbone
 from luke_jax.models.luke import LukeConfig
+from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.metadata import read_metadata
+from luke_jax.pipeline.unit_files import count_levels, read_units, unit_blocks
 from luke_jax.pipeline.vocabularies import read_words
 from luke_jax.tasks.pretraining import Pretraining
+from luke_jax.tasks.unit_pretraining import UnitPretraining
 
+_SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")
+_BLOCKS = 200  # of a file's lines, about 50 MB
 UNMEASURED = 4  # first batches, during which files are opened and workers start
 
 
@@ -28,43 +37,70 @@ class Result:
   records: int
   batch_size: int
   tokens: float  # words of a batch without padding, on average
+  masked: float  # words of a batch that are to be predicted, on average
   seconds: list[float]  # to make a batch on one core, by round
+  core_share: float  # of that time, in which this process had the core, beside others
   step_ms: float
   workers: int
   waiting: float  # share of the time that steps wait for batches that workers make ahead
+  lines_per_second: float | None  # of a file of units that is parsed for the first time
 
   @property
-  def tokens_per_second(self) -> float:
-    """Returns the words per second on one core, the median over rounds."""
-    return self.tokens / statistics.median(self.seconds)
+  def per_second(self) -> dict[str, float]:
+    """Returns words, records and masked words per second on one core, the medians over rounds."""
+    median = statistics.median(self.seconds)
+    sizes = {"tokens": self.tokens, "records": self.batch_size, "masked": self.masked}
+    return {f"{name}_per_second": size / median for name, size in sizes.items()}
 
 
 def run(
-  folder: Path, *, batch_size: int, batches: int, rounds: int, step_ms: float, workers: int
+  source: Path, *, batch_size: int, batches: int, rounds: int, step_ms: float, workers: int
 ) -> Result:
-  """Times making batches on one core, and then how long steps wait for batches made ahead."""
-  limits = {"batch_size": 1, "batches": 1, "rounds": 1, "workers": 0}
-  values = {"batch_size": batch_size, "batches": batches, "rounds": rounds, "workers": workers}
-  for name, least in limits.items():
-    if values[name] < least:
-      raise InputError(f"{name}: {values[name]}; expected {least} or more")
+  """Times making batches on one core, and then how long steps wait for batches made ahead.
+
+  The source is a folder of records, or a file of instances with units.
+  """
+  _check(step_ms, batch_size=batch_size, batches=batches, rounds=rounds, workers=workers)
+  with tempfile.TemporaryDirectory() as folder:
+    is_units = source.is_file()
+    if is_units:
+      made = unit_batches(source, Path(folder), batch_size)
+    else:
+      made = training_batches(source, batch_size)
+    with one_core():
+      rows = [made(number) for number in range(UNMEASURED)]
+      start, had = time.perf_counter(), time.process_time()
+      seconds = [_seconds_a_batch(made, batches * number, batches) for number in range(rounds)]
+      share = (time.process_time() - had) / (time.perf_counter() - start)
+      lines = _lines_per_second(str(source)) if is_units else None
+    return Result(
+      machine=cores_and_processor(),
+      records=len(made.records),
+      batch_size=batch_size,
+      tokens=float(np.mean([row["attention_mask"].sum() for row in rows])),
+      masked=float(np.mean([(row["labels"] != IGNORED).sum() for row in rows])),
+      seconds=seconds,
+      core_share=share,
+      step_ms=step_ms,
+      workers=workers,
+      waiting=_waiting(made, batches, step_ms, workers),
+      lines_per_second=lines,
+    )
+
+
+def _check(step_ms: float, **sizes: int) -> None:
+  for name, value in sizes.items():
+    if value < (least := 0 if name == "workers" else 1):
+      raise InputError(f"{name}: {value}; expected {least} or more")
   if not 0 < step_ms < 1e6:
     raise InputError(f"step_ms: {step_ms}; expected milliseconds above 0")
-  source = training_batches(folder, batch_size)
-  with one_core():
-    rows = [source(number) for number in range(UNMEASURED)]
-    seconds = [_seconds_a_batch(source, batches * number, batches) for number in range(rounds)]
-  tokens = float(np.mean([row["attention_mask"].sum() for row in rows]))
-  return Result(
-    machine=cores_and_processor(),
-    records=len(source.records),
-    batch_size=batch_size,
-    tokens=tokens,
-    seconds=seconds,
-    step_ms=step_ms,
-    workers=workers,
-    waiting=_waiting(source, batches, step_ms, workers),
-  )
+
+
+def _batches_of(task: Any, backbone: Backbone, size: int) -> TrainingBatches:
+  """Returns the batches of a task's records."""
+  make_rows = functools.partial(task.rows, backbone)
+  records = task.records(backbone, "train")
+  return TrainingBatches(records, make_rows, 0, size, 1, np.arange(size))
 
 
 def training_batches(folder: Path, batch_size: int) -> TrainingBatches:
@@ -81,10 +117,26 @@ def training_batches(folder: Path, batch_size: int) -> TrainingBatches:
   )
   sizes = (metadata.max_words, metadata.max_entities, metadata.max_mention)
   task = Pretraining((str(folder),), *sizes)
-  backbone = Backbone(config)
-  records = task.records(backbone, "train")
-  make_rows = functools.partial(task.rows, backbone)
-  return TrainingBatches(records, make_rows, 0, batch_size, 1, np.arange(batch_size))
+  return _batches_of(task, Backbone(config), batch_size)
+
+
+def unit_batches(path: Path, folder: Path, batch_size: int) -> TrainingBatches:
+  """Returns the batches of a file of units; a vocabulary of special tokens gets into the folder."""
+  (folder / "vocab.txt").write_text("\n".join(_SPECIAL), encoding="utf-8")
+  levels = tuple(map(str, range(count_levels(str(path)))))
+  longest, highest = read_units(str(path), len(levels)).sizes
+  words = max(longest, 8)
+  task = UnitPretraining((str(path),), str(folder), levels, words=words)
+  config = ErnieBaiduConfig(vocab_size=highest + 1, max_position_embeddings=words)
+  return _batches_of(task, Backbone(config), batch_size)
+
+
+def _lines_per_second(path: str) -> float:
+  """Returns how many of a file's first lines are parsed in a second."""
+  blocks = unit_blocks(path, count_levels(path))
+  start = time.perf_counter()
+  lines = sum(len(block.lengths) for block in itertools.islice(blocks, _BLOCKS))
+  return lines / (time.perf_counter() - start)
 
 
 def _seconds_a_batch(source: TrainingBatches, first: int, count: int) -> float:

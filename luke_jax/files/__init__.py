@@ -19,7 +19,8 @@ from luke_jax.errors import InputError
 from luke_jax.files.paths import Path, in_bucket
 
 PART = ".part"
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_BLOCK = 2**16  # bytes that `sample` reads at the start, in the middle and at the end of a file
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _written: contextvars.ContextVar[list[Path] | None] = contextvars.ContextVar(
   "written", default=None
 )
@@ -63,7 +64,7 @@ def whole(path: Path) -> Iterator[Path]:
     part.replace(path)
     sync(path.parent)
   except OSError as fault:
-    if fault.errno in _FULL and fault.filename is None:  # a write does not know its file
+    if fault.errno in FULL and fault.filename is None:  # a write does not know its file
       fault.filename = str(path)
     raise
   finally:
@@ -179,6 +180,20 @@ def sha256(path: Path) -> str:
   """Returns the SHA-256 of a file's bytes, in hexadecimal."""
   with path.open("rb") as file:
     return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sample(path: Path) -> bytes:
+  """Returns name, size and some blocks of a file; reading all of a large one would take hours."""
+  if in_bucket(path):  # which knows a sum or a version of each object
+    status: Any = path.stat()
+    return f"{path.name} {status.st_size} {status.md5 or status.generation}".encode()
+  size = path.stat().st_size
+  with path.open("rb") as file:
+    blocks = []
+    for start in sorted({0, max(0, size // 2 - _BLOCK // 2), max(0, size - _BLOCK)}):
+      file.seek(start)
+      blocks.append(file.read(_BLOCK))
+  return b"".join([path.name.encode(), b" %d " % size, *blocks])
 
 
 def cache_folder() -> pathlib.Path:

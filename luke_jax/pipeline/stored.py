@@ -73,13 +73,13 @@ class StoredRecords:
       raise InputError(f"{path}: {message}; expected whole records, built again") from None
 
 
-def _most_open() -> int:
+def most_open() -> int:
   """Returns the number of files that stay open: half of what a process may, since others read."""
   soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
   return 4096 if soft == resource.RLIM_INFINITY else max(1, min(4096, soft // 2))
 
 
-@cached(_most_open())
+@cached(most_open())
 def _reader(path: str, count: int) -> ArrayRecordReader:
   """Returns the reader of a file, which this process keeps open and its threads share."""
   place = local(Path(path))

@@ -1,13 +1,25 @@
 """Masking of whole units, as ERNIE of Baidu does: every word of a unit or none."""
 
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
-from luke_jax.pipeline.instances import NONE
 from luke_jax.pipeline.masking import Ids, Masked
 from luke_jax.pipeline.units import CONTINUED, FIRST, SPECIAL
 
 SHARE = 0.15  # of the units that are selected
 _RANDOM, _KEPT = 0.2, 0.1  # below which a random word replaces a selected one, or it stays
+
+
+class Texts(NamedTuple):
+  """Texts one after the other: ids, types and unit labels of all words, and the texts' lengths."""
+
+  ids: np.ndarray  # (all words,)
+  types: np.ndarray
+  units: np.ndarray  # the first word of a text begins one, or is a special token
+  lengths: np.ndarray  # (texts,)
 
 
 def single(units: np.ndarray) -> np.ndarray:
@@ -34,27 +46,28 @@ def mask_units(
   return Masked(np.where(selected, changed, ids), np.flatnonzero(selected))
 
 
-def masked_instance(
-  ids: np.ndarray,
-  units: np.ndarray,
-  vocabulary: Ids,
-  rng: np.random.Generator,
-  *,
-  slots: int,
-) -> tuple[np.ndarray, np.ndarray]:
-  """Returns words masked at random, and the ids to predict, -1 for none.
+def masked_texts(
+  texts: Texts, vocabulary: Ids, rngs: Sequence[np.random.Generator], slots: int
+) -> Masked:
+  """Returns the words of texts, each masked by a generator of its own, and the places to predict.
 
-  Of more than `slots` selected words, the last units stay as they are.
+  Of more than `slots` selected words of a text, the last units stay as they are.
   """
-  draws = rng.random(len(ids))
-  others = rng.integers(vocabulary.first, vocabulary.stop, len(ids))
-  masked, places = mask_units(ids, units, draws, others, vocabulary.mask)
-  if len(places) > slots:
-    end = slots
-    while end and units[places[end]] == CONTINUED:
-      end -= 1
-    masked = np.where(np.arange(len(ids)) < places[end], masked, ids)
-    places = places[:end]
-  labels = np.full(len(ids), NONE)
-  labels[places] = ids[places]
-  return masked, labels
+  ids, units, lengths = texts.ids, texts.units, texts.lengths.tolist()
+  draws, others = [], []
+  for rng, length in zip(rngs, lengths, strict=True):
+    draws.append(rng.random(length))
+    others.append(rng.integers(vocabulary.first, vocabulary.stop, length))
+  masked = mask_units(ids, units, np.concatenate(draws), np.concatenate(others), vocabulary.mask)
+  bounds = np.searchsorted(masked.places, np.cumsum([0, *lengths])).tolist()
+  kept = np.ones(len(masked.places), bool)
+  for start, stop in itertools.pairwise(bounds):
+    if stop - start > slots:
+      end = start + slots
+      while end > start and units[masked.places[end]] == CONTINUED:
+        end -= 1
+      kept[end:stop] = False
+  if not kept.all():
+    spared = masked.places[~kept]
+    masked.ids[spared] = ids[spared]
+  return Masked(masked.ids, masked.places[kept])

@@ -1,17 +1,16 @@
 """Fingerprints of what a run reads, by which a change of its data is noticed."""
 
 import hashlib
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket
+from luke_jax.files import Path, sample
 from luke_jax.results.records import hash_of
 from luke_jax.tasks.datasets import is_split
 from luke_jax.training.experiment import Experiment
 
 # What a task reads of a directory is its tokenizer and its vocabularies, no weights.
 _TEXT = ("tokenizer", "vocab", "merges", "sentencepiece", "spiece", "spm", "entity_vocab")
-_BLOCK = 2**16  # bytes read at the start, in the middle and at the end of a large file
 
 
 def fingerprints(experiment: Experiment) -> dict[str, str]:
@@ -26,23 +25,9 @@ def fingerprints(experiment: Experiment) -> dict[str, str]:
 def _sampled(path: Path) -> str:
   """Returns a hash of a large file's name, size and some blocks."""
   try:
-    return hashlib.sha256(_sample(path)).hexdigest()
+    return hashlib.sha256(sample(path)).hexdigest()
   except FileNotFoundError:
     _missing(path)
-
-
-def _sample(path: Path) -> bytes:
-  """Returns size and some blocks of a file; reading a whole corpus would take hours."""
-  if in_bucket(path):  # which knows a sum or a version of each object
-    status: Any = path.stat()
-    return f"{path.name} {status.st_size} {status.md5 or status.generation}".encode()
-  size = path.stat().st_size
-  with path.open("rb") as file:
-    blocks = []
-    for start in sorted({0, max(0, size // 2 - _BLOCK // 2), max(0, size - _BLOCK)}):
-      file.seek(start)
-      blocks.append(file.read(_BLOCK))
-  return b"".join([path.name.encode(), b" %d " % size, *blocks])
 
 
 def _text_files(folder: Path) -> list[Path]:

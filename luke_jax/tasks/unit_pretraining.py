@@ -1,5 +1,6 @@
 """Pretraining of ERNIE of Baidu: words of masked units, and whether a text is a true one."""
 
+import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -16,12 +17,12 @@ from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
-from luke_jax.pipeline.instances import Instance
 from luke_jax.pipeline.masking import Ids
-from luke_jax.pipeline.pair_rows import word_arrays
 from luke_jax.pipeline.reads import Reads
-from luke_jax.pipeline.unit_masking import masked_instance, single
-from luke_jax.pipeline.units import UnitInstance, UnitInstances, read_units
+from luke_jax.pipeline.unit_files import UnitInstances, read_units
+from luke_jax.pipeline.unit_masking import Texts, masked_texts, single
+from luke_jax.pipeline.unit_rows import unit_arrays
+from luke_jax.pipeline.units import UnitInstance
 from luke_jax.tasks.pretraining import weighted
 from luke_jax.text import Tokenizer, load_tokenizer
 
@@ -83,7 +84,7 @@ class UnitPretraining:
 
   def reads(self) -> Reads:
     """Returns the files of instances."""
-    return Reads(self.files)
+    return Reads(parts=self.files)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the heads of pretraining."""
@@ -130,12 +131,11 @@ class UnitPretraining:
         raise InputError(f"task.{name}: empty; expected {expected}")
     room = min(self.words, backbone.config.room_for_words)
     for path in self.files:
-      stored = read_units(path, len(self.levels))
-      longest, highest = int(np.diff(stored.ends).max()), int(stored.ids.max())
+      size = backbone.config.vocab_size
+      longest, highest = read_units(path, len(self.levels)).sizes
       if longest > room:
         raise InputError(f"task.words: {room}; expected {longest}, the longest text of {path}")
-      if highest >= backbone.config.vocab_size:
-        size = backbone.config.vocab_size
+      if highest >= size:
         raise InputError(f"{path}: id {highest}; expected ids below {size}, the model's words")
     return UnitInstances(self.files, len(self.levels), self.held_out, split, self.dev_instances)
 
@@ -157,23 +157,32 @@ class UnitPretraining:
     special = _tokenizer(self.text).special
     # As in the released program, any row of the table but that of padding may replace a word.
     vocabulary = Ids(special.mask, special.pad + 1, backbone.config.vocab_size)
-    masked = []
-    for record, rng in zip(records, rngs, strict=True):
-      units = self._units(record, rng)
-      ids, labels = masked_instance(record.input_ids, units, vocabulary, rng, slots=self.masked)
-      nothing = np.empty(0, np.int32)
-      masked.append(Instance(ids, record.token_type_ids, labels, nothing, not record.true))
-    arrays = word_arrays(masked, self.words, self.masked, backbone.config.pad_token_id)
-    return arrays | {"next_sentence_labels": 1 - arrays["next_sentence_labels"]}
+    levels = self._levels(records, rngs)
+    units = [
+      x.units[level - 1] if level else single(x.units[0])
+      for x, level in zip(records, levels, strict=True)
+    ]
+    texts = Texts(
+      np.concatenate([record.input_ids for record in records]),
+      np.concatenate([record.token_type_ids for record in records]),
+      np.concatenate(units),
+      np.array([len(record.input_ids) for record in records]),
+    )
+    masked = masked_texts(texts, vocabulary, rngs, self.masked)
+    pad = backbone.config.pad_token_id
+    arrays = unit_arrays(texts, masked, pad, words=self.words, slots=self.masked)
+    return arrays | {"next_sentence_labels": np.array([x.true for x in records], np.int32)}
 
-  def _units(self, record: UnitInstance, rng: np.random.Generator) -> np.ndarray:
-    """Returns the labels of the units by which an instance is masked."""
+  def _levels(
+    self, records: Sequence[UnitInstance], rngs: Sequence[np.random.Generator]
+  ) -> list[int]:
+    """Returns by which level each instance is masked: 0 for single words."""
     if self.mask_mode == "file":
-      level = int(self._by_units(record.file, rng))
-    else:
-      shares = self.mixture or (0.0, 1.0, *(0.0,) * (len(self.levels) - 1))
-      level = int(np.searchsorted(np.cumsum(shares[:-1]), rng.random(), side="right"))
-    return record.units[level - 1] if level else single(record.units[0])
+      files = zip(records, rngs, strict=True)
+      return [int(self._by_units(record.file, rng)) for record, rng in files]
+    shares = self.mixture or (0.0, 1.0, *(0.0,) * (len(self.levels) - 1))
+    ends = np.cumsum(shares[:-1]).tolist()
+    return [bisect.bisect_right(ends, rng.random()) for rng in rngs]
 
   def _by_units(self, file: int, rng: np.random.Generator) -> bool:
     """Draws once for a file and an epoch, which is that of the row's place in the stream."""

@@ -1,11 +1,14 @@
-"""`luke-jax bench pipeline` on a toy corpus."""
+"""`luke-jax bench pipeline` on a toy corpus, and on instances with units."""
 
 import json
 
+import numpy as np
 import pytest
 from toy_corpus import MAX_WORDS, toy_records, write_corpus
 
 from luke_jax.cli import main
+from luke_jax.files import Path as LukePath
+from luke_jax.pipeline.units import UnitInstance, write_units
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,34 @@ def test_a_run(folder, tmp_path, capsys):
   assert summary == {name: figures[name] for name in summary}
   assert len(figures["seconds"]) == 2 and 0 < figures["waiting"] < 1
   assert 4 * 3 < figures["tokens"] <= 4 * MAX_WORDS
-  assert figures["tokens_per_second"] > 0 and figures["records"] == 50
+  assert figures["records"] == 50 and figures["lines_per_second"] is None
+  assert 0 < 4 * figures["masked_per_second"] < figures["tokens_per_second"]
+  np.testing.assert_allclose(
+    figures["tokens_per_second"] / figures["records_per_second"], figures["tokens"] / 4
+  )
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_file_of_units(levels, tmp_path, capsys, monkeypatch):
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
+  units = np.zeros((levels, 40), int)
+  units[:, [0, -1]] = -1
+  made = UnitInstance(np.arange(40), np.zeros(40, int), units, True)
+  write_units(LukePath(tmp_path / "units.gz"), [made] * 20)
+  options = ["--batch-size", 4, "--batches", 3, "--rounds", 2, "--step-ms", 5]
+  out = ["--output", tmp_path / "out.json"]
+  assert main(["bench", "pipeline", *map(str, [tmp_path / "units.gz", *options, *out])]) == 0
+  assert "masked words a second, one core" in capsys.readouterr().out
+  figures = json.loads((tmp_path / "out.json").read_text())
+  assert (figures["records"], figures["tokens"]) == (19, 160)
+  assert 0.05 < figures["masked"] / figures["tokens"] < 0.3
+  assert figures["lines_per_second"] > 0
+
+
+def test_a_file_without_units(tmp_path, capsys):
+  (tmp_path / "text").write_text("words; and others\n")
+  assert main(["bench", "pipeline", str(tmp_path / "text")]) == 2
+  assert "text: no instances; expected ids;types;positions" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

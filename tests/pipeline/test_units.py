@@ -12,11 +12,17 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
 from luke_jax.pipeline.instances import NONE
 from luke_jax.pipeline.masking import Ids
-from luke_jax.pipeline.unit_masking import mask_units, masked_instance, single
-from luke_jax.pipeline.units import UnitInstance, UnitInstances, read_units, write_units
+from luke_jax.pipeline.unit_files import UnitInstances, read_units
+from luke_jax.pipeline.unit_masking import Texts, mask_units, masked_texts, single
+from luke_jax.pipeline.units import UnitInstance, write_units
 from luke_jax.text import load_tokenizer
 
 VOCABULARY = Ids(3, 1, 18_000)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
 
 
 def test_draws_decide_as_in_the_released_program():
@@ -42,11 +48,20 @@ def long_text(rng, lengths, count=1_000_000):
   return rng.integers(4, 18_000, count), units
 
 
+def masked_alone(ids, units, rng, slots):
+  """The words of a text, masked, and the ids to predict, NONE for none."""
+  texts = Texts(ids, np.zeros_like(ids), units, np.array([len(ids)]))
+  masked, places = masked_texts(texts, VOCABULARY, [rng], slots)
+  labels = np.full(len(ids), NONE)
+  labels[places] = ids[places]
+  return masked, labels
+
+
 @pytest.mark.parametrize("lengths", [[1], [1, 1, 2, 2, 3], [1] * 20 + [4, 9]])
 def test_a_share_is_selected_whatever_the_units_are(lengths):
   rng = np.random.default_rng(0)
   ids, units = long_text(rng, lengths)
-  masked, labels = masked_instance(ids, units, VOCABULARY, rng, slots=len(ids))
+  masked, labels = masked_alone(ids, units, rng, len(ids))
   selected = labels != NONE
   text = units != -1
   assert abs(selected[text].mean() - 0.15) < 0.002
@@ -63,13 +78,31 @@ def test_a_share_is_selected_whatever_the_units_are(lengths):
 def test_a_full_row_leaves_its_last_units_as_they_are():
   ids, units = np.arange(100, 140), np.tile([0, 1, 1, 1], 10)
   for seed in range(40):
-    masked, labels = masked_instance(ids, units, VOCABULARY, np.random.default_rng(seed), slots=6)
-    whole, every = masked_instance(ids, units, VOCABULARY, np.random.default_rng(seed), slots=40)
+    masked, labels = masked_alone(ids, units, np.random.default_rng(seed), 6)
+    whole, every = masked_alone(ids, units, np.random.default_rng(seed), 40)
     count = (every != NONE).sum()
     assert (labels != NONE).sum() == min(count, 4)
     kept = labels != NONE
     np.testing.assert_array_equal(masked[kept], whole[kept])
     np.testing.assert_array_equal(masked[~kept], ids[~kept])
+
+
+def test_texts_are_masked_together_as_alone():
+  rng = np.random.default_rng(0)
+  lengths = rng.integers(2, 60, 30)
+  ids, units = long_text(rng, [1, 2, 3], lengths.sum())
+  stops = np.cumsum(lengths)
+  units[stops - lengths] = -1
+  units[(stops - lengths + 1)[units[stops - lengths + 1] == 1]] = 0
+  texts = Texts(ids, ids, units, lengths)
+  rngs = [np.random.default_rng(seed) for seed in range(30)]
+  masked, places = masked_texts(texts, VOCABULARY, rngs, 3)
+  labels = np.full(len(ids), NONE)
+  labels[places] = ids[places]
+  for seed, (start, stop) in enumerate(zip(stops - lengths, stops, strict=True)):
+    part = slice(start, stop)
+    alone = masked_alone(ids[part], units[part], np.random.default_rng(seed), 3)
+    np.testing.assert_array_equal((masked[part], labels[part]), alone)
 
 
 def instance(count=5, true=True):
@@ -216,16 +249,16 @@ def test_the_official_demo_is_read_whole(real_data):
   path = str(real_data / "siblings/ernie_baidu/demo_train_set.gz")
   file = read_units(path, 1)
   lengths = np.diff(file.ends)
-  assert (len(file), len(file.ids)) == (10_000, 953_318)
+  assert (len(file), len(file.words)) == (10_000, 953_318)
   assert (lengths.min(), lengths.max(), round(lengths.mean(), 2)) == (10, 131, 95.33)
   assert np.bincount(file.true).tolist() == [6_221, 3_779]
-  labels, counts = np.unique(file.units, return_counts=True)
+  labels, counts = np.unique(file.words["units"], return_counts=True)
   assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == {
     -1: 30_000,
     0: 650_406,
     1: 272_912,
   }
-  units = file.units[0]
+  units = file.words["units"][:, 0]
   sizes = np.bincount(np.bincount(np.cumsum(units == 0)[units != -1])[1:]).tolist()
   assert sizes == [0, 384_738, 259_279, 5_664, 622, 83, 15, 4, 0, 1]
-  assert ((file.ids == 17_963).sum(), file.ids.max()) == (364, 17_963)
+  assert ((file.words["id"] == 17_963).sum(), file.sizes) == (364, (131, 17_963))

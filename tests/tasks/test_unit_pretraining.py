@@ -21,6 +21,11 @@ CHOSEN = backbone(small(ERNIE_BAIDU, vocab_size=18_000))
 WORDS = 24
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
+
+
 def instance(rng, unit):
   """A pair whose phrases have `unit` words each, and whose entities are twice as long."""
   count = WORDS - 3

@@ -10,7 +10,7 @@ from small_wikis import TOKENIZER, build_wiki, write_wikidata
 
 from luke_jax.cli import main
 from luke_jax.pipeline.instances import StoredInstances
-from luke_jax.pipeline.units import read_units
+from luke_jax.pipeline.unit_files import read_units
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki.mentions.linker import MentionLinker
 from luke_jax.wiki.stages.linked_documents import LinkedDocuments
@@ -119,7 +119,7 @@ def test_faults_are_a_line(place, capsys, more, output, message):
   assert error.count("\n") == 1
 
 
-def test_links_are_units_of_an_ernie(place, tmp_path, capsys):
+def test_links_are_units_of_an_ernie(place, tmp_path, capsys, monkeypatch):
   letters = "abcdefghijklmnopqrstuvwxyz"
   pieces = [
     "[PAD]",
@@ -132,6 +132,7 @@ def test_links_are_units_of_an_ernie(place, tmp_path, capsys):
     ".",
   ]
   (tmp_path / "vocab.txt").write_text("\n".join(pieces))
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
   made = str(tmp_path / "units.gz")
   command = ["data", "units", str(place / "wiki"), "--output", made]
   assert main([*command, "--tokenizer", str(tmp_path)]) == 0
