@@ -90,6 +90,16 @@ class UnitInstances:
     return count - max(1, round(count * self.held_out))
 
   @property
+  def lengths(self) -> np.ndarray:
+    """Returns the words of every instance."""
+    lengths = []
+    for path, count in zip(self.paths, np.diff(self._ends), strict=True):
+      stored = read_units(path, self.levels)
+      first = 0 if self.split == "train" else self._trained(len(stored))
+      lengths.append(np.diff(stored.ends[first : first + count + 1]).astype(np.int32))
+    return np.concatenate(lengths)
+
+  @property
   def _ends(self) -> np.ndarray:
     return _ends(self)
 

@@ -198,3 +198,12 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert int(done.stdout) < most
   (words,) = (tmp_path / "cache").rglob("words")
   assert words.stat().st_size == 6 * 100 * count  # bytes
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_lengths_are_those_of_the_instances(split, tmp_path):
+  paths = [tmp_path / "a", tmp_path / "b"]
+  for path, count in zip(paths, (7, 5), strict=True):
+    write_units(LukePath(path), instances(count))
+  records = UnitInstances(tuple(map(str, paths)), 1, 0.3, split, 100)
+  assert records.lengths.tolist() == [len(record.input_ids) for record in records]
