@@ -11,12 +11,17 @@ PAPER = {"table": "TENER: CrossNER", "method": "TENER", "split": "test"}
 
 
 def config() -> Experiment:
-  """The experiment: TENER's recipe, on these files."""
+  """The experiment: TENER's recipe but for its optimizer, on these files."""
   folder = Path("datasets/tener/crossner")
   changes = (
     f"task.test={folder / 'test.conll'}",
     "task.words=64",
-    "run.epochs=60",
+    # From random embeddings, the paper's SGD predicts no name of WNUT-17 in its first nine epochs.
+    "optimizer.kind=adamw",
+    "optimizer.learning_rate=1e-3",
+    "optimizer.beta2=0.999",
+    "optimizer.bias_correction=true",
+    "run.epochs=40",
     "run.evaluate_every=220",  # about five epochs: dev is larger than train
   )
   files = folder / "train.conll", folder / "dev.conll"

@@ -11,12 +11,17 @@ PAPER = {"table": "TENER: WNUT-17", "method": "TENER", "split": "test"}
 
 
 def config() -> Experiment:
-  """The experiment: TENER's recipe, on these files."""
+  """The experiment: TENER's recipe but for its optimizer, on these files."""
   folder = Path("datasets/tener/wnut17")
   changes = (
     f"task.test={folder / 'test.conll'}",
     "task.words=64",
-    "run.epochs=30",
+    # From random embeddings, the paper's SGD predicts no name of WNUT-17 in its first nine epochs.
+    "optimizer.kind=adamw",
+    "optimizer.learning_rate=1e-3",
+    "optimizer.beta2=0.999",
+    "optimizer.bias_correction=true",
+    "run.epochs=15",
   )
   files = folder / "train.conll", folder / "dev.conll"
   return task_experiment("tagging", files, folder / "fresh", changes)
