@@ -61,9 +61,9 @@ def vocabularies(examples: Sequence[Example]) -> Vocabularies:
 
 def sized(config: TenerConfig, known: Vocabularies, dropout: bool) -> TenerConfig:
   """Returns the sizes with those of vocabularies, with dropout or without any."""
-  sizes = {"vocab_size": len(known.words), "character_vocab_size": len(known.characters)}
-  rates = {} if dropout else dict.fromkeys(RATES, 0.0)
-  return dataclasses.replace(config, character_encoder="adatrans", **sizes, **rates)
+  fields: dict[str, Any] = {} if dropout else dict.fromkeys(RATES, 0.0)
+  fields |= {"vocab_size": len(known.words), "character_vocab_size": len(known.characters)}
+  return dataclasses.replace(config, character_encoder="adatrans", **fields)
 
 
 def indexed(row: Row) -> Indexed:
@@ -155,9 +155,9 @@ class Theirs:
     self.optimizer = torch.optim.SGD(
       self.model.parameters(), settings.learning_rate, momentum=settings.beta1
     )
-    vocabularies: Any = ours.model.tokenizer.vocabularies
-    self.ids = {word: id for id, word in enumerate(vocabularies.words)}
-    self.characters = {x: id for id, x in enumerate(vocabularies.characters)}
+    tokenizer: Any = ours.model.tokenizer
+    self.ids = {word: id for id, word in enumerate(tokenizer.vocabularies.words)}
+    self.characters = {x: id for id, x in enumerate(tokenizer.vocabularies.characters)}
     self.sentences = [
       [example.text[start:end] for start, end in words]
       for example in ours.examples

@@ -102,11 +102,8 @@ class Layer(nn.Module):
     epsilon, rate = config.layer_norm_eps, config.hidden_dropout_prob
     self.attention = Attention(width, heads, config.attention_probs_dropout_prob)
     self.attention_norm, self.norm = (nn.LayerNorm(width, epsilon) for _ in range(2))
-    self.up, self.down, self.dropout = (
-      nn.Linear(width, hidden),
-      nn.Linear(hidden, width),
-      nn.Dropout(rate),
-    )
+    self.up, self.down = nn.Linear(width, hidden), nn.Linear(hidden, width)
+    self.dropout = nn.Dropout(rate)
 
   def forward(self, x: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
     """Maps (B, L, D) to the same shape."""
@@ -210,16 +207,22 @@ class Tener(nn.Module):
 
   def loss(self, inputs: Inputs) -> torch.Tensor:
     """Returns the mean of the losses of the sentences of a batch."""
-    logits = self(inputs.words, inputs.characters)
+    logits = self.forward(inputs.words, inputs.characters)
     return self.crf.losses(logits, inputs.tags, inputs.words != PAD).mean()
+
+
+def state_of(tensors: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
+  """Returns the tensors of a model's files by their names here."""
+  state = {}
+  for name, array in tensors.items():
+    for theirs, here in _NAMES:
+      name = name.replace(theirs, here)
+    state[name] = torch.tensor(array)
+  return state
 
 
 def with_weights(config: TenerConfig, labels: int, tensors: Mapping[str, np.ndarray]) -> Tener:
   """Returns the network with the tensors of a model's files."""
-  model, state = Tener(config, labels), {}
-  for name, array in tensors.items():
-    for ours, here in _NAMES:
-      name = name.replace(ours, here)
-    state[name] = torch.tensor(array)
-  model.load_state_dict(state)
+  model = Tener(config, labels)
+  model.load_state_dict(state_of(tensors))
   return model
