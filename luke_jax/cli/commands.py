@@ -67,6 +67,7 @@ SECTIONS = {
       "Times texts to inputs against transformers' tokenizer.",
     ),
     "bench ner": ("bench_ner", "Times named entities against the usual transformers loop."),
+    "bench tener": ("bench_tener", "Times a TENER beside the same network in PyTorch."),
     "bench wiki": ("bench_wiki", "Times all stages from a dump to training records."),
     "bench pipeline": ("bench_pipeline", "Times the making of pretraining batches."),
     "bench graph": ("bench_graph", "Times the training of TransE beside PyKEEN, in turn."),

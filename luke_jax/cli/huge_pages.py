@@ -11,6 +11,7 @@ COMPUTING = {
   "bench encoder",
   "bench engine",
   "bench ner",
+  "bench tener",
   "evaluate",
   "experiment run",
   "predict",

@@ -80,6 +80,7 @@ class LayerStack(nn.Module):
       variable_axes={"params": 0, "intermediates": 0},
       split_rngs={"params": True, "dropout": True},
       length=self.layers,
+      unroll=self.layers if self.numerics.on_cpu else 1,
     )
     own = self.numerics, self.attention, self.hidden, self.after_norm
     return scan(layer(*own, name="layers"), x)[0]
