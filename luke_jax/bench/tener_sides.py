@@ -1,7 +1,6 @@
 """The two sides of `luke-jax bench tener`."""
 
 import dataclasses
-import random
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -89,7 +88,7 @@ class Ours:
     experiment = Experiment(
       model=self.config,
       task=self.task,
-      data=Data(batch_size=batch),
+      data=Data(batch_size=batch, lengths=recipe.lengths),
       optimizer=Optimizer(recipe.learning_rate, **options),
     )
     self.batch, self.backbone = batch, experiment.backbone
@@ -99,8 +98,9 @@ class Ours:
     experiment = dataclasses.replace(experiment, run=Run(steps=steps))
     self.program = Program(experiment, make_mesh(experiment.mesh, jax.devices()[:1]), steps)
     self.batches = self.program.training_batches(records)
+    self.programs = {room: self.program.padded_to(room) for room in self.batches.rooms}
     start = time.perf_counter()
-    self.step: Any = self.program.lowered_step.compile()
+    self.steps: Any = {room: own.lowered_step.compile() for room, own in self.programs.items()}
     self.compiling = time.perf_counter() - start
     network = self.task.network(experiment.backbone)
     self.params = jax.device_get(initial_params(network, jax.random.key(0)))
@@ -109,8 +109,9 @@ class Ours:
 
   def train(self) -> None:
     """Trains for an epoch, rows included."""
-    for rows in self.batches.iterate(0, self.program.steps, workers=0):
-      self.state, _ = self.step(self.state, self.program.placed(rows))
+    for number, rows in enumerate(self.batches.iterate(0, self.program.steps, workers=0)):
+      room = self.batches.room(number)
+      self.state, _ = self.steps[room](self.state, self.programs[room].placed(rows))
     jax.block_until_ready(self.state)
 
   def predict(self) -> list[str]:
@@ -163,15 +164,15 @@ class Theirs:
       for example in ours.examples
       for words in example.sentences
     ]
-    self.rng = random.Random(0)
+    numbers = map(ours.batches.record_ids, range(ours.program.steps))
+    self.trained = [[self.indexed[i] for i in own] for own in numbers]
 
   def train(self) -> None:
-    """Trains for an epoch, of as many batches as ours."""
+    """Trains for an epoch, of the same batches as ours."""
     import torch
 
     self.model.train()
-    order = self.rng.sample(self.indexed, len(self.indexed))
-    for some in self._batches(order[: max(1, len(order) // self.batch) * self.batch]):
+    for some in self.trained:
       self.optimizer.zero_grad()
       self.model.loss(self.torch.padded(some)).backward()
       torch.nn.utils.clip_grad_value_(self.model.parameters(), self.limit)
