@@ -108,7 +108,9 @@ def test_characters_of_words_and_the_recipe(folder):
   # What training reads is what prediction does.
   examples = made.task.read(Path("zh.conll"), Faults())
   (asked, *_) = made.task.features(luke_jax.load("zh").processor, examples)
-  bigrams = [model.tokenizer.vocabularies.bigrams.index(x) for x in ("北京", "京很", "很大", "大\n")]
+  bigrams = [
+    model.tokenizer.vocabularies.bigrams.index(x) for x in ("北京", "京很", "很大", "大\n")
+  ]
   assert row.extra[BIGRAMS].tolist() == asked.extra[BIGRAMS].tolist() == [0, *bigrams, 0]
   assert (made.optimizer.kind, made.optimizer.max_gradient) == ("sgd", 5.0)
   assert (made.optimizer.weight_decay, made.run.epochs, made.data.batch_size) == (0.0, 100, 16)
