@@ -224,9 +224,7 @@ def loss(state, scores, path):
 
 
 def row(model):
-  (tokens,) = model.tokenizer.encode([" ".join(TEXT)])
-  beside = {name: x[None] for name, x in model.tokenizer.beside(TEXT).items()}
-  return {"input_ids": np.array([[2, *tokens.ids, 3]]), **beside}
+  return model.processor(" ".join(TEXT))
 
 
 @pytest.mark.parametrize("form", FORMS)
