@@ -94,9 +94,9 @@ class Model(ModelParts):
   ) -> None:
     """Writes the directory that `luke_jax.load` and both majors of transformers read.
 
-    `form` writes names and files of Paddle instead, for an ERNIE of Baidu. `adapter` writes only
-    what training changed, a few megabytes that `luke_jax.load` reads where the backbone is: of a
-    model trained with `optimizer.adapter`.
+    `form` writes other names and files instead: those of Paddle for an ERNIE of Baidu, or of the
+    authors for a TENER. `adapter` writes only what training changed, a few megabytes that
+    `luke_jax.load` reads where the backbone is: of a model trained with `optimizer.adapter`.
     """
     if adapter:
       save_adapter(self, path)

@@ -32,7 +32,8 @@ def run(
   """Reads a model of any origin and writes it as a directory for luke_jax and transformers.
 
   The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
-  starts from), an archive of LUKE's authors, a directory of ERNIE's authors, or an adapter.
+  starts from), an archive of LUKE's authors, a directory of ERNIE's or TENER's authors, or an
+  adapter.
   `luke_jax.load` and transformers 4 and 5 read the result.
 
       luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
@@ -42,7 +43,8 @@ def run(
     target: Directory to write.
     dtype: Type of the numbers on disk.
     form: Names and files of the weights: pytorch writes pytorch_model.bin and, for an ERNIE, the
-      ernie_config.json that its authors' programs read; those of Paddle are for an ERNIE of Baidu.
+      ernie_config.json that its authors' programs read; those of Paddle are for an ERNIE of Baidu;
+      fastnlp writes a pytorch_model.bin for the program of TENER's authors.
     lite: Keeps the special entities only.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.

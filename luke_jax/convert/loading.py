@@ -79,6 +79,9 @@ def read_model(
     report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(network.backbone, source.directory, words, entity_vocab)
+    if text[0] is None and source.tensors.naming and source.tensors.naming.vocabulary:
+      file = source.tensors.naming.vocabulary
+      raise InputError(f"no {file}; expected the vocabularies of these tensors in it")
     model = ModelParts(network, params, described.labels, *text, report, described.rest)
     model = vocabularies.add_markers(model)
     vocabularies.check_sizes(model)

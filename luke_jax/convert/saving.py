@@ -18,12 +18,13 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
-from luke_jax.models.names import Naming, turned
+from luke_jax.models.names import OtherNames
 from luke_jax.text import save_processor, save_tokenizer
 
-Form = Literal["transformers", "pytorch", "paddle-static", "paddle-dygraph", "paddlenlp"]
+Form = Literal["transformers", "pytorch", "paddle-static", "paddle-dygraph", "paddlenlp", "fastnlp"]
 TRANSFORMERS: Form = "transformers"
 PYTORCH: Form = "pytorch"
+FASTNLP: Form = "fastnlp"
 RELEASED_FORMS = (PYTORCH, "paddle-static", "paddle-dygraph")  # read with ernie_config.json
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
 
@@ -38,8 +39,8 @@ def save(
 ) -> None:
   """Writes config, weights, labels, text side and model card; no half-written file is left.
 
-  `form` is that of the weights: transformers', PyTorch's file of the same names, or one of Paddle's
-  for a system that Paddle has.
+  `form` is that of the weights: transformers', PyTorch's file of the same names, one of Paddle's
+  for a system that Paddle has, or PyTorch's file with the names of TENER's authors.
   `progress` is called with the name of every tensor.
   """
   model = model.merged
@@ -51,6 +52,8 @@ def save(
       write_safetensors(folder / SAFETENSORS, tensors)
     elif form == PYTORCH:
       write_torch(folder / TORCH, tensors)
+    elif form == FASTNLP:
+      write_torch(folder / TORCH, _renamed(model, form, tensors))
     else:
       write_paddle(folder, form, _renamed(model, form, tensors))
     if model.processor and model.backbone.entities:
@@ -95,7 +98,7 @@ def torch_tensors(model: ModelParts, dtype: Dtype = "float32") -> Iterator[tuple
       yield second[name], tensor
 
 
-def _naming(model: ModelParts, form: str) -> Naming:
+def _naming(model: ModelParts, form: str) -> OtherNames:
   namings = {naming.name: naming for naming in model.family.keys(model.kind).other_names}
   if form not in namings:
     expected = ", ".join((TRANSFORMERS, *namings))
@@ -106,11 +109,10 @@ def _naming(model: ModelParts, form: str) -> Naming:
 def _renamed(
   model: ModelParts, form: str, tensors: Iterator[tuple[str, np.ndarray]]
 ) -> Iterator[tuple[str, np.ndarray]]:
-  """Yields tensors as another framework has them, without second names of tied ones."""
-  naming, second = _naming(model, form), {alias for alias, _ in _written_aliases(model)}
-  for name, tensor in tensors:
-    if name not in second:
-      yield naming.theirs(name), turned(name, tensor)
+  """Returns tensors as another program has them, without second names of tied ones."""
+  second = {alias for alias, _ in _written_aliases(model)}
+  once = ((name, tensor) for name, tensor in tensors if name not in second)
+  return _naming(model, form).write(once, model.config)
 
 
 def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import shutil
 import tarfile
 import tempfile
@@ -11,7 +12,7 @@ from typing import Any
 
 from luke_jax.convert.paddle_files import ARCHIVE_END
 from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.files.copies import local
 from luke_jax.models.families import FAMILIES
@@ -63,12 +64,15 @@ def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
 
 
 def read_backbone(directory: Path, family: Family | None = None) -> Backbone:
-  """Returns the backbone that a directory's config.json describes, without reading weights.
+  """Returns the backbone that a directory's config.json describes.
 
-  One of a `family` that starts from the files of another one has the special entities.
+  Weights are read only if it has no sizes. One of a `family` that starts from the files of another
+  one has the special entities.
   """
   raw = json_files.read_json_object(directory / CONFIG, "the config of a model")
   family = family_for(raw, directory / CONFIG, family)
+  if "vocab_size" not in raw:
+    raw = _completed(raw, open_tensors(directory, family.keys(NONE)), directory / CONFIG)
   config = family.read_config(raw, directory / CONFIG).config
   if raw.get("model_type") in family.starts_from:
     config = family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
@@ -85,21 +89,31 @@ def _directory(path: Path, family: Family | None) -> Source:
     raise InputError(
       f"{path}: an adapter; expected a whole model, which `luke-jax convert {path} DIRECTORY` makes"
     )
-  archive = not (path / CONFIG).exists()
-  if not archive:
+  if (path / CONFIG).exists():
     raw = json_files.read_json_object(path / CONFIG, "the config of a model")
     family = family_for(raw, path / CONFIG, family)
-    described = family.read_config(raw, path / CONFIG)
-  elif (path / METADATA).exists():
+    tensors = open_tensors(path, family.keys(NONE))
+    described = family.read_config(_completed(raw, tensors, path / CONFIG), path / CONFIG)
+    return Source(family, described, tensors, path)
+  if (path / METADATA).exists():
     raw = json_files.read_json_object(path / METADATA, "the metadata of an archive")
     family = family or next(known for known in FAMILIES if known.read_archive)
     if family.read_archive is None:
       raise InputError(f"{path / METADATA}: of an archive of LUKE; expected a {CONFIG}")
-    described = family.read_archive(raw, path / METADATA)
+    described, archive = family.read_archive(raw, path / METADATA), True
   else:
     family, raw, config = _released(path, family)
     described, archive = family.read_config(raw, config), False
   return Source(family, described, open_tensors(path, family.keys(NONE)), path, archive)
+
+
+def _completed(raw: dict[str, Any], tensors: Tensors, path: Path) -> dict[str, Any]:
+  """Returns the entries of a config.json, with those that it leaves to tensors of other names."""
+  if tensors.naming is None:
+    return raw
+  readers = {name: functools.partial(tensors.read, name) for name in tensors.names}
+  with at(path):
+    return tensors.naming.described(raw, readers)
 
 
 def _released(path: Path, family: Family | None) -> tuple[Family, dict[str, Any], Path]:

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, sha256
 from luke_jax.files.copies import local
 from luke_jax.models.keys import Keys
-from luke_jax.models.names import Naming, turned
+from luke_jax.models.names import OtherNames
 from luke_jax.text import json_files
 
 Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
@@ -31,6 +31,7 @@ class Tensors:
 
   names: frozenset[str]
   read: Callable[[str], np.ndarray]
+  naming: OtherNames | None = None  # that the files have instead of the reference's names
 
   def differ(self, one: str, other: str) -> bool:
     """Returns true if both are there and hold different numbers."""
@@ -99,19 +100,13 @@ def _weight_map(index: Path) -> dict[str, str]:
 def _named(readers: dict[str, Callable[[], np.ndarray]], keys: Keys) -> Tensors:
   naming = keys.naming_of(readers)
   if naming:
-    readers = {naming.reference(name): _turned(naming, name, readers) for name in readers}
+    readers = dict(naming.read(readers))
   renamed = {keys.canonical(name): read for name, read in readers.items()}
   # transformers 5 writes a tied tensor under its second name only.
   for alias, name in keys.aliases.items():
     if alias in renamed and name not in renamed:
       renamed[name] = renamed[alias]
-  return Tensors(frozenset(renamed), lambda name: renamed[name]())
-
-
-def _turned(
-  naming: Naming, name: str, readers: Mapping[str, Callable[[], np.ndarray]]
-) -> Callable[[], np.ndarray]:
-  return lambda: turned(naming.reference(name), readers[name]())
+  return Tensors(frozenset(renamed), lambda name: renamed[name](), naming)
 
 
 def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:

@@ -10,6 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import MASK, MASK2, PAD, UNKNOWN, EntityVocab
+from luke_jax.text.whole_words import WORDS_FILE
 
 # The rows that new markers start from, in the order of the markers.
 MARKER_SOURCES = ("@", "#")
@@ -129,6 +130,10 @@ def check_sizes(model: ModelParts) -> None:
   words, entities = model.config.vocab_size, model.backbone.entities
   if model.tokenizer and model.tokenizer.vocab_size > words:
     raise InputError(f"tokenizer of {model.tokenizer.vocab_size} words; expected {words}")
+  for name, size in getattr(model.tokenizer, "sizes", {}).items():
+    rows = getattr(model.config, name)
+    if size != rows:
+      raise InputError(f"{WORDS_FILE}: {name} of {size}; expected {rows}, one for each row")
   if model.processor and entities and len(model.processor.entity_vocab) != entities:
     size = len(model.processor.entity_vocab)
     raise InputError(f"entity vocabulary of {size}; expected {entities}")

@@ -15,7 +15,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.models import head_keys
-from luke_jax.models.names import Naming
+from luke_jax.models.names import OtherNames
 
 # Where every system keeps a decoder of words that is not tied to their embeddings.
 WORD_DECODER = "word_decoder/embedding"
@@ -99,7 +99,7 @@ class Keys:
   tied_by_reference: tuple[str, ...] = ()  # second names that need not be written
   # Names in files of other origin, as patterns and replacements, applied in this order.
   renames: tuple[tuple[str, str], ...] = ()
-  other_names: tuple[Naming, ...] = ()  # of other frameworks' files
+  other_names: tuple[OtherNames, ...] = ()  # of other programs' files
   # The name of a tensor that fills an array where its own is missing, as a pattern and replacement.
   copies: tuple[str, str] | None = None
   # Starts of the names of parts that a system has no use for in the models that it starts from.
@@ -126,7 +126,7 @@ class Keys:
       name = re.sub(pattern, replacement, name)
     return name
 
-  def naming_of(self, names: Iterable[str]) -> Naming | None:
+  def naming_of(self, names: Iterable[str]) -> OtherNames | None:
     """Returns the kind of names that a file has; None if they are the reference's."""
     return next((naming for naming in self.other_names if naming.fits(names)), None)
 

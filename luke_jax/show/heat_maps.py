@@ -110,10 +110,12 @@ def check_number(name: str, number: int, count: int) -> None:
 
 
 def _words(row: Row, text: str, processor: Processor) -> list[str]:
-  """Returns the text of each token, or the name of a special token."""
-  special = processor.tokenizer.special.names
+  """Returns the text of each token, or the name of a special one."""
+  special = processor.tokenizer.special
+  # An unknown word is one of the text.
+  names = {id: name for id, name in special.names.items() if id != special.unknown}
   return [
-    special.get(id) or text[max(start, 0) : max(end, 0)] or "▁"
+    names.get(id) or text[max(start, 0) : max(end, 0)] or "▁"
     for id, (start, end) in zip(row.input_ids, row.offsets, strict=True)
   ]
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from luke_jax.text.rows import (
   WORD_INPUTS,
   Lengths,
   Origin,
+  Room,
   Row,
   Sizes,
   enclosed,
@@ -102,12 +104,13 @@ class Processor:
     With `truncation` the end of a text that is too long is left out (of a pair, the end of the
     longer), and so are its entities: `dropped` tells which. Without it such a text is refused.
     """
-    rows = []
-    for number, parts in enumerate(self._parts(examples, offsets)):
+    rows, beside = [], hasattr(self.tokenizer, "beside")
+    for number, parts in enumerate(self._parts(examples, offsets or beside)):
       kept = self._truncated(parts) if truncation else parts
       self._check_fit(kept, f"example {number}")
       dropped = _numbers(parts) - _numbers(kept)
-      rows.append(self._row(examples[number], number, kept, dropped))
+      row = self._row(examples[number], number, kept, dropped)
+      rows.append(self._with_beside(row, examples[number].text) if beside else row)
     return rows
 
   def windows(
@@ -144,7 +147,10 @@ class Processor:
       if self.task == "entity_span_classification":
         names += BOUNDARY_INPUTS
     sizes = Sizes(words, entities, self.max_mention_length)
-    return padded(rows, sizes, self.tokenizer.special.pad, self.entity_vocab.pad_id, names=names)
+    pads, rooms = (self.tokenizer.special.pad, self.entity_vocab.pad_id), {}
+    for row in rows if hasattr(self.tokenizer, "beside") else ():
+      rooms |= {name: Room((words, *x.shape[1:])) for name, x in (row.extra or {}).items()}
+    return padded(rows, sizes, *pads, names=names, extra=rooms)
 
   def _around(self, parts: Sequence[Part]) -> int:
     return self.tokenizer.special.around(len(parts))
@@ -239,6 +245,13 @@ class Processor:
     row = enclosed(parts, self.tokenizer.special, number)
     entities = row.entities if example.has_entity_spans else None
     return replace(row, origin=Origin(entities, sorted(dropped), row.offsets))
+
+  def _with_beside(self, row: Row, text: str) -> Row:
+    """Returns the row of a single text with what its whole words have beside their ids."""
+    if len(row.text_starts) > 1:
+      return row
+    tokenizer: Any = self.tokenizer
+    return replace(row, extra=tokenizer.beside([text[slice(*x)] for x in row.offsets[1:-1]]))
 
 
 def _numbers(parts: Sequence[Part]) -> set[int]:

@@ -62,6 +62,14 @@ class WholeWordTokenizer:
     self.special = special or SpecialTokens(ids, (), BERT)
     self.vocab_size = 1 + max(len(vocabularies.words) - 1, *self.special.ids.values())
 
+  @property
+  def sizes(self) -> dict[str, int]:
+    """Returns the number of ids of each kind, by its field in a model's config."""
+    known = self.vocabularies
+    characters, bigrams = len(known.characters), len(known.bigrams)
+    words = {"vocab_size": self.vocab_size}
+    return words | {"character_vocab_size": characters, "bigram_vocab_size": bigrams}
+
   @functools.cached_property
   def _words(self) -> dict[str, int]:
     return {word: id for id, word in enumerate(self.vocabularies.words)}

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from tiny import tiny_model
 
+import luke_jax
+from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.model import Model
+from luke_jax.runs.fresh import Choices, Files, fresh_model
 from luke_jax.show import attention
 from luke_jax.show.heat_maps import attention_of
 
@@ -60,6 +64,18 @@ def test_words_and_entities_are_named(model):
   assert found.words[0] == "<s>" and found.words[-1] == "</s>"
   assert "".join(dict.fromkeys(found.words[1:-1])) and set("".join(found.words[1:-1])) <= set(TEXT)
   assert len(found.weights) == len(found.words) + 2
+
+
+def test_unknown_words_are_named_and_read_by_their_letters(tmp_path):
+  (tmp_path / "names.conll").write_text("Ana B-PER\nwent O\nto O\nRome B-LOC\n\n" * 3)
+  made, _ = fresh_model("tener-weibo", Files(Path(tmp_path / "names.conll")), Choices())
+  save(made, tmp_path / "fresh")
+  tener = luke_jax.load(tmp_path / "fresh")
+  one, other = (attention_of(tener, f"{name} went to Rome") for name in ("nana", "meme"))
+  assert one.words == ["[CLS]", "nana", "went", "to", "Rome", "[SEP]"]
+  assert np.abs(one.weights - other.weights).max() > 1e-3
+  expected = attention_of(tener, "nana went to Rome", head=0).weights[1:-1, 1:-1]
+  np.testing.assert_allclose(expected.sum(1), 1, rtol=1e-5)  # the ends are not read
 
 
 def test_four_maps_show_all_weights(model, drawings, read):

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
   from luke_jax.models.family import Family
 
 MOST_WORDS = 1_000_000
+ARCHITECTURES = {  # kind of head -> class name in config.json
+  "none": "TenerModel",
+  "token": "TenerForTokenClassification",
+  "crf": "TenerForTokenClassificationWithCrf",
+}
 _MAY_BE_ZERO = ("character_vocab_size", "bigram_vocab_size", "vector_size", "unk_token_id")
 
 

@@ -15,17 +15,11 @@ from luke_jax.models.family import Backbone, Described, Family, Layout, Recipe, 
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.tener import encoder
 from luke_jax.models.tener.characters import KERNEL
-from luke_jax.models.tener.config import SIZES, TenerConfig
+from luke_jax.models.tener.config import ARCHITECTURES, SIZES, TenerConfig
 from luke_jax.models.tener.keys import KEYS
 from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD
 from luke_jax.text.word_vectors import VECTORS
 
-_NONE = "TenerModel"
-ARCHITECTURES = {
-  "none": _NONE,
-  "token": "TenerForTokenClassification",
-  "crf": "TenerForTokenClassificationWithCrf",
-}
 # The authors' scripts; the rate differs by data set.
 RECIPES = {
   "tagging": Recipe(
@@ -42,7 +36,10 @@ RECIPES = {
 
 def _read_config(raw: dict[str, Any], path: Path) -> Described:
   labels = labels_in(raw, path)
-  sizes, architecture = sizes_from(TenerConfig, raw, path), architecture_in(raw, path, _NONE)
+  sizes, architecture = (
+    sizes_from(TenerConfig, raw, path),
+    architecture_in(raw, path, ARCHITECTURES["none"]),
+  )
   return Described(sizes, architecture, labels, len(labels) or 2, rest_of(TenerConfig, raw))
 
 

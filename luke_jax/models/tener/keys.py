@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from luke_jax.models.keys import Key, Keys, layers, linear, table
+from luke_jax.models.tener.fastnlp import FASTNLP
 
 
 def _layer(path: str, name: str) -> Iterator[Key]:
@@ -30,5 +31,5 @@ def _rows() -> Iterator[Key]:
   yield from _layer("tener/characters/layer", "tener.characters.layer")
 
 
-KEYS = Keys.of(_rows())
+KEYS = Keys.of(_rows(), other_names=(FASTNLP,))
 """The table of all forms of a TENER."""
