@@ -140,6 +140,19 @@ def test_bad_input_is_one_line(folder, capsys, arguments, message):
   assert message in error and error.count("\n") == 1 and not Path("fresh").exists()
 
 
+def test_a_model_without_a_head_says_what_it_lacks(folder, capsys):
+  model, _ = fresh_model("tener-weibo", Files(Path("train.conll")), Choices())
+  save(model, Path("fresh"))
+  expected = (
+    "a TenerModel; expected one of TenerForTokenClassification, TenerForTokenClassificationW"
+  )
+  with pytest.raises(InputError, match=expected):
+    luke_jax.load("fresh").predict("Ana")
+  assert main(["predict-masks", "fresh", "Ana [MASK]"]) == 2
+  expected = "luke-jax: fresh: a TenerModel; expected another system, with masked words\n"
+  assert capsys.readouterr().err == expected
+
+
 def test_python_sets_fields_of_the_starts_own_system(folder):
   model, _ = fresh_model("tener-weibo", Files(Path("train.conll")), Choices())
   save(model, Path("fresh"))
