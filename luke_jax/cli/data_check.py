@@ -2,12 +2,13 @@
 
 import collections
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.data_look import look
-from luke_jax.cli.file_options import FileOptions
+from luke_jax.cli.file_options import FileOptions, with_attributes
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -24,6 +25,7 @@ def run(
   *,
   task: TaskName,
   model: Path | None = None,
+  attributes: str = "",
   form: OmitArgPrefixes[FileOptions],
 ) -> int:
   """Checks a file of examples: reports every fault with its line, and what the file has.
@@ -37,11 +39,13 @@ def run(
     file: File of examples, or FOLDER:SPLIT of a dataset.
     task: typing, relations, ner, cloze, qa, classification or tagging.
     model: Directory of the model that is to be trained, whose tokenizer reads the examples too.
+    attributes: For classification: names of attributes that texts have, such as user,product.
   """
   if not is_split(file) and not Path(file).is_file():
     raise InputError(f"{file}: no such file; expected a file of examples")
   directory = model_directory(model) if model else None
   settings = form.of(task_class(task)(text=str(directory or "")))
+  settings = with_attributes(settings, attributes)
   # Before the file is read, so that a fault of the model is not reported as one of the file.
   reading = processor(settings, read_backbone(directory)) if directory else None
   faults = Faults(skip=True)
@@ -58,7 +62,8 @@ def run(
     faults.found.append(InputError(f"{file}: no examples; expected one at least"))
   for line in (*faults.found, *(note.message for note in notes), *lines):
     print(line)
-  print(_summary(file, [task_files(task).to_json(x) for x in examples], len(faults.found)))
+  summary = _summary(file, [task_files(task).to_json(x) for x in examples], len(faults.found))
+  print("; ".join([summary, *_attributes(settings, examples)]))
   return 2 if faults.found else 0
 
 
@@ -69,6 +74,13 @@ def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
   answered = sum("answers" in example for example in examples)
   parts += [f"with answers: {answered}"] * bool(answered) + [f"labels: {counts}"] * bool(labels)
   return f"{file}: {'; '.join(parts)}"
+
+
+def _attributes(settings: Any, examples: Sequence[Any]) -> Iterator[str]:
+  """Yields how many values each attribute has."""
+  if names := getattr(settings, "attributes", None) and settings.attributes.names:
+    for number, name in enumerate(names):
+      yield f"{name}: {len({x.attributes[number] for x in examples})} values"
 
 
 def _labels(example: dict[str, Any]) -> list[str]:

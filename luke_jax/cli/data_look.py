@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from luke_jax.errors import InputError
 from luke_jax.show.marked_tokens import marked, pieces_of
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import counted
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.learnable import marks, missed
 from luke_jax.tasks.ner.tags import Labelled
@@ -34,11 +35,13 @@ def look(
   if reading is None:
     return [*_findable(settings, file, examples, faults), *_words(examples)] if is_ner else []
   settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
+  counts, counting = counted(reading)
   with warnings.catch_warnings():
     if is_ner:
       # It reports the number of missed entities, as the lines below do.
       warnings.simplefilter("ignore")
-    rows = settings.features(reading, examples, faults)
+    rows = settings.features(counts, examples, faults)
+  counting.warn(file)
   findable = _findable(settings, file, examples, faults, rows) if is_ner else ()
   return [*findable, *_pieces(reading.tokenizer, settings, examples, rows)]
 

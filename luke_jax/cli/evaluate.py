@@ -64,7 +64,8 @@ def run(
   if not examples:
     report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
-  predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  pairs = predictions(model, settings, examples, faults, file=str(file))
+  predicted = [prediction for _, prediction in pairs]
   report_faults(faults)
   evaluation = settings.evaluate(examples, predicted)
   Console().print(tables(evaluation, mistakes))

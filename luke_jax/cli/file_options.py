@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,3 +37,15 @@ class FileOptions:
       for name, value in given.items()
     }
     return dataclasses.replace(task, **changes)
+
+
+def with_attributes(task: Any, names: str) -> Any:
+  """Returns the task with the names of attributes, if any are given."""
+  if not names:
+    return task
+  if not hasattr(task, "attributes"):
+    raise InputError(f"--attributes: {task.name} reads none; expected it for classification")
+  with at("--attributes"):
+    given = tuple(name.strip() for name in names.split(","))
+    attributes = dataclasses.replace(task.attributes, names=given)
+    return dataclasses.replace(task, attributes=attributes)

@@ -73,7 +73,8 @@ def run(
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
-  predicted = predictions(model, settings, examples, faults)
+  file = source if Path(source).is_file() else ""
+  predicted = predictions(model, settings, examples, faults, file=file)
   if output is None and sys.stdout.isatty():
     console = Console()
     for example, prediction in predicted:
@@ -81,9 +82,9 @@ def run(
   elif output is None:
     _write(settings, predicted, sys.stdout)
   else:
-    with whole(output) as part, part.open("w", encoding="utf-8") as file:
+    with whole(output) as part, part.open("w", encoding="utf-8") as into:
       predicted = _counted(predicted, total)
-      number = _write_columns(predicted, file) if in_columns else _write(settings, predicted, file)
+      number = _write_columns(predicted, into) if in_columns else _write(settings, predicted, into)
     print(f"{output}: {number} predictions")
   report_faults(faults)
 

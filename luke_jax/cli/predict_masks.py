@@ -44,8 +44,9 @@ def run(
   """
   model = load(directory)
   if model.kind not in ("masked", "pretraining") or model.report.missing:
-    expected = model.family.architectures["masked"]
-    raise InputError(f"{directory}: a {model.architecture}; expected a whole {expected}")
+    masked = model.family.architectures.get("masked")
+    expected = f"a whole {masked}" if masked else "another system, with masked words"
+    raise InputError(f"{directory}: a {model.architecture}; expected {expected}")
   predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
   if html_file:
     with whole(html_file) as part:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.file_options import FileOptions
+from luke_jax.cli.file_options import FileOptions, with_attributes
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -21,6 +21,7 @@ def run(
   gold: Path,
   predictions: Path,
   skip_bad: bool = False,
+  attributes: str = "",
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Scores any system's predictions by a task's official metric; prints JSON.
@@ -35,9 +36,10 @@ def run(
     gold: File of examples with answers.
     predictions: File of predictions.
     skip_bad: Leaves out examples that are faulty, and counts them.
+    attributes: For classification: names of attributes that texts have, such as user,product.
   """
   faults = Faults(skip=skip_bad)
-  settings = form.of(task_class(task)())
+  settings = with_attributes(form.of(task_class(task)()), attributes)
   examples = read_examples(settings, str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")

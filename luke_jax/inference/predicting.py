@@ -14,6 +14,7 @@ from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.aligned import check_task
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import counted
 from luke_jax.text.alignment import Linker
 
 CHUNK = 256  # examples that are in memory together
@@ -50,16 +51,28 @@ def predict(
 
 
 def predictions(
-  model: ModelParts, task: Any, examples: Iterable[Any], faults: Faults | None = None
+  model: ModelParts,
+  task: Any,
+  examples: Iterable[Any],
+  faults: Faults | None = None,
+  *,
+  file: str = "",
 ) -> Iterator[tuple[Any, Any]]:
-  """Yields each example with its prediction, in memory that does not grow with their number."""
-  processor = processor_of(model, task)
+  """Yields each example with its prediction, in memory that does not grow with their number.
+
+  With the name of their file, warns after the last of what the vocabulary lacks.
+  """
+  processor, counting = processor_of(model, task), None
+  if file:
+    processor, counting = counted(processor)
   left, shapes = iter(examples), shapes_of(model.backbone)
   while chunk := list(itertools.islice(left, CHUNK)):
     rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
     found = outputs(model, task, rows, pad, shapes) if rows else {}
     yield from zip(chunk, task.decode(chunk, rows, found), strict=True)
+  if counting is not None:
+    counting.warn(file)
 
 
 def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -118,5 +118,6 @@ def _name_for(model: ModelParts) -> str:
     if model.kind in heads_of(task_class(name)):
       return name
   kinds = dict.fromkeys(kind for name in CLASSES for kind in heads_of(task_class(name)))
-  known = ", ".join(model.family.architectures[kind] for kind in kinds)
+  architectures = model.family.architectures
+  known = ", ".join(architectures[kind] for kind in kinds if kind in architectures)
   raise InputError(f"a {model.architecture}; expected one of {known}")

@@ -83,29 +83,34 @@ def pair_instances(
 def text_documents(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[Document]:
   """Yields the documents of a text: a sentence on each line, an empty line between documents."""
   document: list[Pieces] = []
-  try:
-    with path.open(encoding="utf-8") as lines:
-      for line in lines:
-        if line.strip():
-          document.append(encoded([Chunk(line.strip())], tokenizer, segment))
-        elif document:
-          yield document
-          document = []
-  except (OSError, UnicodeDecodeError) as fault:
-    raise InputError(f"{path}: {fault}; expected sentences in UTF-8, one on each line") from None
+  for line in _lines(path, "sentences in UTF-8, one on each line"):
+    if line.strip():
+      document.append(encoded([Chunk(line.strip())], tokenizer, segment))
+    elif document:
+      yield document
+      document = []
   if document:
     yield document
 
 
 def dialogues(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[list[Turn]]:
   """Yields the dialogues of JSON lines: utterances of two speakers in turn, or with a speaker."""
+  for number, line in enumerate(_lines(path, "dialogues as JSON lines"), start=1):
+    if line.strip():
+      turns = _turns(line, f"{path}: line {number}")
+      yield [Turn(name, encoded([Chunk(text)], tokenizer, segment)) for name, text in turns]
+
+
+def _lines(path: Path, expected: str) -> Iterator[str]:
   try:
-    with path.open(encoding="utf-8") as lines:
-      for number, line in enumerate(lines, start=1):
-        turns = _turns(line, f"{path}: line {number}")
-        yield [Turn(name, encoded([Chunk(text)], tokenizer, segment)) for name, text in turns]
-  except (OSError, UnicodeDecodeError) as fault:
-    raise InputError(f"{path}: {fault}; expected dialogues as JSON lines") from None
+    with path.open(encoding="utf-8-sig") as lines:
+      yield from lines
+  except FileNotFoundError:
+    raise InputError(f"{path}: no such file; expected {expected}") from None
+  except UnicodeDecodeError:
+    raise InputError(f"{path}: not UTF-8; expected {expected}") from None
+  except OSError as fault:
+    raise InputError(f"{path}: {fault.strerror}; expected {expected}") from None
 
 
 def _turns(line: str, place: str) -> list[tuple[str, str]]:

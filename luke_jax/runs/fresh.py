@@ -73,6 +73,8 @@ def fresh_model(
   if size not in SIZES:
     raise InputError(f"size: {size!r}; expected one of {', '.join(SIZES)}")
   train, others = _sentences(files.train, choices), []
+  if not any(train):
+    raise InputError(f"{files.train}: no words; expected sentences, whose words are the vocabulary")
   for path in files.also:
     others += _sentences(path, choices)
   used, tables, coverages = _used(train, choices), {}, []

@@ -18,7 +18,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.known import check_task, is_fine_tuned, task_class
+from luke_jax.tasks.known import check_task, is_fine_tuned, is_known, task_class, tasks_with
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
@@ -39,7 +39,9 @@ def task_experiment(
   of_task = [text for text in assignments if text.startswith("task.")]
   train, dev = map(str, files)
   plain = plain_experiment(kind)
-  recipe = read_backbone(start).family.recipes.get(plain.task.name, Recipe())
+  family = read_backbone(start).family
+  check_able(plain.task, family, start)
+  recipe = family.recipes.get(plain.task.name, Recipe())
   on_files = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start), **recipe.task)
   task = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
@@ -60,6 +62,16 @@ def task_experiment(
   batch = override(experiment, assignments).data.batch_size
   every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"  # once an epoch, unless changed
   return consistent(override(experiment, [every, *assignments]))
+
+
+def check_able(task: Any, family: Family, start: Path) -> None:
+  """Raises InputError for a system without a head for one of the tasks that have names."""
+  if is_known(type(task)) and task.name not in tasks_with(family.architectures):
+    able = ", ".join(tasks_with(family.architectures))
+    raise InputError(
+      f"{start}: a {family.title}, which has no head for {task.name}; expected one of {able}, or"
+      " another model"
+    )
 
 
 def plain_experiment(kind: str | type) -> Experiment:

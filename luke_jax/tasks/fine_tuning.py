@@ -268,6 +268,12 @@ def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
   return task.read(Path(source), faults)
 
 
+def counted(reads: Processor) -> tuple[Processor, CountingTokenizer]:
+  """Returns a processor whose tokenizer counts what it does not know, and that tokenizer."""
+  counting: Any = CountingTokenizer(reads.tokenizer)
+  return dataclasses.replace(reads, tokenizer=counting), counting
+
+
 @cached(4)  # every evaluation asks for them
 def _records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   path, faults = getattr(task, split), Faults(skip=task.skip_bad)
@@ -277,8 +283,7 @@ def _records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
   reads = processor(task, backbone)
-  counting: Any = CountingTokenizer(reads.tokenizer)
-  reads = dataclasses.replace(reads, tokenizer=counting)
+  reads, counting = counted(reads)
   rows = TaskRows(examples, task.features(reads, examples, faults))
   counting.warn(path)
   if faults.found:

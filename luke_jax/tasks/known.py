@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+from collections.abc import Container
 from types import ModuleType
 from typing import Any, Literal
 
@@ -40,6 +41,11 @@ def is_fine_tuned(task: Any) -> bool:
 def heads_of(task: Any) -> tuple[str, ...]:
   """Returns the kinds of heads that a task, a class or a value, may have."""
   return getattr(task, "heads", None) or (task.head,)
+
+
+def tasks_with(heads: Container[str]) -> tuple[str, ...]:
+  """Returns the names of the tasks that need one of these kinds of heads."""
+  return tuple(x for x in CLASSES if any(head in heads for head in heads_of(task_class(x))))
 
 
 def is_known(task: type) -> bool:

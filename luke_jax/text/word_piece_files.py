@@ -81,6 +81,12 @@ def read_pieces(path: Path) -> list[str]:
     lines.pop()
   if lines and lines[0].endswith("\t0"):
     return [_without_id(path, number, line) for number, line in enumerate(lines)]
+  for number, line in enumerate(lines):
+    if line.endswith(f"\t{number}"):
+      raise InputError(
+        f"{path}: line {number + 1} is {line!r}; expected a piece alone, as on the first line, or"
+        " a tab and the id after each"
+      )
   return lines
 
 

@@ -56,6 +56,31 @@ def test_faulty_examples_are_left_out_where_asked(root, tmp_path, capsys):
   assert "luke-jax: left out: " in said.err
 
 
+def test_attributes_are_named_for_a_check_and_for_scores(tmp_path, monkeypatch, capsys):
+  monkeypatch.chdir(tmp_path)
+  values = [("a", "ann", "1"), ("b", "bob", "0"), ("c", "bob", "1")]
+  lines = [{"text": text, "user": user, "label": label} for text, user, label in values]
+  Path("gold.jsonl").write_text("".join(f"{json.dumps(x)}\n" for x in lines))
+  said = [{"id": str(i), "label": "1", "scores": {"0": 0.4, "1": 0.6}} for i in (1, 2, 3)]
+  Path("said.jsonl").write_text("".join(f"{json.dumps(x)}\n" for x in said))
+  check = ["data", "check", "gold.jsonl", "--task"]
+  assert main([*check, "classification"]) == 2
+  assert "of task.attributes.names (in data check and score: of --attr" in capsys.readouterr().out
+  assert main([*check, "classification", "--attributes", "user"]) == 0
+  assert capsys.readouterr().out == (
+    "gold.jsonl: examples: 3; faults: 0; labels: 1 2, 0 1; user: 2 values\n"
+  )
+  scores = ["score", "classification", "--gold", "gold.jsonl", "--predictions", "said.jsonl"]
+  assert main([*scores, "--attributes", "user"]) == 0
+  assert json.loads(capsys.readouterr().out)["accuracy"] == pytest.approx(2 / 3, abs=1e-5)
+  for task, names, message in [
+    ("ner", "user", "--attributes: ner reads none; expected it for classification"),
+    ("classification", "a b", "--attributes: names: 'a b'; expected different names of letters"),
+  ]:
+    assert main([*check, task, "--attributes", names]) == 2
+    assert capsys.readouterr().err.startswith(f"luke-jax: {message}")
+
+
 @pytest.mark.parametrize(
   ("name", "line"),
   [

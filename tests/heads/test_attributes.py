@@ -6,9 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from networks import backbone
+from systems import small
 
 from luke_jax.heads.attributes import Attributes, AttributesHead
+from luke_jax.heads.kinds import make_head
+from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import States, Tables
+from luke_jax.models.keys import flatten
+from luke_jax.models.network import Network, example_inputs
 from luke_jax.nn.layers import Numerics
 
 ATTRIBUTES = Attributes(
@@ -108,3 +114,25 @@ def test_a_stream_for_the_text_and_the_papers_activation_are_choices():
     )["params"]
     assert ("text" in params) == (streams == 3) and attributes.streams == streams
     assert params["attribute_layers"]["layers"]["mlp"]["up"]["kernel"].shape == (2, 8, 8 * streams)
+
+
+@pytest.mark.parametrize(
+  "family", [x for x in FAMILIES if "text" in x.architectures], ids=lambda family: family.name
+)
+def test_every_system_that_labels_texts_has_layers_of_attributes_too(family):
+  chosen = backbone(small(family))
+  network = Network(chosen, make_head("attributes", chosen, labels=3, attributes=ATTRIBUTES))
+  assert family.kind_of(family.architectures["attributes"]) == "attributes"
+  outputs, variables = jax.eval_shape(
+    lambda: network.init_with_output(jax.random.key(0), **example_inputs(network))
+  )
+  assert outputs["logits"].shape[1:] == (3,)
+  params = variables["params"]
+  assert params["attribute_layers"]["layers"]["attention"]["query"]["weights"].shape == (
+    2,
+    3,
+    32,
+    32,
+  )
+  names = [name for path in flatten(params) for name in family.keys("attributes").key(path).names]
+  assert {"usr_embed.weight", "shop_embed.weight", "classifier.out_proj.weight"} <= set(names)

@@ -228,6 +228,8 @@ def test_speakers_give_the_other_patterns(tokenizer, capsys):
     return [{"speaker": name, "text": "好 吗"} for name in speakers]
 
   Path("talks.jsonl").write_text(f"{json.dumps(talk('ABB'))}\n{json.dumps(talk('AAB'))}\n")
+  with Path("talks.jsonl").open("a") as file:
+    file.write("\n")
   roles = [x.token_type_ids.tolist() for _, x in made(tokenizer, "talks.jsonl")]
   assert roles == [[0] * 4 + [1] * 6, [0] * 7 + [1] * 3]
   command = ["data", "units", "talks.jsonl", "--tokenizer", "words", "--output", "none.gz"]
@@ -242,6 +244,9 @@ def test_speakers_give_the_other_patterns(tokenizer, capsys):
     assert main(command) == 2
     assert f"talks.jsonl: line 2: {message}" in capsys.readouterr().err
     assert not Path("none.gz").exists()
+  for name in ("gone.jsonl", "gone.txt"):
+    assert main([*command[:2], name, *command[3:]]) == 2
+    assert f"luke-jax: {name}: no such file; expected" in capsys.readouterr().err
 
 
 @pytest.mark.real_data

@@ -101,6 +101,10 @@ def test_characters_of_words_and_the_recipe(folder):
   assert set(model.tokenizer.vocabularies.bigrams[2:]) == {"北京", "京很", "很大", "大\n"}
   assert not model.config.character_vocab_size
   save(model, "zh")
+  for task in ("classification", "ner"):
+    expected = f"zh: a TENER, which has no head for {task}; expected one of tagging, or another"
+    with pytest.raises(InputError, match=expected):
+      task_experiment(task, (Path("zh.conll"),) * 2, Path("zh"), [])
   made = task_experiment("tagging", (Path("zh.conll"),) * 2, Path("zh"), ["task.characters=true"])
   assert made.task.labels == ("O", "B-LOC", "I-LOC", "E-LOC", "S-LOC") and made.task.crf
   (row, *_) = made.task.records(made.backbone, "train").rows
@@ -120,6 +124,7 @@ def test_characters_of_words_and_the_recipe(folder):
   ("arguments", "message"),
   [
     (["--train", "none"], "none: no such file"),
+    (["--train", "empty.conll"], "empty.conll: no words; expected sentences"),
     (
       ["--train", "train.conll", "--size", "large"],
       "size: 'large'; expected one of tener-conll2003",
@@ -129,9 +134,23 @@ def test_characters_of_words_and_the_recipe(folder):
   ],
 )
 def test_bad_input_is_one_line(folder, capsys, arguments, message):
+  Path("empty.conll").write_text("\n\n")
   assert main(["new", "fresh", *arguments]) == 2
   error = capsys.readouterr().err
   assert message in error and error.count("\n") == 1 and not Path("fresh").exists()
+
+
+def test_a_model_without_a_head_says_what_it_lacks(folder, capsys):
+  model, _ = fresh_model("tener-weibo", Files(Path("train.conll")), Choices())
+  save(model, Path("fresh"))
+  expected = (
+    "a TenerModel; expected one of TenerForTokenClassification, TenerForTokenClassificationW"
+  )
+  with pytest.raises(InputError, match=expected):
+    luke_jax.load("fresh").predict("Ana")
+  assert main(["predict-masks", "fresh", "Ana [MASK]"]) == 2
+  expected = "luke-jax: fresh: a TenerModel; expected another system, with masked words\n"
+  assert capsys.readouterr().err == expected
 
 
 def test_python_sets_fields_of_the_starts_own_system(folder):

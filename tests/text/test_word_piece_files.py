@@ -126,6 +126,11 @@ def test_vocabularies_of_baidu_have_a_second_column(vocab_txt, files, tmp_path):
   write(tmp_path / "baidu", vocab__txt="\n".join(lines))
   with pytest.raises(InputError, match=r"vocab.txt: line 8 is '.*; expected a piece, a tab and 7"):
     load_tokenizer(tmp_path / "baidu")
+  lines = vocab_txt.split("\n")[:-1]
+  lines[7] += "\t7"
+  write(tmp_path / "baidu", vocab__txt="\n".join(lines))
+  with pytest.raises(InputError, match=r"vocab.txt: line 8 is '.*; expected a piece alone, as on"):
+    load_tokenizer(tmp_path / "baidu")
 
 
 def test_lines_end_in_any_way(vocab_txt, files):

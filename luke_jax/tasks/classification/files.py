@@ -25,6 +25,8 @@ from luke_jax.tasks.files import (
 )
 
 KNOWN = ("text_pair", "label", "labels", "qid")
+# How a user says that a field is an attribute.
+NAMED = " of task.attributes.names (in data check and score: of --attributes)"
 COMMAS, TABLES, OBJECTS = ".csv", (".tsv", ".csv"), (".jsonl", ".json")
 
 
@@ -53,7 +55,10 @@ class Reader(NamedTuple):
 
   def named(self, value: Mapping[str, Any], id: str, place: str) -> Example:
     """Returns the example in an object that has our names."""
-    check_fields(value, (*KNOWN, *self.attributes), place)
+    try:
+      check_fields(value, (*KNOWN, *self.attributes), place)
+    except InputError as fault:
+      raise InputError(f"{fault}, or an attribute{NAMED}") from None
     text = read_text(value, place).text
     pair = string(value, "text_pair", place) if "text_pair" in value else None
     qid = _name(value["qid"], f"{place}: qid") if "qid" in value else None
@@ -75,6 +80,12 @@ def read(
   if len(agreed) < len(examples):
     left_out = f"{len(examples) - len(agreed)} of {len(examples)} examples are left out"
     warnings.warn(f"{path}: {left_out}: their label is {NO_AGREEMENT!r}", stacklevel=2)
+  if path.suffix == REVIEWS and (none := sum(not x.text for x in examples)):
+    warnings.warn(
+      f"{path}: nothing is left of {none} of {len(examples)} reviews, since those of {REVIEWS} are"
+      " cleaned as English; JSON lines are read as they are",
+      stacklevel=2,
+    )
   return agreed
 
 
@@ -188,8 +199,8 @@ def _checked(header: list[str], form: Form, place: str) -> list[str]:
   for name in header:
     if form.strict and name not in known:
       raise InputError(
-        f"{place}: column {name!r}: not known; expected {', '.join(FIELDS)}, or the columns to read"
-        " as --columns text=…,label=…"
+        f"{place}: column {name!r}: not known; expected {', '.join(FIELDS)}, the columns to read"
+        f" as --columns text=…,label=…, or an attribute{NAMED}"
       )
   return header
 

@@ -42,6 +42,8 @@ def _fields(line: str, wanted: Sequence[str], place: str) -> Mapping[str, str]:
     )
   found = dict(zip(FIELDS, parts, strict=True))
   found["label"] = found["label"].strip()
+  if not found["label"].isdecimal():
+    raise InputError(f"{place}: rating {found['label']!r}; expected a whole number")
   found["text"] = cleaned(found["text"])
   return {name: x for name, x in found.items() if name in wanted}
 

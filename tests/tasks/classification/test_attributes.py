@@ -51,6 +51,12 @@ def test_reviews_are_read_and_cleaned(tmp_path):
   assert plain(path, attributes=())[2] == ("fine", ("4",), ())
 
 
+def test_reviews_of_which_nothing_is_left_are_counted(tmp_path):
+  path = file(tmp_path, "a.ss", f"{REVIEWS}u3\t\tp1\t\t5\t\t很好\n")
+  with pytest.warns(match=r"a\.ss: nothing is left of 1 of 4 reviews, since those of \.ss are"):
+    assert plain(path)[3] == ("", ("5",), ("u3", "p1"))
+
+
 def test_objects_and_tables_have_any_attributes(tmp_path):
   value = {"text": "a", "label": 1, "shop": "x", "year": 2019}
   expected = [("a", ("1",), ("x", "2019"))]
@@ -68,6 +74,7 @@ def test_objects_and_tables_have_any_attributes(tmp_path):
   [
     ("a.ss", "u\t\tp\t\t3\n", "line 1: 3 parts between two tabs; expected user, product, rating"),
     ("a.ss", "\t\tp\t\t3\t\tx\n", "line 1: user: empty; expected a text or a number"),
+    ("a.ss", "u\t\tp\t\tgood\t\tx\n", "line 1: rating 'good'; expected a whole number"),
     ("a.jsonl", '{"text": "a", "user": "u"}', "line 1: product: missing; expected its value"),
     (
       "a.jsonl",
@@ -78,6 +85,12 @@ def test_objects_and_tables_have_any_attributes(tmp_path):
       "a.jsonl",
       '{"text": "a", "user": "a", "prodcut": 1}',
       "prodcut: no such field; expected perh",
+    ),
+    (
+      "a.jsonl",
+      '{"text": "a", "user": "a", "product": 1, "shop": 2}',
+      "shop: no such field; expected one of id, text, tokens, meta, text_pair, label, labels, qid,"
+      " user, product, or an attribute of task.attributes.names (in data check and score: of --at",
     ),
     ("a.csv", "text,user,shop\na,b,c\n", "line 1: column 'shop': not known; expected id, text"),
   ],

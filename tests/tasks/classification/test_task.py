@@ -6,9 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from marked_tasks import TEXT, experiment, learned, with_labels, written
+from marked_tasks import TEXT, experiment, learned, random_bert, with_labels, written
 from networks import backbone
+from tiny import TEXTS
 
+from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.heads.labels import TextHead
 from luke_jax.inference.settings import settings_of, task_with
@@ -182,3 +184,18 @@ def test_a_model_learns_numbers(tmp_path):
   losses, scores = learned(chosen, 30)
   assert losses[0] > 0.5 and losses[-1] < 0.2
   assert scores["pearson"] > 0.9 and scores["rmse"] < 0.5
+
+
+@pytest.mark.filterwarnings("always")
+def test_words_that_the_vocabulary_lacks_are_named_with_their_file(tmp_path, capsys):
+  lines = [{"text": "was 臺灣", "label": "x"}, {"text": "was 臺", "label": "y"}]
+  path = str(written(tmp_path / "zh.jsonl", lines))
+  task = with_labels(TextClassification(text=str(TEXTS / "word_piece"), train=path, words=16))
+  random_bert(task).save(tmp_path / "model")
+  expected = f"{path}: 3 of 5 pieces are [UNK], not in the vocabulary: 臺 (2), 灣 (1)"
+  for command in (["evaluate", "classification"], ["predict", "classification"]):
+    assert main([*command, str(tmp_path / "model"), path]) == 0
+    assert capsys.readouterr().err == f"luke-jax: warning: {expected}\n"
+  check = ["data", "check", path, "--task", "classification", "--model", str(tmp_path / "model")]
+  assert main(check) == 0
+  assert capsys.readouterr().out.startswith(f"{expected}\n")
