@@ -1,22 +1,36 @@
 #!/usr/bin/env bash
-# run.sh SEED FOLDER: every system in the tasks that it can do on free data, by one seed; about three
-# hours on one CPU core. Needs `luke-jax get english`, and LUKE_JAX_REAL_DATA, the folder of the data,
-# as for the tests (CONTRIBUTING.md). The table of all results:
+# run.sh SEED FOLDER: every system in the tasks that it can do on free data, by one seed; some four
+# hours of one CPU core. Needs `luke-jax get english`, what english/relations_bert.py,
+# few_rel/relations.py and tiny_ernie/pretraining.py name, and in LUKE_JAX_REAL_DATA the folder of the
+# data, as for the tests (CONTRIBUTING.md). After some seeds:
 # luke-jax experiment table FOLDER
 set -euo pipefail
 seed=$1 folder=$2
-data=$(realpath "${LUKE_JAX_REAL_DATA:-../shared/data}")
+export LUKE_JAX_REAL_DATA=${LUKE_JAX_REAL_DATA:-../shared/data}
 here=$(dirname "$0")
 
-# asked GROUP NAME CHANGES...: FOLDER/GROUP/NAME/seed-SEED/result.json
+# asked GROUP SYSTEM: FOLDER/GROUP/SYSTEM/seed-SEED/result.json
 asked() {
-  luke-jax experiment run "$here/$1_$2.py" --seeds "$seed" --output "$folder/$1/$2" "${@:3}"
+  luke-jax experiment run "$here/$1_$2.py" --seeds "$seed" --output "$folder/$1/$2"
 }
+
+bash "$here/../tener/run.sh" "$seed" "$folder/tener"
+for system in bert luke ernie; do asked wnut17 "$system"; done
 
 mkdir -p datasets/fine_food
 for split in train dev test; do
-  cp "$data/siblings/reviews/fine_food_1k/finefood.$split.ss" "datasets/fine_food/$split.ss"
+  reviews=$LUKE_JAX_REAL_DATA/siblings/reviews/fine_food_1k
+  cp "$reviews/finefood.$split.ss" "datasets/fine_food/$split.ss"
 done
-LUKE_JAX_REAL_DATA=$data bash "$here/../tener/run.sh" "$seed" "$folder/tener"
-for system in bert luke ernie; do asked wnut17 "$system"; done
 for system in bert luke ernie ma_bert; do asked reviews "$system"; done
+
+bash "$here/../english/run.sh" "$seed" "$folder/english"
+luke-jax experiment run "$here/../english/typing_ernie.py" --seeds "$seed" \
+  --output "$folder/english/typing/ernie" --set run.epochs=null --set run.steps=300
+for system in bert luke; do
+  luke-jax experiment run "$here/../english/qa_$system.py" --seeds "$seed" \
+    --output "$folder/english/qa/$system" --set run.epochs=1
+done
+bash "$here/../few_rel/run.sh" "$seed" "$folder/few_rel"
+bash "$here/../tiny_ernie/run.sh" "$seed" "$folder/tiny_ernie" 200
+bash "$here/../ma_bert/run.sh" "$seed" "$folder/ma_bert"
