@@ -10,9 +10,11 @@ from luke_jax.files import Path
 COMPUTING = {
   "bench encoder",
   "bench engine",
+  "bench graph",
   "bench ner",
   "evaluate",
   "experiment run",
+  "graph train",
   "predict",
   "predict-masks",
   "train",
