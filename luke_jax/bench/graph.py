@@ -1,6 +1,7 @@
 """Benchmark of training TransE beside PyKEEN: triples of a graph in a second, negatives apart."""
 
 import dataclasses
+import functools
 import statistics
 import tempfile
 from collections.abc import Callable
@@ -12,11 +13,12 @@ import numpy as np
 
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.bench.roofline import Roofline, Speeds, needs, seconds, speeds
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.triples import read_graph
 from luke_jax.models.transe import TransEConfig
-from luke_jax.pipeline.batches import Data
+from luke_jax.pipeline.batches import Data, TrainingBatches
 from luke_jax.tasks.links.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.mesh import make_mesh
@@ -44,6 +46,7 @@ class Result:
   width: int
   negatives: int
   timing: Timing
+  roofline: Roofline
 
   def rate(self, side: str) -> float | None:
     """Returns the triples in a second of side `ours` or `theirs`."""
@@ -69,16 +72,65 @@ def run(width: int, negatives: int, norm: Literal[1, 2], rounds: int) -> Result:
       raise InputError(f"{name}: {number}; expected 1 or more")
   with one_core(), tempfile.TemporaryDirectory() as folder:
     path = made_up(Path(folder), 2034, 42, 32_888)
-    ours, triples = our_epoch(path, TransEConfig(1, 1, width, norm), negatives)
+    ours = our_side(path, TransEConfig(1, 1, width, norm), negatives)
     if find_spec("pykeen"):
-      timing = alternate(ours, their_epoch(path, width, negatives, norm), rounds)
+      timing = alternate(ours.epoch, their_epoch(path, width, negatives, norm), rounds)
     else:
-      timing = dataclasses.replace(alternate(ours, lambda: None, rounds), theirs=[])
-  return Result(cores_and_processor(), triples, norm, width, negatives, timing)
+      timing = dataclasses.replace(alternate(ours.epoch, lambda: None, rounds), theirs=[])
+    roofline = ours.roofline(rounds)
+    triples = ours.program.steps * BATCH
+  return Result(cores_and_processor(), triples, norm, width, negatives, timing, roofline)
 
 
-def our_epoch(path: Path, sizes: TransEConfig, negatives: int) -> tuple[Callable[[], None], int]:
-  """Returns a function that trains for an epoch, rows included, and the triples it takes."""
+@dataclasses.dataclass
+class Ours:
+  """Training of this library: whole epochs, and the two parts of them alone."""
+
+  program: Program
+  batches: TrainingBatches
+  step: Any
+  state: Any
+
+  def epoch(self) -> None:
+    """Trains for an epoch, rows included."""
+    for rows in self.batches.iterate(0, self.program.steps, workers=0):
+      self.state, _ = self.step(self.state, self.program.placed(rows))
+    jax.block_until_ready(self.state)
+
+  def host_rows(self) -> None:
+    """Makes the rows of an epoch."""
+    for number in range(self.program.steps):
+      self.batches(number)
+
+  def steps(self) -> None:
+    """Takes the steps of an epoch on one batch that is in place."""
+    for _ in range(self.program.steps):
+      self.state, _ = self.step(self.state, self.placed)
+    jax.block_until_ready(self.state)
+
+  @functools.cached_property
+  def placed(self) -> dict[str, jax.Array]:
+    """Returns a batch in place."""
+    return self.program.placed(self.batches(0))
+
+  def roofline(self, rounds: int) -> Roofline:
+    """Times both parts in turn with what the machine can do."""
+    config, steps = self.program.experiment.model, self.program.steps
+    rows = (config.entity_vocab_size, config.relation_vocab_size)
+    least = needs(self.program.batch_shapes, rows, config.hidden_size, config.norm)
+    touched = sum(self.placed[name].size for name in ("heads", "tails", "negatives"))
+    measure = speeds(rows[0], touched, config.hidden_size, config.norm)
+    step, host_rows, found = [], [], []
+    for _ in range(rounds):
+      step.append(seconds(self.steps) / steps)
+      found.append(measure())
+      host_rows.append(seconds(self.host_rows) / steps)
+    arithmetic, row_bytes = map(list, zip(*found, strict=True))
+    return Roofline(least, Speeds(arithmetic, row_bytes), step, host_rows)
+
+
+def our_side(path: Path, sizes: TransEConfig, negatives: int) -> Ours:
+  """Returns the training of a graph by this library, compiled."""
   graph = read_graph(path)
   model = dataclasses.replace(
     sizes, entity_vocab_size=len(graph.entities), relation_vocab_size=len(graph.relations)
@@ -92,16 +144,7 @@ def our_epoch(path: Path, sizes: TransEConfig, negatives: int) -> tuple[Callable
   )
   program = Program(experiment, make_mesh(experiment.mesh), experiment.run.steps or 1)
   batches = program.training_batches(experiment.task.records(program.backbone, "train"))
-  step: Any = program.lowered_step.compile()
-  state: Any = program.fresh_state()
-
-  def epoch() -> None:
-    nonlocal state
-    for rows in batches.iterate(0, program.steps, workers=0):
-      state, _ = step(state, program.placed(rows))
-    jax.block_until_ready(state)
-
-  return epoch, program.steps * BATCH
+  return Ours(program, batches, program.lowered_step.compile(), program.fresh_state())
 
 
 def their_epoch(path: Path, width: int, negatives: int, norm: int) -> Callable[[], None]:

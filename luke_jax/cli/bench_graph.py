@@ -1,5 +1,6 @@
 """`luke-jax bench graph`."""
 
+import statistics
 from typing import Literal
 
 from rich.console import Console
@@ -7,6 +8,7 @@ from rich.table import Table
 
 from luke_jax.bench.graph import PUBLISHED, Result
 from luke_jax.bench.graph import run as measure
+from luke_jax.bench.roofline import WORK
 from luke_jax.cli.figures import write_figures
 from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import Path, check_place
@@ -24,6 +26,8 @@ def run(
 
   An epoch of a made-up graph of CoDEx-S's size, with the rows that the host makes. A triple has as
   many negatives on both sides; here the triples of a chunk share them and known ones are left out.
+  A second table has what a step needs at least, at the speed that this core has for it, beside the
+  time that the step takes.
 
       luke-jax bench graph --norm 2
 
@@ -40,11 +44,13 @@ def run(
     result = measure(width, negatives, norm, rounds)
   console = Console()
   console.print(_table(result))
+  console.print(_roofline(result))
   console.print(f"{result.machine}, one of them used", soft_wrap=True)
   theirs = result.rate("theirs")
   rates = {"luke_jax": result.rate("ours")} | ({"pykeen": theirs} if theirs else {})
   ratio = result.timing.ratio if theirs else None
-  write_figures(result, {"triples_per_second": rates, "ratio": ratio}, output)
+  summary = {"triples_per_second": rates, "ratio": ratio, "of_limit": result.roofline.shares}
+  write_figures(result, summary, output)
 
 
 def _table(result: Result) -> Table:
@@ -56,3 +62,33 @@ def _table(result: Result) -> Table:
   for name, rate in PUBLISHED.items():
     table.add_row(f"published: {name}", f"{rate:,.0f}")
   return table
+
+
+def _roofline(result: Result) -> Table:
+  line, norm = result.roofline, result.norm
+  table = Table("of one step", "at least", "this core", "ms", title="What bounds a step")
+  for column in table.columns[1:]:
+    column.justify = "right"
+  for part, name, unit in (
+    ("arithmetic", WORK[norm], ""),
+    ("row_bytes", "rows and moments, read and written", "B"),
+  ):
+    amount, speed = getattr(line.needs, part), statistics.median(getattr(line.speeds, part))
+    row = (_short(amount) + unit, _short(speed) + unit + "/s", f"{1e3 * line.least[part]:.2f}")
+    table.add_row(name, *row)
+  least, shares = 1e3 * sum(line.least.values()), line.shares
+  table.add_row("the limit", "", "", f"{least:.2f}", style="bold")
+  step, rows = (1e3 * statistics.median(x) for x in (line.step, line.host_rows))
+  table.add_row("the step", f"{shares['step']:.0%} of the limit", "", f"{step:.2f}")
+  share = f"{shares['step_and_host_rows']:.0%} of the limit"
+  table.add_row("rows made on the host", "", "", f"{rows:.2f}")
+  table.add_row("both", share, "", f"{step + rows:.2f}")
+  return table
+
+
+def _short(number: float) -> str:
+  """Returns a number in thousands, millions or billions, such as 1.6 G."""
+  for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+    if number >= size:
+      return f"{number / size:.1f} {letter}"
+  return f"{number:.0f} "

@@ -18,7 +18,6 @@ def run(
   train: Path | None = None,
   sentences: int = 512,
   batch: int = 16,
-  dropout: bool = True,
   rounds: int = 3,
   output: Path | None = None,
 ) -> None:
@@ -36,14 +35,13 @@ def run(
     train: File of sentences with tags; by default they are made up.
     sentences: Number of sentences to make up.
     batch: Sentences of a batch.
-    dropout: Train with the dropout of the size.
     rounds: Number of times each side runs.
     output: File for the figures, as JSON.
   """
   if output:
     check_place(output)
   with stderr_console().status(f"timing {size}"):
-    result = measure(size, train, sentences, batch, rounds, dropout=dropout)
+    result = measure(size, train, sentences, batch, rounds, dropout=True)
   console = Console()
   console.print(_table(result))
   console.print(f"{result.machine}; {result.versions}", soft_wrap=True)

@@ -10,10 +10,12 @@ from luke_jax.files import Path
 COMPUTING = {
   "bench encoder",
   "bench engine",
+  "bench graph",
   "bench ner",
   "bench tener",
   "evaluate",
   "experiment run",
+  "graph train",
   "predict",
   "predict-masks",
   "train",

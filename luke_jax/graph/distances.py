@@ -22,7 +22,9 @@ def distances(queries: jax.Array, candidates: jax.Array, norm: int) -> jax.Array
 
   Its derivative holds no array of C x N x K numbers. L2 is a product of matrices.
   """
-  return (_absolute if norm == 1 else _euclidean)(queries, candidates)
+  if norm == 1:
+    return _absolute(*(_whole_turns(x) for x in (queries, candidates)))
+  return _euclidean(queries, candidates)
 
 
 def pair_distances(differences: jax.Array, norm: int) -> jax.Array:
@@ -38,11 +40,7 @@ def ranked_distances(queries: jax.Array, candidates: jax.Array, norm: int) -> ja
   Equal vectors have equal numbers, wherever they are: every sum is taken in the same order.
   """
   size = jnp.abs if norm == 1 else jnp.square
-  # Whole turns of a loop, two at least: XLA would put what is left over into each operation that
-  # reads the sums, and round it there in another way.
-  width = queries.shape[1]
-  room = max(2, -(-width // UNROLLED)) * UNROLLED - width
-  queries, candidates = (jnp.pad(x, ((0, 0), (0, room))) for x in (queries, candidates))
+  queries, candidates = (_whole_turns(x) for x in (queries, candidates))
   return _summed(lambda q, e: size(q[:, None] - e[None]), queries.T, candidates.T)
 
 
@@ -50,6 +48,17 @@ def _euclidean(queries: jax.Array, candidates: jax.Array) -> jax.Array:
   products = jnp.matmul(queries, candidates.T, precision=jax.lax.Precision.HIGHEST)
   squares = jnp.square(queries).sum(-1)[:, None] + jnp.square(candidates).sum(-1) - 2 * products
   return jnp.sqrt(jnp.maximum(squares, TINY))
+
+
+def _whole_turns(vectors: jax.Array) -> jax.Array:
+  """Returns vectors with zeros after them, up to two or more turns of the loop over coordinates.
+
+  What is left over, and a single turn, XLA would put into each operation that reads the sums: it
+  would be computed several times, and be rounded differently.
+  """
+  width = vectors.shape[1]
+  turns = max(2, -(-width // UNROLLED))
+  return jnp.pad(vectors, ((0, 0), (0, turns * UNROLLED - width)))
 
 
 @jax.custom_vjp

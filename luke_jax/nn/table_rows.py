@@ -32,12 +32,13 @@ def unique_ids(ids: jax.Array, rows: int) -> tuple[jax.Array, jax.Array]:
 
 
 def rows_at(table: jax.Array, ids: jax.Array, axis: str | None) -> jax.Array:
-  """Returns the rows of ids, the same on all devices; zeros for ids that no row has."""
+  """Returns the rows of ids, the same on all devices; any row for ids that no row has."""
 
   def here(table: jax.Array, ids: jax.Array) -> jax.Array:
-    places = _places(table, ids, axis)
-    found = table.at[places].get(mode="fill", fill_value=0)
-    return found if axis is None else jax.lax.psum(found, axis)
+    if axis is None or jax.lax.axis_size(axis) == 1:  # a sum over one device is a copy
+      return table.at[ids].get(mode="clip")
+    found = table.at[_places(table, ids, axis)].get(mode="fill", fill_value=0)
+    return jax.lax.psum(found, axis)
 
   return _mapped(here, axis, jax.P())(table, ids)
 

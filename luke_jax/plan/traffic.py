@@ -3,7 +3,8 @@
 from luke_jax.plan.hlo import Computation, HloModule, Instruction
 
 SLICES = ("dynamic-slice", "slice", "gather")
-UPDATE = "dynamic-update-slice"
+# Operations that write a part of their first operand in place, and the operand with that part.
+UPDATES = {"dynamic-update-slice": 1, "scatter": 2}
 
 
 def hbm_bytes(program: HloModule, computation: Computation, instruction: Instruction) -> int:
@@ -34,9 +35,9 @@ def _read_of_operand(
 ) -> int:
   if instruction.opcode in SLICES:
     return instruction.bytes
-  if instruction.opcode == UPDATE and index == 0:
+  if instruction.opcode in UPDATES and index == 0:
     return _update_bytes(computation, instruction)
-  return 0 if instruction.opcode == UPDATE and index > 1 else whole
+  return 0 if instruction.opcode == "dynamic-update-slice" and index > 1 else whole
 
 
 def _read_of_parameter(program: HloModule, fused: Computation, index: int) -> int | None:
@@ -50,7 +51,7 @@ def _read_of_parameter(program: HloModule, fused: Computation, index: int) -> in
       if inner is None:
         return None
       total += inner
-    elif user.opcode != UPDATE or position != 0:
+    elif user.opcode not in UPDATES or position != 0:
       return None
   return total
 
@@ -73,7 +74,7 @@ def _uses(fused: Computation, index: int) -> list[tuple[Instruction, int]]:
 def _written(
   program: HloModule, computation: Computation, instruction: Instruction, fused: Computation | None
 ) -> int:
-  if instruction.opcode == UPDATE:
+  if instruction.opcode in UPDATES:
     return 0  # counted with the array that it updates
   if fused is None:
     return _in_hbm(instruction)
@@ -99,11 +100,11 @@ def _update_of(program: HloModule, fused: Computation, part: Instruction) -> int
   if source is not None and source.opcode == "fusion":
     fused = program.computations[source.called or ""]
     source = fused.instructions[fused.root]
-  if source is None or source.opcode != UPDATE:
+  if source is None or source.opcode not in UPDATES:
     return None
   return _update_bytes(fused, source)
 
 
 def _update_bytes(computation: Computation, instruction: Instruction) -> int:
-  update = computation.operand(instruction, 1)
+  update = computation.operand(instruction, UPDATES[instruction.opcode])
   return update.bytes if update is not None else 0

@@ -1,5 +1,5 @@
 import pytest
-from plan.texts import COLLECTIVES, TRAFFIC
+from plan.texts import COLLECTIVES, SCATTER, TRAFFIC
 
 from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import CHIPS
@@ -12,8 +12,8 @@ V5E = CHIPS["v5e"]
 ROW, STACK = 128 * 4, 12 * 64 * 128 * 4
 
 
-def traffic_of(name):
-  program = parse(TRAFFIC)
+def traffic_of(name, text=TRAFFIC):
+  program = parse(text)
   main = program.computations[program.entry]
   return hbm_bytes(program, main, main.instructions[name])
 
@@ -34,6 +34,11 @@ def work_of(text, found=None):
 )
 def test_hbm_bytes(name, size):
   assert traffic_of(name) == size
+
+
+@pytest.mark.parametrize("name", ["fused", "alone"])
+def test_rows_that_are_written_in_place_count_without_their_table(name):
+  assert traffic_of(name, SCATTER) == 2 * 8 * ROW + 8 * 4
 
 
 def test_what_takes_time():

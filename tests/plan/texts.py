@@ -223,6 +223,29 @@ custom_call_target="tpu_custom_call"
 }
 """
 
+SCATTER = """\
+HloModule scatter, is_scheduled=true
+
+%writes (table: f32[1000,128], ids: s32[8], rows: f32[8,128]) -> f32[1000,128] {
+  %table = f32[1000,128]{1,0:T(8,128)} parameter(0)
+  %ids = s32[8]{0:T(128)} parameter(1)
+  %rows = f32[8,128]{1,0:T(8,128)} parameter(2)
+  %same = f32[8,128]{1,0:T(8,128)} reshape(%rows)
+  ROOT %written = f32[1000,128]{1,0:T(8,128)} scatter(%table, %ids, %same), \
+update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}
+}
+
+ENTRY %main (table.1: f32[1000,128], ids.1: s32[8], rows.1: f32[8,128]) -> f32[1000,128] {
+  %table.1 = f32[1000,128]{1,0:T(8,128)} parameter(0)
+  %ids.1 = s32[8]{0:T(128)} parameter(1)
+  %rows.1 = f32[8,128]{1,0:T(8,128)} parameter(2)
+  %fused = f32[1000,128]{1,0:T(8,128)} fusion(%table.1, %ids.1, %rows.1), kind=kCustom, \
+calls=%writes
+  ROOT %alone = f32[1000,128]{1,0:T(8,128)} scatter(%fused, %ids.1, %rows.1), \
+update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}
+}
+"""
+
 SLICES = """\
 HloModule slices, is_scheduled=true, num_partitions=8
 
