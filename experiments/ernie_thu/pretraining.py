@@ -31,7 +31,7 @@ def config() -> Experiment:
   model = SIZES["ernie-thu-base"]
   return Experiment(
     model=model,
-    running=Running(dtype="bfloat16", remat="dots"),
+    running=Running(dtype="bfloat16", attention="pallas", remat="dots"),
     task=AlignedPretraining(pairs="pairs.bin", vectors="kg_embed", text="bert-base-uncased"),
     data=Data(batch_size=512, evaluation_batch_size=256, workers=4),
     optimizer=Optimizer(

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from luke_jax.nn.attention import Attention
 from luke_jax.nn.encoder import POLICIES, Layer, Remat
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, activate, constrain
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, activate, constrain, keep
 from luke_jax.nn.queries import AttentionSizes
 
 Kind = Literal["sim", "mix", "norm"]
@@ -66,7 +66,8 @@ class Fusion(nn.Module):
     rows = [x.reshape(-1, x.shape[-1]) for x in streams]
     # The second bias counts where there is no entity too.
     parts = [Dense(n, (self.hidden,), name=f"{side}up")(x) for side, x in _sides(*rows)]
-    hidden = activate(parts[0] + parts[1], n.activation)
+    # Their sum is kept for the backward pass in place of both.
+    hidden = activate(keep(parts[0] + parts[1]), n.activation)
     results = [
       Dense(n, x.shape[-1:], name=f"{side}down")(hidden).reshape(x.shape)
       for side, x in _sides(*streams)
