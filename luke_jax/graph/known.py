@@ -14,6 +14,7 @@ class Answers:
     self._relations = int(relations.max(initial=0)) + 1
     keys = self._keys(entities, relations)
     self._pairs, numbers = np.unique(keys, return_inverse=True)
+    self.numbers = numbers.astype(np.int32)  # of the pair of each triple
     order = np.lexsort((answers, numbers))
     self.entities = answers[order].astype(np.int32)
     # The last list is empty: that of pairs in no triple.
@@ -78,14 +79,16 @@ class Known:
     return self._head_shares[relations]
 
   def among(
-    self, triples: np.ndarray, replace_head: np.ndarray, candidates: np.ndarray
+    self, numbers: np.ndarray, replace_head: np.ndarray, candidates: np.ndarray
   ) -> np.ndarray:
-    """Returns which candidates (N,) make a known triple in place of an end: (C, N), as bool."""
-    mask = np.zeros((len(triples), len(candidates)), bool)
-    for side, answers, asking in ((True, self.heads, 2), (False, self.tails, 0)):
+    """Returns which candidates (N,) make a known triple in place of an end: (C, N), as bool.
+
+    Triples are those that are known, by their numbers (C,).
+    """
+    mask = np.zeros((len(numbers), len(candidates)), bool)
+    for side, answers in ((True, self.heads), (False, self.tails)):
       rows = np.flatnonzero(replace_head == side)
-      pairs = answers.pairs(triples[rows, asking], triples[rows, 1])
-      mask[rows] = answers.mask(pairs, candidates)
+      mask[rows] = answers.mask(answers.numbers[numbers[rows]], candidates)
     return mask
 
   def contains(self, triples: np.ndarray) -> np.ndarray:

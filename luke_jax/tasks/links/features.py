@@ -57,5 +57,5 @@ def training_row(
     "replace_head": replace_head,
     "weights": np.where(filler, 0, weights).astype(np.float32),
     "negatives": negatives,
-    "known": source.known.among(triples, replace_head, negatives),
+    "known": source.known.among(chunk.numbers, replace_head, negatives),
   }
