@@ -1,4 +1,4 @@
-"""What is made of a file once and kept in the cache, for all processes of this machine."""
+"""Folders made of a file once and kept in the cache, for all processes of this machine."""
 
 import contextlib
 import fcntl
