@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh SEED FOLDER: every system in the tasks that it can do on free data, by one seed; some four
-# hours of one CPU core. Needs `luke-jax get english`, what english/relations_bert.py,
+# run.sh SEED FOLDER: systems that start from MiniLM, or from nothing, in the tasks that they can do
+# on free data, by one seed; hours of one CPU core. Needs `luke-jax get english`, what english/relations_bert.py,
 # few_rel/relations.py and tiny_ernie/pretraining.py name, and in LUKE_JAX_REAL_DATA the folder of the
 # data, as for the tests (CONTRIBUTING.md). After some seeds:
 # luke-jax experiment table FOLDER

@@ -35,9 +35,7 @@ class Lengths:
     plans = [(int(count * room), (int(room),)) for count, room in zip(held, rooms, strict=True)]
     for _ in range(number - 1):
       plans = [
-        min(plans[i], *(_with_room(plans[j], held[i] - held[j], rooms[i]) for j in range(i)))
-        if i
-        else plans[i]
+        min([plans[i], *(_with_room(plans[j], held[i] - held[j], rooms[i]) for j in range(i))])
         for i in range(len(rooms))
       ]
     return cls(records, plans[-1][1])
