@@ -56,6 +56,7 @@ def _one(line: str, levels: int, place: str) -> tuple[np.ndarray, bool]:
   if len(fields) != 4 + levels:
     raise InputError(
       f"{place}: {len(fields)} fields; expected {4 + levels}, of them {levels} of unit labels"
+      " (task.levels, or as the first line has)"
     )
   numbers = [_numbers(field, place) for field in fields[:-1]]
   ids, types, units = numbers[0], numbers[1], numbers[3:]

@@ -43,9 +43,7 @@ def readings(
   the streams of all attributes or of the named one. Of two readers a table has the words that
   differ most. Layers count from 0, or from -1, the last.
   """
-  found = readings_of(model, text, readers, attribute=attribute, layer=layer)
-  columns = {name: [reader[name] for reader in readers] for name in readers[0]}
-  predicted = model.predict([text] * len(readers), **columns)
+  found, predicted = _read(model, text, readers, attribute, layer)
   names = [", ".join(f"{name} {value}" for name, value in reader.items()) for reader in readers]
   most = max(float(_of_words(reading).max()) for reading in found)
   figures = [
@@ -71,6 +69,13 @@ def readings_of(
   layer: int = -1,
 ) -> list[Reading]:
   """Returns the weights that `readings` draws."""
+  return _read(model, text, readers, attribute, layer)[0]
+
+
+def _read(
+  model: "Model", text: str, readers: Sequence[Mapping[str, Any]], attribute: str, layer: int
+) -> tuple[list[Reading], list[Any]]:
+  """Returns the weights that `readings` draws, and what each reader's text is predicted to be."""
   # Other pictures need no jax.
   import jax
 
@@ -96,21 +101,22 @@ def readings_of(
   ids = rows[0].input_ids
   sizes = fine_tuning.sizes(task)._replace(words=len(ids))
   inputs = fine_tuning.inputs(task, model.backbone, rows, sizes, processor.entity_vocab.pad_id)
-  attended = jax.jit(functools.partial(_probabilities, model.network))
-  probs = np.asarray(attended(model.params, inputs))
+  outputs, attended = jax.jit(functools.partial(_outputs, model.network))(model.params, inputs)
+  probs = np.asarray(attended)
   streams = [spec.names.index(attribute)] if attribute else slice(None)
   weights = probs[layer][..., 0, :][:, streams].mean((1, 2), dtype=np.float64)
   special = processor.tokenizer.special
   ends = special.names.keys() - {special.unknown}  # an unknown word is one of the text
   pieces = pieces_of(processor.tokenizer, ids)
   words = ["" if id in ends else piece for id, piece in zip(ids, pieces, strict=True)]
-  return [Reading(words, each) for each in weights]
+  return [Reading(words, each) for each in weights], task.decode(examples, rows, outputs)
 
 
-def _probabilities(network: Any, params: Any, inputs: Any) -> Any:
-  """Returns the attention (L, B, S, N, W, W) of the layers that attributes condition."""
-  _, found = network.apply({"params": params}, **inputs, mutable=["intermediates"])
-  return found["intermediates"]["attribute_layers"]["layers"]["attention"]["probs"][0]
+def _outputs(network: Any, params: Any, inputs: Any) -> tuple[Any, Any]:
+  """Returns the outputs, and attention (L, B, S, N, W, W) of the layers of attributes."""
+  outputs, found = network.apply({"params": params}, **inputs, mutable=["intermediates"])
+  layers = found["intermediates"]["attribute_layers"]["layers"]
+  return outputs, layers["attention"]["probs"][0]
 
 
 def _of_words(reading: Reading) -> np.ndarray:

@@ -25,6 +25,7 @@ END = "\n"  # follows the last word in its bigram; no word has it
 # The first words of every vocabulary. Characters and bigrams begin with padding and unknown.
 SPECIAL = (BERT.pad, BERT.unknown, BERT.start, BERT.end, BERT.mask)
 PLAIN = SPECIAL[:2]
+UNKNOWN = PLAIN.index(BERT.unknown)
 _WORD = re.compile(r"\S+")
 _DIGIT = re.compile(r"\d")
 
@@ -111,16 +112,16 @@ class WholeWordTokenizer:
     These are the ids of characters (W, `LONGEST_WORD`) and of bigrams (W,), each of a word and the
     next one, where the vocabularies have any.
     """
-    arrays, unknown = {}, PLAIN.index(BERT.unknown)
+    arrays: dict[str, np.ndarray] = {}
     if self._characters:
-      arrays[CHARACTERS] = np.zeros((len(words) + 2, LONGEST_WORD), np.int32)
-      for line, word in zip(arrays[CHARACTERS][1:], words, strict=False):
-        spelt = self.vocabularies.spelt(word)[:LONGEST_WORD]
-        ids = [self._characters.get(character, unknown) for character in spelt]
-        line[: len(ids)] = ids
+      spelt = [self.vocabularies.spelt(word)[:LONGEST_WORD] for word in words]
+      lengths = np.array([0, *map(len, spelt), 0])
+      arrays[CHARACTERS] = np.zeros((len(lengths), LONGEST_WORD), np.int32)
+      ids = [self._characters.get(character, UNKNOWN) for character in "".join(spelt)]
+      arrays[CHARACTERS][np.arange(LONGEST_WORD) < lengths[:, None]] = ids
     if self._bigrams:
       pairs = map("".join, zip(words, [*words[1:], END], strict=True))
-      ids = [self._bigrams.get(pair, unknown) for pair in pairs]
+      ids = [self._bigrams.get(pair, UNKNOWN) for pair in pairs]
       arrays[BIGRAMS] = np.array([0, *ids, 0], np.int32)
     return arrays
 

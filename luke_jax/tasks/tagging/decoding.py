@@ -16,7 +16,8 @@ from luke_jax.tasks.predictions import Span, TaggedSpans
 from luke_jax.tasks.tagging.features import edges_of
 from luke_jax.text import Row
 
-TOGETHER = 256  # rows whose best paths are looked for at once
+TOGETHER = 64  # rows, of like length, whose best paths are looked for at once
+FEW = 8  # a smaller number of rows is padded to
 SHORTEST = 16  # padded number of words
 Best = tuple[np.ndarray, np.ndarray]  # of a row's words: numbers of tags, and their probabilities
 
@@ -38,8 +39,7 @@ def best_tags(
   if "chain" in outputs and rows:
     legal = np.array(legal_neighbours(labels, scheme))
     chain = np.where(legal, np.asarray(outputs["chain"][0], np.float32), crf.FORBIDDEN)
-    together = (logits[i : i + TOGETHER] for i in range(0, len(logits), TOGETHER))
-    return [best for some in together for best in _best_paths(some, chain)]
+    return _best_paths(logits, chain)
   return [_best_alone(of_row) for of_row in logits]
 
 
@@ -51,13 +51,22 @@ def _best_alone(logits: np.ndarray) -> Best:
 
 def _best_paths(logits: Sequence[np.ndarray], chain: np.ndarray) -> list[Best]:
   """Returns the best paths of rows; padded to few shapes, since each is compiled."""
-  longest = max(SHORTEST, *map(len, logits))
-  shape = (_power(len(logits)), _power(longest), chain.shape[1])
-  emissions, mask = np.zeros(shape, np.float32), np.zeros(shape[:2], bool)
+  best: list[Any] = [None] * len(logits)
+  by_length: dict[int, list[int]] = {}
   for i, of_row in enumerate(logits):
-    emissions[i, : len(of_row)], mask[i, : len(of_row)] = of_row, True
-  paths, scores = map(np.asarray, _paths(emissions, mask, chain))
-  return [(paths[i, : len(x)], scores[i, : len(x)]) for i, x in enumerate(logits)]
+    by_length.setdefault(max(SHORTEST, _power(len(of_row))), []).append(i)
+  for length, alike in by_length.items():
+    for first in range(0, len(alike), TOGETHER):
+      numbers = alike[first : first + TOGETHER]
+      height = FEW if len(numbers) <= FEW else TOGETHER
+      shape = (height, length, chain.shape[1])
+      emissions, mask = np.zeros(shape, np.float32), np.zeros(shape[:2], bool)
+      for place, i in enumerate(numbers):
+        emissions[place, : len(logits[i])], mask[place, : len(logits[i])] = logits[i], True
+      paths, scores = map(np.asarray, _paths(emissions, mask, chain))
+      for place, i in enumerate(numbers):
+        best[i] = paths[place, : len(logits[i])], scores[place, : len(logits[i])]
+  return best
 
 
 @jax.jit
@@ -85,18 +94,19 @@ def decode(
 
   A word in several rows has the tag of that in whose middle it stands. One without pieces is O.
   """
-  tags = [["O"] * len(example.words) for example in examples]
+  chosen = [np.full(len(example.words), -1) for example in examples]
   scores = [np.ones(len(example.words)) for example in examples]
   depths = [np.full(len(example.words), -1) for example in examples]
   for row, (numbers, chances) in zip(rows, best, strict=True):
-    count, of = len(numbers), row.example
-    for i, word in enumerate(row.source.words.tolist()):
-      depth = min(i, count - 1 - i)
-      if depth > depths[of][word]:
-        depths[of][word], scores[of][word] = depth, chances[i]
-        tags[of][word] = labels[numbers[i]]
+    place = np.arange(len(numbers))
+    depth, of, words = np.minimum(place, place[::-1]), row.example, row.source.words
+    deeper = depth > depths[of][words]
+    for arrays, values in ((depths, depth), (scores, chances), (chosen, numbers)):
+      arrays[of][words[deeper]] = values[deeper]
+  names = (*labels, "O")  # the last of words that no row has
+  tags = [tuple(names[number] for number in numbers) for numbers in map(np.ndarray.tolist, chosen)]
   return [
-    TaggedSpans(tuple(spans_of(example, own, chances, scheme)), tuple(own), tuple(chances))
+    TaggedSpans(tuple(spans_of(example, own, chances, scheme)), own, tuple(chances))
     for example, own, chances in zip(examples, tags, map(np.ndarray.tolist, scores), strict=True)
   ]
 

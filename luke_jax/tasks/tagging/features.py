@@ -75,7 +75,7 @@ def features(
       lengths = lengths_of(example, ids, processor.max_length - AROUND)
       flat = np.array([id for pieces in ids for id in pieces], np.int32)
       edges = np.concatenate([[0], lengths.cumsum()])
-      pieces = Pieces(flat, edges, _beside(processor, example, vectors))
+      pieces = Pieces(flat, edges, _beside(processor, example, lengths, vectors))
       targets = None
       if example.spans is not None:
         apart = spans_apart(example)
@@ -91,19 +91,21 @@ def features(
   return rows
 
 
-def _beside(processor: Processor, example: Example, folder: str) -> Beside | None:
+def _beside(
+  processor: Processor, example: Example, lengths: np.ndarray, folder: str
+) -> Beside | None:
   """Returns what stands beside the words of a document; None for a vocabulary of word pieces."""
   tokenizer: Any = processor.tokenizer  # perhaps one that counts what another does
   if not hasattr(tokenizer, "beside"):
     return None
   sentences = [[example.text[start:end] for start, end in words] for words in example.sentences]
-  units = [[tokenizer.units(word) for word in words] for words in sentences]
-  flat = [unit for words in units for word in words for unit in word]
+  flat: list[str] = []
+  for word, count in zip(itertools.chain.from_iterable(sentences), lengths.tolist(), strict=True):
+    flat += word.split() if count == 1 else tokenizer.units(word)
   if not folder:
     return Beside(tokenizer, flat, None)
   rows = beside.rows_of(folder, sentences, example.place)
-  counts = [len(word) for words in units for word in words]
-  return Beside(tokenizer, flat, np.repeat(rows, counts))
+  return Beside(tokenizer, flat, np.repeat(rows, lengths))
 
 
 def edges_of(example: Example) -> np.ndarray:

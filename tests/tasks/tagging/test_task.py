@@ -21,6 +21,7 @@ from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words, to_characters
 from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.tagging.decoding import best_tags
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.optimizer import Optimizer
 
@@ -132,6 +133,26 @@ def test_with_a_chain_paths_are_legal():
   assert alone.tags[:2] == ("O", "I-PER") and chained.tags[:2] == ("O", "O")
   assert [x.text for x in alone] == [x.text for x in chained] == ["Rome"]
   assert 0 < min(chained.scores) < 1
+
+
+def test_paths_of_many_rows_are_those_of_each_alone():
+  rng = np.random.default_rng(0)
+  lengths = [*range(1, 39), *[3] * 70]  # more than go together, and fewer
+  found = rows(*(document(["a"] * length) for length in lengths), crf=True)
+  count = len(LABELS)
+  logits = rng.normal(0, 2, (len(found), TASK.words, count))
+  chain = np.broadcast_to(rng.normal(0, 2, (count + 2, count)), (len(found), count + 2, count))
+
+  def best(some):
+    outputs = {"logits": logits[some], "chain": chain[some]}
+    return best_tags(found[some], outputs, LABELS, "BIO")
+
+  together = best(slice(None))
+  assert [len(tags) for tags, _ in together] == lengths
+  for i in (0, 15, 16, 37, 38, 107):
+    ((tags, chances),) = best(slice(i, i + 1))
+    np.testing.assert_array_equal(together[i][0], tags)
+    np.testing.assert_allclose(together[i][1], chances, rtol=1e-5)
 
 
 def test_loss_of_rows_with_a_chain():
