@@ -14,15 +14,20 @@ asked() {
   luke-jax experiment run "$here/$1_$2.py" --seeds "$seed" --output "$folder/$1/$2"
 }
 
+mkdir -p datasets/tokenizers/{roberta,sentencepiece}
+cp "$LUKE_JAX_REAL_DATA"/tokenizers/roberta/{vocab.json,merges.txt} datasets/tokenizers/roberta
+cp "$LUKE_JAX_REAL_DATA/tokenizers/sentencepiece/test_sentencepiece.model" \
+  datasets/tokenizers/sentencepiece/sentencepiece.bpe.model
+
 bash "$here/../tener/run.sh" "$seed" "$folder/tener"
-for system in bert luke ernie; do asked wnut17 "$system"; done
+for system in bert luke ernie roberta xlm_r; do asked wnut17 "$system"; done
 
 mkdir -p datasets/fine_food
 for split in train dev test; do
   reviews=$LUKE_JAX_REAL_DATA/siblings/reviews/fine_food_1k
   cp "$reviews/finefood.$split.ss" "datasets/fine_food/$split.ss"
 done
-for system in bert luke ernie ma_bert; do asked reviews "$system"; done
+for system in bert luke ernie ma_bert roberta xlm_r; do asked reviews "$system"; done
 
 bash "$here/../english/run.sh" "$seed" "$folder/english"
 luke-jax experiment run "$here/../english/typing_ernie.py" --seeds "$seed" \
