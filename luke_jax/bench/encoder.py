@@ -23,6 +23,7 @@ from luke_jax.models.network import Network, abstract_params
 from luke_jax.models.prediction import prepared
 from luke_jax.nn.layers import Dtype
 from luke_jax.plan.flops import TRAINING, encoder_flops
+from luke_jax.training.program import OPTIONS
 
 PEAK_SIZE = 2048
 MENTION = 30  # word positions for each entity
@@ -182,11 +183,11 @@ def _ours(backbone: Backbone, reference: Any) -> tuple[Callable, Callable]:
     outputs: Any = ready.apply({"params": params}, **arrays)
     return [outputs[name] for name in STATES]
 
-  @jax.jit
-  @jax.grad
-  def gradient(params, arrays):
+  def loss(params, arrays):
     outputs: Any = network.apply({"params": params}, **arrays)
     return sum(jnp.square(outputs[name].astype(jnp.float32)).mean() for name in STATES)
+
+  gradient = jax.jit(jax.grad(loss), compiler_options=OPTIONS.get(jax.default_backend()))
 
   return (
     lambda arrays: jax.block_until_ready(states(weights, arrays)),

@@ -29,8 +29,8 @@ def run(
   """Checks whether a row of the paper's tables can reach its number, before anything is trained.
 
   Compares data, pretrained model, settings and number of steps with those of the paper. With
-  --topology also compiles the training step, which tells whether it fits. A question mark is on
-  what no file tells. The last line printed is a summary in JSON, and the status is 1 if something
+  --topology also compiles the training step, which shows whether it fits. A question mark is on
+  what no file says. The last line printed is a summary in JSON, and the status is 1 if something
   deviates.
 
       luke-jax experiment check experiments/typing/luke_large.py

@@ -48,5 +48,5 @@ def run(
     table.add_row(name, f"{scores[f'mr{end}']:.1f}", *(f"{share:.4f}" for share in shares))
   Console().print(table)
   if "classification" in scores:
-    print(f"true or false told right: {scores['classification']:.4f}")
+    print(f"true or false, accuracy: {scores['classification']:.4f}")
   print(json.dumps({name: round(x, 6) for name, x in scores.items()}))

@@ -34,7 +34,7 @@ def accuracy(
   valid: tuple[np.ndarray, np.ndarray, np.ndarray],
   test: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> float:
-  """Returns the share of test triples that thresholds chosen on valid tell right.
+  """Returns the share of test triples that thresholds chosen on valid classify correctly.
 
   Each split is relations, distances and truths (T,). A relation that valid lacks has the threshold
   of all relations.

@@ -1,4 +1,4 @@
-"""Sizes of a TENER that only the tensors of its authors' files tell, and forms that they know."""
+"""Sizes of a TENER from the tensors of its authors' files, and the forms that these have."""
 
 import dataclasses
 from collections.abc import Mapping
