@@ -102,7 +102,8 @@ class Processor:
     """One row for each example.
 
     With `truncation` the end of a text that is too long is left out (of a pair, the end of the
-    longer), and so are its entities: `dropped` lists their numbers. Without it such a text is refused.
+    longer), and so are its entities, whose numbers are in `dropped`. Without it such a text is
+    refused.
     """
     rows, beside = [], hasattr(self.tokenizer, "beside")
     for number, parts in enumerate(self._parts(examples, offsets or beside)):
