@@ -34,4 +34,5 @@ def config() -> Experiment:
   plain = load_experiment(Path(__file__).with_name("relations_bert.py"))
   files = {split: f"{FILES}/{split}.jsonl" for split in ("train", "dev", "test")}
   task = dataclasses.replace(plain.task, **files, labels=LABELS)
-  return dataclasses.replace(plain, task=task)
+  run = dataclasses.replace(plain.run, epochs=5)
+  return dataclasses.replace(plain, task=task, run=run)

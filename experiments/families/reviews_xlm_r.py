@@ -19,5 +19,5 @@ def config() -> Experiment:
     for group in ("reviews_bert", "wnut17_xlm_r")
   )
   task = dataclasses.replace(reviews.task, text=names.task.text)
-  run = dataclasses.replace(names.run, evaluate_every=88, best_metric="accuracy")
+  run = dataclasses.replace(names.run, epochs=10, evaluate_every=88, best_metric="accuracy")
   return dataclasses.replace(names, task=task, data=reviews.data, run=run)

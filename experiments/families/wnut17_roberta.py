@@ -33,5 +33,5 @@ def config() -> Experiment:
     task=dataclasses.replace(plain.task, text="datasets/tokenizers/roberta"),
     running=Running(),
     optimizer=Optimizer(learning_rate=1e-3, average=0.99, bias_correction=True),
-    run=Run(epochs=10, evaluate_every=212, best_metric="f1"),
+    run=Run(epochs=20, evaluate_every=212, best_metric="f1"),
   )

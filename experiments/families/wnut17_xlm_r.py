@@ -21,5 +21,6 @@ def config() -> Experiment:
   """The experiment of wnut17_roberta.py, as another system."""
   plain = load_experiment(Path(__file__).with_name("wnut17_roberta.py"))
   sizes = dataclasses.asdict(plain.model) | {"vocab_size": PIECES}
-  task = dataclasses.replace(plain.task, text="datasets/tokenizers/sentencepiece")
+  text = "datasets/tokenizers/sentencepiece"
+  task = dataclasses.replace(plain.task, text=text, words=192)  # an address has 151 pieces
   return dataclasses.replace(plain, model=XlmRobertaConfig(**sizes), task=task)

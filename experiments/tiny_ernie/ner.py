@@ -32,8 +32,8 @@ def config() -> Experiment:
       language="zh",
       columns=("_", "word", "tag", "_", "_"),
     ),
-    data=Data(batch_size=16, evaluation_batch_size=64, lengths=4),
-    optimizer=Optimizer(learning_rate=2e-4, beta2=0.999, max_gradient_norm=1.0),
+    data=Data(batch_size=32, evaluation_batch_size=64, lengths=4),
+    optimizer=Optimizer(learning_rate=5e-4, beta2=0.999, max_gradient_norm=1.0),
     schedule=Schedule(warmup_ratio=0.1),
-    run=Run(epochs=5, start="tiny-ernie", evaluate_every=250, best_metric="f1"),
+    run=Run(epochs=10, start="tiny-ernie", evaluate_every=250, best_metric="f1"),
   )

@@ -22,6 +22,7 @@ def config() -> Experiment:
       num_attention_heads=4,
       intermediate_size=512,
       max_position_embeddings=160,
+      initializer_range=0.05,  # 0.02, at six times the width, also about 0.5 / sqrt(width)
     ),
     task=UnitPretraining(
       files=("demo_units.gz",),

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run.sh SEED FOLDER [STEPS]: masks of characters against phrases against entities, by one seed.
+# run.sh SEED FOLDER [STEPS]: masks of characters, of phrases and of entities against no pretraining, by
+# one seed.
 # Needs the files that pretraining.py, ner.py and topics.py name. Each form has 3 STEPS in all.
 set -euo pipefail
 seed=$1 folder=$2 steps=${3:-1000}
@@ -14,12 +15,12 @@ stage() {
   luke-jax export "$run" "$folder/models/$1-$seed"
 }
 
-# asked NAME: FOLDER/ner-NAME and FOLDER/topics-NAME
+# asked NAME TEXT START: FOLDER/ner-NAME and FOLDER/topics-NAME
 asked() {
-  local model=$folder/models/$1-$seed task
+  local task
   for task in ner topics; do
     luke-jax experiment run "$here/$task.py" --seeds "$seed" --output "$folder/$task-$1" \
-      --set "task.text=$model" --set "run.start=$model"
+      --set "task.text=$2" --set "run.start=$3"
   done
 }
 
@@ -28,4 +29,7 @@ stage characters "$characters" "$((2 * steps))" --set "run.start=$folder/models/
 stage phrases "$phrases" "$((2 * steps))" --set "run.start=$folder/models/first-$seed"
 stage second "$phrases" "$steps" --set "run.start=$folder/models/first-$seed"
 stage entities "$entities" "$steps" --set "run.start=$folder/models/second-$seed"
-for form in characters phrases entities; do asked "$form"; done
+asked fresh ernie-1.0 null
+for form in characters phrases entities; do
+  asked "$form" "$folder/models/$form-$seed" "$folder/models/$form-$seed"
+done
