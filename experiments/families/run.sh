@@ -37,5 +37,5 @@ for system in bert luke; do
     --output "$folder/english/qa/$system" --set run.epochs=1
 done
 bash "$here/../few_rel/run.sh" "$seed" "$folder/few_rel"
-bash "$here/../tiny_ernie/run.sh" "$seed" "$folder/tiny_ernie" 200
+bash "$here/../tiny_ernie/run.sh" "$seed" "$folder/tiny_ernie" 100
 bash "$here/../ma_bert/run.sh" "$seed" "$folder/ma_bert"
