@@ -6,6 +6,7 @@ pretraining.py made. Not a row of a paper; results.md has what was measured.
     luke-jax experiment run experiments/tiny_ernie/ner.py --seeds 1..3
 """
 
+import dataclasses
 from pathlib import Path
 
 from luke_jax.pipeline.batches import Data
@@ -21,8 +22,11 @@ TAGS = ("O", *(f"{part}-{label}" for label in ("LOC", "ORG", "PER") for part in 
 def config() -> Experiment:
   """The experiment."""
   files = {split: f"uner_zh_gsdsimp/{split}.iob2" for split in ("train", "dev", "test")}
+  pretrained = load_experiment(Path(__file__).with_name("pretraining.py")).model
   return Experiment(
-    model=load_experiment(Path(__file__).with_name("pretraining.py")).model,
+    model=dataclasses.replace(
+      pretrained, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1
+    ),
     task=Tagging(
       **files,
       text="tiny-ernie",

@@ -1,5 +1,6 @@
 """The files of experiments/ernie_baidu: published rows, and the stages of pretraining."""
 
+import dataclasses
 import subprocess
 from pathlib import Path
 
@@ -64,7 +65,8 @@ def test_stages_differ_by_their_masks_and_starts():
 def test_a_tiny_ernie_has_the_same_model_in_its_tasks():
   tiny = FOLDER.with_name("tiny_ernie")
   made = {name: load_experiment(tiny / f"{name}.py") for name in ("pretraining", "ner", "topics")}
-  assert len({experiment.model for experiment in made.values()}) == 1
+  without = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+  assert len({dataclasses.replace(x.model, **without) for x in made.values()}) == 1
   for name, experiment in made.items():
     labels = getattr(experiment.task, "labels", ())
     assert len(labels) == {"pretraining": 0, "ner": 7, "topics": 7}[name]
