@@ -23,7 +23,7 @@ def config() -> Experiment:
       intermediate_size=512,
       max_position_embeddings=160,
       # With four layers, the usual 0.02 and dropout, 600 steps learn how frequent words are and no
-      # more: states are nearly equal in all texts, so names and topics are learned worse than afresh.
+      # more: states are nearly equal in all texts, and learn names and topics worse than fresh do.
       initializer_range=0.1,
       hidden_dropout_prob=0.0,
       attention_probs_dropout_prob=0.0,

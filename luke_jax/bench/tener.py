@@ -91,6 +91,7 @@ def run(
     theirs = Theirs(ours, batch)
     difference = check_same(ours, theirs)
     training = alternate(ours.train, theirs.train, rounds)
+    ours.settle()
     prediction = alternate(ours.predict, theirs.predict, rounds)
     machine = f"{jax.devices()[0].device_kind}, {cores_and_processor()}"
   return Result(

@@ -39,6 +39,7 @@ from luke_jax.training.program import Program
 
 RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout")
 RATES += ("embedding_dropout", "character_dropout", "word_dropout")
+SETTLED = 4  # passes in a row that compile nothing
 
 
 class Indexed(NamedTuple):
@@ -119,6 +120,14 @@ class Ours:
     found = predictions(self.model, self.task, self.examples)
     return [tag for _, tagged in found for tag in tagged.tags]
 
+  def settle(self) -> None:
+    """Predicts until some passes in a row compile nothing, as shapes are added where it pays."""
+    heights, quiet = shapes_of(self.backbone).heights, 0
+    while quiet < SETTLED:
+      before = sum(map(len, heights.values()))
+      self.predict()
+      quiet = quiet + 1 if sum(map(len, heights.values())) == before else 0
+
   def logits(self, some: slice) -> list[np.ndarray]:
     """Returns the logits of the words of some sentences, without dropout."""
     rows, shapes = self.rows[some], shapes_of(self.backbone)
@@ -191,6 +200,14 @@ class Theirs:
         paths = self.model.crf.best(logits, inputs.words != 0, self.legal)
         found += [self.labels[number] for path in paths for number in path]
     return found
+
+  def settle(self) -> None:
+    """Predicts until some passes in a row compile nothing, as shapes are added where it pays."""
+    heights, quiet = shapes_of(self.backbone).heights, 0
+    while quiet < SETTLED:
+      before = sum(map(len, heights.values()))
+      self.predict()
+      quiet = quiet + 1 if sum(map(len, heights.values())) == before else 0
 
   def logits(self, some: slice) -> list[np.ndarray]:
     """Returns the logits of the words of some sentences, without dropout."""
