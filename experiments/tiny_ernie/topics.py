@@ -37,6 +37,6 @@ def config() -> Experiment:
     columns=("text=text", "label=category"),
   )
   run = dataclasses.replace(names.run, epochs=20, evaluate_every=100, best_metric="accuracy")
-  # At 1e-3, or by batches of 16, no topic is learned from random parameters.
+  # Four layers by batches of 16 at 1e-3 learned no topic, from random parameters either.
   optimizer = dataclasses.replace(names.optimizer, learning_rate=3e-4)
   return dataclasses.replace(names, task=task, optimizer=optimizer, run=run)
