@@ -172,7 +172,8 @@ def test_a_model_keeps_its_values_as_text_beside_it(tmp_path, model):
     assert scores(back, ["u1", "u2", "<unk>"]) == [one, two, unknown]
   assert one != two != unknown
   with pytest.warns(match=r"user: 1 not seen in training \(zoe\)"):
-    assert scores(back, ["zoe"]) == [unknown]
+    # A batch of one may be rounded otherwise than one of three.
+    assert scores(back, ["zoe"]) == [pytest.approx(unknown, abs=1e-6)]
   with pytest.raises(InputError, match=r"^text: user: missing; expected its value, or <unk>"):
     back.predict("never again", product="p1")
 
