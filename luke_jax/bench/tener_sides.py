@@ -201,14 +201,6 @@ class Theirs:
         found += [self.labels[number] for path in paths for number in path]
     return found
 
-  def settle(self) -> None:
-    """Predicts until some passes in a row compile nothing, as shapes are added where it pays."""
-    heights, quiet = shapes_of(self.backbone).heights, 0
-    while quiet < SETTLED:
-      before = sum(map(len, heights.values()))
-      self.predict()
-      quiet = quiet + 1 if sum(map(len, heights.values())) == before else 0
-
   def logits(self, some: slice) -> list[np.ndarray]:
     """Returns the logits of the words of some sentences, without dropout."""
     import torch
