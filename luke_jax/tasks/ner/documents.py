@@ -1,7 +1,9 @@
 """Documents: sentences of words, with the entities in them."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import itertools
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.ner.words import PAPER, Reading, joined
@@ -48,15 +50,20 @@ def of_words(
 
 
 def by_characters(example: Example) -> Example:
-  """Returns the document with every character of its words as a word."""
-  return dataclasses.replace(
-    example,
-    sentences=tuple(
-      tuple((place, place + 1) for start, end in words for place in range(start, end))
-      for words in example.sentences
-    ),
-    lines=(),
+  """Returns the document with every character of its words as a word.
+
+  A mark that combines with the character before it, such as an accent, belongs to that one.
+  """
+
+  def characters(start: int, end: int) -> Iterator[Bounds]:
+    inside = range(start + 1, end)
+    firsts = [i for i in inside if not unicodedata.category(example.text[i]).startswith("M")]
+    return itertools.pairwise([start, *firsts, end])
+
+  sentences = tuple(
+    tuple(place for word in words for place in characters(*word)) for words in example.sentences
   )
+  return dataclasses.replace(example, sentences=sentences, lines=())
 
 
 def labelled(spans: Iterable[Span]) -> list[Labelled]:

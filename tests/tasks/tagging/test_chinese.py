@@ -22,7 +22,8 @@ from luke_jax.training.program import Program, scored
 
 VOCABULARY = "[PAD] [CLS] [SEP] [MASK] [UNK] 台 湾 北 京 在 去 了 。 j o s e a n u"
 READ_AS = "臺\t台\n灣\t湾\n\uff35\tu\n"  # the last is a full-width letter
-PEOPLE, PLACES = ("JOSÉ", "Ana", "\uff35"), ("臺灣", "北京")
+JOSE = "JOSE\N{COMBINING ACUTE ACCENT}"  # read as one character, its last letter with the accent
+PEOPLE, PLACES = (JOSE, "Ana", "\uff35"), ("臺灣", "北京")
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
 SIZES |= {"intermediate_size": 64, "max_position_embeddings": 32}
 
@@ -55,7 +56,7 @@ def model(tmp_path_factory):
   return luke_jax.load(saved)
 
 
-@pytest.mark.parametrize("words", [("JOSÉ", "在", "臺灣"), ("JOSÉ", "去", "臺灣")])
+@pytest.mark.parametrize("words", [(JOSE, "在", "臺灣"), (JOSE, "去", "臺灣")])
 def test_names_are_characters_of_the_text(model, words):
   person, _, place = words
   text = example(*words)["text"]
