@@ -33,7 +33,7 @@ def config() -> Experiment:
       stride=128,
     ),
     running=Running(dtype="bfloat16"),
-    data=Data(batch_size=16, evaluation_batch_size=32),
+    data=Data(batch_size=16, evaluation_batch_size=32, lengths=4),
     optimizer=Optimizer(learning_rate=2e-3, adapter=16, average=0.99, bias_correction=True),
     run=Run(epochs=3, start=str(backbone)),
   )

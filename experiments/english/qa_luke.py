@@ -1,6 +1,11 @@
-"""Answers to questions about English text by a LUKE that starts from MiniLM, no names linked.
+"""Answers to questions about English text by a LUKE that starts from MiniLM.
 
-bash experiments/families/run.sh 1 results/families
+    luke-jax get english
+    python -m data.english.make ORIGINALS
+    python -m data.english.named
+    luke-jax experiment run experiments/english/qa_luke.py --seeds 1..3
+
+Entities are the names that english/ner finds, each a `[MASK]` over its words.
 """
 
 import dataclasses
@@ -14,11 +19,14 @@ from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 
 PAPER = {"table": "English: qa", "method": "MiniLM as LUKE", "split": "test"}
+NAMED = {split: f"datasets/english/qa/named_{split}.jsonl" for split in ("train", "test")}
 
 
 def config() -> Experiment:
   """The experiment of qa_bert.py, as another system."""
   plain = load_experiment(Path(__file__).with_name("qa_bert.py"))
   return dataclasses.replace(
-    plain, model=start_sizes(QuestionAnswering, published("english"), LUKE)
+    plain,
+    model=start_sizes(QuestionAnswering, published("english"), LUKE),
+    task=dataclasses.replace(plain.task, **NAMED, dev=NAMED["test"], entities=48),
   )

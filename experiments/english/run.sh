@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh SEED FOLDER: relations, types and names in English by one seed of adapters over MiniLM, read
-# by the states of words (words) and as a LUKE with entities (luke). Needs what relations_bert.py
-# names. About an hour on one CPU core. After some seeds:
+# run.sh SEED FOLDER: relations, types, names and questions in English by one seed of adapters over
+# MiniLM, read by the states of words (words) and as a LUKE with entities (luke). Needs what qa_luke.py
+# names. Over an hour on one CPU core. After some seeds:
 # luke-jax experiment compare FOLDER/ner/words FOLDER/ner/luke
 set -euo pipefail
 seed=$1 folder=$2
@@ -17,3 +17,4 @@ asked relations --set run.epochs=1
 asked typing --set run.epochs=null --set run.steps=300
 asked ner --set run.epochs=null --set run.steps=700 --set data.batch_size=8 \
   --set task.span_words=5 --set task.entities=96
+asked qa --set run.epochs=null --set run.steps=300

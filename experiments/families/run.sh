@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh SEED FOLDER: systems that start from MiniLM, or from nothing, in the tasks that they can do
-# on free data, by one seed; hours of one CPU core. Needs `luke-jax get english`, what english/relations_bert.py,
+# on free data, by one seed; hours of one CPU core. Needs `luke-jax get english`, what english/run.sh,
 # few_rel/relations.py and tiny_ernie/pretraining.py name, and in LUKE_JAX_REAL_DATA the folder of the
 # data, as for the tests (CONTRIBUTING.md). After some seeds:
 # luke-jax experiment table FOLDER
@@ -27,15 +27,18 @@ for split in train dev test; do
   reviews=$LUKE_JAX_REAL_DATA/siblings/reviews/fine_food_1k
   cp "$reviews/finefood.$split.ss" "datasets/fine_food/$split.ss"
 done
-for system in bert luke ernie ma_bert roberta xlm_r; do asked reviews "$system"; done
+for system in bert luke ernie ma_bert ma_luke ma_ernie roberta xlm_r; do
+  asked reviews "$system"
+done
 
 bash "$here/../english/run.sh" "$seed" "$folder/english"
 luke-jax experiment run "$here/../english/typing_ernie.py" --seeds "$seed" \
   --output "$folder/english/typing/ernie" --set run.epochs=null --set run.steps=300
-for system in bert luke; do
-  luke-jax experiment run "$here/../english/qa_$system.py" --seeds "$seed" \
-    --output "$folder/english/qa/$system" --set run.epochs=1
+luke-jax experiment run "$here/../english/qa_ernie.py" --seeds "$seed" \
+  --output "$folder/english/qa/ernie" --set run.epochs=null --set run.steps=300
+for system in roberta xlm_r; do
+  for task in relations typing qa; do asked "$task" "$system"; done
 done
 bash "$here/../few_rel/run.sh" "$seed" "$folder/few_rel"
-bash "$here/../tiny_ernie/run.sh" "$seed" "$folder/tiny_ernie" 100
+bash "$here/../tiny_ernie/run.sh" "$seed" "$folder/tiny_ernie"
 bash "$here/../ma_bert/run.sh" "$seed" "$folder/ma_bert"

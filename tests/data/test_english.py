@@ -8,9 +8,11 @@ import pytest
 from data.english.beside import f1
 from data.english.cut import RELATIONS, SAMPLE, SENTENCES, names, relations
 from data.english.make import DOMAINS, WNUT, main, types
+from data.english.named import write
 from data.english.texts import read_columns
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_files
+from luke_jax.tasks.predictions import Span
 
 CROSSNER = "Marie\tB-scientist\nCurie\tI-scientist\nused\tO\nradium\tB-chemicalelement\n.\tO\n\n"
 WNUT17 = "Bo\tB-person\nat\tO\nAcme\tB-corporation\n\t\nhi\tO\n"
@@ -156,3 +158,30 @@ def test_names_are_compared_without_the_and_without_other_kinds():
   found = [{"spans": [[4, 9, "LOC"], [15, 23, "ORG"], [27, 31, "PER"], [0, 3, "MISC"]]}]
   assert f1(gold, found) == pytest.approx(2 / 3)
   assert f1(gold, gold) == 1 and f1([], []) == 0
+
+
+class _Names:
+  """Finds the word Ana."""
+
+  def predict(self, texts):
+    found = [(text, text.find("Ana")) for text in texts]
+    return [
+      [Span("Ana", start, start + 3, "PER", 1.0)] if start >= 0 else [] for text, start in found
+    ]
+
+
+def test_questions_get_the_names_of_their_texts_as_masked_entities(tmp_path):
+  passage = {
+    "context": "Here Ana ate.",
+    "qas": [
+      {"id": "1", "question": "Ana did?", "answers": [{"text": "ate", "answer_start": 9}]},
+      {"id": "2", "question": "Who ate?", "answers": [{"text": "Ana", "answer_start": 5}]},
+    ],
+  }
+  squad = {"data": [{"title": "Meals", "paragraphs": [passage]}]}
+  (tmp_path / "train.json").write_text(json.dumps(squad))
+  assert write(_Names(), tmp_path / "train.json", tmp_path / "named.jsonl") == 2  # texts, each once
+  first, second = task_files("qa").read(tmp_path / "named.jsonl", Faults())
+  assert first.entities == second.entities == ((5, 8, "[MASK]"),)
+  assert (first.question_entities, second.question_entities) == (((0, 3, "[MASK]"),), ())
+  assert (first.answers, first.title) == (((9, 12),), "Meals")

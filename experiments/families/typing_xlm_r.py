@@ -1,0 +1,23 @@
+"""Types of names in English text by a small XLM-R that has read nothing else.
+
+bash experiments/families/run.sh 1 results/families
+"""
+
+import dataclasses
+from pathlib import Path
+
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
+
+PAPER = {"table": "English: typing", "method": "XLM-R, not pretrained", "split": "test"}
+
+
+def config() -> Experiment:
+  """The experiment of english/typing_bert.py, with the system of wnut17_xlm_r.py."""
+  plain = load_experiment(Path(__file__).parents[1] / "english/typing_bert.py")
+  names = load_experiment(Path(__file__).with_name("wnut17_xlm_r.py"))
+  task = dataclasses.replace(
+    plain.task, text=names.task.text, words=256
+  )  # of pieces of a vocabulary of 1,000
+  run = dataclasses.replace(names.run, epochs=5, evaluate_every=None, best_metric=None)
+  return dataclasses.replace(names, task=task, data=plain.data, run=run)
