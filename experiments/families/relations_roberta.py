@@ -16,6 +16,6 @@ def config() -> Experiment:
   """The experiment of english/relations_bert.py, with the system of wnut17_roberta.py."""
   plain = load_experiment(Path(__file__).parents[1] / "english/relations_bert.py")
   names = load_experiment(Path(__file__).with_name("wnut17_roberta.py"))
-  task = dataclasses.replace(plain.task, text=names.task.text)
+  task = dataclasses.replace(plain.task, text=names.task.text, words=96)  # by bytes, more pieces
   run = dataclasses.replace(names.run, epochs=10, evaluate_every=None, best_metric=None)
   return dataclasses.replace(names, task=task, data=plain.data, run=run)
