@@ -14,7 +14,7 @@ def run(
   folders: Annotated[tuple[Path, ...], Positional, arg(metavar="FOLDER...")],
   /,
   *,
-  split: str = "test",
+  split: str = "",
   metric: str = "",
 ) -> None:
   """Compares experiments with the first one, in pairs of a seed.
@@ -25,7 +25,7 @@ def run(
 
   Args:
     folders: Folders of luke-jax experiment run, one for each experiment.
-    split: Split whose scores are compared.
+    split: Split whose scores are compared; by default that of the first experiment in tables.
     metric: Metric that is compared; by default the first of the first result.
   """
   if len(folders) < 2:
@@ -33,6 +33,8 @@ def run(
   results = {str(folder): read_results([folder]) for folder in folders}
   if len(results) < len(folders):
     raise InputError("FOLDER: one of them twice; expected different experiments")
-  metric = metric or next(iter(results[str(folders[0])][0].scores.get(split, {})), "")
+  first = results[str(folders[0])][0]
+  split = split or first.split
+  metric = metric or next(iter(first.scores.get(split, {})), "metric")
   scores = {name: comparison.by_seed(name, x, split, metric) for name, x in results.items()}
   print(comparison.table(comparison.compare(scores), metric), end="")

@@ -27,7 +27,7 @@ def by_seed(name: str, results: Sequence[Result], split: str, metric: str) -> di
     scores = result.scores.get(split, {})
     if metric not in scores:
       known = ", ".join(f"{split} {m}" for split, x in result.scores.items() for m in x)
-      raise InputError(f"{name}: no {split} {metric!r}; expected one of {known}")
+      raise InputError(f"{name}: no {split} {metric}; expected one of {known}")
     if result.seed in found:
       raise InputError(f"{name}: seed {result.seed} twice; expected the folder of one experiment")
     found[result.seed] = scores[metric]

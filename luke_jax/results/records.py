@@ -40,6 +40,11 @@ class Result:
   finished: str = ""
   parameters: int = 0  # of the model; 0 in results of before they were counted
 
+  @property
+  def split(self) -> str:
+    """The split whose scores tables have."""
+    return str(self.paper.get("split") or ("test" if "test" in self.scores else "dev"))
+
 
 def finished(result: Result, folder: Path, experiment: Path) -> Result:
   """Writes the result into the run's folder, with hardware, versions, revision and time added."""

@@ -26,7 +26,7 @@ def _table(name: str, results: Sequence[Result]) -> str:
   rows: dict[tuple[str, str, tuple[str, ...]], list[Result]] = {}
   for result in results:
     method = str(result.paper.get("method", result.experiment))
-    rows.setdefault((method, _split(result), tuple(result.changes)), []).append(result)
+    rows.setdefault((method, result.split, tuple(result.changes)), []).append(result)
   for (method, split, changes), group in rows.items():
     label = f"{method} ({', '.join(changes)})" if changes else method
     cells = [label, _parameters(group), _minutes(group), split, _seeds(group)]
@@ -38,11 +38,7 @@ def _table(name: str, results: Sequence[Result]) -> str:
 
 def _metrics(result: Result) -> list[str]:
   metrics = [name for name in result.paper if name not in ABOUT]
-  return metrics or list(result.scores.get(_split(result), {}))[:1]
-
-
-def _split(result: Result) -> str:
-  return str(result.paper.get("split") or ("test" if "test" in result.scores else "dev"))
+  return metrics or list(result.scores.get(result.split, {}))[:1]
 
 
 def _cells(metric: str, split: str, results: Sequence[Result]) -> list[str]:
