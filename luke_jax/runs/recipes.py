@@ -26,6 +26,8 @@ from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
 
 WIDTHS = range(64, 513, 64)  # of rows
+# Of adapters, whose matrices begin at zero: at the rates of kernels they stay near it.
+WITH_ADAPTERS = {"learning_rate": 1e-3, "bias_correction": True}
 
 
 def task_experiment(
@@ -59,7 +61,11 @@ def task_experiment(
     fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.family.for_fine_tuning(model.config), task, str(start))
-  batch = override(experiment, assignments).data.batch_size
+  chosen = override(experiment, assignments)
+  if chosen.optimizer.adapter:
+    optimizer = dataclasses.replace(experiment.optimizer, **WITH_ADAPTERS)
+    experiment = dataclasses.replace(experiment, optimizer=optimizer)
+  batch = chosen.data.batch_size
   every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"  # once an epoch, unless changed
   return consistent(override(experiment, [every, *assignments]))
 

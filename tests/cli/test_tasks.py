@@ -165,6 +165,16 @@ def test_scoring_is_once_an_epoch_whatever_the_batch(start, tmp_path):
   assert chosen.run.evaluate_every == 7
 
 
+def test_adapters_learn_at_a_rate_of_their_own_unless_it_is_given(start, tmp_path):
+  files = sample_file("typing", "train"), Path(few("typing", "dev", tmp_path))
+  adapter, rate = "optimizer.adapter=2", "optimizer.learning_rate=3e-4"
+  rates = [
+    task_experiment("typing", files, Path(start), changes).optimizer.learning_rate
+    for changes in ([], [adapter], [adapter, rate], [rate])
+  ]
+  assert rates == [1e-5, 1e-3, 3e-4, 3e-4]
+
+
 def test_a_file_that_changed_between_two_commands_is_read_again(start, tmp_path):
   dev = Path(few("typing", "dev", tmp_path))
   chosen = task_experiment("typing", (sample_file("typing", "train"), dev), Path(start), [])
