@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 
+from luke_jax.convert.published import optimizer_of
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -62,9 +63,9 @@ def task_experiment(
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.family.for_fine_tuning(model.config), task, str(start))
   chosen = override(experiment, assignments)
-  if chosen.optimizer.adapter:
-    optimizer = dataclasses.replace(experiment.optimizer, **WITH_ADAPTERS)
-    experiment = dataclasses.replace(experiment, optimizer=optimizer)
+  own: Mapping[str, Any] = WITH_ADAPTERS if chosen.optimizer.adapter else optimizer_of(start)
+  optimizer = dataclasses.replace(experiment.optimizer, **own)
+  experiment = dataclasses.replace(experiment, optimizer=optimizer)
   batch = chosen.data.batch_size
   every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"  # once an epoch, unless changed
   return consistent(override(experiment, [every, *assignments]))

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import jax
@@ -16,6 +17,7 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.convert.published import ENGLISH
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.known import CLASSES
@@ -165,14 +167,22 @@ def test_scoring_is_once_an_epoch_whatever_the_batch(start, tmp_path):
   assert chosen.run.evaluate_every == 7
 
 
-def test_adapters_learn_at_a_rate_of_their_own_unless_it_is_given(start, tmp_path):
+def test_adapters_and_published_models_have_rates_of_their_own_unless_one_is_given(
+  start, tmp_path, monkeypatch
+):
   files = sample_file("typing", "train"), Path(few("typing", "dev", tmp_path))
-  adapter, rate = "optimizer.adapter=2", "optimizer.learning_rate=3e-4"
-  rates = [
-    task_experiment("typing", files, Path(start), changes).optimizer.learning_rate
-    for changes in ([], [adapter], [adapter, rate], [rate])
-  ]
-  assert rates == [1e-5, 1e-3, 3e-4, 3e-4]
+  adapter, rate = "optimizer.adapter=2", "optimizer.learning_rate=2e-4"
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
+  shutil.copytree(start, ENGLISH.directory)
+
+  def rates(directory):
+    return [
+      task_experiment("typing", files, Path(directory), changes).optimizer.learning_rate
+      for changes in ([], [adapter], [adapter, rate], [rate])
+    ]
+
+  assert rates(start) == [1e-5, 1e-3, 2e-4, 2e-4]
+  assert rates(ENGLISH.directory) == [3e-4, 1e-3, 2e-4, 2e-4]
 
 
 def test_a_file_that_changed_between_two_commands_is_read_again(start, tmp_path):
