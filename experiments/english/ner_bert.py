@@ -35,7 +35,7 @@ def config() -> Experiment:
       skip_bad=True,  # a sentence with a line of 64 underscores
     ),
     running=Running(dtype="bfloat16"),
-    # With `lengths` candidates of short sentences would count for more: five points of F1 less.
+    # No `lengths`, with which candidates of short sentences count for more.
     data=Data(batch_size=32, evaluation_batch_size=64),
     optimizer=Optimizer(learning_rate=2e-3, adapter=16, average=0.99, bias_correction=True),
     run=Run(epochs=3, start=str(backbone)),
