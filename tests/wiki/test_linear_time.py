@@ -144,10 +144,10 @@ def test_a_kilobyte_takes_milliseconds(first, again, encoder, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "again"), NASTY.values(), ids=NASTY)
 def test_a_megabyte_takes_about_a_second(first, again, encoder, tmp_path):
-  """At most 0.95 where nothing else runs; 1.63 was seen on a core that another process shares."""
+  """At most 0.95 where nothing else runs; on a core that another process shares it takes longer."""
   language = "zh" if "{zh" in again else "en"
   text = repeated(first, again, 1_000_000)
-  assert not slow_steps(text, tmp_path / "a.xml", language, encoder, most=3)
+  assert not slow_steps(text, tmp_path / "a.xml", language, encoder, most=1.5)
 
 
 @pytest.mark.slow
