@@ -4,13 +4,10 @@ BIN := .venv/bin
 # A process a core; much of a test's time is compiling on one of them.
 PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-# What runs with XLA's own settings; the rest of the slow tests would mostly compile.
-OPTIMISED := parity or tpu_aot or real_data
-
 # Some images have it set: each of hundreds of processes would compile all modules that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: test check parity notebooks demo pictures clean
+.PHONY: test check parity tpu slow notebooks demo pictures clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
@@ -23,11 +20,19 @@ check: .venv/installed
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
 
-# Against PyTorch and the newest transformers, and what needs libtpu or takes long.
+# Against PyTorch and the newest transformers. XLA's own settings, here and where numbers are large.
 parity: .venv-parity/installed
 	.venv-parity/bin/luke-jax get english
-	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "$(OPTIMISED)"
-	.venv-parity/bin/python $(PYTEST) -m "(slow or browser) and not (notebook or $(OPTIMISED))"
+	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m parity
+
+# Compiles for TPUs, which need libtpu, and measures on real files that lie beside the repository.
+tpu: .venv-parity/installed
+	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "(tpu_aot or real_data) and not parity"
+
+# What takes long, and pages in a browser.
+slow: .venv-parity/installed
+	.venv-parity/bin/luke-jax get english
+	.venv-parity/bin/python $(PYTEST) -m "(slow or browser) and not (notebook or parity or tpu_aot or real_data)"
 
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook

@@ -13,6 +13,8 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 
+pytest_plugins = ["processor_time"]
+
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the suite's time is XLA optimising programs that run once. CI runs it with XLA_FLAGS= too.
@@ -31,9 +33,11 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 # Tracing makes many objects and little garbage: looking for it took a twelfth of the time.
 gc.set_threshold(100_000, 50, 100)
 
-# How long an example takes says how busy the machine is.
-hypothesis.settings.register_profile("shared machine", deadline=None)
-hypothesis.settings.load_profile("shared machine")
+# How long an example takes says how busy the machine is, so there are no deadlines. A property that
+# is wrong mostly fails within a few examples; `HYPOTHESIS_PROFILE=deep` looks for the rest.
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
+hypothesis.settings.register_profile("deep", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
 def pytest_make_parametrize_id(val):
@@ -66,13 +70,15 @@ def browser():
 
 @pytest.fixture
 def one_device(monkeypatch):
-  """Trainings use one of the suite's eight devices: their programs compile several times faster."""
+  """Trainings use one of the suite's eight devices, and programs that tests share."""
   import jax
+  from shared_programs import SharedProgram
 
   from luke_jax.training import loop
   from luke_jax.training.mesh import make_mesh
 
   monkeypatch.setattr(loop, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+  monkeypatch.setattr(loop, "Program", SharedProgram)
 
 
 @pytest.fixture(scope="session")

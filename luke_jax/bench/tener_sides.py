@@ -101,7 +101,7 @@ class Ours:
     self.batches = self.program.training_batches(records)
     self.programs = {room: self.program.padded_to(room) for room in self.batches.rooms}
     start = time.perf_counter()
-    self.steps: Any = {room: own.lowered_step.compile() for room, own in self.programs.items()}
+    self.steps: Any = {room: own.compiled_step for room, own in self.programs.items()}
     self.compiling = time.perf_counter() - start
     network = self.task.network(experiment.backbone)
     self.params = jax.device_get(initial_params(network, jax.random.key(0)))

@@ -108,7 +108,7 @@ class _Loop:
     with self.ledger.part("compile"):
       rooms = batches.rooms if step < self.steps else ()
       self.programs = {room: self.program.padded_to(room) for room in rooms}
-      self.take_step = {room: own.lowered_step.compile() for room, own in self.programs.items()}
+      self.take_step = {room: own.compiled_step for room, own in self.programs.items()}
       messages.meet()
     with (
       MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,

@@ -108,9 +108,13 @@ class Program:
 
   def fresh_state(self) -> State:
     """Returns the state of step 0, made on the devices that hold it."""
-    make = jax.jit(self._fresh, out_shardings=_places(self.state_shapes)).lower().compile()
+    make = self._compiled_fresh
     messages.meet()
     return make()
+
+  @functools.cached_property
+  def _compiled_fresh(self) -> jax.stages.Compiled:
+    return jax.jit(self._fresh, out_shardings=_places(self.state_shapes)).lower().compile()
 
   def state_from(self, params: Params) -> tuple[State, list[str]]:
     """Returns the state of step 0 with parameters from elsewhere, and the paths that stay fresh.
@@ -172,6 +176,11 @@ class Program:
     )
     with jax.set_mesh(self.mesh):
       return step.lower(self.state_shapes, self.batch_shapes)
+
+  @functools.cached_property
+  def compiled_step(self) -> jax.stages.Compiled:
+    """Returns the training step, ready to be called."""
+    return self.lowered_step.compile()
 
   def predict(self, state: State, batch: Batch) -> Any:
     """Returns the task's predictions for a batch (rows, ...), whole on every process."""

@@ -203,7 +203,7 @@ def test_missing_and_misshapen_arrays_are_named(saved, backbone):
     luke_jax.load(directory, backbone=backbone)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_files_are_refused_in_time(saved, backbone, data):
   _, directory = saved

@@ -139,7 +139,6 @@ def test_what_is_no_record_is_none(rest):
 
 
 @hypothesis.given(st.text(max_size=20), st.text(max_size=10))
-@hypothesis.settings(max_examples=40, deadline=None)
 def test_any_name_makes_a_head_that_parses_and_rows_that_hold(name, metric):
   data = [{"split": "dev", "file": name, "examples": 1, "sha256": "a"}]
   record = RECORD | {"data": data, "scores": {"dev": {metric: 0.5}}}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
@@ -26,7 +26,6 @@ CHUNKS = [
 SPECIAL = ["<mask>", "<ent>", "<s>", " <mask>"]
 PLAIN = st.lists(st.sampled_from(CHUNKS) | st.text(max_size=8), max_size=12).map("".join)
 TEXTS = st.lists(st.sampled_from(CHUNKS + SPECIAL) | PLAIN, max_size=6).map("".join)
-EXAMPLES = settings(max_examples=150, deadline=None)
 
 
 def spans_of(text, data, most):
@@ -47,13 +46,11 @@ def luke(tokenizer):
   return Processor(tokenizer, vocab, max_entity_length=20)
 
 
-@EXAMPLES
 @given(text=PLAIN)
 def test_bytes_decode_to_the_text(byte_level, text):
   assert byte_level.decode(byte_level.encode([text])[0].ids) == text
 
 
-@EXAMPLES
 @given(text=TEXTS)
 def test_offsets_are_in_order_and_inside(tokenizer, text):
   (tokens,) = tokenizer.encode([text], offsets=True)
@@ -64,7 +61,6 @@ def test_offsets_are_in_order_and_inside(tokenizer, text):
   assert all(0 <= id < tokenizer.vocab_size for id in tokens.ids)
 
 
-@EXAMPLES
 @given(text=TEXTS)
 def test_offsets_slice_to_the_text_of_a_token(byte_level, text):
   (tokens,) = byte_level.encode([text], offsets=True)
@@ -74,7 +70,6 @@ def test_offsets_slice_to_the_text_of_a_token(byte_level, text):
       assert text[start:end] == (token.removeprefix(" ") if token.strip() else token)
 
 
-@EXAMPLES
 @given(text=TEXTS)
 def test_offsets_miss_no_character(byte_level, text):
   (tokens,) = byte_level.encode([text], offsets=True)
@@ -82,7 +77,6 @@ def test_offsets_miss_no_character(byte_level, text):
   assert all(text[i].isspace() for i in set(range(len(text))) - covered)
 
 
-@EXAMPLES
 @given(text=TEXTS, data=st.data())
 def test_tokens_of_an_entity_are_its_characters(luke, text, data):
   spans = spans_of(text, data, most=6)
@@ -104,7 +98,6 @@ def test_tokens_of_an_entity_are_its_characters(luke, text, data):
     )
 
 
-@EXAMPLES
 @given(text=TEXTS, data=st.data())
 def test_every_task_reads_every_text(luke, text, data):
   spans = spans_of(text, data, most=3)
@@ -118,7 +111,6 @@ def test_every_task_reads_every_text(luke, text, data):
       assert positions.max() < inputs["attention_mask"].sum()
 
 
-@EXAMPLES
 @given(text=TEXTS, stride=st.integers(1, 12), data=st.data())
 def test_windows_miss_nothing(luke, text, stride, data):
   spans = spans_of(text, data, most=6)

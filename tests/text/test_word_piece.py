@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
@@ -37,7 +37,6 @@ CHUNKS = [
   "İ",
 ]
 TEXTS = st.lists(st.sampled_from(CHUNKS) | st.text(max_size=8), max_size=8).map("".join)
-EXAMPLES = settings(max_examples=60, deadline=None)
 
 
 def made(*more, **normalization):
@@ -154,7 +153,6 @@ def dropped(character):
   return character.isspace() or category[0] in "CZ" or category == "Mn" or character == "\ufffd"
 
 
-@EXAMPLES
 @given(text=TEXTS)
 def test_offsets_of_any_text(word_piece, text):
   (tokens,) = word_piece.encode([text], offsets=True)
@@ -166,14 +164,12 @@ def test_offsets_of_any_text(word_piece, text):
   assert all(dropped(text[i]) for i in set(range(len(text))) - covered)
 
 
-@EXAMPLES
 @given(text=TEXTS)
 def test_decoded_text_has_the_same_tokens(word_piece, text):
   (tokens,) = word_piece.encode([text])
   assert word_piece.encode([word_piece.decode(tokens.ids)]) == [tokens]
 
 
-@EXAMPLES
 @given(more=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), min_size=1)))
 def test_any_vocabulary_comes_back(more):
   tokenizer = made(*more)

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from networks import backbone, tiny
 
@@ -147,7 +147,6 @@ def test_epochs_cover_the_records_and_no_sliver_more(records, tenths, batch_size
   assert steps * batch_size * 10 >= records * tenths > (steps - 1) * batch_size * 10
 
 
-@settings(max_examples=20)
 @given(st.integers(1, 2**31 - 1), st.integers(1, 10**9))
 def test_steps_are_steps(steps, records):
   assert total_steps(Run(steps=steps, accumulation=4), records, 8) == steps

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from shared_programs import SharedProgram
 from tiny_runs import experiment, left_at, logged, program, same, trained
 
 from luke_jax.errors import InputError
@@ -24,9 +25,10 @@ from luke_jax.training.mesh import MeshShape, make_mesh
 
 @pytest.fixture(scope="module", autouse=True)
 def two_devices():
-  """Programs for all eight take several times as long to compile."""
+  """Programs for all eight take several times as long to compile; tests share theirs."""
   with pytest.MonkeyPatch.context() as patch:
     patch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:2]))
+    patch.setattr(loops, "Program", SharedProgram)
     yield
 
 

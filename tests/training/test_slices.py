@@ -63,7 +63,7 @@ def test_only_gradients_go_from_slice_to_slice(kind, two_slices):
     mesh={"replica": 2}, model={**model, "vocab_size": 1024, "num_hidden_layers": 1}
   )
   program = Program(chosen, make_mesh(chosen.mesh, two_slices(kind)), steps=10)
-  text = program.lowered_step.compile().as_text()
+  text = program.compiled_step.as_text()
   sends = SEND.findall(text)
   assert len(sends) == len(re.findall(r" send\(", text)) > 0
   assert {send[1:] for send in sends} == {("SUM", "ALL_REDUCE")}

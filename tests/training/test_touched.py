@@ -58,7 +58,7 @@ def test_only_rows_of_the_batch_change():
   tables = {name: np.array(x) for name, x in before["trained"].items()}
   batches = chosen.training_batches(chosen.experiment.task.records(chosen.backbone, "train"))
   batch = batches(0)
-  after, _ = chosen.lowered_step.compile()(before, chosen.placed(batch))
+  after, _ = chosen.compiled_step(before, chosen.placed(batch))
   read = np.unique(np.concatenate([batch[x].ravel() for x in ("heads", "tails", "negatives")]))
   changed = np.flatnonzero((np.asarray(after["trained"]["entity"]) != tables["entity"]).any(1))
   assert set(changed) <= set(read) and len(changed) > 0
@@ -102,7 +102,7 @@ def test_no_step_passes_over_a_large_table(devices):
   """A million rows: what a step needs besides its state is less than a tenth of one table."""
   large = experiment(model={"entity_vocab_size": 2**20}, data={"batch_size": 4})
   chosen = program(large, devices)
-  compiled = chosen.lowered_step.compile()
+  compiled = chosen.compiled_step
   table = chosen.state_shapes["trained"]["entity"]
   memory = compiled.memory_analysis()
   assert memory.temp_size_in_bytes < table.size * 4 / devices / 10

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+from shared_programs import SharedProgram
 
 from luke_jax.models.luke import SIZES
 from luke_jax.pipeline.batches import Data
@@ -39,14 +40,14 @@ def experiment(**groups) -> Experiment:
 def program(chosen: Experiment, devices: int = 1, shape: MeshShape | None = None) -> Program:
   """On the first devices."""
   chosen = dataclasses.replace(chosen, mesh=shape or MeshShape())
-  return Program(chosen, make_mesh(chosen.mesh, jax.devices()[:devices]), steps=20)
+  return SharedProgram(chosen, make_mesh(chosen.mesh, jax.devices()[:devices]), steps=12)
 
 
 def trained(program: Program, state: State, steps: int) -> tuple[State, list[float]]:
   """The state after so many steps, and their losses."""
   records = program.experiment.task.records(program.backbone, "train")
   batches = program.training_batches(records)
-  step = program.lowered_step.compile()
+  step = program.compiled_step
   losses = []
   for batch in batches.iterate(0, steps, workers=0):
     state, metrics = step(state, program.placed(batch))

@@ -162,7 +162,7 @@ def test_nothing_else_is_served(server):
   assert request(server, "POST", "/ner", "[]")[0].status == 400
 
 
-@settings(max_examples=30, deadline=20_000, suppress_health_check=list(HealthCheck))
+@settings(deadline=20_000, suppress_health_check=list(HealthCheck))
 @given(text=st.text(max_size=200))
 def test_any_text_has_an_answer(server, text):
   status, found = asked(server, "ner", text=text)

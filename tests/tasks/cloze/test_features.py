@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny import tiny_processor
 
@@ -144,7 +144,6 @@ def test_of_equal_scores_the_first_candidate_counts():
   assert {x.score for x in answers} == {0.0}
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_every_candidate_is_scored_with_its_own_characters(data):
   """Labels fed back as scores give the answers, whatever stands where."""

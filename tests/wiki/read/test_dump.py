@@ -6,7 +6,7 @@ from multiprocessing import get_context
 
 import pytest
 import wiki_site
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
@@ -106,7 +106,6 @@ def test_streams_cut_anywhere(tmp_path_factory, cuts, size):
   assert read_all([path], size) == EXPECTED
 
 
-@settings(max_examples=30)
 @given(st.integers(1, 3000), st.integers(1, 3000))
 def test_whatever_is_read_at_once(tmp_path_factory, size, chunk):
   folder = tmp_path_factory.mktemp("chunks")
