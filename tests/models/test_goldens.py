@@ -21,6 +21,9 @@ FILES = sorted((Path(__file__).parent.parent / "goldens" / "models").glob("*.npz
 LABELS = ("labels", "entity_labels", "page_entity_embedding", "start_positions", "end_positions")
 
 
+OF_LAYERS = ("loss", "hidden_states", "entity_hidden_states", "attentions")
+
+
 @dataclasses.dataclass(frozen=True)
 class Golden:
   model: Model
@@ -89,34 +92,32 @@ def named(start):
   return [path for path in FILES if path.stem.startswith(start)]
 
 
-def variants(names, of):
-  """Files with a value each; a head's second form of attention is slow, for heads do not see it."""
-  for path in names:
-    head_again = path.stem.endswith("-original") and not path.stem.startswith("LukeModel")
-    for value in of:
-      yield pytest.param(path, value, marks=[pytest.mark.slow] if head_again else [])
-
-
-FORMS = [*variants(FILES, of=["blocks"]), *variants(named("LukeModel"), of=["einsum"])]
-
-
-@pytest.mark.parametrize(("path", "form"), FORMS)
+@pytest.mark.parametrize("form", ["blocks", "einsum"])
+@pytest.mark.parametrize("path", named("LukeModel"))
 def test_states(path, form):
+  """Of all layers, which do not see the head that is on them."""
   golden = read(path, attention=form)
   outputs = golden.model(**golden.inputs, output_hidden_states=True, output_attentions=True)
   assert {k for k in golden.outputs if k != "loss"} <= set(outputs)
   check_outputs(golden, outputs)
 
 
-REMAT = [*variants(FILES, of=["none"]), *variants(named("LukeForMaskedLM"), of=["dots", "full"])]
+def variants():
+  """Every file; a head's second form of attention is slow, for heads do not see it."""
+  for path in FILES:
+    head_again = path.stem.endswith("-original") and not path.stem.startswith("LukeModel")
+    yield pytest.param(path, "none", marks=[pytest.mark.slow] if head_again else [])
+  for remat in ("dots", "full"):
+    yield pytest.param(*named("LukeForMaskedLM-aware"), remat)
 
 
-@pytest.mark.parametrize(("path", "remat"), REMAT)
+@pytest.mark.parametrize(("path", "remat"), variants())
 def test_outputs_loss_and_gradients(path, remat):
   golden = read(path, remat=remat)
   made = golden.model.network
   step = jax.jit(jax.value_and_grad(lambda params: loss(made, params, golden), has_aux=True))
   (value, outputs), grads = step(golden.model.params)
+  assert {k for k in golden.outputs if k not in OF_LAYERS} <= set(outputs)
   check_outputs(golden, outputs)
   np.testing.assert_allclose(value, golden.loss, rtol=1e-4)
   expected_grads, grads = keys.flatten(golden.grads), keys.flatten(grads)
