@@ -1,7 +1,9 @@
 """`luke-jax evaluate`."""
 
 import json
-from typing import Annotated
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
@@ -15,6 +17,9 @@ from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import as_json, tables
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import read_examples
+from luke_jax.tasks.ner.score import other_labels, without_labels
+from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.metrics import summary_line
 
 
@@ -31,6 +36,7 @@ def run(
   vectors: Path | None = None,
   backbone: Path | None = None,
   skip_bad: bool = False,
+  only_labels_of_gold: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Scores a fine-tuned model on examples with known answers.
@@ -52,6 +58,7 @@ def run(
     vectors: For a model that reads vectors of linked entities, their folder.
     backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
+    only_labels_of_gold: Leaves out predicted names whose label the file never has.
   """
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
@@ -67,6 +74,7 @@ def run(
   pairs = predictions(model, settings, examples, faults, file=str(file))
   predicted = [prediction for _, prediction in pairs]
   report_faults(faults)
+  predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
   evaluation = settings.evaluate(examples, predicted)
   Console().print(tables(evaluation, mistakes))
   if json_file:
@@ -78,3 +86,28 @@ def run(
       title = f"{task}: {directory.name} on {file.name}"
       part.write_text(page(evaluation, title, 10 * mistakes), encoding="utf-8")
   print(summary_line(dict(evaluation.scores) | {"examples": len(examples)}))
+
+
+def _with_labels_of(
+  examples: Sequence[Any], predicted: list[Any], settings: Any, only: bool
+) -> list[Any]:
+  """Returns names without labels that the file never has, or says how many such there are."""
+  if not isinstance(settings, NamedEntities | Tagging):
+    if only:
+      raise InputError(
+        f"--only-labels-of-gold: of ner and tagging; expected none for {settings.name}"
+      )
+    return predicted
+  others = other_labels(examples, predicted)
+  if not others:
+    return predicted
+  counts = ", ".join(f"{label} {count}" for label, count in others.items())
+  if only:
+    print(f"left out: names with labels that the file never has: {counts}", file=sys.stderr)
+    return without_labels(predicted, others)
+  print(
+    f"names with labels that the file never has count as mistakes: {counts};"
+    " --only-labels-of-gold leaves them out",
+    file=sys.stderr,
+  )
+  return predicted

@@ -38,8 +38,8 @@ def read_graph(place: Path) -> Graph:
 
   OpenKE's files hold a count and lines of `head tail relation` as ids; plain ones lines of names,
   `head<TAB>relation<TAB>tail`, such as `Q42<TAB>P31<TAB>Q5`. Ids of plain names follow their order
-  by code points. Raises InputError with file and line for unknown ids and wrong counts. A triple that
-  stands in a file more than once, as in OpenKE's WN11, is read once, with a warning.
+  by code points. A triple that stands in a file more than once, as in OpenKE's WN11, is read once,
+  with a warning. Raises InputError with file and line for unknown ids and wrong counts.
   """
   names, files = _files(place)
   return _open_ke(names, files) if names else _plain(files)

@@ -21,6 +21,7 @@ from luke_jax.convert.published import ENGLISH
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.known import CLASSES
+from luke_jax.tasks.predictions import Span
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
 
@@ -304,6 +305,24 @@ def test_named_entities_in_columns(tmp_path, capsys):
   lines = Path(predicted).read_text("utf-8").splitlines()
   assert [line.split()[0] for line in lines if line] == ["Anabel", "It", "rained", "."]
   assert all(len(line.split()) == 2 for line in lines if line)
+
+
+def test_names_with_labels_that_the_file_never_has(tmp_path, monkeypatch, capsys):
+  model, gold = str(tmp_path / "model"), str(tmp_path / "g.jsonl")
+  tiny_model("LukeForEntitySpanClassification").save(model)
+  Path(gold).write_text('{"text": "Ana saw Tokyo .", "spans": [[8, 13, "place"]]}\n')
+  found = [Span("Ana", 0, 3, "person", 0.9), Span("Tokyo", 8, 13, "place", 0.9)]
+  monkeypatch.setattr(
+    "luke_jax.cli.evaluate.predictions", lambda *_, **__: [(None, found) for _ in range(1)]
+  )
+  assert main(["evaluate", "ner", model, gold]) == 0
+  told = capsys.readouterr()
+  assert "the file never has count as mistakes: person 1; --only-labels-of-gold" in told.err
+  assert json.loads(told.out.splitlines()[-1])["precision"] == 0.5
+  assert main(["evaluate", "ner", model, gold, "--only-labels-of-gold"]) == 0
+  told = capsys.readouterr()
+  assert "left out: names with labels that the file never has: person 1" in told.err
+  assert json.loads(told.out.splitlines()[-1])["f1"] == 1
 
 
 @pytest.mark.filterwarnings("always:.*read as")

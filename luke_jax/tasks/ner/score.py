@@ -1,7 +1,8 @@
 """Precision, recall and F1 of spans, as conlleval and seqeval count them."""
 
 import collections
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
@@ -20,7 +21,7 @@ from luke_jax.tasks.ner.columns import has_tags, read_columns
 from luke_jax.tasks.ner.documents import Example, labelled, to_characters
 from luke_jax.tasks.ner.files import is_json_lines, spans_in, tagged_spans
 from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Span, TaggedSpans
 
 Spans = set[Labelled]
 
@@ -93,6 +94,28 @@ def _spans(example: Example, predicted: Predicted) -> Spans:
       unit = "words" if in_words else "characters"
       raise InputError(f"{where}: [{start}, {end}]; expected spans of its {length} {unit}")
   return set(to_characters(example, predicted.spans) if in_words else predicted.spans)
+
+
+def other_labels(
+  examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
+) -> dict[str, int]:
+  """Counts the predicted spans whose label no gold span of the examples has, by label."""
+  gold = {span.label for example in examples for span in _gold(example)}
+  labels = collections.Counter(span.label for spans in predictions for span in spans)
+  return {label: count for label, count in sorted(labels.items()) if label not in gold}
+
+
+def without_labels(predictions: Sequence[Any], labels: Collection[str]) -> list[Any]:
+  """Returns predictions, tagged ones too, without the spans of some labels."""
+  return [_without(spans, labels) for spans in predictions]
+
+
+def _without(spans: Sequence[Span], labels: Collection[str]) -> Sequence[Span]:
+  kept = tuple(span for span in spans if span.label not in labels)
+  if not isinstance(spans, TaggedSpans):
+    return list(kept)
+  tags = tuple("O" if tag.partition("-")[2] in labels else tag for tag in spans.tags)
+  return dataclasses.replace(spans, spans=kept, tags=tags)
 
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> Evaluation:

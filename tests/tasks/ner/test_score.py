@@ -8,9 +8,16 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.files import parse, read
-from luke_jax.tasks.ner.score import evaluate, read_predictions, score, score_file
+from luke_jax.tasks.ner.score import (
+  evaluate,
+  other_labels,
+  read_predictions,
+  score,
+  score_file,
+  without_labels,
+)
 from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Span, TaggedSpans
 
 GOLD = """-DOCSTART- O
 
@@ -130,3 +137,13 @@ def test_evaluation(gold):
   missing = Mark(8, 13, "PER", "missed")
   assert false.marks == (wrong, right, missing)  # its own first, then the others
   assert missed.marks == (missing, right, wrong)
+
+
+def test_labels_that_gold_never_has(gold):
+  """Of a model that knows more labels than the file they are counted, or left out."""
+  tags, scores = ("B-PER", "B-MISC", "O", "O"), (0.9,) * 4
+  ana, met = Span("Ana", 1, 4, "PER", 0.9), Span("met", 5, 8, "MISC", 0.4)
+  predictions = [[ana, met], TaggedSpans((met,), tags, scores)]
+  assert other_labels(gold, predictions) == {"MISC": 2}
+  plain, tagged = without_labels(predictions, {"MISC"})
+  assert plain == [ana] and tagged.spans == () and tagged.tags == ("B-PER", "O", "O", "O")
