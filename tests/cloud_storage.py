@@ -48,6 +48,7 @@ class CloudStorage:
     self.objects: dict[tuple[str, str], Blob] = {}
     self.uploads: dict[str, dict] = {}
     self.requests: Counter = Counter()  # by kind
+    self.refused: dict[str, int] = {}  # statuses by the ends of names that are refused
     self.lock = threading.RLock()
     self.generations = itertools.count(1)
     storage = self
@@ -102,6 +103,9 @@ class CloudStorage:
 
   def get(self, bucket, name, query):
     with self.lock:
+      for end, status in self.refused.items():
+        if name.endswith(end):
+          raise RefusedError(status, f"no access to {bucket}/{name}")
       if (bucket, name) not in self.objects:
         raise RefusedError(404, f"no such object: {bucket}/{name}")
       blob = self.objects[bucket, name]

@@ -4,6 +4,8 @@ import contextlib
 import fnmatch
 import io
 import os
+import sys
+import threading
 from collections.abc import Generator, Iterator
 from typing import IO, Any, NamedTuple
 
@@ -16,6 +18,9 @@ from luke_jax.errors import InputError, not_installed
 os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 # Another process may have written what a kept listing lacks. This also holds for Orbax.
 fsspec.config.conf.setdefault("gcs", {})["use_listings_cache"] = False
+
+
+SILENCE = 10.0  # seconds of a request after which a line says that it waits
 
 
 class Status(NamedTuple):
@@ -41,6 +46,10 @@ class BucketPath(PosixGPath):
       system = self._backend.fs(self)  # pyrefly: ignore[missing-attribute]
     except ImportError:
       raise not_installed("gcsfs", "for gs://", "gcs") from None
+    # The client tries again for a minute or more, in silence.
+    waiting = threading.Timer(SILENCE, _tell, (f"{self}: no answer after {SILENCE:g} s; waiting",))
+    waiting.daemon = True
+    waiting.start()
     try:
       yield system
     except (FileNotFoundError, FileExistsError, InputError):
@@ -52,6 +61,8 @@ class BucketPath(PosixGPath):
       raise InputError(
         f"{self}: {reason[:300]}; expected a bucket that this machine's credentials can use"
       ) from None
+    finally:
+      waiting.cancel()
 
   def _info(self) -> dict[str, Any] | None:
     with self.storage() as system:
@@ -225,6 +236,10 @@ def _status(info: dict[str, Any]) -> Status:
     int(info.get("generation", 0)),
     info.get("md5Hash"),
   )
+
+
+def _tell(line: str) -> None:
+  print(line, file=sys.stderr, flush=True)
 
 
 def _is_of_network(fault: Exception) -> bool:

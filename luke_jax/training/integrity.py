@@ -12,6 +12,7 @@ from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sizes
+from luke_jax.files.copies import local
 
 State = dict[str, Any]
 
@@ -41,13 +42,15 @@ def description(state: State, scores: Mapping[str, float] | None) -> dict[str, A
 def read_description(folder: Path) -> dict[str, Any]:
   """Returns what `description` gave for a checkpoint; raises DamageError if it is not that."""
   try:
-    text = (folder / _ORBAX).read_text(encoding="utf-8")
+    text = local(folder / _ORBAX).read_text(encoding="utf-8")
     values = json.loads(text)["custom_metadata"]
     arrays = values["arrays"]
     if "digest" not in values:  # written before there were digests
       return {"arrays": arrays, "scores": _older_scores(folder), "sums": 1}
   except FileNotFoundError:
     raise DamageError(f"{_ORBAX} is missing") from None
+  except InputError:  # of a bucket that could not be read, which says nothing of the file
+    raise
   except (ValueError, KeyError, TypeError, RecursionError):
     raise DamageError(f"{_ORBAX} is not what was saved") from None
   if values.pop("digest") != _digest(values):
@@ -58,15 +61,17 @@ def read_description(folder: Path) -> dict[str, Any]:
 def check_sizes(folder: Path) -> None:
   """Raises DamageError for a file of another size: Orbax logs much about truncated ones."""
   try:
-    expected = json.loads((folder / SIZES).read_text(encoding="utf-8"))
+    expected = json.loads(local(folder / SIZES).read_text(encoding="utf-8"))
     found = sizes(folder)
     for name, size in expected.items():
       if found.get(name) != size:
         raise DamageError(f"{name} has {found.get(name, 'no')} bytes, not {size}")
   except FileNotFoundError:  # if the run was killed right after writing
     return
-  except (ValueError, AttributeError) as fault:
-    raise fault if isinstance(fault, DamageError) else DamageError(f"{SIZES} is not JSON") from None
+  except (InputError, DamageError):
+    raise
+  except (ValueError, AttributeError):
+    raise DamageError(f"{SIZES} is not JSON") from None
 
 
 def may_pass(fault: Exception) -> bool:

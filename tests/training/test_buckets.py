@@ -1,16 +1,21 @@
 """Runs in a bucket are those on a disk: the same numbers, whatever happened to them."""
 
 import json
+import time
 
 import jax
+import jax.numpy as jnp
 import pytest
 from tiny_runs import experiment, left_at, same
 
 from luke_jax.errors import InputError
-from luke_jax.files import sizes
+from luke_jax.files import buckets, sizes
+from luke_jax.files.buckets import BucketPath
 from luke_jax.show.lines import read_run as read_metrics
 from luke_jax.training import loop as loops
 from luke_jax.training import segments
+from luke_jax.training.checkpoints import Checkpoints
+from luke_jax.training.experiment import Run
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
 from luke_jax.training.mesh import make_mesh
@@ -55,6 +60,53 @@ def test_a_damaged_checkpoint_is_set_aside(bucket):
   with pytest.warns(UserWarning, match=r"checkpoints/4: damaged .*; renamed to 4.damaged"):
     assert train(chosen, bucket / "run")["status"] == "done"
   assert {path.name for path in (bucket / "run/checkpoints").iterdir()} == {"2", "4", "4.damaged"}
+
+
+STATE = {"trained": {"x": jnp.arange(6.0)}, "frozen": {}, "step": jnp.ones((), jnp.int32)}
+
+
+@pytest.fixture
+def saved(bucket):
+  """A folder with a checkpoint of a few numbers."""
+  checkpoints = Checkpoints(bucket / "checkpoints", Run())
+  checkpoints.save(1, STATE)
+  checkpoints.close()
+  return bucket / "checkpoints"
+
+
+@pytest.mark.parametrize("name", ["sizes.json", "_CHECKPOINT_METADATA"])
+def test_what_cannot_be_read_is_not_set_aside(saved, cloud_storage, monkeypatch, name):
+  """A refused object says nothing of what is in it."""
+  monkeypatch.setattr(cloud_storage, "refused", {name: 403})
+  with pytest.raises(InputError, match=rf"{name}: .*; expected a bucket that .* credentials"):
+    Checkpoints(saved, Run()).restore(STATE)
+  monkeypatch.undo()
+  assert [path.name for path in saved.iterdir()] == ["1"]
+  checkpoints = Checkpoints(saved, Run())
+  assert checkpoints.restore(STATE)[0] == 1
+  checkpoints.close()
+
+
+def test_a_small_file_that_arrives_changed_is_not_read(saved, tmp_path, monkeypatch):
+  """The bucket knows the MD5 of what was written."""
+  download = BucketPath.download
+
+  def changed(path, file):
+    download(path, file)
+    file.write_bytes(file.read_bytes().replace(b"1", b"2"))
+
+  monkeypatch.setattr(BucketPath, "download", changed)
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path))
+  with pytest.raises(InputError, match="arrives damaged, or changes while it is read"):
+    Checkpoints(saved, Run()).restore(STATE)
+  assert [path.name for path in saved.iterdir()] == ["1"]
+
+
+def test_a_bucket_that_does_not_answer_is_told_of(saved, monkeypatch, capsys):
+  monkeypatch.setattr(buckets, "SILENCE", 0.01)
+  with saved.storage():
+    time.sleep(0.1)
+  assert f"{saved}: no answer after 0.01 s; waiting" in capsys.readouterr().err
 
 
 def losses(folder):
