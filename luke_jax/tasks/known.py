@@ -23,6 +23,7 @@ CLASSES = {
 FUNCTIONS = ("name", "metric", "head", "entity_table", "new_words", "text_task", "read", "parse")
 FUNCTIONS += ("reads", "check", "features", "label_shape", "network", "outputs", "loss", "predict")
 FUNCTIONS += ("decode", "evaluate", "score", "records", "rows", "row_shapes", "found_labels")
+FUNCTIONS += ("weights", "initial_params", "check_example", "text_directory")
 
 
 def task_class(name: str) -> Any:
