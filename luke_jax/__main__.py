@@ -1,7 +1,51 @@
-"""`python -m luke_jax` is the command `luke-jax`."""
+"""The command `luke-jax`, which is also `python -m luke_jax`.
 
+It handles signals before it imports anything: imports take seconds, and that of JAX loses the
+exception of a Ctrl-C.
+"""
+
+import os
+import signal
 import sys
 
-from luke_jax.cli import main
+# What is imported for seconds: while one of these is, nothing has been made yet.
+SLOW = ("jax", "jaxlib", "flax", "optax", "orbax", "luke_jax")
+TRAININGS = (["train"], ["graph", "train"], ["experiment", "run"])
 
-sys.exit(main())
+
+def main() -> int:
+  """Runs the command and returns its exit status."""
+  signal.signal(signal.SIGINT, _interrupted)
+  if any(sys.argv[1 : len(words) + 1] == words for words in TRAININGS):
+    signal.signal(signal.SIGTERM, _preempted)  # as the watch of a training does later
+  from luke_jax import cli
+
+  return cli.main()
+
+
+def _interrupted(*_: object) -> None:
+  if _is_importing():
+    _leave("interrupted", 130)
+  raise KeyboardInterrupt
+
+
+def _preempted(*_: object) -> None:
+  _leave("SIGTERM: no step was begun, nothing to save; the same command goes on", 75)
+
+
+def _is_importing() -> bool:
+  modules = list(sys.modules.items())
+  return any(
+    getattr(getattr(module, "__spec__", None), "_initializing", False)
+    for name, module in modules
+    if name.partition(".")[0] in SLOW
+  )
+
+
+def _leave(line: str, status: int) -> None:
+  print(f"luke-jax: {line}", file=sys.stderr, flush=True)
+  os._exit(status)
+
+
+if __name__ == "__main__":
+  sys.exit(main())

@@ -97,6 +97,7 @@ class _Loop:
     self.first = jax.process_index() == 0
     self.waiting: list[tuple[int, Any]] = []  # steps whose metrics are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation
+    self.scored: int | None = None  # its step
     self.saved: int | None = None
     self.watch: Watch
     self.trace: Trace
@@ -105,6 +106,7 @@ class _Loop:
     """Trains from a step to the end or to a preemption."""
     self.saved, self.batches = step or None, batches
     self.scores = self.checkpoints.scores(step)
+    self.scored = step if self.scores else None
     with self.ledger.part("compile"):
       rooms = batches.rooms if step < self.steps else ()
       self.programs = {room: self.program.padded_to(room) for room in rooms}
@@ -122,15 +124,19 @@ class _Loop:
     rows = self.batches.iterate(step, self.steps, self.program.experiment.data.workers)
     self.since = time.perf_counter()
     while True:
-      better = step > first and self._evaluate(step, state)
-      if step > first and (better or self._due(step, self.options.save_every)):
+      # First, since an evaluation may take longer than who asks for the end will wait. The run that
+      # goes on from here evaluates before it steps.
+      leaving = self.watch.due(step)
+      evaluated = not leaving and self._evaluate(step, state)
+      better = evaluated and (step == first or self.checkpoints.better(self.scores))
+      if better or (step > first and self._due(step, self.options.save_every)):
         self._save(step, state)
-      if step == self.steps:
-        return self._finished(step, "done")
-      if self.watch.due(step):
+      if leaving:
         if self.saved != step:
           self._save(step, state)
         return self._left(step)
+      if step == self.steps:
+        return self._finished(step, "done")
       self.trace.at(step)
       room = self.batches.room(step)
       batch = self._batch(rows, self.programs[room])
@@ -147,30 +153,27 @@ class _Loop:
       return program.placed(next(rows))
 
   def _evaluate(self, step: int, state: State) -> bool:
-    """Scores the dev split if it is time; returns whether the result is the best so far."""
-    if not self._due(step, self.options.evaluate_every):
+    """Scores the dev split, if it is time and was not done; returns whether it was."""
+    if not step or self.scored == step or not self._due(step, self.options.evaluate_every):
       return False
     self._flush()
     with self.ledger.part("evaluation"):
-      self.scores = evaluate(self.program, state, "dev")
+      self.scores, self.scored = evaluate(self.program, state, "dev"), step
     self.writer.write(step, {f"dev/{name}": x for name, x in self.scores.items()})
     figures = ", ".join(f"{name} {x:.4g}" for name, x in self.scores.items())
     self.progress.note(f"step {step}: {figures}")
     self.since = time.perf_counter()
-    return self.checkpoints.better(self.scores)
+    return True
 
   def _save(self, step: int, state: State) -> None:
     self._flush()
     self.writer.flush()
     with self.ledger.part("checkpoint"):
-      self.checkpoints.save(step, state, self.scores if self._scored(step) else None)
+      self.checkpoints.save(step, state, self.scores if self.scored == step else None)
     self.saved = step
     if self.first:
       directory.note_saved(self.folder, self.ledger)
     self.since = time.perf_counter()
-
-  def _scored(self, step: int) -> bool:
-    return self._due(step, self.options.evaluate_every)
 
   def _log(self, step: int, metrics: dict[str, jax.Array]) -> None:
     """Queues a step's metrics and, at every interval, writes those of the step before."""

@@ -102,14 +102,20 @@ def test_what_does_not_change_the_numbers_may_change_on_the_way(finished, tmp_pa
 
 def test_stopped_and_resumed_is_the_same_to_the_bit(finished, tmp_path, monkeypatch):
   chosen, folder, _ = finished
-  for stop in (3, 7):
+  for stop in (3, 4, 7):  # at 4 an evaluation is due, which the next run makes up for
     monkeypatch.setattr(loops.Watch, "due", left_at(stop))
     assert train(chosen, tmp_path / "run")["step"] == stop
+    assert not any(
+      x["step"] == stop for x in logged(tmp_path / "run") if "dev/word_likelihood" in x
+    )
   monkeypatch.undo()
   train(chosen, tmp_path / "run")
   assert same(read_run(folder)[2], read_run(tmp_path / "run")[2])
-  losses = [[x["loss"] for x in logged(f) if "loss" in x] for f in (folder, tmp_path / "run")]
+  whole, parts = logged(folder), logged(tmp_path / "run")
+  losses = [[x["loss"] for x in lines if "loss" in x] for lines in (whole, parts)]
   assert losses[1][-2:] == losses[0][-2:]
+  scores = [[x for x in lines if "dev/word_likelihood" in x] for lines in (whole, parts)]
+  assert scores[1] == scores[0] and [x["step"] for x in scores[1]] == [4, 8, 12]
 
 
 @pytest.mark.slow

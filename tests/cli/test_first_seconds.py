@@ -1,0 +1,27 @@
+"""A command that is stopped while it still imports."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+  ("number", "status", "line"),
+  [
+    (signal.SIGINT, 130, "luke-jax: interrupted"),
+    (signal.SIGTERM, 75, "luke-jax: SIGTERM: no step was begun"),
+  ],
+)
+def test_a_training_that_imports_jax_leaves_at_once(number, status, line, tmp_path):
+  command = [sys.executable, "-X", "importtime", "-m", "luke_jax", "train", "none.py"]
+  command += ["--output", str(tmp_path / "run")]
+  with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    for said in process.stderr:
+      if "jax._src.config" in said:  # one of its first modules
+        process.send_signal(number)
+        break
+    rest = [said for said in process.stderr if not said.startswith("import time:")]
+  assert process.returncode == status
+  assert len(rest) == 1 and rest[0].startswith(line)
