@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, in_bucket
 
 
 def read_text(path: Path) -> str:
   """Returns the text of a UTF-8 file."""
+  if not in_bucket(path) and path.exists() and not path.is_file():
+    raise InputError(f"{path}: not a regular file; expected one")  # a pipe would be waited for
   try:
     return path.read_text(encoding="utf-8")
   except FileNotFoundError:
@@ -37,6 +39,10 @@ def read_json_object(path: Path, expected: str) -> dict[str, Any]:
     ) from None
   except RecursionError:
     raise InputError(f"{path}: nested too deep; expected {expected}") from None
+  except InputError:
+    raise
+  except ValueError as error:  # Python reads no numbers of thousands of digits
+    raise InputError(f"{path}: {error}; expected {expected}") from None
   if not isinstance(value, dict):
     raise InputError(f"{path}: holds a {type(value).__name__}; expected {expected}")
   return value

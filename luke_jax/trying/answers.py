@@ -1,7 +1,8 @@
 """Answers to the page's questions: names, types, relations, answers and attention of a text."""
 
+import contextlib
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,16 @@ from luke_jax.tasks.predictions import Span
 MOST_CHARACTERS = 20_000  # of a text
 MOST_TOKENS = 64  # of a text whose attention is shown
 MOST_TYPED = 40  # names of a text that get types
+MOST_WAITING = 32  # requests, beside the one whose answer is computed
 TASKS = ("ner", "typing", "relations", "qa")
+
+
+class BusyError(Exception):
+  """Too many requests wait for an answer."""
+
+
+class GoneError(Exception):
+  """Nobody waits for the answer any more."""
 
 
 class Answers:
@@ -36,6 +46,7 @@ class Answers:
         names = ", ".join(self.by_task[task])
         raise InputError(f"{names}: for {task}; expected models for {', '.join(TASKS)}")
     self._lock = threading.Lock()
+    self._places = threading.BoundedSemaphore(MOST_WAITING + 1)
 
   def warm(self) -> None:
     """Compiles what short texts need, so that the first of them does not wait."""
@@ -61,8 +72,14 @@ class Answers:
     }
     return {"tasks": listed}
 
-  def answer(self, kind: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the answer to a request of a kind: a task, or attention."""
+  def answer(
+    self, kind: str, request: Mapping[str, Any], is_gone: Callable[[], bool] = lambda: False
+  ) -> dict[str, Any]:
+    """Returns the answer to a request of a kind: a task, or attention.
+
+    Raises BusyError where too many wait, and GoneError where its turn comes and `is_gone` says that
+    nobody waits for it: who types into a long text has asked again since.
+    """
     text = request.get("text")
     if not isinstance(text, str):
       raise InputError("text: missing; expected a text")
@@ -73,13 +90,25 @@ class Answers:
     if not text.strip():
       return {"spans": [], "answers": []}
     model = self._model(kind, request.get("model"))
-    with self._lock:
+    with self._turn():
+      if is_gone():
+        raise GoneError
       return _ANSWERS[kind](model, text, request)
+
+  @contextlib.contextmanager
+  def _turn(self) -> Iterator[None]:
+    if not self._places.acquire(blocking=False):
+      raise BusyError
+    try:
+      with self._lock:
+        yield
+    finally:
+      self._places.release()
 
   def _model(self, kind: str, name: Any) -> Model:
     tasks = TASKS if kind == "attention" else (kind,)
     models = {n: model for task in tasks for n, model in self.by_task.get(task, {}).items()}
-    if name not in models:
+    if not isinstance(name, str) or name not in models:
       raise InputError(f"model: {name!r}; expected one of {', '.join(models)}")
     return models[name]
 
@@ -139,6 +168,9 @@ def _answers(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, A
 
 def _attention(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
   layer, head = request.get("layer", -1), request.get("head")
+  for name, number in (("layer", layer), ("head", head)):
+    if type(number) is not int and (name, number) != ("head", None):
+      raise InputError(f"{name}: {number!r}; expected a number")
   spans = request.get("spans", []) if model.backbone.entities else []
   found = attention_of(model, text, spans, layer=layer, head=head)
   tokens = [*found.words, *found.entities]

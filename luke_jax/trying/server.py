@@ -3,12 +3,14 @@
 import http.server
 import importlib.resources
 import json
+import select
+import socket
 import sys
 from http import HTTPStatus
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.trying.answers import Answers
+from luke_jax.trying.answers import Answers, BusyError, GoneError
 
 HOST = "127.0.0.1"
 MOST_BYTES = 1_000_000  # of a request
@@ -30,6 +32,7 @@ class Server(http.server.ThreadingHTTPServer):
   """Server of a page and of the answers that it asks for."""
 
   daemon_threads = True
+  request_queue_size = 128  # connections that are not accepted yet; of more, some are reset
 
   def __init__(self, answers: Answers, port: int) -> None:
     """Takes a port of this machine, 0 for any that is free."""
@@ -53,7 +56,7 @@ class Server(http.server.ThreadingHTTPServer):
 class Handler(http.server.BaseHTTPRequestHandler):
   """Answers to the requests of the page."""
 
-  timeout = 60  # seconds for a request that does not go on
+  timeout = 10  # seconds for a request that does not go on, whose thread waits
 
   @property
   def _served(self) -> Server:
@@ -78,7 +81,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     if not self._is_own():
       return
     length = self.headers.get("Content-Length", "")
-    if not length.isdecimal() or int(length) > MOST_BYTES:
+    digits = len(str(MOST_BYTES))  # Python makes no number of thousands of them
+    if not length.isdecimal() or len(length) > digits or int(length) > MOST_BYTES:
       self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {MOST_BYTES:,} bytes")
       return
     body = self.rfile.read(int(length))
@@ -90,13 +94,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
       request = json.loads(body)
       if not isinstance(request, dict):
         raise InputError("expected an object of JSON")
-      answer = self._served.answers.answer(self.path.removeprefix("/"), request)
+      kind = self.path.removeprefix("/")
+      answer = self._served.answers.answer(kind, request, self._is_gone)
       self._send(HTTPStatus.OK, json.dumps(answer), "json")
+    except GoneError:
+      self.close_connection = True
+    except BusyError:
+      self._refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many texts at once; expected fewer")
     except (ValueError, RecursionError) as fault:  # InputError is one, and so are faults of JSON
       self._refuse(HTTPStatus.BAD_REQUEST, (str(fault).splitlines() or [repr(fault)])[0])
     except Exception as fault:  # of ours: the page goes on, the terminal has the whole of it
       self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"a fault of luke-jax: {fault!r:.200}")
       raise
+
+  def _is_gone(self) -> bool:
+    """Returns whether the client has closed the connection."""
+    readable, _, _ = select.select([self.connection], [], [], 0)
+    try:
+      return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
+    except OSError:
+      return True
 
   def _is_own(self) -> bool:
     """Returns whether the request names this machine: another site's name may lead here too."""

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 import threading
 
 import pytest
@@ -15,6 +16,7 @@ from luke_jax.errors import InputError
 from luke_jax.model import Model, load
 from luke_jax.show.colours import hue
 from luke_jax.tasks.known import task_class
+from luke_jax.trying import answers
 from luke_jax.trying.answers import MOST_CHARACTERS, Answers, read_models
 from luke_jax.trying.server import MOST_BYTES, Server
 
@@ -44,8 +46,8 @@ def directories(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(directories):
-  answers = Answers({task: load(path) for task, path in directories.items()})
-  server = Server(answers, 0)
+  made = Answers({task: load(path) for task, path in directories.items()})
+  server = Server(made, 0)
   threading.Thread(target=server.serve_forever, daemon=True).start()
   yield server
   server.shutdown()
@@ -122,6 +124,9 @@ def test_attention_has_a_row_for_each_token(server):
     ("relations", {"text": TEXT, "head": [0, 300], "tail": [1, 2]}, "head"),
     ("typing", {"text": TEXT, "spans": 7}, "spans: missing"),
     ("attention", {"text": TEXT, "model": "ner", "layer": 9}, "layer: 9"),
+    ("attention", {"text": TEXT, "model": "ner", "layer": True}, "layer: True; expected a number"),
+    ("attention", {"text": TEXT, "model": "ner", "head": "1"}, "head: '1'; expected a number"),
+    ("ner", {"text": TEXT, "model": ["ner"]}, "model: ['ner']; expected one of ner"),
     ("attention", {"text": "a " * 100, "model": "ner"}, "expected at most 64"),
   ],
 )
@@ -146,6 +151,7 @@ def test_empty_texts_have_no_answers(server):
     ({"Content-Type": "text/plain"}, 415),
     ({"Content-Length": str(MOST_BYTES + 1)}, 413),
     ({"Content-Length": "-1"}, 413),
+    ({"Content-Length": "1" * 5000}, 413),
     ({"Content-Length": "²"}, 413),
   ],
 )
@@ -160,6 +166,30 @@ def test_nothing_else_is_served(server):
   assert request(server, "POST", "/ner", "no json")[0].status == 400
   assert request(server, "POST", "/ner", "[" * 100_000)[0].status == 400
   assert request(server, "POST", "/ner", "[]")[0].status == 400
+
+
+def test_what_nobody_waits_for_is_not_computed(server, monkeypatch):
+  """Who types asks again at every letter, and leaves the question before."""
+  computed = []
+  monkeypatch.setitem(answers._ANSWERS, "ner", lambda _, text, __: computed.append(text) or {})
+  with server.answers._lock:
+    for text in "abc":
+      body = json.dumps({"text": text, "model": "ner"}).encode()
+      with socket.create_connection(("127.0.0.1", server.server_port)) as client:
+        host = f"Host: 127.0.0.1:{server.server_port}\r\nContent-Type: application/json"
+        client.sendall(
+          f"POST /ner HTTP/1.0\r\n{host}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        )
+  assert asked(server, "ner", text="abcd") == (200, {})
+  assert computed == ["abcd"]
+
+
+def test_more_than_may_wait_are_refused_at_once(server, monkeypatch):
+  monkeypatch.setattr(server.answers, "_places", threading.BoundedSemaphore(1))
+  with server.answers._places:
+    status, found = asked(server, "ner", text=TEXT)
+  assert status == 429 and "too many texts" in found["fault"]
+  assert asked(server, "ner", text=TEXT)[0] == 200
 
 
 @settings(deadline=20_000, suppress_health_check=list(HealthCheck))
