@@ -18,7 +18,7 @@ pytest_plugins = ["processor_time"]
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the suite's time is XLA optimising programs that run once. CI runs it with XLA_FLAGS= too.
-fast_to_compile = "--xla_backend_optimization_level=0"
+fast_to_compile = "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
 if int(version("jaxlib").split(".")[1]) < 12:  # later ones end at a flag they no longer know
   fast_to_compile += " --xla_cpu_use_fusion_emitters=false"
 os.environ.setdefault("XLA_FLAGS", fast_to_compile)

@@ -1,6 +1,9 @@
 """Networks by the names of their classes in config.json, for tests."""
 
 import dataclasses
+import functools
+
+import jax
 
 from luke_jax.heads.kinds import make_head
 from luke_jax.models.families import FAMILIES, SIZES
@@ -23,6 +26,12 @@ def network(
   (kind,) = (kind for kind in (f.kind_of(architecture) for f in FAMILIES) if kind)
   backbone = Backbone(config, Running(**running), spread or Spread())
   return Network(backbone, make_head(kind, backbone, labels=labels, bias=bias))
+
+
+@functools.partial(jax.jit, static_argnames="network")
+def applied(network: Network, params: dict, inputs: dict) -> dict:
+  """The outputs of a network, compiled, which takes less time than its operations one by one."""
+  return network.apply({"params": params}, **inputs)
 
 
 def backbone(config=TINY, **running) -> Backbone:

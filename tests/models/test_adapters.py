@@ -5,7 +5,7 @@ import dataclasses
 import jax
 import numpy as np
 import pytest
-from networks import network
+from networks import applied, network
 from systems import small
 from tiny import same_params
 
@@ -48,24 +48,26 @@ def trained(params):
 
 def test_new_ones_change_nothing(adapted):
   made, params, with_adapters = adapted
-  expected = made.apply({"params": params}, **inputs(made))
-  outputs = made.apply({"params": with_adapters}, **inputs(made))
+  expected = applied(made, params, inputs(made))
+  outputs = applied(made, with_adapters, inputs(made))
   for name, x in outputs.items():
-    np.testing.assert_array_equal(x, expected[name])
+    np.testing.assert_allclose(x, expected[name], atol=1e-6)
   assert same_params(merge_adapters(with_adapters, made.backbone.family), params)
 
 
 @pytest.mark.parametrize("form", ["blocks", "einsum"])
 def test_they_are_their_product_with_the_kernels(adapted, form):
   made, params, with_adapters = adapted
+  if form == "einsum" and not made.backbone.entities:
+    pytest.skip("words alone have one form")
   made = network(made.backbone.family.architecture_of("none"), made.backbone.config, attention=form)
   changed = trained(with_adapters)
   merged = merge_adapters(changed, made.backbone.family)
   assert not any(map(is_adapter, flatten(merged)))
-  expected = made.apply({"params": merged}, **inputs(made))
-  plain = made.apply({"params": params}, **inputs(made))
+  expected = applied(made, merged, inputs(made))
+  plain = applied(made, params, inputs(made))
   for way, form_of in ((made, changed), prepared(made, changed)):
-    for name, x in way.apply({"params": form_of}, **inputs(made)).items():
+    for name, x in applied(way, form_of, inputs(made)).items():
       np.testing.assert_allclose(x, expected[name], atol=1e-5)
       assert np.abs(x - plain[name]).max() > 1e-3
 

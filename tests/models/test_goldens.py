@@ -108,10 +108,10 @@ def variants():
     head_again = path.stem.endswith("-original") and not path.stem.startswith("LukeModel")
     yield pytest.param(path, "none", marks=[pytest.mark.slow] if head_again else [])
   for remat in ("dots", "full"):
-    yield pytest.param(*named("LukeForMaskedLM-aware"), remat)
+    yield pytest.param(*named("LukeForMaskedLM-aware"), remat, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize(("path", "remat"), variants())
+@pytest.mark.parametrize(("path", "remat"), list(variants()))
 def test_outputs_loss_and_gradients(path, remat):
   golden = read(path, remat=remat)
   made = golden.model.network

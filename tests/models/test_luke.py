@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from networks import TINY, network, tiny
+from networks import TINY, applied, network, tiny
 
 from luke_jax.models.families import SIZES
 from luke_jax.models.network import abstract_params, initial_params
@@ -79,8 +79,7 @@ def params():
 def test_no_entities_is_zero_entities(params):
   empty = {"entity_ids": jnp.zeros((4, 0), int), "entity_position_ids": jnp.zeros((4, 0, 3), int)}
   model = network()
-  words = model.apply({"params": params}, **inputs(0))
-  none = model.apply({"params": params}, **inputs(0), **empty)
+  words, none = applied(model, params, inputs(0)), applied(model, params, inputs(0) | empty)
   np.testing.assert_allclose(words["last_hidden_state"], none["last_hidden_state"], atol=1e-6)
   assert none["entity_last_hidden_state"].shape == (4, 0, TINY.hidden_size)
 
@@ -92,7 +91,7 @@ def test_padding_changes_nothing(params):
     name: jnp.pad(x, ((0, 0), (0, 3), *[(0, 0)] * (x.ndim - 2)), constant_values=fill)
     for name, x, fill in ((n, x, _PADDING[n]) for n, x in (given | ones).items())
   }
-  plain, wide = (model.apply({"params": params}, **i) for i in (given, padded))
+  plain, wide = (applied(model, params, i) for i in (given, padded))
   np.testing.assert_allclose(
     wide["last_hidden_state"][:, :12], plain["last_hidden_state"], atol=1e-5
   )
@@ -159,8 +158,7 @@ def test_rematerialisation_keeps_dropout(params, remat):
 
 def test_bfloat16_arithmetic_keeps_float32_parameters(params):
   model = network(dtype="bfloat16")
-  outputs = model.apply({"params": params}, **inputs())
-  exact = network().apply({"params": params}, **inputs())
+  outputs, exact = applied(model, params, inputs()), applied(network(), params, inputs())
   assert outputs["last_hidden_state"].dtype == jnp.bfloat16
   np.testing.assert_allclose(
     outputs["last_hidden_state"].astype(float), exact["last_hidden_state"], atol=0.15

@@ -85,7 +85,8 @@ def sequence():
   return normal(rng, 2, 32, WIDTH), words, entities
 
 
-SHAPES = [(16, 16), (13, 19), (32, 0), (1, 31)]
+MORE = [pytest.param(*shape, marks=pytest.mark.slow) for shape in ((16, 16), (1, 31))]
+SHAPES = [(13, 19), (32, 0), *MORE]
 
 
 @pytest.mark.parametrize("dropout", [False, True])

@@ -89,10 +89,10 @@ def compare(inputs, tolerance, rate=0.0):
 @pytest.mark.parametrize(
   ("num_words", "num_entities", "num_heads", "head_size", "rate"),
   [
-    (144, 48, 2, 64, 0.0),
-    (16, 144, 2, 64, RATE),
+    pytest.param(144, 48, 2, 64, 0.0, marks=pytest.mark.slow),
+    pytest.param(16, 144, 2, 64, RATE, marks=pytest.mark.slow),
     (48, 16, 4, 32, RATE),
-    (128, 16, 1, 128, RATE),
+    pytest.param(128, 16, 1, 128, RATE, marks=pytest.mark.slow),
     (144, 0, 2, 64, RATE),
   ],
 )

@@ -24,7 +24,9 @@ def random(*shape, seed=0):
 
 @pytest.mark.parametrize("shape", MESHES, ids=str)
 @pytest.mark.parametrize("axis", ["data", None])
-@pytest.mark.parametrize(("size", "rows"), [(37, 16), (1000, 304)])
+@pytest.mark.parametrize(
+  ("size", "rows"), [(37, 16), pytest.param(1000, 304, marks=pytest.mark.slow)]
+)
 def test_losses_and_gradients_are_those_of_the_dense_form(shape, axis, size, rows, monkeypatch):
   monkeypatch.setattr(vocabulary, "LOGITS_AT_ONCE", 1)  # several chunks, the last one short
   padded = -(-size // 8) * 8

@@ -23,7 +23,13 @@ ROWS = {
 }
 
 
-@pytest.fixture(scope="module", params=ROWS)
+QUICK = ("conll2003", "resume")  # each makes a fresh model of its sizes
+
+
+@pytest.fixture(
+  scope="module",
+  params=[pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in ROWS],
+)
 def folder(request, tmp_path_factory):
   """A folder with a little training file and a fresh model where a data set's experiments look."""
   folder, name = tmp_path_factory.mktemp(request.param), request.param

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 import pytest
 from marked_tasks import TEXT, experiment, with_labels, written
+from shared_programs import SharedProgram
 from tiny_runs import arrays, left_at, same
 
 from luke_jax.errors import InputError
@@ -14,20 +15,23 @@ from luke_jax.training import loop as loops
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
 from luke_jax.training.mesh import make_mesh
-from luke_jax.training.program import Program
 from luke_jax.training.task import Params
 
 STEPS = 6
 
 
-@pytest.fixture
-def chosen(tmp_path, one_device):
+pytestmark = pytest.mark.usefixtures("one_device")
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
   """A run over texts of five to twenty words, whose dropout is off."""
+  folder = tmp_path_factory.mktemp("texts")
   values = [
     {"text": " ".join(["one two three four five"] * (1 + number % 4)), "label": "ab"[number % 2]}
     for number in range(48)
   ]
-  files = {split: str(written(tmp_path / f"{split}.jsonl", values)) for split in ("train", "dev")}
+  files = {split: str(written(folder / f"{split}.jsonl", values)) for split in ("train", "dev")}
   task = with_labels(TextClassification(text=TEXT, words=64, **files))
   off = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "classifier_dropout": 0.0}
   made = experiment(task, num_hidden_layers=1, **off)
@@ -39,7 +43,7 @@ def chosen(tmp_path, one_device):
 
 
 def test_padding_that_is_cut_off_changes_no_number(chosen):
-  program = Program(chosen, make_mesh(chosen.mesh, jax.devices()[:1]), STEPS)
+  program = SharedProgram(chosen, make_mesh(chosen.mesh, jax.devices()[:1]), STEPS)
   batches = program.training_batches(chosen.task.records(program.backbone, "train"))
   assert len(batches.rooms) == 3 and len({*map(batches.room, range(STEPS))}) > 1
   number = min(range(STEPS), key=batches.room)
@@ -55,12 +59,11 @@ def test_padding_that_is_cut_off_changes_no_number(chosen):
     np.testing.assert_allclose(found[name], expected[name], atol=2e-6, err_msg=name)
 
 
-def test_stopped_and_resumed_is_the_same_to_the_bit(chosen, tmp_path, monkeypatch):
+def test_stopped_and_resumed_is_the_same_to_the_bit(chosen, tmp_path):
   train(chosen, tmp_path / "whole")
-  monkeypatch.setattr(loops.Watch, "due", left_at(2))
-  assert train(chosen, tmp_path / "stopped")["step"] == 2
-  monkeypatch.undo()
-  monkeypatch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(loops.Watch, "due", left_at(2))
+    assert train(chosen, tmp_path / "stopped")["step"] == 2
   train(chosen, tmp_path / "stopped")
   assert same(read_run(tmp_path / "whole")[2], read_run(tmp_path / "stopped")[2])
 

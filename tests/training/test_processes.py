@@ -121,6 +121,7 @@ def check(folder, expected):
   assert losses(folder) == losses(expected)
 
 
+@pytest.mark.slow
 def test_a_killed_run_ends_like_one_that_was_not(command, whole, tmp_path):
   summary = killed_and_resumed(command, whole, tmp_path / "run", kills=1)
   assert summary["status"] == "done"

@@ -65,7 +65,9 @@ def test_encoders_of_characters_have_the_papers_parameters(kind, fields, count):
   assert sum(np.prod(x.shape) for x in jax.tree.leaves(shapes)) == count + 10 * 30
 
 
-@pytest.mark.parametrize("kind", ["adatrans", "transformer", "cnn"])
+@pytest.mark.parametrize(
+  "kind", ["cnn", *(pytest.param(x, marks=pytest.mark.slow) for x in ("adatrans", "transformer"))]
+)
 def test_gradients_of_characters_are_those_without_a_compiler(kind):
   chosen = TenerConfig(character_encoder=kind, character_size=6, num_character_heads=1)
   module = CharacterEncoder(numerics(chosen), 11, 6, character_attention(chosen), 0.0)
@@ -88,7 +90,10 @@ FORMS = {
 }
 
 
-@pytest.fixture(scope="module", params=FORMS)
+SLOW = [pytest.param("transformer", marks=pytest.mark.slow)]
+
+
+@pytest.fixture(scope="module", params=["paper", "2020", *SLOW])
 def network(request):
   made = backbone(config(**ALL, **FORMS[request.param]))
   return Network(made, make_head("crf", made, labels=4))
