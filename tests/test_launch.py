@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from luke_jax.cli.commands import COMMANDS
+
 LAUNCH = Path(__file__).parent.parent / "experiments" / "launch"
 RECIPES = sorted(LAUNCH.glob("*.sh"))
 WANTED = ("PROJECT", "ZONE", "NAME", "SHARE", "CLUSTER", "LOCATION", "IMAGE", "CLAIM")
@@ -71,3 +73,23 @@ def test_what_is_missing_is_said(recipe, run):
   done = run(recipe.name)
   assert done.returncode and not done.stdout
   assert ("PROJECT" if recipe.name != "gpu.sh" else "experiment file") in done.stderr
+
+
+def test_what_measures_a_gpu_names_commands_and_files_that_are_here(tmp_path):
+  repository = LAUNCH.parent.parent
+  done = subprocess.run(
+    ["bash", "experiments/gpu/measure.sh", tmp_path],
+    env={"PATH": os.environ["PATH"], "PYTHON": "echo", "TOKENIZER": "roberta"},
+    cwd=repository,
+    capture_output=True,
+    text=True,
+    check=True,
+  )
+  called = [line.split() for line in done.stdout.splitlines() if line.startswith("== ")]
+  commands = [words[2:] for words in called if words[2] == "echo"]
+  assert len(commands) == len([words for words in called if words[2:4] == ["status", "0,"]]) > 10
+  for words in commands:
+    if words[1:3] == ["-m", "luke_jax"]:
+      assert {words[3], " ".join(words[3:5])} & COMMANDS.keys()
+    for path in (x.rpartition("=")[2] for x in words if x.endswith((".py", ".conll"))):
+      assert (repository / path).is_file(), path

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A run on one machine with NVIDIA GPUs, all of which it uses. Not run here: there was no GPU.
+# A run on one machine with NVIDIA GPUs, all of which it uses. Not run itself; its command ran on one.
 # It needs a driver for CUDA 13 and Python 3.11 or newer.
 #
 #   experiments/launch/gpu.sh experiments/pretraining/luke_large_stage1.py luke-large-stage1

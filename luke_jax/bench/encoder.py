@@ -14,7 +14,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor
+from luke_jax.bench.sides import (
+  devices,
+  product_flops,
+  same_precision,
+  share_gpu,
+  square_product,
+  torch_device,
+  torch_square_product,
+  waited,
+)
 from luke_jax.errors import InputError, not_installed
 from luke_jax.models import keys
 from luke_jax.models.family import Backbone, Running
@@ -25,7 +34,6 @@ from luke_jax.nn.layers import Dtype
 from luke_jax.plan.flops import TRAINING, encoder_flops
 from luke_jax.training.program import OPTIONS
 
-PEAK_SIZE = 2048
 MENTION = 30  # word positions for each entity
 STATES = ("last_hidden_state", "entity_last_hidden_state")
 
@@ -61,13 +69,13 @@ class Result:
   size: str
   dtype: Dtype
   passes: list[Pass]
-  peak: Timing  # of one square matrix product
+  product_flops: float
+  peak: Timing  # of square matrix products
 
   @property
   def peak_flops(self) -> dict[str, float]:
     """Returns the FLOPs per second of each side's own square matrix product."""
-    flops = 2.0 * PEAK_SIZE**3
-    return {side: flops / self.peak.median(side) for side in ("ours", "theirs")}
+    return {side: self.product_flops / self.peak.median(side) for side in ("ours", "theirs")}
 
 
 def batches(text: str) -> list[BatchSizes]:
@@ -92,14 +100,17 @@ def run(size: str, some: list[BatchSizes], dtype: Dtype, rounds: int) -> Result:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   config = SIZES[size]
   _check(config, some, rounds)
+  share_gpu()
+  same_precision()
   return Result(
-    machine=f"{jax.devices()[0].device_kind}, {cores_and_processor()}",
+    machine=devices(),
     versions={"jax": jax.__version__, "torch": torch.__version__}
     | {"transformers": transformers.__version__},
     size=size,
     dtype=dtype,
     passes=list(_passes(config, some, dtype, rounds)),
-    peak=_peak(dtype, rounds),
+    product_flops=product_flops(),
+    peak=alternate(square_product(dtype), torch_square_product(dtype), rounds),
   )
 
 
@@ -119,6 +130,7 @@ def _passes(
   on_cpu = jax.default_backend() == "cpu"
   reference, backbone = _reference(config), Backbone(config, Running(dtype=dtype), on_cpu=on_cpu)
   forward, backward = _ours(backbone, reference)
+  reference.to(torch_device())
   their_backward = _their_backward(reference, dtype)
   inputs = [_inputs(config, batch) for batch in some]
 
@@ -140,7 +152,7 @@ def _on(run: Callable, arrays: Any) -> Callable[[], object]:
 def _tensors(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
   import torch
 
-  return {name: torch.tensor(x) for name, x in arrays.items()}
+  return {name: torch.tensor(x, device=torch_device()) for name, x in arrays.items()}
 
 
 def _reference(config: LukeConfig) -> Any:
@@ -204,7 +216,7 @@ def _their_forward(model: Any, dtype: Dtype) -> Callable:
     with torch.no_grad():
       model(**tensors)
 
-  return forward
+  return waited(forward)
 
 
 def _their_backward(model: Any, dtype: Dtype) -> Callable:
@@ -213,7 +225,7 @@ def _their_backward(model: Any, dtype: Dtype) -> Callable:
 
   mixed = contextlib.nullcontext()
   if dtype == "bfloat16":
-    mixed = torch.autocast("cpu", torch.bfloat16)
+    mixed = torch.autocast(torch_device(), torch.bfloat16)
 
   def backward(tensors):
     model.zero_grad()
@@ -222,13 +234,4 @@ def _their_backward(model: Any, dtype: Dtype) -> Callable:
       loss = torch.stack([outputs[name].float().square().mean() for name in STATES]).sum()
     loss.backward()
 
-  return backward
-
-
-def _peak(dtype: Dtype, rounds: int) -> Timing:
-  import torch
-
-  x = np.random.default_rng(0).normal(size=(PEAK_SIZE, PEAK_SIZE)).astype(np.float32)
-  ours, theirs = jnp.asarray(x, dtype), torch.tensor(x).to(getattr(torch, dtype))
-  product = jax.jit(lambda x: jnp.matmul(x, x, preferred_element_type=jnp.float32))
-  return alternate(lambda: product(ours).block_until_ready(), lambda: theirs @ theirs, rounds)
+  return waited(backward)

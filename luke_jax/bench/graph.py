@@ -14,6 +14,7 @@ import numpy as np
 from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.bench.roofline import Roofline, Speeds, needs, seconds, speeds
+from luke_jax.bench.sides import devices, share_gpu
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.triples import read_graph
@@ -46,7 +47,9 @@ class Result:
   width: int
   negatives: int
   timing: Timing
-  roofline: Roofline
+  # Seconds of a step's two parts by round, by the wall clock: `step` and `host_rows`.
+  parts: dict[str, list[float]]
+  roofline: Roofline | None  # of a core; None where a GPU or TPU computes
 
   def rate(self, side: str) -> float | None:
     """Returns the triples in a second of side `ours` or `theirs`."""
@@ -66,20 +69,33 @@ def made_up(folder: Path, entities: int, relations: int, triples: int) -> Path:
 
 
 def run(width: int, negatives: int, norm: Literal[1, 2], rounds: int) -> Result:
-  """Times an epoch of a graph of CoDEx-S's size on one core, in turn with PyKEEN if it is there."""
+  """Times an epoch of a graph of CoDEx-S's size, in turn with PyKEEN if it is there.
+
+  One core of the CPU makes the rows, and takes the steps too unless there is a GPU.
+  """
   for name, number in (("width", width), ("negatives", negatives), ("rounds", rounds)):
     if number < 1:
       raise InputError(f"{name}: {number}; expected 1 or more")
+  share_gpu()
+  # Before JAX's first use, which starts its threads.
   with one_core(), tempfile.TemporaryDirectory() as folder:
+    on_cpu = jax.default_backend() == "cpu"
     path = made_up(Path(folder), 2034, 42, 32_888)
     ours = our_side(path, TransEConfig(1, 1, width, norm), negatives)
     if find_spec("pykeen"):
       timing = alternate(ours.epoch, their_epoch(path, width, negatives, norm), rounds)
     else:
       timing = dataclasses.replace(alternate(ours.epoch, lambda: None, rounds), theirs=[])
-    roofline = ours.roofline(rounds)
-    triples = ours.program.steps * BATCH
-  return Result(cores_and_processor(), triples, norm, width, negatives, timing, roofline)
+    return Result(
+      machine=cores_and_processor() if on_cpu else devices(),
+      triples=ours.program.steps * BATCH,
+      norm=norm,
+      width=width,
+      negatives=negatives,
+      timing=timing,
+      parts=ours.parts(rounds),
+      roofline=ours.roofline(rounds) if on_cpu else None,
+    )
 
 
 @dataclasses.dataclass
@@ -112,6 +128,12 @@ class Ours:
   def placed(self) -> dict[str, jax.Array]:
     """Returns a batch in place."""
     return self.program.placed(self.batches(0))
+
+  def parts(self, rounds: int) -> dict[str, list[float]]:
+    """Times both parts of an epoch in turn; returns the seconds of one step."""
+    timing = alternate(self.steps, self.host_rows, rounds)
+    named = {"step": timing.ours, "host_rows": timing.theirs}
+    return {name: [x / self.program.steps for x in found] for name, found in named.items()}
 
   def roofline(self, rounds: int) -> Roofline:
     """Times both parts in turn with what the machine can do."""

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor
+from luke_jax.bench.sides import devices, share_gpu, torch_device
 from luke_jax.bench.text import made_up
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
@@ -55,7 +55,8 @@ class Result:
   sentences: int
   words: int
   spans: int
-  dtype: Dtype  # of our products; theirs are in float32
+  dtype: Dtype  # of our products
+  their_dtype: Dtype  # as ours on a GPU, else float32
   entities: int  # that both sides predict
   different: int  # that one side predicts alone
   timing: Timing  # of all documents
@@ -78,19 +79,24 @@ def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -
   for name, number in (("documents", documents), ("rounds", rounds)):
     if number < 1:
       raise InputError(f"{name}: {number}; expected 1 or more")
+  share_gpu()
+  device = torch_device()
+  their_dtype: Dtype = dtype if device == "cuda" else "float32"
   tokenizer = load_tokenizer(directory)
   examples = made_up_documents(tokenizer, documents)
   model = random_model(tokenizer, size, examples)
-  usual = UsualLoop(model, examples)
+  usual = UsualLoop(model, examples, device, their_dtype)
   backbone = dataclasses.replace(model.network.backbone, running=Running(dtype=dtype))
   ours = dataclasses.replace(model, network=on_backbone(model.network, backbone))
-  predicted, expected = entities_of(ours, examples), usual()
-  if dtype == "float32":
-    check_same(predicted, expected)
-  timing = alternate(lambda: entities_of(ours, examples), usual, rounds)
+  # On a GPU, JAX's products of float32 are otherwise in TF32, and those of PyTorch are not.
+  with jax.default_matmul_precision("highest" if dtype == "float32" else None):
+    predicted, expected = entities_of(ours, examples), usual()
+    if dtype == "float32":
+      check_same(predicted, expected)
+    timing = alternate(lambda: entities_of(ours, examples), usual, rounds)
   versions = {"jax": jax.__version__, "torch": torch.__version__}
   return Result(
-    machine=f"{jax.devices()[0].device_kind}, {cores_and_processor()}",
+    machine=devices(),
     versions=versions | {"transformers": transformers.__version__},
     size=size,
     documents=documents,
@@ -98,6 +104,7 @@ def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -
     words=sum(len(words) for _, words in usual.sentences),
     spans=sum(len(spans_of(words)) for _, words in usual.sentences),
     dtype=dtype,
+    their_dtype=their_dtype,
     entities=len(predicted & expected),
     different=len(predicted ^ expected),
     timing=timing,
@@ -166,16 +173,18 @@ def _logits(model: ModelParts, examples: Sequence[Example]) -> tuple[list[Row], 
 class UsualLoop:
   """Usual loop with transformers: all spans of 8 sentences at a time, in the order given."""
 
-  def __init__(self, model: ModelParts, examples: Sequence[Example]):
+  def __init__(self, model: ModelParts, examples: Sequence[Example], device: str, dtype: Dtype):
+    import torch
     import transformers
 
     self.sentences = [(i, words) for i, x in enumerate(examples) for words in x.sentences]
-    self._texts = [example.text for example in examples]
+    self._texts, self._device = [example.text for example in examples], device
     with tempfile.TemporaryDirectory() as folder:
       save(model, folder)
       reference: Any = transformers.LukeForEntitySpanClassification
-      self._model = reference.from_pretrained(folder).eval()
+      self._model = reference.from_pretrained(folder, dtype=getattr(torch, dtype)).eval()
       self._tokenizer = transformers.LukeTokenizer.from_pretrained(folder, task=TASK.text_task)
+    self._model.to(device)
 
   def __call__(self) -> Predicted:
     """Returns the entities that it predicts."""
@@ -191,7 +200,7 @@ class UsualLoop:
     spans = [spans_of(words) for _, words in sentences]
     inputs = self._tokenizer(texts, entity_spans=spans, padding=True, return_tensors="pt")
     with torch.no_grad():
-      logits = self._model(**inputs).logits
+      logits = self._model(**inputs.to(self._device)).logits.float().cpu()
     return {
       (i, words[0][0] + start, words[0][0] + end, label)
       for (i, words), own, row in zip(sentences, spans, logits, strict=True)

@@ -84,6 +84,10 @@ def run(
     import torch
   except ImportError as missing:
     raise not_installed(missing.name, "to compare with", "parity") from None
+  if jax.default_backend() != "cpu":
+    raise InputError(
+      f"{jax.devices()[0].device_kind}: expected JAX_PLATFORMS=cpu: one core is timed"
+    )
   with one_core(), tempfile.TemporaryDirectory() as folder:
     torch.set_num_threads(1)
     path = train or made_up(Path(folder) / "train.conll", sentences)

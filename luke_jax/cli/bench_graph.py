@@ -6,12 +6,14 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
-from luke_jax.bench.graph import PUBLISHED, Result
+from luke_jax.bench.graph import BATCH, PUBLISHED, Result
 from luke_jax.bench.graph import run as measure
-from luke_jax.bench.roofline import WORK
+from luke_jax.bench.roofline import WORK, Roofline
 from luke_jax.cli.figures import write_figures
 from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import Path, check_place
+
+PARTS = {"step": "luke_jax, steps on rows in place", "host_rows": "luke_jax, rows alone"}
 
 
 def run(
@@ -27,7 +29,7 @@ def run(
   An epoch of a made-up graph of CoDEx-S's size, with the rows that the host makes. A triple has as
   many negatives on both sides; here the triples of a chunk share them and known ones are left out.
   A second table has what a step needs at least, at the speed that this core has for it, beside the
-  time that the step takes.
+  time that the step takes; where a GPU takes the steps, which a core still feeds, there is none.
 
       luke-jax bench graph --norm 2
 
@@ -42,14 +44,21 @@ def run(
     check_place(output)
   with stderr_console().status("timing epochs"):
     result = measure(width, negatives, norm, rounds)
+  report(result, output)
+
+
+def report(result: Result, output: Path | None) -> None:
+  """Prints the figures, and writes them to the output file."""
   console = Console()
   console.print(_table(result))
-  console.print(_roofline(result))
-  console.print(f"{result.machine}, one of them used", soft_wrap=True)
+  if result.roofline:
+    console.print(_roofline(result.roofline, result.norm))
+  console.print(f"{result.machine}; one core used", soft_wrap=True)
   theirs = result.rate("theirs")
   rates = {"luke_jax": result.rate("ours")} | ({"pykeen": theirs} if theirs else {})
   ratio = result.timing.ratio if theirs else None
-  summary = {"triples_per_second": rates, "ratio": ratio, "of_limit": result.roofline.shares}
+  shares = result.roofline.shares if result.roofline else None
+  summary = {"triples_per_second": rates, "ratio": ratio, "of_limit": shares}
   write_figures(result, summary, output)
 
 
@@ -59,13 +68,14 @@ def _table(result: Result) -> Table:
   table.add_row("luke_jax", f"{result.rate('ours'):,.0f}")
   if theirs := result.rate("theirs"):
     table.add_row("PyKEEN", f"{theirs:,.0f}")
+  for part, seconds in result.parts.items():
+    table.add_row(PARTS[part], f"{BATCH / statistics.median(seconds):,.0f}")
   for name, rate in PUBLISHED.items():
     table.add_row(f"published: {name}", f"{rate:,.0f}")
   return table
 
 
-def _roofline(result: Result) -> Table:
-  line, norm = result.roofline, result.norm
+def _roofline(line: Roofline, norm: int) -> Table:
   table = Table("of one step", "at least", "this core", "ms", title="What bounds a step")
   for column in table.columns[1:]:
     column.justify = "right"

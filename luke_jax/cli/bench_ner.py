@@ -27,9 +27,10 @@ def run(
   """Times named entity recognition against the usual transformers loop.
 
   A model with random parameters reads documents of 200 to 400 made-up words, sentence by sentence
-  with all spans up to 16 words, on both sides, which take turns. The usual loop is in float32 and
-  pads 8 sentences at a time, as they come. That both find the same entities is checked first; in
-  bfloat16 those that only one side finds are counted. Needs the extra `parity`.
+  with all spans up to 16 words, on both sides, which take turns. The usual loop is in float32, on a
+  GPU in the type of ours, and pads 8 sentences at a time, as they come. That both find the same
+  entities is checked first; in bfloat16 those that only one side finds are counted. Needs the extra
+  `parity`.
 
       luke-jax bench ner luke-base --documents 4
 

@@ -62,6 +62,10 @@ SECTIONS = {
   },
   "Measurements": {
     "bench encoder": ("bench_encoder", "Times the encoder against transformers, side by side."),
+    "bench step": (
+      "bench_step",
+      "Times an experiment's training step, without the loop around it.",
+    ),
     "bench text": (
       "bench_text",
       "Times texts to inputs against transformers' tokenizer.",

@@ -12,6 +12,7 @@ COMPUTING = {
   "bench engine",
   "bench graph",
   "bench ner",
+  "bench step",
   "bench tener",
   "evaluate",
   "experiment run",

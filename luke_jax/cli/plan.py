@@ -8,18 +8,18 @@ import jax
 from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.bench.step import flops_of
 from luke_jax.cli.stderr import stderr_console
 from luke_jax.files import Path, check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.compiling import Compiled, compile_in_child
 from luke_jax.plan.fit import largest_fit
-from luke_jax.plan.flops import kernel_flops, step_flops, token_counts
+from luke_jax.plan.flops import kernel_flops, token_counts
 from luke_jax.plan.memory import OutOfMemory, advice
 from luke_jax.plan.plan import Plan, make_plan
 from luke_jax.plan.report import report
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.training.experiment import Experiment, total_steps
-from luke_jax.training.freezing import is_frozen
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.program import Program
@@ -122,19 +122,16 @@ class Step:
 
   def plan(self, compiled: Compiled) -> Plan:
     """Returns the plan from the compiled step."""
-    task, backbone = self.experiment.task, self.experiment.backbone
-    counts = token_counts(task.row_shapes(backbone), self.experiment.data.batch_size)
-    options, encoder = self.experiment.optimizer, f"{backbone.family.name}/encoder"
-
-    def frozen(path: str) -> bool:
-      return is_frozen(path, options.frozen) or (options.adapter > 0 and path == encoder)
-
+    backbone = self.experiment.backbone
+    counts = token_counts(
+      self.experiment.task.row_shapes(backbone), self.experiment.data.batch_size
+    )
     return make_plan(
       compiled,
       self.topology,
       experiment=str(self.file),
       steps=self.steps,
-      flops=step_flops(backbone, counts, frozen),
+      flops=flops_of(self.experiment),
       kernel_flops=kernel_flops(backbone, counts),
     )
 

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import numpy as np
 
 from luke_jax.convert.adapter_files import is_adapter_directory
@@ -89,8 +90,10 @@ def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
     with torch.no_grad():
       tensors = {key: torch.tensor(x, dtype=torch.long) for key, x in inputs.items()}
       expected = theirs(**tensors, output_hidden_states=True, output_attentions=True)
-    states = model(**inputs, output_hidden_states=True, output_attentions=True)
-    found = states | model(**inputs)  # outputs as they are computed when nobody looks inside
+    # On a GPU, JAX's products of float32 are otherwise in TF32, and those of PyTorch are not.
+    with jax.default_matmul_precision("highest"):
+      states = model(**inputs, output_hidden_states=True, output_attentions=True)
+      found = states | model(**inputs)  # outputs as they are computed when nobody looks inside
     batches[name] = list(_differences(found, expected))
   return Parity(
     str(directory),

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from luke_jax.bench import graph
+from luke_jax.bench.alternating import Timing
 from luke_jax.bench.roofline import Needs, Roofline, Speeds, needs
 from luke_jax.cli import main
+from luke_jax.cli.bench_graph import report
 
 # 2 chunks of 8 triples with 4 negatives each.
 SHAPES = {"heads": (2, 8), "tails": (2, 8), "relations": (2, 8), "negatives": (2, 4)}
@@ -46,3 +48,14 @@ def test_the_command_reports_what_bounds_a_step(norm, tmp_path, capsys, monkeypa
   roofline = figures["roofline"]
   assert roofline["needs"]["arithmetic"] == 3 * int(norm) * graph.BATCH * 2 * 4
   assert all(x > 0 for part in roofline["speeds"].values() for x in part)
+  assert figures["parts"].keys() == {"step", "host_rows"}
+
+
+def test_a_gpu_has_no_limit_of_a_core(capsys):
+  parts = {"step": [2.0], "host_rows": [1.0]}
+  result = graph.Result("an H200", 4096, 1, 4, 2, Timing([4.0], []), parts, None)
+  report(result, None)
+  printed = capsys.readouterr().out
+  assert "steps on rows in place" in printed and "What bounds a step" not in printed
+  line = json.loads(printed.splitlines()[-1])
+  assert line["of_limit"] is None and line["triples_per_second"] == {"luke_jax": 1024.0}

@@ -166,13 +166,21 @@ def test_parity_writes_what_it_found_in_the_card(tmp_path, capsys):
   assert "equal" in told and "Not measured" not in told
 
 
-def test_parity_command_notices(tmp_path, capsys):
+def test_parity_command_notices(tmp_path, capsys, monkeypatch):
   """A tolerance that nothing meets, and a key that is astray."""
   model = transformers.LukeModel(config_of("LukeModel"))
   model.save_pretrained(tmp_path)
+  precisions, call = set(), Model.__call__
+
+  def recording(*arguments, **inputs):
+    precisions.add(jax.config.jax_default_matmul_precision)
+    return call(*arguments, **inputs)
+
+  monkeypatch.setattr(Model, "__call__", recording)
   output = ["--output", str(tmp_path / "parity.json")]
   assert main(["parity", str(tmp_path), "--tolerance", "1e-12", *output]) == 1
   assert "DIFFERENT" in capsys.readouterr().out
+  assert precisions == {"highest"}  # else a GPU multiplies float32 in TF32
 
 
 @pytest.mark.slow
