@@ -139,7 +139,7 @@ def _start(step: Step, folder: Path, cores: Cores) -> Child:
       stdout=file,
       stderr=subprocess.STDOUT,
     )
-  if cores:
+  if cores and not step.long:
     os.sched_setaffinity(process.pid, cores)
   return Child(process, log, time.monotonic(), cores)
 

@@ -22,13 +22,17 @@ FRESH = "-not-pretrained"  # suffix of the step that trains a task from random p
 
 
 class Step(NamedTuple):
-  """Command of luke-jax, the names of the steps that it needs, and the folder that it makes."""
+  """Command of luke-jax, the names of the steps that it needs, and the folder that it makes.
+
+  A step that is `long` computes on all cores, also on those that shorter ones have until they end.
+  """
 
   name: str
   title: str
   arguments: tuple[str, ...]  # to luke-jax, which runs in the repository
   needs: tuple[str, ...] = ()
   makes: str = ""  # in the demo's folder; nothing for a file or what lies elsewhere
+  long: bool = False
 
   @property
   def command(self) -> str:
@@ -64,7 +68,7 @@ def _english(folder: Path) -> list[Step]:
   convert = ("convert", f"{run_folder(folder, 'relations')}/model", str(folder / "pytorch"))
   return [
     *fetched,
-    Step("relations", "train on relations in English", train, needs, "relations"),
+    Step("relations", "train on relations in English", train, needs, "relations", long=True),
     Step("names", "score the names in the box", scored, needs),
     Step("pytorch", "a directory for PyTorch", convert, ("relations",), "pytorch"),
   ]

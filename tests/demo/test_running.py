@@ -89,6 +89,19 @@ def test_a_step_runs_on_its_own_cores(tmp_path):
   assert seen and all(seen)
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores cannot be kept here")
+def test_a_long_step_runs_on_all_cores(tmp_path):
+  seen = set()
+
+  def show(state):
+    for child in state.running.values():
+      with contextlib.suppress(ProcessLookupError):
+        seen.add(frozenset(os.sched_getaffinity(child.process.pid)))
+
+  run([Step("a", "a", ("doctor",), long=True)], tmp_path, show)
+  assert seen == {frozenset(os.sched_getaffinity(0))}
+
+
 def test_a_step_that_fails_is_one_line_and_what_was_done_stays(tmp_path):
   todo = [Step("a", "a", VERSION), Step("b", "b", ("predict", "ner", "nowhere", "Ana"), ("a",))]
   with pytest.raises(InputError, match=r"luke-jax predict ner nowhere Ana: status 2, '.*nowhere"):

@@ -7,6 +7,7 @@ import shutil
 import jax
 import jax.numpy as jnp
 import pytest
+from shared_programs import SharedProgram
 from tiny_runs import experiment, left_at, program, same
 
 from luke_jax.errors import InputError
@@ -38,6 +39,7 @@ def left(tmp_path_factory):
   with pytest.MonkeyPatch.context() as patch:
     make_mesh = loops.make_mesh
     patch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
+    patch.setattr(loops, "Program", SharedProgram)
     patch.setattr(loops.Watch, "due", left_at(3))
     assert notes.train(chosen, folder)["status"] == "preempted"
   return chosen, folder

@@ -251,7 +251,7 @@ def test_another_config_is_refused_with_the_fields_that_differ(finished):
 def test_a_run_that_never_began_leaves_its_folder_to_another(tmp_path):
   with pytest.raises(InputError, match=r"data\.batch_size"):
     train(experiment(data={"batch_size": 7}), tmp_path / "run")
-  assert train(experiment(run={"steps": 1}), tmp_path / "run")["status"] == "done"
+  assert train(experiment(), tmp_path / "run")["status"] == "done"
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path):
@@ -311,7 +311,7 @@ def test_evaluation_counts_every_record_once(monkeypatch):
   monkeypatch.setattr(
     SyntheticPretraining, "score", lambda self, records, x: seen.append(x) or {"n": len(records)}
   )
-  programs = [program(chosen, n) for n in (1, 8)]
+  programs = [program(chosen, n) for n in (1, 2)]
   for one in programs:
     assert evaluate(one, one.fresh_state(), "dev") == {"n": 33}
   assert all(x.shape == (33,) for x in jax.tree.leaves(seen[0]))

@@ -40,7 +40,8 @@ def experiment(**groups) -> Experiment:
 def program(chosen: Experiment, devices: int = 1, shape: MeshShape | None = None) -> Program:
   """On the first devices."""
   chosen = dataclasses.replace(chosen, mesh=shape or MeshShape())
-  return SharedProgram(chosen, make_mesh(chosen.mesh, jax.devices()[:devices]), steps=12)
+  mesh = make_mesh(chosen.mesh, jax.devices()[:devices])
+  return SharedProgram(chosen, mesh, chosen.run.steps or 1)
 
 
 def trained(program: Program, state: State, steps: int) -> tuple[State, list[float]]:
