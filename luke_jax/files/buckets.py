@@ -18,6 +18,14 @@ from luke_jax.errors import InputError, not_installed
 os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 # Another process may have written what a kept listing lacks. This also holds for Orbax.
 fsspec.config.conf.setdefault("gcs", {})["use_listings_cache"] = False
+with contextlib.suppress(ImportError):
+  import aiohttp
+
+  # Without it a connection that says nothing more is waited for without end. Each of the client's six
+  # tries has so many seconds for the next bytes.
+  fsspec.config.conf["gcs"]["requests_timeout"] = aiohttp.ClientTimeout(
+    total=None, sock_connect=30, sock_read=30
+  )
 
 
 SILENCE = 10.0  # seconds of a request after which a line says that it waits
