@@ -40,6 +40,24 @@ hypothesis.settings.register_profile("deep", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+MOST_MEMORY = 3 * 2**30  # bytes of a worker, above which compiled programs are given back
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _memory():
+  """Forgets programs between modules, of which few are needed again, once they take much memory."""
+  yield
+  statm = Path("/proc/self/statm")
+  if (
+    statm.exists() and int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY
+  ):
+    import jax
+    import shared_programs
+
+    shared_programs.forget()
+    jax.clear_caches()
+
+
 def pytest_make_parametrize_id(val):
   return getattr(val, "stem", None)  # files by their names
 

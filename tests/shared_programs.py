@@ -16,6 +16,11 @@ NOT_COMPILED = {"train": "", "dev": "", "test": ""}  # fields of tasks
 _kept: dict[Any, Program] = {}
 
 
+def forget() -> None:
+  """Drops all programs that are kept."""
+  _kept.clear()
+
+
 class SharedProgram(Program):
   """A Program whose compiled functions are those of an equal one, if there was any."""
 
