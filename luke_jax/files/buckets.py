@@ -21,8 +21,8 @@ fsspec.config.conf.setdefault("gcs", {})["use_listings_cache"] = False
 with contextlib.suppress(ImportError):
   import aiohttp
 
-  # Without it a connection that says nothing more is waited for without end. Each of the client's six
-  # tries has so many seconds for the next bytes.
+  # Without it a connection that says nothing more is waited for without end. Each of the client's
+  # six tries has so many seconds for the next bytes.
   fsspec.config.conf["gcs"]["requests_timeout"] = aiohttp.ClientTimeout(
     total=None, sock_connect=30, sock_read=30
   )
