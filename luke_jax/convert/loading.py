@@ -25,12 +25,16 @@ from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import keys
 from luke_jax.models.families import FAMILIES, family_named
-from luke_jax.models.family import Backbone, Described, Family, Running
+from luke_jax.models.family import NONE, Backbone, Described, Family, Running
 from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
 MakeHead = Callable[[Backbone, Described], nn.Module]
+_DECODERS = {  # with the fields of configs that say whether they are tied
+  keys.WORD_DECODER: "tie_word_embeddings",
+  keys.ENTITY_DECODER: "tie_entity_embeddings",
+}
 RUNNING = tuple(field.name for field in dataclasses.fields(Running))
 
 
@@ -63,7 +67,7 @@ def read_model(
     source = of_authors(source)
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
-    tensors = _without_other_head(source, described)
+    tensors = _without_other_head(source, described).compared(source.family.keys(NONE))
     if trained is not None:
       config = source.family.read_for(described.config, trained)
       described = dataclasses.replace(described, config=config)
@@ -75,7 +79,8 @@ def read_model(
       own = functools.partial(read_head, source.directory)
     network = _network(source.family, described, tensors, fields, own)
     params, report = _params(network, tensors, None if blank else seed)
-    left_over = (*report.unexpected, *sorted(source.tensors.names - tensors.names))
+    unread = source.tensors.names - tensors.names - set(report.apart)
+    left_over = (*report.unexpected, *sorted(unread))
     report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(network.backbone, source.directory, words, entity_vocab)
@@ -183,9 +188,10 @@ def _as_tensors_say(family: Family, config: Any, kind: str, tensors: Tensors) ->
   """Returns the config with what only the tensors show, and the bias of a classifier of pairs."""
   if kind in ("masked", "pretraining"):
     table = family.keys(kind)
-    (decoder,) = table.rows[keys.WORD_DECODER].names
-    untied = tensors.differ(decoder, table.aliases[decoder])
-    config = dataclasses.replace(config, tie_word_embeddings=not untied)
+    for path, field in _DECODERS.items():
+      if path in table.rows:
+        (decoder,) = table.rows[path].names
+        config = dataclasses.replace(config, **{field: decoder not in tensors.apart})
     if "page_entity/decoder/kernel" in table.rows:
       (page,) = table.rows["page_entity/decoder/kernel"].names
       config = dataclasses.replace(config, cls_entity_prediction=page in tensors.names)
@@ -213,7 +219,7 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
 def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.Report]:
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table, shapes = network.backbone.family.keys(network.kind), abstract_params(network)
-  params, report = keys.from_torch(tensors.read, tensors.names, shapes, table)
+  params, report = keys.from_torch(tensors.read, tensors.names, shapes, table, apart=tensors.apart)
   if not report.missing:
     return params, report
   if seed is not None:

@@ -118,16 +118,15 @@ def _renamed(
 def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
   """Returns second names that transformers 5 needs: it does not tie the words' decoder by itself.
 
-  Where the decoder is untied, neither major ties the one of the entities.
+  Where a decoder is untied, no version ties the other one.
   """
   if "masked_words" not in model.params:
     return []
-  table = model.family.keys(model.kind)
-  (words,) = table.rows[keys.WORD_DECODER].names
-  aliases = list(table.aliases.items())
-  if model.config.tie_word_embeddings:
-    return [(alias, name) for alias, name in aliases if alias not in table.tied_by_reference]
-  return [(alias, name) for alias, name in aliases if alias != words]
+  table, leaves = model.family.keys(model.kind), keys.flatten(model.params)
+  decoders = [path for path in (keys.WORD_DECODER, keys.ENTITY_DECODER) if path in leaves]
+  own = {name for path in decoders for name in table.rows[path].names}
+  left_out = own or set(table.tied_by_reference)
+  return [(alias, name) for alias, name in table.aliases.items() if alias not in left_out]
 
 
 def _reported(

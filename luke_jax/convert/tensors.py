@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -32,8 +32,27 @@ class Tensors:
   names: frozenset[str]
   read: Callable[[str], np.ndarray]
   naming: OtherNames | None = None  # that the files have instead of the reference's names
+  # Names whose numbers are those of a decoder, not what they are usually tied to, with its names.
+  apart: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-  def differ(self, one: str, other: str) -> bool:
+  def compared(self, keys: Keys) -> "Tensors":
+    """Returns the tensors with `apart`, once all are compared that may be tied.
+
+    Where a bias is apart, that of the decoder is read: the reference computes with it, and its
+    other one is no part of the model.
+    """
+    found = {alias: name for alias, name in keys.aliases.items() if self._differ(alias, name)}
+    rows = {name for key in keys.rows.values() for name in key.names}
+    biases = {name: alias for alias, name in found.items() if alias not in rows}
+    decoders = {alias: alias for alias in found if alias in rows}
+    return dataclasses.replace(
+      self,
+      names=self.names.difference(biases.values()),
+      read=lambda name: self.read(biases.get(name, name)),
+      apart=biases | decoders,
+    )
+
+  def _differ(self, one: str, other: str) -> bool:
     """Returns true if both are there and hold different numbers."""
     both = {one, other} <= self.names
     return both and not np.array_equal(self.read(one), self.read(other))

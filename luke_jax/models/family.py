@@ -83,6 +83,7 @@ class Decoders:
 
   tied: bool = True  # words are decoded with the embedding table
   entities: int = 0  # U; 0: none
+  entities_tied: bool = True  # entities are decoded with their embedding table
   page_width: int = 0  # K of the page's own entity; 0: not predicted
   # K of the vectors of entities that are aligned to words, read and predicted; 0: there are none.
   vectors: int = 0

@@ -184,7 +184,11 @@ def test_sgd_has_nothing_to_correct():
 FORMS = {
   "aware": {},
   "original": {"use_entity_aware_attention": False},
-  "untied": {"cls_entity_prediction": True, "tie_word_embeddings": False},
+  "untied": {
+    "cls_entity_prediction": True,
+    "tie_word_embeddings": False,
+    "tie_entity_embeddings": False,
+  },
 }
 # Systems of words only have one form, that with all parameters there may be.
 CLASSES = [

@@ -42,6 +42,7 @@ class LukeConfig:
   entity_padding_id: int | None = 0
   bert_model_name: str | None = None  # the language model it started from
   tie_word_embeddings: bool = True  # transformers 5 can train the decoder apart from the table
+  tie_entity_embeddings: bool = True  # the same of entities; only the tensors of a file say so
   cls_entity_prediction: bool = False  # pretraining also regresses the page's own entity
   # Counted as in RoBERTa, after its pad id, or as in BERT, from 0.
   word_positions: Literal["roberta", "bert"] = "roberta"

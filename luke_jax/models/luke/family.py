@@ -43,7 +43,9 @@ RECIPES = {
 
 def _decoders(config: LukeConfig) -> Decoders:
   page = config.entity_emb_size if config.cls_entity_prediction else 0
-  return Decoders(config.tie_word_embeddings, config.entity_vocab_size, page)
+  return Decoders(
+    config.tie_word_embeddings, config.entity_vocab_size, config.tie_entity_embeddings, page
+  )
 
 
 def _products(config: LukeConfig, counts: TokenCounts) -> Mapping[str, float]:
@@ -53,10 +55,11 @@ def _products(config: LukeConfig, counts: TokenCounts) -> Mapping[str, float]:
   second_query = 2.0 * tokens.sequences * config.num_hidden_layers * tokens.words * d * d * more
   products = dict(word_products("luke", config, tokens))
   products["luke/encoder"] += second_query
+  decoder = "luke/entity_embeddings/entity" if config.tie_entity_embeddings else "entity_decoder"
   projected = 2.0 * counts.sequences * counts.entities * k * d
   return products | {
     "luke/entity_embeddings/projection": projected if k != d else 0.0,
-    "luke/entity_embeddings/entity": 2.0 * counts.masked_entities * k * config.entity_vocab_size,
+    decoder: 2.0 * counts.masked_entities * k * config.entity_vocab_size,
     "masked_entities/transform": 2.0 * counts.masked_entities * d * k,
     "page_entity": 2.0 * counts.sequences * d * k if config.cls_entity_prediction else 0.0,
   }
@@ -121,7 +124,11 @@ LUKE = Family(
   adapters=True,
   layout=Layout(
     words=("luke/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding"),
-    entities=("luke/entity_embeddings/entity/embedding", "masked_entities/bias"),
+    entities=(
+      "luke/entity_embeddings/entity/embedding",
+      "masked_entities/bias",
+      "entity_decoder/embedding",
+    ),
     # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
     decayed=("masked_words/norm/scale",),
   ),

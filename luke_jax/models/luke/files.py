@@ -59,4 +59,7 @@ def write_config(described: Described) -> dict[str, Any]:
   """Returns the config.json that both majors of transformers read."""
   roberta = described.config.word_positions == "roberta"
   kind = LUKE_TYPE if roberta else LUKE_WITH_BERT
-  return config_json(described, kind, without=("word_positions",))
+  entries = config_json(described, kind, without=("word_positions", "tie_entity_embeddings"))
+  # To transformers one entry says both.
+  both = described.config.tie_word_embeddings and described.config.tie_entity_embeddings
+  return entries | {"tie_word_embeddings": both}
