@@ -49,6 +49,7 @@ def read_model(
   trained: Any = None,
   words_only: bool = False,
   blank: bool = False,
+  as_encoder: bool = False,
   seed: int = 0,
   **fields: Any,
 ) -> ModelParts:
@@ -59,12 +60,12 @@ def read_model(
   makes a user's own. What the files lack is initialised from `seed`; `report` and a warning name it
   and what was left over. `tokenizer` is a directory to take one from, since archives hold none.
   `trained` is the config of a run that will train with the parameters; `words_only` leaves the
-  entities out; `blank` makes zeros of what the files lack, for a caller that has it. `fields`
-  change the config and how the model runs: `dtype="bfloat16"`.
+  entities out; `blank` makes zeros of what the files lack, for a caller that has it. `as_encoder`
+  reads a model that reads from left to right as one that reads both ways. `fields` change the
+  config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
-  with _named(path), open_source(path, _family(family, entity_vocab)) as source:
-    source = of_authors(source)
+  with _named(path), _opened(path, family, entity_vocab, as_encoder) as source:
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
     tensors = _without_other_head(source, described).compared(source.family.keys(NONE))
@@ -96,6 +97,15 @@ def read_model(
   if report.missing or not _known(network, report.unexpected):
     warnings.warn(f"{path}: {report}", stacklevel=2)
   return model
+
+
+@contextlib.contextmanager
+def _opened(
+  path: Path, family: Family | str | None, entity_vocab: EntityVocab | None, as_encoder: bool
+) -> Iterator[Source]:
+  """Opens the files of a model as those of the system that the caller asks for."""
+  with open_source(path, _family(family, entity_vocab), as_encoder=as_encoder) as source:
+    yield of_authors(source)
 
 
 def _known(network: Network, left_over: tuple[str, ...]) -> bool:
@@ -176,6 +186,11 @@ def _network(
     backbone = _changed(Backbone(described.config), fields)
     return Network(backbone, own(backbone, described))
   kind = family.kind_of(described.architecture)
+  if described.architecture in family.left_to_right:
+    raise InputError(
+      f"architecture {described.architecture!r}: reads from left to right; expected an encoder, or"
+      " as_encoder=True of luke_jax.load, which reads it as one"
+    )
   if kind is None:
     known = ", ".join(family.architectures.values())
     raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {known}")

@@ -16,6 +16,7 @@ from luke_jax.models.config_files import (
   sizes_from,
 )
 from luke_jax.models.family import Backbone, Decoders, Described, Family, Layout, Recipe
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS
 from luke_jax.models.shapes import for_prediction, word_products
 
 _KINDS = {
@@ -100,6 +101,8 @@ BERT = Family(
   keys=lambda kind: bert_keys("bert", "bert"),
   architectures={**_classes("Bert"), "pretraining": "BertForPreTraining"},
   pooled=_pooled,
+  fixed=OF_TRANSFORMERS,
+  left_to_right=("BertLMHeadModel",),
   read_config=_reader(BertConfig, "Bert"),
   write_config=functools.partial(config_json, model_type="bert"),
   products=functools.partial(word_products, "bert"),
@@ -127,6 +130,8 @@ def _roberta(model_type: str, title: str, config: type, *, prefix: str, paper: s
     keys=functools.partial(roberta_keys, name),
     architectures=_classes(prefix),
     pooled=_pooled,
+    fixed=OF_TRANSFORMERS,
+    left_to_right=(f"{prefix}ForCausalLM",),
     read_config=_reader(config, prefix),
     write_config=functools.partial(config_json, model_type=model_type),
     products=functools.partial(word_products, name),

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from luke_jax.models.family import Backbone, Decoders, Family, Layout, Recipe, TokenCounts
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS
 from luke_jax.models.luke import encoder, files
 from luke_jax.models.luke.config import SIZES, LukeConfig
 from luke_jax.models.luke.keys import KEYS
@@ -117,6 +118,7 @@ LUKE = Family(
   write_config=files.write_config,
   products=_products,
   read_archive=files.read_metadata,
+  fixed=OF_TRANSFORMERS,
   about=_about,
   not_in_transformers=_not_in_transformers,
   own_heads=("cloze", "crf", "attributes"),

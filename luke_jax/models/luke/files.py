@@ -12,6 +12,7 @@ from luke_jax.models.config_files import (
   sizes_from,
 )
 from luke_jax.models.family import Described
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS, check_fixed
 from luke_jax.models.luke.config import LukeConfig
 
 LUKE_TYPE, LUKE_WITH_BERT = "luke", "luke-bert"  # transformers has no LUKE with BERT's positions
@@ -40,6 +41,7 @@ def read_metadata(raw: dict[str, Any], path: Path) -> Described:
   model = raw.get("model_config")
   if not isinstance(model, dict):
     raise InputError(f"{path}: model_config: missing; expected an object")
+  check_fixed(model, OF_TRANSFORMERS, f"{path}: model_config.")
   base = str(model.get("bert_model_name", ""))
   roberta = "roberta" in base
   defaults = {
