@@ -1,5 +1,6 @@
 """Decoders of masked words, masked entities and the page's own entity (paper §3.3)."""
 
+import dataclasses
 from typing import ClassVar
 
 import flax.linen as nn
@@ -9,7 +10,8 @@ import jax.numpy as jnp
 from luke_jax.heads.aligned import AlignedEntities, Candidates, entity_scores
 from luke_jax.models.family import Decoders, States, Tables
 from luke_jax.nn import losses
-from luke_jax.nn.layers import Dense, LayerNorm, Numerics, activate, embedding
+from luke_jax.nn.activations import activate
+from luke_jax.nn.layers import Dense, LayerNorm, Numerics, embedding
 from luke_jax.nn.vocabulary import Scores, rows_of, token_scores
 
 Outputs = dict[str, jax.Array]
@@ -85,7 +87,8 @@ class MaskedHead(nn.Module):
 
   def setup(self) -> None:
     """Makes the decoders."""
-    self.masked_words = MaskedTokens(self.numerics)
+    activation = self.decoders.words_activation or self.numerics.activation
+    self.masked_words = MaskedTokens(dataclasses.replace(self.numerics, activation=activation))
     if self.decoders.entities:
       self.masked_entities = MaskedTokens(self.numerics)
     if self.decoders.page_width:

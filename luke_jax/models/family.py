@@ -11,6 +11,7 @@ from luke_jax.files import Path
 from luke_jax.models.checks import check_fields
 from luke_jax.models.fixed_fields import OF_DECODERS, Fixed, check_fixed
 from luke_jax.models.keys import Keys
+from luke_jax.nn.activations import Activation
 from luke_jax.nn.encoder import Remat
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.nn.queries import AttentionForm
@@ -84,6 +85,7 @@ class Decoders:
   """Vocabularies and tables that a system can decode masked tokens with."""
 
   tied: bool = True  # words are decoded with the embedding table
+  words_activation: Activation | None = None  # before words are decoded; None: that of the layers
   entities: int = 0  # U; 0: none
   entities_tied: bool = True  # entities are decoded with their embedding table
   page_width: int = 0  # K of the page's own entity; 0: not predicted
@@ -185,7 +187,7 @@ class Family:
 
     `as_encoder` reads what its authors trained to read from left to right as an encoder.
     """
-    fields = raw | OF_DECODERS if as_encoder else raw
+    fields = {**raw, **OF_DECODERS} if as_encoder else raw
     check_fixed(fields, self.fixed, f"{path}: ")
     found = self.read_config(fields, path)
     if as_encoder and found.architecture in self.left_to_right:

@@ -39,12 +39,12 @@ OF_ERNIE = {"hidden_act": "relu", "layer_norm_eps": 1e-5}
 NAMES = {"prediction_logits": "logits", "seq_relationship_logits": "next_sentence_logits"}
 
 
-def reference(name):
+def reference(name, **fields):
   """A random model of a class, with no value at a special place."""
   torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
   config = getattr(transformers, name.partition("For")[0].removesuffix("Model") + "Config")
   pad = 0 if name.startswith(("Bert", "Ernie")) else 1
-  own = OF_ERNIE if name.startswith("Ernie") else {}
+  own = (OF_ERNIE if name.startswith("Ernie") else {}) | fields
   torch.manual_seed(0)
   labels = 2 if "QuestionAnswering" in name else 3
   made = config(**SIZES, **own, num_labels=labels, pad_token_id=pad, attn_implementation="eager")
@@ -97,6 +97,24 @@ def test_every_class_both_ways(tmp_path, name):
   for tensor, value in before.items():
     np.testing.assert_array_equal(after[tensor].numpy(), value.numpy(), err_msg=tensor)
   assert same_params(luke_jax.load(tmp_path / "ours").params, model.params)
+
+
+ACTIVATIONS = [
+  ("BertForPreTraining", "gelu_new"),
+  ("RobertaForMaskedLM", "relu"),  # its head has gelu all the same
+  ("ErnieForPreTraining", "tanh"),
+]
+
+
+@pytest.mark.parametrize(("name", "activation"), ACTIVATIONS)
+def test_other_activations(tmp_path, name, activation):
+  theirs = reference(name, hidden_act=activation)
+  theirs.save_pretrained(tmp_path)
+  model = luke_jax.load(tmp_path)
+  arrays = inputs(name, model.config.pad_token_id)
+  expected, found = outputs_of(theirs, arrays), model(**arrays)
+  for output, value in expected.items():
+    np.testing.assert_allclose(found[output], value, atol=1e-5, err_msg=output)
 
 
 @pytest.mark.parametrize("name", ["BertModel", "RobertaForMaskedLM"])

@@ -75,6 +75,11 @@ def _decoders(config: BertConfig) -> Decoders:
   return Decoders(tied=config.tie_word_embeddings)
 
 
+def _roberta_decoders(config: BertConfig) -> Decoders:
+  # RoBERTa's head has this activation, whatever that of the layers is.
+  return Decoders(tied=config.tie_word_embeddings, words_activation="gelu")
+
+
 def _pooled(kind: str) -> bool:
   """Returns true where transformers' classes have a pooler; ours read the words' states."""
   return kind in ("none", "text", "choice", "pretraining")
@@ -141,7 +146,7 @@ def _roberta(model_type: str, title: str, config: type, *, prefix: str, paper: s
     for_prediction=for_prediction,
     adapters=True,
     layout=Layout(words=_words(name), decayed=("masked_words/norm/scale",)),
-    decoders=_decoders,
+    decoders=_roberta_decoders,
     recipes=_RECIPES,
   )
 

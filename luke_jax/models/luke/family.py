@@ -45,7 +45,12 @@ RECIPES = {
 def _decoders(config: LukeConfig) -> Decoders:
   page = config.entity_emb_size if config.cls_entity_prediction else 0
   return Decoders(
-    config.tie_word_embeddings, config.entity_vocab_size, config.tie_entity_embeddings, page
+    tied=config.tie_word_embeddings,
+    # In RoBERTa's head it is always this one, in BERT's that of the layers.
+    words_activation="gelu" if config.word_positions == "roberta" else None,
+    entities=config.entity_vocab_size,
+    entities_tied=config.tie_entity_embeddings,
+    page_width=page,
   )
 
 
