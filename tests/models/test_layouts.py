@@ -2,10 +2,9 @@
 
 import pytest
 from networks import backbone
-from systems import ENTITIES, WORDS, small
+from systems import DISTINCT, ENTITIES, WORDS, small
 
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import TokenCounts
 from luke_jax.models.keys import flatten
 from luke_jax.models.luke import LUKE, NOT_OF_ENTITIES
@@ -19,8 +18,8 @@ WITH_ALL = {
   "cls_entity_prediction": True,
 }
 # Systems that predict masked words; a TENER is not pretrained.
-MASKED = [family for family in FAMILIES if "masked" in family.architectures]
-RECIPES = [(family, task) for family in FAMILIES for task in family.recipes]
+MASKED = [family for family in DISTINCT if "masked" in family.architectures]
+RECIPES = [(family, task) for family in DISTINCT for task in family.recipes]
 
 
 def params_of(family, kind):

@@ -13,11 +13,10 @@ from goldens.training.replay import distances, read, replay
 from hypothesis import given
 from hypothesis import strategies as st
 from networks import network
-from systems import small
+from systems import DISTINCT, small
 
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.luke import LUKE
 from luke_jax.models.network import abstract_params
 from luke_jax.training.freezing import is_frozen, merge, split_frozen
@@ -193,7 +192,7 @@ FORMS = {
 # Systems of words only have one form, that with all parameters there may be.
 CLASSES = [
   (family, name, form)
-  for family in FAMILIES
+  for family in DISTINCT
   for name in family.architectures.values()
   for form in (FORMS if family is LUKE else ["untied"])
 ]

@@ -1,4 +1,4 @@
-"""Sizes of BERT, RoBERTa and XLM-R."""
+"""Sizes of BERT, RoBERTa, XLM-R and CamemBERT."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -83,6 +83,22 @@ class XlmRobertaConfig(RobertaConfig):
     from luke_jax.models.bert.families import XLM_ROBERTA
 
     return XLM_ROBERTA
+
+
+@dataclasses.dataclass(frozen=True)
+class CamembertConfig(RobertaConfig):
+  """Sizes of a CamemBERT, a RoBERTa of French; the defaults are camembert-base."""
+
+  vocab_size: int = 32005  # words, special ones included
+  bos_token_id: int = 5  # id that opens a text
+  eos_token_id: int = 6  # id that ends a text
+
+  @property
+  def family(self) -> "Family":
+    """Returns the system that these sizes are of."""
+    from luke_jax.models.bert.families import CAMEMBERT
+
+    return CAMEMBERT
 
 
 _LARGE: dict[str, Any] = {
