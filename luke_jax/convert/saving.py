@@ -18,6 +18,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
+from luke_jax.models.finite import check_finite
 from luke_jax.models.names import OtherNames
 from luke_jax.text import save_processor, save_tokenizer
 
@@ -92,10 +93,19 @@ def torch_tensors(model: ModelParts, dtype: Dtype = "float32") -> Iterator[tuple
   # The reference's encoder alone has no name of its own before those of its parts.
   start = f"{table.encoder}." if model.kind == NONE else ""
   for name, tensor in keys.to_torch(model.params, table):
-    tensor = tensor.astype(_DTYPES[dtype], copy=False)
+    check_finite(name, tensor)
+    tensor = _narrowed(name, tensor, dtype)
     yield name.removeprefix(start), tensor
     if name in second:
       yield second[name], tensor
+
+
+def _narrowed(name: str, tensor: np.ndarray, dtype: Dtype) -> np.ndarray:
+  """Returns a tensor of another type; raises InputError for numbers beyond its range."""
+  most = float(ml_dtypes.finfo(_DTYPES[dtype]).max)
+  if dtype != "float32" and tensor.size and not -most <= tensor.min() <= tensor.max() <= most:
+    raise InputError(f"{name}: numbers beyond {most:.3g}, the largest of {dtype}; expected float32")
+  return tensor.astype(_DTYPES[dtype], copy=False)
 
 
 def _naming(model: ModelParts, form: str) -> OtherNames:

@@ -15,6 +15,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.models import head_keys
+from luke_jax.models.finite import check_finite
 from luke_jax.models.names import OtherNames
 
 # Where every system keeps decoders that are not tied to the embeddings.
@@ -247,6 +248,7 @@ def from_torch(
       sources[name] = name if name in available else keys.copied_from(name)
       if sources[name] in available:
         array[index] = _ours(read(sources[name]), array[index].shape, key, name=sources[name])
+        check_finite(sources[name], array[index])
     lost = [name for name, source in sources.items() if source not in available]
     present = [source for source in sources.values() if source in available]
     if lost and present:
