@@ -242,13 +242,9 @@ def from_torch(
   """
   available, used, leaves, missing, copied = set(names), set(), {}, [], []
   for path, target in flatten(abstract).items():
-    key, array = keys.key(path), aligned(target.shape, target.dtype)
-    sources = {}
-    for name, index in places(key, array.shape):
-      sources[name] = name if name in available else keys.copied_from(name)
-      if sources[name] in available:
-        array[index] = _ours(read(sources[name]), array[index].shape, key, name=sources[name])
-        check_finite(sources[name], array[index])
+    key = keys.key(path)
+    wanted = [name for name, _ in places(key, target.shape)]
+    sources = {name: name if name in available else keys.copied_from(name) for name in wanted}
     lost = [name for name, source in sources.items() if source not in available]
     present = [source for source in sources.values() if source in available]
     if lost and present:
@@ -256,12 +252,24 @@ def from_torch(
     missing += lost
     used.update(present)
     if not lost:
-      leaves[path] = array
+      leaves[path] = _filled(target, key, sources, read)
       copied += [name for name, source in sources.items() if source != name]
   tied = {alias for alias, name in keys.aliases.items() if name in used}.difference(apart or ())
   unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
   own = tuple(sorted(theirs for name, theirs in (apart or {}).items() if name in used))
   return unflatten(leaves), Report(tuple(missing), tuple(unexpected), tuple(copied), apart=own)
+
+
+def _filled(
+  target: Any, key: Key, sources: Mapping[str, str], read: Callable[[str], np.ndarray]
+) -> np.ndarray:
+  """Returns an array with the numbers of its tensors, `sources` by the names that it asks for."""
+  array = aligned(target.shape, target.dtype)
+  for name, index in places(key, array.shape):
+    source = sources[name]
+    array[index] = _ours(read(source), array[index].shape, key, name=source)
+    check_finite(source, array[index])
+  return array
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
