@@ -61,6 +61,15 @@ def test_metadata_of_an_archive_is_looked_at_as_well():
     read_metadata(raw, Path("metadata.json"))
 
 
+def test_an_ernie_without_an_activation_has_that_of_its_program():
+  """transformers and PaddleNLP have gelu; the authors' own files are of models with relu."""
+  family, file = family_named("ernie_baidu"), Path("config.json")
+  raw = {name: x for name, x in config_of(family).items() if name != "hidden_act"}
+  assert family.described(raw, file).config.hidden_act == "gelu"
+  del raw["model_type"]
+  assert family.described(raw, file).config.hidden_act == "relu"
+
+
 def decoder(folder, **fields):
   """A RoBERTa that reads from left to right, with another class's parameters."""
   shutil.copytree(GOLDENS / "RobertaForMaskedLM", folder)
