@@ -50,7 +50,9 @@ def test_what_was_trained_apart_is_read_and_written(tmp_path, name):
   model = luke_jax.load(tmp_path / "theirs")
   own = {x for x in tensors if "decoder" in x}
   assert set(model.report.apart) == own and not model.report.unexpected
-  assert len(own) == 2 + (name == "LukeForMaskedLM")
+  # Version 4 unties the words' decoder alone.
+  version = int(transformers.__version__.partition(".")[0])
+  assert len(own) == (1 if version < 5 else 2 + (name == "LukeForMaskedLM"))
   expected = outputs_of(theirs, arrays)
   model.save(tmp_path / "ours")
   again = luke_jax.load(tmp_path / "ours")
