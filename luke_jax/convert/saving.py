@@ -128,7 +128,7 @@ def _renamed(
 def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
   """Returns second names that transformers 5 needs: it does not tie the words' decoder by itself.
 
-  Where a decoder is untied, no version ties the other one.
+  Where a decoder is untied, it ties none.
   """
   if "masked_words" not in model.params:
     return []

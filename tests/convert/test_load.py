@@ -113,7 +113,7 @@ def test_other_parts_of_decoders_stay_apart(apart, tmp_path):
   again = luke_jax.load(tmp_path / "again")
   assert same_params(again.params, model.params) and again.config == model.config
   written = json.loads((tmp_path / "again" / "config.json").read_text())
-  assert not written["tie_word_embeddings"]  # else transformers 4 ties the entities
+  assert not written["tie_word_embeddings"]  # one entry says both
 
 
 def test_decoders_apart_are_left_over_where_nothing_decodes(apart):
