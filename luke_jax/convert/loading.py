@@ -114,7 +114,7 @@ def _known(network: Network, left_over: tuple[str, ...]) -> bool:
   The hub's BERT is such a file: its pooler serves none of its own class.
   """
   table = network.backbone.family.keys(network.kind)
-  patterns = (name for key in table.rows.values() for name in key.names)
+  patterns = [name for key in table.rows.values() for name in key.names] + [*table.aliases]
   known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
   return all(known.fullmatch(name) or name.startswith(table.unused) for name in left_over)
 

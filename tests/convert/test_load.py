@@ -116,6 +116,12 @@ def test_other_parts_of_decoders_stay_apart(apart, tmp_path):
   assert not written["tie_word_embeddings"]  # one entry says both
 
 
+def test_what_a_head_does_not_read_is_no_surprise(saved):
+  """No warning, for a known part of the system is left over; the report names it."""
+  model = luke_jax.load(saved, head="none")
+  assert {"lm_head.bias", "lm_head.decoder.bias"} < set(model.report.unexpected)
+
+
 def test_decoders_apart_are_left_over_where_nothing_decodes(apart):
   with pytest.warns(UserWarning, match="initialised"):
     model = luke_jax.load(apart, head="entity", labels=["a", "b"])
