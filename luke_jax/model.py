@@ -128,6 +128,7 @@ def load(
   entity_vocab: EntityVocab | None = None,
   task: type | None = None,
   backbone: str | Path | None = None,
+  as_encoder: bool = False,
   seed: int = 0,
   **fields: Any,
 ) -> Model:
@@ -139,12 +140,15 @@ def load(
   was initialised and what was left over is in `report` and in a warning. `tokenizer` is a directory
   to take one from, since archives hold none. `task` is the class of a user's own task that the
   model was made for. `backbone` is the directory of an adapter's backbone, where `luke-jax get` did
-  not fetch it. `fields` change the config and how the model runs: `dtype="bfloat16"`.
+  not fetch it. `as_encoder` reads a model that was trained to read from left to right as one that
+  reads both ways. `fields` change the config and how the model runs: `dtype="bfloat16"`.
   """
   if not isinstance(path, str | Path) or not str(path):
     raise InputError(f"load: {path!r}; expected the directory of a model")
   changes: dict[str, Any] = {"family": family, "labels": labels, "tokenizer": tokenizer}
   changes |= {"head": own_head(task) if task else head, "entity_vocab": entity_vocab}
+  if as_encoder:
+    fields |= {"as_encoder": True}
   return Model.of(
     dataclasses.replace(read(path, seed=seed, backbone=backbone, **changes, **fields), task=task)
   )

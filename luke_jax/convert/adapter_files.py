@@ -74,7 +74,7 @@ def read_adapter(
   raw = json_files.read_json_object(path / CONFIG, "the config of an adapter")
   origin = _origin(raw, path / CONFIG)
   family = family_for(raw, path / CONFIG, family)
-  described = family.read_config(raw, path / CONFIG)
+  described = family.described(raw, path / CONFIG)
   directory = backbone or find_backbone(origin["backbone"], path)
   _check_hash(directory, origin["backbone"], path)
   start = Start(directory, origin["new_words"], origin["entities"])

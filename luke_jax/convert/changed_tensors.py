@@ -13,6 +13,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.adapters import add_adapters, is_adapter, stays
+from luke_jax.models.finite import check_finite
 from luke_jax.models.keys import flatten, places
 from luke_jax.nn.layers import ADAPTER
 
@@ -62,6 +63,7 @@ def with_changes(
   leaves: Any = flatten(before.params)
   expected = _with_adapters(before, tensors)
   missing = _fresh(before) | (expected.keys() - leaves.keys())
+  _check_scales(tensors, file)
   for name, tensor in tensors.items():
     part, _, path = name.partition("/")
     if f"{part}/" == SCALE:
@@ -70,11 +72,26 @@ def with_changes(
       arrays = f"the arrays of {before.architecture}"
       raise InputError(f"{file}: {name}: {tensor.shape}; expected {arrays}")
     x = tensor.astype(np.float32) * _scale(tensors, path, tensor.shape, file)
+    check_finite(f"{file}: {name}", x)
     leaves[path] = leaves[path] + x if f"{part}/" == CHANGE else x
     missing.discard(path)
   if missing:
     raise InputError(f"{file}: no {min(missing)}; expected all that the backbone lacks")
   return leaves
+
+
+def _check_scales(tensors: Mapping[str, np.ndarray], file: Path) -> None:
+  """Raises InputError for a tensor in 8 bits without its scales, and for scales of none."""
+  whole = {
+    name.partition("/")[2]: x.dtype == np.int8
+    for name, x in tensors.items()
+    if not name.startswith(SCALE)
+  }
+  scaled = {name.removeprefix(SCALE) for name in tensors if name.startswith(SCALE)}
+  astray = sorted(scaled ^ {path for path, narrow in whole.items() if narrow})
+  if astray:
+    what = "no tensor for it" if astray[0] in scaled else "missing"
+    raise InputError(f"{file}: {SCALE}{astray[0]}: {what}; expected scales of each in 8 bits")
 
 
 def _with_adapters(before: ModelParts, tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -25,12 +25,16 @@ from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import keys
 from luke_jax.models.families import FAMILIES, family_named
-from luke_jax.models.family import Backbone, Described, Family, Running
+from luke_jax.models.family import NONE, Backbone, Described, Family, Running
 from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
 MakeHead = Callable[[Backbone, Described], nn.Module]
+_DECODERS = {  # with the fields of configs that say whether they are tied
+  keys.WORD_DECODER: "tie_word_embeddings",
+  keys.ENTITY_DECODER: "tie_entity_embeddings",
+}
 RUNNING = tuple(field.name for field in dataclasses.fields(Running))
 
 
@@ -45,6 +49,7 @@ def read_model(
   trained: Any = None,
   words_only: bool = False,
   blank: bool = False,
+  as_encoder: bool = False,
   seed: int = 0,
   **fields: Any,
 ) -> ModelParts:
@@ -55,15 +60,15 @@ def read_model(
   makes a user's own. What the files lack is initialised from `seed`; `report` and a warning name it
   and what was left over. `tokenizer` is a directory to take one from, since archives hold none.
   `trained` is the config of a run that will train with the parameters; `words_only` leaves the
-  entities out; `blank` makes zeros of what the files lack, for a caller that has it. `fields`
-  change the config and how the model runs: `dtype="bfloat16"`.
+  entities out; `blank` makes zeros of what the files lack, for a caller that has it. `as_encoder`
+  reads a model that reads from left to right as one that reads both ways. `fields` change the
+  config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
-  with _named(path), open_source(path, _family(family, entity_vocab)) as source:
-    source = of_authors(source)
+  with _named(path), _opened(path, family, entity_vocab, as_encoder) as source:
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
-    tensors = _without_other_head(source, described)
+    tensors = _without_other_head(source, described).compared(source.family.keys(NONE))
     if trained is not None:
       config = source.family.read_for(described.config, trained)
       described = dataclasses.replace(described, config=config)
@@ -75,7 +80,8 @@ def read_model(
       own = functools.partial(read_head, source.directory)
     network = _network(source.family, described, tensors, fields, own)
     params, report = _params(network, tensors, None if blank else seed)
-    left_over = (*report.unexpected, *sorted(source.tensors.names - tensors.names))
+    unread = source.tensors.names - tensors.names - set(report.apart)
+    left_over = (*report.unexpected, *sorted(unread))
     report = dataclasses.replace(report, unexpected=left_over)
     words = Path(tokenizer) if tokenizer else None
     text = read_text_side(network.backbone, source.directory, words, entity_vocab)
@@ -93,13 +99,22 @@ def read_model(
   return model
 
 
+@contextlib.contextmanager
+def _opened(
+  path: Path, family: Family | str | None, entity_vocab: EntityVocab | None, as_encoder: bool
+) -> Iterator[Source]:
+  """Opens the files of a model as those of the system that the caller asks for."""
+  with open_source(path, _family(family, entity_vocab), as_encoder=as_encoder) as source:
+    yield of_authors(source)
+
+
 def _known(network: Network, left_over: tuple[str, ...]) -> bool:
   """Returns true if all that is left over are parts of the system that this head does not read.
 
   The hub's BERT is such a file: its pooler serves none of its own class.
   """
   table = network.backbone.family.keys(network.kind)
-  patterns = (name for key in table.rows.values() for name in key.names)
+  patterns = [name for key in table.rows.values() for name in key.names] + [*table.aliases]
   known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
   return all(known.fullmatch(name) or name.startswith(table.unused) for name in left_over)
 
@@ -171,6 +186,11 @@ def _network(
     backbone = _changed(Backbone(described.config), fields)
     return Network(backbone, own(backbone, described))
   kind = family.kind_of(described.architecture)
+  if described.architecture in family.left_to_right:
+    raise InputError(
+      f"architecture {described.architecture!r}: reads from left to right; expected an encoder, or"
+      " as_encoder=True of luke_jax.load, which reads it as one"
+    )
   if kind is None:
     known = ", ".join(family.architectures.values())
     raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {known}")
@@ -183,9 +203,10 @@ def _as_tensors_say(family: Family, config: Any, kind: str, tensors: Tensors) ->
   """Returns the config with what only the tensors show, and the bias of a classifier of pairs."""
   if kind in ("masked", "pretraining"):
     table = family.keys(kind)
-    (decoder,) = table.rows[keys.WORD_DECODER].names
-    untied = tensors.differ(decoder, table.aliases[decoder])
-    config = dataclasses.replace(config, tie_word_embeddings=not untied)
+    for path, field in _DECODERS.items():
+      if path in table.rows:
+        (decoder,) = table.rows[path].names
+        config = dataclasses.replace(config, **{field: decoder not in tensors.apart})
     if "page_entity/decoder/kernel" in table.rows:
       (page,) = table.rows["page_entity/decoder/kernel"].names
       config = dataclasses.replace(config, cls_entity_prediction=page in tensors.names)
@@ -213,7 +234,7 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
 def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.Report]:
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table, shapes = network.backbone.family.keys(network.kind), abstract_params(network)
-  params, report = keys.from_torch(tensors.read, tensors.names, shapes, table)
+  params, report = keys.from_torch(tensors.read, tensors.names, shapes, table, apart=tensors.apart)
   if not report.missing:
     return params, report
   if seed is not None:

@@ -39,7 +39,7 @@ def read(
     if backbone is not None:
       raise InputError(f"backbone: {backbone}; expected none, for {path} is a whole model")
     return read_model(path, family=family, head=head, seed=seed, **options)
-  for name in ("labels", "tokenizer", "entity_vocab"):
+  for name in ("labels", "tokenizer", "entity_vocab", "as_encoder"):
     if options.pop(name, None) is not None:
       raise InputError(f"{name}: {path} is an adapter, which has its own; expected none")
   if isinstance(head, str):

@@ -18,6 +18,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
+from luke_jax.models.finite import check_finite
 from luke_jax.models.names import OtherNames
 from luke_jax.text import save_processor, save_tokenizer
 
@@ -92,10 +93,19 @@ def torch_tensors(model: ModelParts, dtype: Dtype = "float32") -> Iterator[tuple
   # The reference's encoder alone has no name of its own before those of its parts.
   start = f"{table.encoder}." if model.kind == NONE else ""
   for name, tensor in keys.to_torch(model.params, table):
-    tensor = tensor.astype(_DTYPES[dtype], copy=False)
+    check_finite(name, tensor)
+    tensor = _narrowed(name, tensor, dtype)
     yield name.removeprefix(start), tensor
     if name in second:
       yield second[name], tensor
+
+
+def _narrowed(name: str, tensor: np.ndarray, dtype: Dtype) -> np.ndarray:
+  """Returns a tensor of another type; raises InputError for numbers beyond its range."""
+  most = float(ml_dtypes.finfo(_DTYPES[dtype]).max)
+  if dtype != "float32" and tensor.size and not -most <= tensor.min() <= tensor.max() <= most:
+    raise InputError(f"{name}: numbers beyond {most:.3g}, the largest of {dtype}; expected float32")
+  return tensor.astype(_DTYPES[dtype], copy=False)
 
 
 def _naming(model: ModelParts, form: str) -> OtherNames:
@@ -118,16 +128,15 @@ def _renamed(
 def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
   """Returns second names that transformers 5 needs: it does not tie the words' decoder by itself.
 
-  Where the decoder is untied, neither major ties the one of the entities.
+  Where a decoder is untied, it ties none.
   """
   if "masked_words" not in model.params:
     return []
-  table = model.family.keys(model.kind)
-  (words,) = table.rows[keys.WORD_DECODER].names
-  aliases = list(table.aliases.items())
-  if model.config.tie_word_embeddings:
-    return [(alias, name) for alias, name in aliases if alias not in table.tied_by_reference]
-  return [(alias, name) for alias, name in aliases if alias != words]
+  table, leaves = model.family.keys(model.kind), keys.flatten(model.params)
+  decoders = [path for path in (keys.WORD_DECODER, keys.ENTITY_DECODER) if path in leaves]
+  own = {name for path in decoders for name in table.rows[path].names}
+  left_out = own or set(table.tied_by_reference)
+  return [(alias, name) for alias, name in table.aliases.items() if alias not in left_out]
 
 
 def _reported(

@@ -36,10 +36,13 @@ class Source:
 
 
 @contextlib.contextmanager
-def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
+def open_source(
+  path: Path, family: Family | None = None, *, as_encoder: bool = False
+) -> Iterator[Source]:
   """Opens the files of a model: a directory, an archive, or a weights file with its companions.
 
-  They are read as those of `family`, or else of the system that its config.json names.
+  They are read as those of `family`, or else of the system that its config.json names; decoders
+  are refused, or read `as_encoder`.
   """
   if not path.exists():
     raise InputError(
@@ -47,14 +50,14 @@ def open_source(path: Path, family: Family | None = None) -> Iterator[Source]:
       " `hf download studio-ousia/luke-base --local-dir luke-base` makes"
     )
   if path.is_dir():
-    yield _directory(path, family)
+    yield _directory(path, family, as_encoder)
   elif path.name == TORCH or path.name.endswith(ARCHIVE_END):
-    yield _directory(path.parent, family)
+    yield _directory(path.parent, family, as_encoder)
   elif tarfile.is_tarfile(local(path)):
     with tempfile.TemporaryDirectory() as folder:
       _unpack(path, Path(folder))
       try:
-        yield _directory(Path(folder), family)
+        yield _directory(Path(folder), family, as_encoder)
       except InputError as fault:  # named by the archive, not by where it was unpacked
         raise InputError(str(fault).replace(folder, str(path))) from None
   else:
@@ -73,13 +76,13 @@ def read_backbone(directory: Path, family: Family | None = None) -> Backbone:
   family = family_for(raw, directory / CONFIG, family)
   if "vocab_size" not in raw:
     raw = _completed(raw, open_tensors(directory, family.keys(NONE)), directory / CONFIG)
-  config = family.read_config(raw, directory / CONFIG).config
+  config = family.described(raw, directory / CONFIG).config
   if raw.get("model_type") in family.starts_from:
     config = family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
   return Backbone(config)
 
 
-def _directory(path: Path, family: Family | None) -> Source:
+def _directory(path: Path, family: Family | None, as_encoder: bool) -> Source:
   if (path / "checkpoints").is_dir():
     raise InputError(
       f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
@@ -93,7 +96,8 @@ def _directory(path: Path, family: Family | None) -> Source:
     raw = json_files.read_json_object(path / CONFIG, "the config of a model")
     family = family_for(raw, path / CONFIG, family)
     tensors = open_tensors(path, family.keys(NONE))
-    described = family.read_config(_completed(raw, tensors, path / CONFIG), path / CONFIG)
+    raw = _completed(raw, tensors, path / CONFIG)
+    described = family.described(raw, path / CONFIG, as_encoder=as_encoder)
     return Source(family, described, tensors, path)
   if (path / METADATA).exists():
     raw = json_files.read_json_object(path / METADATA, "the metadata of an archive")
@@ -103,7 +107,7 @@ def _directory(path: Path, family: Family | None) -> Source:
     described, archive = family.read_archive(raw, path / METADATA), True
   else:
     family, raw, config = _released(path, family)
-    described, archive = family.read_config(raw, config), False
+    described, archive = family.described(raw, config, as_encoder=as_encoder), False
   return Source(family, described, open_tensors(path, family.keys(NONE)), path, archive)
 
 

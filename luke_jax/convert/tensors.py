@@ -3,9 +3,10 @@
 import dataclasses
 import functools
 import hashlib
+import json
 import zlib
-from collections.abc import Callable, Iterable
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -23,6 +24,7 @@ Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is fl
 SAFETENSORS, TORCH = "model.safetensors", "pytorch_model.bin"
 ADAPTER = "adapter.safetensors"  # beside the weights of a backbone elsewhere
 INDEX = f"{SAFETENSORS}.index.json"
+CHECKSUMS = "luke_jax.crc32"  # of a file's metadata: those of all its tensors, as JSON
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +34,27 @@ class Tensors:
   names: frozenset[str]
   read: Callable[[str], np.ndarray]
   naming: OtherNames | None = None  # that the files have instead of the reference's names
+  # Names whose numbers are those of a decoder, not what they are usually tied to, with its names.
+  apart: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-  def differ(self, one: str, other: str) -> bool:
+  def compared(self, keys: Keys) -> "Tensors":
+    """Returns the tensors with `apart`, once all are compared that may be tied.
+
+    Where a bias is apart, that of the decoder is read: the reference computes with it, and its
+    other one is no part of the model.
+    """
+    found = {alias: name for alias, name in keys.aliases.items() if self._differ(alias, name)}
+    rows = {name for key in keys.rows.values() for name in key.names}
+    biases = {name: alias for alias, name in found.items() if alias not in rows}
+    decoders = {alias: alias for alias in found if alias in rows}
+    return dataclasses.replace(
+      self,
+      names=self.names.difference(biases.values()),
+      read=lambda name: self.read(biases.get(name, name)),
+      apart=biases | decoders,
+    )
+
+  def _differ(self, one: str, other: str) -> bool:
     """Returns true if both are there and hold different numbers."""
     both = {one, other} <= self.names
     return both and not np.array_equal(self.read(one), self.read(other))
@@ -114,7 +135,34 @@ def _safetensors(path: Path) -> dict[str, Callable[[], np.ndarray]]:
     file = safe_open(local(path), framework="np")
   except (SafetensorError, OSError) as fault:
     raise InputError(f"{path}: not a whole safetensors file ({fault})") from None
-  return {name: functools.partial(file.get_tensor, name) for name in file.keys()}  # noqa: SIM118
+  names = set(file.keys())
+  checksums = _checksums(file.metadata(), path)
+  if checksums is None:
+    return {name: functools.partial(file.get_tensor, name) for name in names}
+  lost = sorted(checksums.keys() ^ names)
+  if lost:
+    what = "missing" if lost[0] in checksums else "not one of those that were written"
+    raise InputError(f"{path}: damaged: {lost[0]}: {what}; expected {len(checksums)} tensors")
+  return {name: functools.partial(_verified, file, path, name, checksums[name]) for name in names}
+
+
+def _checksums(metadata: Mapping[str, str] | None, path: Path) -> dict[str, int] | None:
+  """Returns the checksums that a file was written with; other programs write none."""
+  text = (metadata or {}).get(CHECKSUMS)
+  if text is None:
+    return None
+  try:
+    return {str(name): int(checksum, 16) for name, checksum in json.loads(text).items()}
+  except (AttributeError, TypeError, ValueError):
+    raise InputError(f"{path}: damaged: {CHECKSUMS}: unreadable; expected checksums") from None
+
+
+def _verified(file: Any, path: Path, name: str, checksum: int) -> np.ndarray:
+  """Returns a tensor of a file, of which what was written is known."""
+  tensor = file.get_tensor(name)
+  if _checksum(tensor) != checksum:
+    raise InputError(f"{path}: damaged: {name}: not as it was written; expected another copy")
+  return tensor
 
 
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
@@ -150,20 +198,36 @@ def _numpy(tensor) -> np.ndarray:
 
 
 def write_safetensors(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
-  """Writes tensors in the order they come, and compares their checksums after reading them back.
+  """Writes tensors with their checksums, and compares those after reading the tensors back.
 
-  With checksums the written copies need not stay in memory.
+  The checksums are in the file's metadata, which transformers reads without them. With checksums
+  the written copies need not stay in memory.
   """
   from safetensors.numpy import save_file
 
   written = dict(tensors)
   checksums = {name: _checksum(tensor) for name, tensor in written.items()}
-  save_file(written, path, metadata={"format": "pt"})
+  listed = json.dumps({name: f"{checksums[name]:08x}" for name in sorted(checksums)})
+  save_file(written, path, metadata={"format": "pt", CHECKSUMS: listed})
   del written
+  _sort_metadata(path)
   file = safe_open(path, framework="np")
   for name, checksum in checksums.items():
     if _checksum(file.get_tensor(name)) != checksum:
       raise OSError(f"{path}: {name} reads back different from what was written")
+
+
+def _sort_metadata(path: Path) -> None:
+  """Sorts the entries of a file's metadata, which safetensors writes in an order that differs."""
+  with path.open("r+b") as file:
+    length = int.from_bytes(file.read(8), "little")
+    header = json.loads(file.read(length))
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode().ljust(length)
+    if len(text) != length:
+      raise OSError(f"{path}: a header of {len(text)} bytes; expected {length}")
+    file.seek(8)
+    file.write(text)
 
 
 def write_torch(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
@@ -180,4 +244,6 @@ def write_torch(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
 
 
 def _checksum(tensor: np.ndarray) -> int:
-  return zlib.crc32(tensor.reshape(-1).view(np.uint8).data)
+  """Returns a checksum of a tensor's type, shape and numbers."""
+  kind = zlib.crc32(f"{tensor.dtype} {tensor.shape}".encode())
+  return zlib.crc32(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8).data, kind)

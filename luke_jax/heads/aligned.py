@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from luke_jax.nn.layers import Dense, LayerNorm, Numerics, activate
+from luke_jax.nn.activations import activate
+from luke_jax.nn.layers import Dense, LayerNorm, Numerics
 from luke_jax.nn.losses import IGNORED
 
 _NOT_ONE = -1e9  # the logit of what is no candidate

@@ -21,9 +21,10 @@ from luke_jax.errors import InputError
 from luke_jax.heads.labels import TextHead
 from luke_jax.models.checks import check_fields
 from luke_jax.models.family import Backbone, States, Tables
+from luke_jax.nn.activations import Activation
 from luke_jax.nn.attribute_layers import AttributeLayers, AttributeSizes, uniform
 from luke_jax.nn.encoder import Encoder
-from luke_jax.nn.layers import Activation, Dense, Dropout, Numerics, embedding
+from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.nn.repeatable_dropout import kept_features
 

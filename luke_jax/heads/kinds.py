@@ -11,6 +11,7 @@ from luke_jax.heads.labels import (
   ChoiceHead,
   ClozeHead,
   EntityHead,
+  NextSentenceHead,
   PairHead,
   PooledEntityHead,
   PooledPairHead,
@@ -23,7 +24,7 @@ from luke_jax.models.family import NONE, Backbone
 
 # Those that a kind, a backbone and labels say all of.
 KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
-KINDS += ("text", "token", "crf", "choice")
+KINDS += ("text", "token", "crf", "choice", "next_sentence")
 
 OF_REVIEWS = Attributes(("user", "product"))  # what heads of attributes read by default
 
@@ -54,6 +55,7 @@ def make_head(
     "crf": lambda: ChainHead(numerics, labels, dropout),
     "attributes": lambda: attributes_head(backbone, labels, attributes or OF_REVIEWS),
     "choice": lambda: ChoiceHead(numerics, dropout),
+    "next_sentence": lambda: NextSentenceHead(numerics),
   }
   if backbone.family.labels_from_first_word:
     make |= {

@@ -252,6 +252,30 @@ class ChoiceHead(nn.Module):
     return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
+class NextSentenceHead(nn.Module):
+  """Whether the second text of a pair goes on where the first one ends, as BERT was pretrained."""
+
+  numerics: Numerics
+
+  kind: ClassVar[str] = "next_sentence"
+  entities: ClassVar[int] = 0
+  places: ClassVar[tuple[str, ...]] = ()
+  choices: ClassVar[bool] = False
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B, 2); 0 is a text that goes on."""
+    assert states.pooled is not None
+    dense = Dense(self.numerics, (2,), output="float32", name="next_sentence")
+    return {"logits": dense(states.pooled)}
+
+  def loss(
+    self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
+  ) -> jax.Array:
+    """Returns the loss of class numbers (B,)."""
+    return losses.cross_entropy(outputs["logits"], labels, weights)
+
+
 def _classified(
   numerics: Numerics,
   labels: int,

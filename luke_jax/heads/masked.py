@@ -1,5 +1,6 @@
 """Decoders of masked words, masked entities and the page's own entity (paper §3.3)."""
 
+import dataclasses
 from typing import ClassVar
 
 import flax.linen as nn
@@ -9,7 +10,8 @@ import jax.numpy as jnp
 from luke_jax.heads.aligned import AlignedEntities, Candidates, entity_scores
 from luke_jax.models.family import Decoders, States, Tables
 from luke_jax.nn import losses
-from luke_jax.nn.layers import Dense, LayerNorm, Numerics, activate, embedding
+from luke_jax.nn.activations import activate
+from luke_jax.nn.layers import Dense, LayerNorm, Numerics, embedding
 from luke_jax.nn.vocabulary import Scores, rows_of, token_scores
 
 Outputs = dict[str, jax.Array]
@@ -85,7 +87,8 @@ class MaskedHead(nn.Module):
 
   def setup(self) -> None:
     """Makes the decoders."""
-    self.masked_words = MaskedTokens(self.numerics)
+    activation = self.decoders.words_activation or self.numerics.activation
+    self.masked_words = MaskedTokens(dataclasses.replace(self.numerics, activation=activation))
     if self.decoders.entities:
       self.masked_entities = MaskedTokens(self.numerics)
     if self.decoders.page_width:
@@ -94,11 +97,16 @@ class MaskedHead(nn.Module):
   @nn.compact
   def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
     """Returns logits (B, W, V), entity_logits (B, E, U) and page_entity (B, K), or the scores."""
-    words = tables.words
+    own = tables
     if not self.decoders.tied:
-      words = embedding(self.numerics, *words.shape, name="word_decoder").embedding
-    tables = tables._replace(words=words)
-    return self._scores(states, tables, **inputs) if inputs else self._logits(states, tables)
+      shape = tables.words.shape
+      own = own._replace(words=embedding(self.numerics, *shape, name="word_decoder").embedding)
+    if not self.decoders.entities_tied and tables.entities is not None:
+      shape = tables.entities.shape
+      own = own._replace(entities=embedding(self.numerics, *shape, name="entity_decoder").embedding)
+    if not inputs:
+      return self._logits(states, own)
+    return self._scores(states, own, pages=tables.entities, **inputs)
 
   def _logits(self, states: States, tables: Tables) -> Outputs:
     outputs = {"logits": self.masked_words(states.words, tables.words)}
@@ -114,6 +122,7 @@ class MaskedHead(nn.Module):
     states: States,
     tables: Tables,
     *,
+    pages: jax.Array | None,
     masked_positions: jax.Array,
     labels: jax.Array,
     masked_entity_positions: jax.Array | None = None,
@@ -123,6 +132,7 @@ class MaskedHead(nn.Module):
     """Returns the losses and hits (B, P) of words and of entities; 0 where a label is -100.
 
     `masked_positions` (B, P) are the places in the text of the labels (B, P); for entities too.
+    `pages` (U, K) are the vectors of entities that the page's own is compared with.
     With `page_ids` (B,) also page_losses (B,), 0 where the page is no entity, which is -1.
     """
     picked = _picked(states.words, masked_positions)
@@ -137,9 +147,9 @@ class MaskedHead(nn.Module):
       )
       outputs |= {"entity_losses": scores.losses, "entity_hits": scores.hits}
     if page_ids is not None:
-      assert tables.entities is not None
+      assert pages is not None
       predicted = self.page_entity(states.words)
-      outputs["page_losses"] = self._page_losses(tables.entities, predicted, page_ids)
+      outputs["page_losses"] = self._page_losses(pages, predicted, page_ids)
     return outputs
 
   def _page_losses(self, table: jax.Array, predicted: jax.Array, ids: jax.Array) -> jax.Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
+from luke_jax.models.finite import check_finite
 from luke_jax.models.network import Network
 from luke_jax.tasks import fine_tuning
 from luke_jax.text.rows import Row, Sizes
@@ -91,6 +92,7 @@ def outputs(
   found: dict[str, list[Any]] = {}
   for numbers, logits in waiting:
     for name, values in jax.device_get(logits).items():
+      check_finite(name, values)
       of_rows = found.setdefault(name, [None] * len(rows))
       for i, value in zip(numbers, values, strict=False):
         of_rows[i] = value

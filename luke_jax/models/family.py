@@ -9,13 +9,16 @@ import jax
 
 from luke_jax.files import Path
 from luke_jax.models.checks import check_fields
+from luke_jax.models.fixed_fields import OF_DECODERS, Fixed, check_fixed
 from luke_jax.models.keys import Keys
+from luke_jax.nn.activations import Activation
 from luke_jax.nn.encoder import Remat
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.nn.queries import AttentionForm
 from luke_jax.text.rows import Room
 
 NONE = "none"  # the kind of head of a network that is an encoder alone
+MASKED = "masked"  # of one that decodes masked tokens
 
 
 class States(NamedTuple):
@@ -82,7 +85,9 @@ class Decoders:
   """Vocabularies and tables that a system can decode masked tokens with."""
 
   tied: bool = True  # words are decoded with the embedding table
+  words_activation: Activation | None = None  # before words are decoded; None: that of the layers
   entities: int = 0  # U; 0: none
+  entities_tied: bool = True  # entities are decoded with their embedding table
   page_width: int = 0  # K of the page's own entity; 0: not predicted
   # K of the vectors of entities that are aligned to words, read and predicted; 0: there are none.
   vectors: int = 0
@@ -143,6 +148,10 @@ class Family:
   products: Callable[[Any, TokenCounts], Mapping[str, float]]  # path -> multiplications, forward
   # Reads the metadata.json of the archives that the authors published their models as.
   read_archive: Callable[[dict[str, Any], Path], Described] | None = None
+  # Fields of config files that this system computes with one value only.
+  fixed: Fixed = dataclasses.field(default_factory=dict)
+  # Classes of the same parameters as the one for masked words, which read from left to right.
+  left_to_right: tuple[str, ...] = ()
   # Texts for model cards: a description, and why transformers has no class for it, "" if it has.
   about: Callable[[Any], str] = lambda config: "A model"
   not_in_transformers: Callable[[Any], str] = lambda config: ""
@@ -172,6 +181,18 @@ class Family:
   # The config of a model's files as a run reads it that trains with the second one.
   read_for: Callable[[Any, Any], Any] = lambda config, trained: config
   recipes: Mapping[str, Recipe] = dataclasses.field(default_factory=dict)
+
+  def described(self, raw: dict[str, Any], path: Path, *, as_encoder: bool = False) -> Described:
+    """Reads a config file, whose fixed fields are as they are computed with here.
+
+    `as_encoder` reads what its authors trained to read from left to right as an encoder.
+    """
+    fields = {**raw, **OF_DECODERS} if as_encoder else raw
+    check_fixed(fields, self.fixed, f"{path}: ")
+    found = self.read_config(fields, path)
+    if as_encoder and found.architecture in self.left_to_right:
+      found = dataclasses.replace(found, architecture=self.architectures[MASKED])
+    return found
 
   def kind_of(self, architecture: str) -> str | None:
     """Returns the kind of head of a class of this system; None if it has no such class."""

@@ -15,10 +15,12 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.models import head_keys
+from luke_jax.models.finite import check_finite
 from luke_jax.models.names import OtherNames
 
-# Where every system keeps a decoder of words that is not tied to their embeddings.
+# Where every system keeps decoders that are not tied to the embeddings.
 WORD_DECODER = "word_decoder/embedding"
+ENTITY_DECODER = "entity_decoder/embedding"
 # A stack of unequal layers is several stacks of equal ones, each named by its first layer.
 FIRST_RUN = "from_0"
 _RUN = re.compile(r"/from_(\d+)/")
@@ -93,7 +95,8 @@ class Keys:
   """Table between a system's parameters and its reference's state-dict keys."""
 
   rows: Mapping[str, Key]  # by our path
-  # Second names of tensors that are one here. A file may have either name.
+  # Names in decoders of tensors that are tied to others. A file may have either name, or both;
+  # where their numbers differ, the reference computes with the decoder's.
   aliases: Mapping[str, str] = dataclasses.field(default_factory=dict)
   encoder: str = ""  # the name that the reference's encoder has in its networks
   tied_by_reference: tuple[str, ...] = ()  # second names that need not be written
@@ -203,6 +206,7 @@ class Report:
   unexpected: tuple[str, ...] = ()
   copied: tuple[str, ...] = ()  # queries, from the first one
   added: tuple[str, ...] = ()  # markers and [MASK2]
+  apart: tuple[str, ...] = ()  # of decoders, read instead of what they are usually tied to
 
   def __str__(self) -> str:
     named = {
@@ -211,8 +215,11 @@ class Report:
       "copied from the first query": self.copied,
       "added": self.added,
     }
-    parts = (f"{len(names)} {what} ({_some(names)})" for what, names in named.items() if names)
-    return "; ".join(parts) or "every tensor found its place"
+    parts = [f"{len(names)} {what} ({_some(names)})" for what, names in named.items() if names]
+    parts = parts or ["every tensor found its place"]
+    if self.apart:
+      parts.append(f"{len(self.apart)} apart from the embeddings or bias ({_some(self.apart)})")
+    return "; ".join(parts)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -220,21 +227,24 @@ def _some(names: Sequence[str]) -> str:
 
 
 def from_torch(
-  read: Callable[[str], np.ndarray], names: Iterable[str], abstract: dict, keys: Keys
+  read: Callable[[str], np.ndarray],
+  names: Iterable[str],
+  abstract: dict,
+  keys: Keys,
+  *,
+  apart: Mapping[str, str] | None = None,
 ) -> tuple[dict, Report]:
   """Fills the arrays of `abstract` (a tree of shapes) with the tensors that `read` returns.
 
   Extra queries that are missing become copies of the first one. Arrays whose tensors are missing
-  are left out of the tree and reported.
+  are left out of the tree and reported. `apart` are names whose numbers are those of a decoder, not
+  what they are usually tied to, with that decoder's names.
   """
   available, used, leaves, missing, copied = set(names), set(), {}, [], []
   for path, target in flatten(abstract).items():
-    key, array = keys.key(path), aligned(target.shape, target.dtype)
-    sources = {}
-    for name, index in places(key, array.shape):
-      sources[name] = name if name in available else keys.copied_from(name)
-      if sources[name] in available:
-        array[index] = _ours(read(sources[name]), array[index].shape, key, name=sources[name])
+    key = keys.key(path)
+    wanted = [name for name, _ in places(key, target.shape)]
+    sources = {name: name if name in available else keys.copied_from(name) for name in wanted}
     lost = [name for name, source in sources.items() if source not in available]
     present = [source for source in sources.values() if source in available]
     if lost and present:
@@ -242,11 +252,24 @@ def from_torch(
     missing += lost
     used.update(present)
     if not lost:
-      leaves[path] = array
+      leaves[path] = _filled(target, key, sources, read)
       copied += [name for name, source in sources.items() if source != name]
-  tied = {alias for alias, name in keys.aliases.items() if name in used}
+  tied = {alias for alias, name in keys.aliases.items() if name in used}.difference(apart or ())
   unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
-  return unflatten(leaves), Report(tuple(missing), tuple(unexpected), tuple(copied))
+  own = tuple(sorted(theirs for name, theirs in (apart or {}).items() if name in used))
+  return unflatten(leaves), Report(tuple(missing), tuple(unexpected), tuple(copied), apart=own)
+
+
+def _filled(
+  target: Any, key: Key, sources: Mapping[str, str], read: Callable[[str], np.ndarray]
+) -> np.ndarray:
+  """Returns an array with the numbers of its tensors, `sources` by the names that it asks for."""
+  array = aligned(target.shape, target.dtype)
+  for name, index in places(key, array.shape):
+    source = sources[name]
+    array[index] = _ours(read(source), array[index].shape, key, name=source)
+    check_finite(source, array[index])
+  return array
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

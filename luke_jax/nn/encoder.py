@@ -6,8 +6,9 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
-from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, activate, constrain
+from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, constrain
 from luke_jax.nn.queries import AttentionSizes, split_queries
 
 Remat = Literal["none", "dots", "full"]

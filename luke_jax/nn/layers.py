@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.experimental.layout import Layout, with_layout_constraint
 
+from luke_jax.nn.activations import Activation
 from luke_jax.nn.repeatable_dropout import kept_features
 
 # Axes of the mesh that share the batch; the engine's mesh has both, a plain one may have neither.
@@ -20,7 +21,6 @@ SMALL = 2**18  # elements; smaller weights lie whole on every device, as gatheri
 KEPT = "kept"
 
 Dtype = Literal["float32", "bfloat16"]
-Activation = Literal["gelu", "relu"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,44 +253,6 @@ def embedding(
   """Returns a table of `rows` vectors of a width; by default they start as kernels do."""
   init = init or initializer(numerics, 3 / width)
   return nn.Embed(rows, width, dtype=numerics.dtype, embedding_init=init, name=name)
-
-
-# Half the logit of the normal distribution function, over x, as a polynomial of x squared. It
-# makes gelu wrong by 2.5e-5 at most, a small part of what bfloat16 resolves. Beyond x² = 50 the
-# function is 0 or 1.
-_HALF_LOGIT = (7.97507872e-01, 3.70056567e-02, -3.51518420e-04)
-
-
-@jax.custom_jvp
-def gelu(x: jax.Array) -> jax.Array:
-  """Returns the Gaussian error linear unit; bfloat16 avoids the error function, which TPUs lack."""
-  return _gelu_and_slope(x)[0]
-
-
-@gelu.defjvp
-def _gelu_jvp(primals, tangents):
-  # The backward pass keeps only one array, the slope.
-  y, slope = _gelu_and_slope(*primals)
-  return y, slope * tangents[0]
-
-
-def _gelu_and_slope(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-  if x.dtype != jnp.bfloat16:
-    below = 0.5 + 0.5 * jax.lax.erf(x * (0.5**0.5))
-    return x * below, below + x * (jnp.exp(-0.5 * x * x) * (2 * math.pi) ** -0.5)
-  wide = x.astype(jnp.float32)
-  square = jnp.minimum(wide * wide, 50.0)
-  first, third, fifth = _HALF_LOGIT
-  t = jnp.tanh(wide * (first + square * (third + square * fifth)))
-  below = 0.5 + 0.5 * t
-  logit_slope = first + square * (3 * third + square * (5 * fifth))
-  slope = below + wide * (0.5 - 0.5 * t * t) * logit_slope
-  return (wide * below).astype(x.dtype), slope.astype(x.dtype)
-
-
-def activate(x: jax.Array, activation: Activation) -> jax.Array:
-  """Returns the activation of x, element by element."""
-  return gelu(x) if activation == "gelu" else jax.nn.relu(x)
 
 
 class Dropout(nn.Module):

@@ -54,6 +54,7 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   if named is None:
     return read_model(start, family=family).params
   model = read_model(start, family=family, trained=experiment.model)
+  _warn_of_decoders(start, model.config, experiment.model)
   _check_tokenizer(start, model.tokenizer, named)
   # The records' tokenizer has markers, which the start's may lack.
   markers = getattr(experiment.task, "markers", True)
@@ -61,6 +62,14 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   has_entities = model.processor is not None and model.backbone.entities > 0
   vocab = model.processor.entity_vocab if model.processor and has_entities else None
   return _fitted(model.params, vocab, experiment, start)
+
+
+def _warn_of_decoders(start: Path, config: Any, trained: Any) -> None:
+  """Warns of decoders that the start has apart from its embeddings, where training ties them."""
+  for name in ("tie_word_embeddings", "tie_entity_embeddings"):
+    if getattr(trained, name, False) and not getattr(config, name, True):
+      left = f"{start}: a decoder apart from the embeddings is left out"
+      warnings.warn(f"{left}; model.{name}=false keeps it", stacklevel=3)
 
 
 def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> ModelParts:

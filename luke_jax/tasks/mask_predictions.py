@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.models.finite import check_finite
 from luke_jax.text import Processor, TextInput
 from luke_jax.text.special_tokens import Bounds
 
@@ -62,6 +63,7 @@ def predict_masks(
 
 def _guesses(logits: Any, top: int, name: Callable[[int], str]) -> tuple[Guess, ...]:
   scores = np.asarray(logits, np.float64)
+  check_finite("logits", scores)
   shares = np.exp(scores - scores.max())
   best = np.argsort(-scores, kind="stable")[:top]
   return tuple(Guess(name(int(id)), float(shares[id] / shares.sum())) for id in best)

@@ -1,26 +1,62 @@
-"""XLM-R's SentencePiece vocabulary, the words of mLUKE."""
+"""SentencePiece vocabularies of fairseq: XLM-R's, which mLUKE has too, and CamemBERT's."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens
+from luke_jax.text.special_tokens import ROBERTA, Bounds, SpecialTokens, Tokens
 
 if TYPE_CHECKING:
   import sentencepiece
 
 MODEL_FILE = "sentencepiece.bpe.model"
-# fairseq put <pad> among the first ids, so every piece moved up by one.
-FAIRSEQ_SHIFT = 1
+_OWN_FIRST = 3  # SentencePiece's <unk>, <s> and </s>
+
+
+class Numbering(NamedTuple):
+  """Ids of SentencePiece's pieces in fairseq: some first ones, then the pieces of text."""
+
+  first: tuple[str, ...]  # the names of the first ids
+  tokenizer_class: str  # of transformers
+
+  @property
+  def shift(self) -> int:
+    """Returns by how much every piece moved up."""
+    return len(self.first) - _OWN_FIRST
+
+  def base(self, pieces: int) -> dict[str, int]:
+    """Returns the special tokens of a vocabulary of so many pieces, the mask after them."""
+    ids = {name: id for id, name in enumerate(self.first)}
+    roles = {name: ids[name] for name in ROBERTA if name in ids}
+    return roles | {ROBERTA.mask: pieces + self.shift} | ids
+
+
+XLM_R = Numbering((ROBERTA.start, ROBERTA.pad, ROBERTA.end, ROBERTA.unknown), "XLMRobertaTokenizer")
+# fairseq's own special tokens and SentencePiece's are both there; these are the unused ones.
+_UNUSED = tuple(f"{name}NOTUSED" for name in (ROBERTA.start, ROBERTA.end, ROBERTA.unknown))
+CAMEMBERT = Numbering(
+  (
+    *(_UNUSED[0], ROBERTA.pad, _UNUSED[1], ROBERTA.unknown, _UNUSED[2]),
+    *(ROBERTA.start, ROBERTA.end),
+  ),
+  "CamembertTokenizer",
+)
+NUMBERINGS = (XLM_R, CAMEMBERT)
 
 
 class SentencePieceTokenizer:
-  """Strings <-> ids by SentencePiece, numbered as in XLM-R."""
+  """Strings <-> ids by SentencePiece, numbered as in XLM-R or CamemBERT."""
 
-  def __init__(self, model: "sentencepiece.SentencePieceProcessor", special: SpecialTokens):
+  def __init__(
+    self,
+    model: "sentencepiece.SentencePieceProcessor",
+    special: SpecialTokens,
+    numbering: Numbering = XLM_R,
+  ):
     self._model = model
     self._pieces = len(model)
+    self._numbering = numbering
     self.special = special
     self.vocab_size = 1 + max(special.ids.values())
 
@@ -34,18 +70,22 @@ class SentencePieceTokenizer:
 
   def piece_id(self, piece: str) -> int:
     """Returns the id of a piece as the vocabulary spells it, or of the unknown one."""
+    if piece in self._numbering.first:
+      return self._numbering.first.index(piece)
     return self._numbered([self._model.piece_to_id(piece)])[0]
 
   def with_words(self, words: Iterable[str]) -> "SentencePieceTokenizer":
     """Returns a tokenizer that also knows these words, each of which is one token."""
-    return SentencePieceTokenizer(self._model, self.special.with_words(words, self.vocab_size))
+    special = self.special.with_words(words, self.vocab_size)
+    return SentencePieceTokenizer(self._model, special, self._numbering)
 
   def word_starts(self, *, as_spelt: bool = False) -> None:
     """Returns None: pieces of Chinese or Japanese carry no mark of where a word starts."""
 
   def hub_settings(self) -> dict[str, Any]:
     """Returns the entries of tokenizer_config.json by which transformers reads the files."""
-    return {"tokenizer_class": "MLukeTokenizer" if self.special.markers else "XLMRobertaTokenizer"}
+    marked = self.special.markers and self._numbering == XLM_R
+    return {"tokenizer_class": "MLukeTokenizer" if marked else self._numbering.tokenizer_class}
 
   def save_vocab(self, directory: Path) -> None:
     """Writes sentencepiece.bpe.model."""
@@ -64,10 +104,11 @@ class SentencePieceTokenizer:
     ]
 
   def _numbered(self, pieces: list[int]) -> list[int]:
-    return [piece + FAIRSEQ_SHIFT if piece else self.special.unknown for piece in pieces]
+    shift = self._numbering.shift
+    return [piece + shift if piece else self.special.unknown for piece in pieces]
 
   def _decode_plain(self, ids: list[int]) -> str:
-    pieces = [id - FAIRSEQ_SHIFT for id in ids]
+    pieces = [id - self._numbering.shift for id in ids]
     if min(pieces) < 0 or max(pieces) >= self._pieces:
       raise InputError(f"ids {ids}: expected ids from 0 to {self.vocab_size - 1}")
     return "".join(map(self._model.id_to_piece, pieces)).replace("▁", " ")

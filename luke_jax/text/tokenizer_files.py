@@ -19,7 +19,13 @@ from luke_jax.text.hub_files import (
   whole_tokenizer,
 )
 from luke_jax.text.json_files import read_json_object, read_text, write_json
-from luke_jax.text.sentence_piece import FAIRSEQ_SHIFT, MODEL_FILE, SentencePieceTokenizer
+from luke_jax.text.sentence_piece import (
+  CAMEMBERT,
+  MODEL_FILE,
+  XLM_R,
+  Numbering,
+  SentencePieceTokenizer,
+)
 from luke_jax.text.special_tokens import MARKERS, ROBERTA, Roles
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.unigram_files import is_unigram, serialized_model
@@ -28,6 +34,7 @@ from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE
 from luke_jax.text.word_piece_files import is_word_piece, load_word_piece
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
+MODEL_CONFIG = "config.json"
 TOKENIZER_FILES = (CONFIG, ADDED, WHOLE, VOCAB, MERGES, PIECES_FILE, SPECIAL_MAP, MODEL_FILE)
 TOKENIZER_FILES += (CHARACTERS_FILE, WORDS_FILE)
 VOCABULARIES = (VOCAB, PIECES_FILE, WHOLE, MODEL_FILE, WORDS_FILE)
@@ -47,12 +54,13 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
     return load_whole_words(directory)
   path = directory / MODEL_FILE
   if path.exists():
-    return _sentence_piece(path, local(path).read_bytes(), defaults)
+    return _sentence_piece(path, local(path).read_bytes(), defaults, _numbering(directory))
   if not (directory / VOCAB).exists() and is_word_piece(directory):
     return load_word_piece(directory)
   if not (directory / VOCAB).exists() and is_unigram(whole := whole_tokenizer(directory)):
     path = directory / WHOLE
-    return _sentence_piece(path, serialized_model(whole, path), defaults)
+    serialized, numbering = serialized_model(whole, path)
+    return _sentence_piece(path, serialized, defaults, numbering)
   if has_tokenizer(directory):
     return _byte_level(directory, defaults)
   raise InputError(
@@ -106,8 +114,17 @@ def _named_roles(roles: Roles) -> dict[str, Any]:
   return {key: names[key] for key in order} | {"mask_token": mask}
 
 
+def _numbering(directory: Path) -> Numbering:
+  """Returns the numbering of a directory's pieces, by its settings or else by its model."""
+  kind = tokenizer_config(directory).get("tokenizer_class")
+  if kind is None and (directory / MODEL_CONFIG).exists():
+    model = read_json_object(directory / MODEL_CONFIG, "the config of a model")
+    kind = model.get("tokenizer_class") or model.get("model_type")
+  return CAMEMBERT if str(kind).lower().startswith("camembert") else XLM_R
+
+
 def _sentence_piece(
-  path: Path, serialized: bytes, markers: tuple[str, ...]
+  path: Path, serialized: bytes, markers: tuple[str, ...], numbering: Numbering
 ) -> SentencePieceTokenizer:
   import sentencepiece
 
@@ -117,10 +134,9 @@ def _sentence_piece(
     raise InputError(f"{path}: cannot be read; expected a SentencePiece model") from None
   if (model.unk_id(), model.bos_id(), model.eos_id()) != (0, 1, 2):
     raise InputError(f"{path}: starts otherwise; expected <unk>, <s>, </s>, as XLM-R's model does")
-  mask = len(model) + FAIRSEQ_SHIFT
-  base = dict(zip(ROBERTA, (0, 1, 2, 3, mask), strict=True))
-  special = read_special_tokens(path.parent, base, mask + 1, markers)
-  return SentencePieceTokenizer(model, special)
+  base = numbering.base(len(model))
+  special = read_special_tokens(path.parent, base, base[ROBERTA.mask] + 1, markers)
+  return SentencePieceTokenizer(model, special, numbering)
 
 
 def _byte_level(directory: Path, markers: tuple[str, ...]) -> ByteLevelTokenizer:

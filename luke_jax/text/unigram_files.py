@@ -1,4 +1,4 @@
-"""XLM-R's vocabulary in a tokenizer.json, as transformers 5 writes it: as a SentencePiece model."""
+"""SentencePiece models of vocabularies in a tokenizer.json: XLM-R's and CamemBERT's."""
 
 import base64
 import struct
@@ -7,9 +7,9 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.text.sentence_piece import NUMBERINGS, XLM_R, Numbering
 from luke_jax.text.special_tokens import ROBERTA
 
-FIRST = [ROBERTA.start, ROBERTA.pad, ROBERTA.end, ROBERTA.unknown]
 # SentencePiece's own order, which XLM-R has not, and its types of pieces: unknown, control.
 _OWN_FIRST = ((ROBERTA.unknown, 2), (ROBERTA.start, 3), (ROBERTA.end, 3))
 # Numbers of fields, in SentencePiece's sentencepiece_model.proto.
@@ -25,8 +25,8 @@ def is_unigram(whole: Mapping[str, Any]) -> bool:
   return isinstance(model, dict) and model.get("type") == "Unigram"
 
 
-def serialized_model(whole: Mapping[str, Any], path: Path) -> bytes:
-  """Returns the vocabulary of a tokenizer.json as the bytes of a SentencePiece model."""
+def serialized_model(whole: Mapping[str, Any], path: Path) -> tuple[bytes, Numbering]:
+  """Returns the vocabulary of a tokenizer.json as bytes of a SentencePiece model, with its ids."""
   try:
     vocab = [(str(piece), float(score)) for piece, score in whole["model"]["vocab"]]
     characters = base64.b64decode(_characters(whole.get("normalizer")), validate=True)
@@ -35,16 +35,18 @@ def serialized_model(whole: Mapping[str, Any], path: Path) -> bytes:
       f"{path}: vocabulary in an unknown form; expected pairs of a piece and its score, and"
       " normalization by a table of characters"
     ) from None
-  pieces = vocab[len(FIRST) : -1]
-  if [piece for piece, _ in vocab[: len(FIRST)]] != FIRST or vocab[-1][0] != ROBERTA.mask:
+  names = tuple(piece for piece, _ in vocab)
+  numbering = next((x for x in NUMBERINGS if names[: len(x.first)] == x.first), None)
+  if numbering is None or names[-1] != ROBERTA.mask:
     raise InputError(
-      f"{path}: vocabulary starts or ends otherwise; expected {', '.join(FIRST)}, pieces, and"
+      f"{path}: vocabulary starts or ends otherwise; expected {', '.join(XLM_R.first)}, pieces, and"
       f" {ROBERTA.mask}, as XLM-R's"
     )
+  pieces = vocab[len(numbering.first) : -1]
   entries = [(piece, 0.0, type) for piece, type in _OWN_FIRST]
   entries += [(piece, score, _NORMAL) for piece, score in pieces]
   normalizer = _text(_NAME, b"of the file") + _text(_CHARACTERS, characters)
-  return b"".join(_entries(entries)) + _text(_NORMALIZER, normalizer)
+  return b"".join(_entries(entries)) + _text(_NORMALIZER, normalizer), numbering
 
 
 def _characters(normalizer: Any) -> str:

@@ -1,5 +1,6 @@
 """Folder of a run: its config, checkpoints, metrics and ledger."""
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from luke_jax.files import Path, in_bucket, is_part, write_json
 from luke_jax.files.locks import LOCK
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.ledger import Ledger
-from luke_jax.training.saved_configs import differences, to_dict
+from luke_jax.training.saved_configs import differences, from_dict, to_dict
 
 NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
@@ -35,7 +36,7 @@ def prepare(folder: Path, experiment: Experiment, data: Mapping[str, str]) -> No
   begun = path.exists() and (_has_files(folder / CHECKPOINTS) or (folder / LEDGER).exists())
   if begun:
     _check_data(folder, data)
-    lines = [x for x in differences(read_json(path), current) if not _free(x)]
+    lines = [x for x in differences(_saved(path, experiment), current) if not _free(x)]
     if lines:
       raise InputError(f"{folder}: holds another run ({'; '.join(lines)}); expected a new folder")
   elif not path.exists() and _has_files(folder):
@@ -47,6 +48,14 @@ def prepare(folder: Path, experiment: Experiment, data: Mapping[str, str]) -> No
     left.unlink()
   write_json(path, current)
   write_json(folder / DATA, dict(data))
+
+
+def _saved(path: Path, experiment: Experiment) -> dict[str, Any]:
+  """Returns a run's config, with the defaults of fields that are younger than the run."""
+  saved = read_json(path)
+  with contextlib.suppress(InputError):  # what is wrong with it is among the differences
+    return to_dict(from_dict(saved, experiment))
+  return saved
 
 
 def _check_data(folder: Path, data: Mapping[str, str]) -> None:

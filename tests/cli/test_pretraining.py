@@ -11,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 from networks import network
+from safetensors.numpy import load_file, save_file
 from tiny import TEXTS
 from toy_corpus import FIRST, toy_model, toy_records, write_corpus
 
@@ -84,6 +85,15 @@ def test_a_pretrained_model_has_the_words_and_titles_of_its_records(folder, tmp_
   options = ["--span", "0", "3", "--top", "1"]
   assert main(["predict-masks", model, "one [MASK]", *options]) == 0
   assert "word at 4 10" in capsys.readouterr().out
+  # A decoder that was trained apart is not lost without a word.
+  weights = Path(model, "model.safetensors")
+  tensors = load_file(weights)
+  table = tensors["luke.entity_embeddings.entity_embeddings.weight"]
+  save_file(tensors | {"entity_predictions.decoder.weight": table + 1}, weights)
+  with pytest.warns(UserWarning, match=r"is left out; model\.tie_entity_embeddings=false keeps it"):
+    start_params(Path(model), load_experiment(Path(file)))
+  apart = write_experiment(tmp_path / "apart.py", folder, tie_entity_embeddings=False)
+  assert "entity_decoder" in start_params(Path(model), load_experiment(Path(apart)))
 
 
 def test_a_run_of_words_only_has_no_titles(folder, tmp_path):

@@ -246,3 +246,38 @@ def test_what_stays_is_not_in_the_file(saved, backbone):
   assert kept and same_params(
     {path: one[path] for path in kept}, {path: other[path] for path in kept}
   )
+
+
+def test_an_adapter_without_a_part_of_what_it_changed_is_refused(saved, backbone):
+  """Of an array that the backbone has too, only the file itself can say that it is gone."""
+  from safetensors import safe_open
+  from safetensors.numpy import save_file
+
+  _, directory = saved
+  file = directory / "adapter.safetensors"
+  with safe_open(file, framework="np") as opened:
+    metadata = opened.metadata()
+  tensors = read_safetensors(file)
+  changed = next(name for name in tensors if name.startswith("change/"))
+  save_file({name: x for name, x in tensors.items() if name != changed}, file, metadata=metadata)
+  with pytest.raises(InputError, match=f"damaged: {changed}: missing"):
+    luke_jax.load(directory, backbone=backbone)
+
+
+def test_scales_and_numbers_of_an_adapter_are_looked_at(saved, backbone):
+  from safetensors.numpy import save_file
+
+  _, directory = saved
+  file = directory / "adapter.safetensors"
+  tensors = read_safetensors(file)
+  narrow = next(name for name, x in tensors.items() if x.dtype == np.int8)
+  path = narrow.partition("/")[2]
+  bias = "change/luke/encoder/layers/mlp/up/bias"
+  for change, message in (
+    ({f"scale/{path}": None}, f"scale/{path}: missing; expected scales"),
+    ({"scale/other": np.ones(1, np.float32)}, "scale/other: no tensor for it; expected scales"),
+    ({bias: np.full_like(tensors[bias], np.nan)}, f"{bias}: 32 of 32 numbers are not finite"),
+  ):
+    save_file({name: x for name, x in (tensors | change).items() if x is not None}, file)
+    with pytest.raises(InputError, match=message):
+      luke_jax.load(directory, backbone=backbone)

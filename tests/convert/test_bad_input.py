@@ -62,8 +62,8 @@ FAULTS = {
   "true": (lambda d: config(d, vocab_size=True), "vocab_size: True; expected a whole number"),
   "heads": (lambda d: config(d, num_attention_heads=5), "hidden_size: 64; expected a multiple"),
   "activation": (
-    lambda d: config(d, hidden_act="relu"),
-    "hidden_act: 'relu'; expected one of 'gelu'",
+    lambda d: config(d, hidden_act="prelu"),
+    "hidden_act: 'prelu'; expected one of 'gelu', 'gelu_10'",
   ),
   "class": (lambda d: config(d, architectures=["Bert"]), "architecture 'Bert': unknown"),
   "classes": (lambda d: config(d, architectures=5), "architectures: 5; expected a list"),

@@ -84,6 +84,50 @@ def test_a_decoder_trained_apart_stays_apart(saved):
   np.testing.assert_array_equal(model.params["word_decoder"]["embedding"], table + 1)
 
 
+APART = ("entity_predictions.decoder.weight", "lm_head.decoder.bias")
+
+
+@pytest.fixture
+def apart(saved):
+  """A directory in which transformers 5 trained two parts of decoders that it usually ties."""
+  entities = load_file(saved / "model.safetensors")[
+    "luke.entity_embeddings.entity_embeddings.weight"
+  ]
+  edit(saved, lambda t: t | {APART[0]: entities + 1, APART[1]: t["lm_head.bias"] + 1})
+  return saved
+
+
+def test_other_parts_of_decoders_stay_apart(apart, tmp_path):
+  model, tied = luke_jax.load(apart), tiny_model()
+  assert model.report.apart == APART and not model.report.unexpected
+  assert str(model.report).endswith(f"2 apart from the embeddings or bias ({', '.join(APART)})")
+  assert model.config.tie_word_embeddings and not model.config.tie_entity_embeddings
+  np.testing.assert_array_equal(model.params["entity_decoder"]["embedding"], tied.entity_table + 1)
+  bias = model.params["masked_words"]["bias"]
+  np.testing.assert_array_equal(bias, tied.params["masked_words"]["bias"] + 1)
+  inputs = model.processor("Tokyo and Los Angeles", entity_spans=[(0, 5), (10, 21)])
+  found, before = model(**inputs), tied(**inputs)
+  np.testing.assert_allclose(found["logits"], before["logits"] + 1, atol=1e-6)
+  assert np.abs(found["entity_logits"] - before["entity_logits"]).max() > 0.1
+  model.save(tmp_path / "again")
+  again = luke_jax.load(tmp_path / "again")
+  assert same_params(again.params, model.params) and again.config == model.config
+  written = json.loads((tmp_path / "again" / "config.json").read_text())
+  assert not written["tie_word_embeddings"]  # one entry says both
+
+
+def test_what_a_head_does_not_read_is_no_surprise(saved):
+  """No warning, for a known part of the system is left over; the report names it."""
+  model = luke_jax.load(saved, head="none")
+  assert {"lm_head.bias", "lm_head.decoder.bias"} < set(model.report.unexpected)
+
+
+def test_decoders_apart_are_left_over_where_nothing_decodes(apart):
+  with pytest.warns(UserWarning, match="initialised"):
+    model = luke_jax.load(apart, head="entity", labels=["a", "b"])
+  assert set(APART) < set(model.report.unexpected) and not model.report.apart
+
+
 def test_sharded_safetensors(saved):
   tensors = load_file(saved / "model.safetensors")
   (saved / "model.safetensors").unlink()

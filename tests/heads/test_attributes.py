@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from networks import backbone
-from systems import small
+from systems import DISTINCT, small
 
 from luke_jax.heads.attributes import Attributes, AttributesHead
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import States, Tables
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, example_inputs
@@ -117,7 +116,7 @@ def test_a_stream_for_the_text_and_the_papers_activation_are_choices():
 
 
 @pytest.mark.parametrize(
-  "family", [x for x in FAMILIES if "text" in x.architectures], ids=lambda family: family.name
+  "family", [x for x in DISTINCT if "text" in x.architectures], ids=lambda family: family.name
 )
 def test_every_system_that_labels_texts_has_layers_of_attributes_too(family):
   chosen = backbone(small(family))

@@ -6,12 +6,11 @@ import jax
 import numpy as np
 import pytest
 from networks import applied, network
-from systems import small
+from systems import DISTINCT, small
 from tiny import same_params
 
 from luke_jax.errors import InputError
 from luke_jax.models.adapters import add_adapters, is_adapter, merge_adapters, stays
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import initial_params
 from luke_jax.models.prediction import prepared
@@ -21,7 +20,7 @@ ENTITIES = {"entity_ids": np.array([[3, 4]]), "entity_position_ids": np.array([[
 
 
 @pytest.fixture(
-  scope="module", params=[x for x in FAMILIES if x.adapters], ids=lambda family: family.name
+  scope="module", params=[x for x in DISTINCT if x.adapters], ids=lambda family: family.name
 )
 def adapted(request):
   """A small network of each system, its parameters, and the same with adapters of rank 3."""

@@ -2,10 +2,9 @@
 
 import pytest
 from networks import backbone
-from systems import ENTITIES, WORDS, small
+from systems import DISTINCT, ENTITIES, WORDS, small
 
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import TokenCounts
 from luke_jax.models.keys import flatten
 from luke_jax.models.luke import LUKE, NOT_OF_ENTITIES
@@ -13,10 +12,14 @@ from luke_jax.models.network import Network, abstract_params
 from luke_jax.tasks.known import task_class
 from luke_jax.training.freezing import is_frozen, split_frozen
 
-WITH_ALL = {"tie_word_embeddings": False, "cls_entity_prediction": True}
+WITH_ALL = {
+  "tie_word_embeddings": False,
+  "tie_entity_embeddings": False,
+  "cls_entity_prediction": True,
+}
 # Systems that predict masked words; a TENER is not pretrained.
-MASKED = [family for family in FAMILIES if "masked" in family.architectures]
-RECIPES = [(family, task) for family in FAMILIES for task in family.recipes]
+MASKED = [family for family in DISTINCT if "masked" in family.architectures]
+RECIPES = [(family, task) for family in DISTINCT for task in family.recipes]
 
 
 def params_of(family, kind):
@@ -62,5 +65,6 @@ def test_what_a_recipe_freezes_is_there(family, task):
 
 def test_the_first_stage_of_pretraining_trains_what_is_of_entities():
   trained, _ = split_frozen(params_of(LUKE, "masked"), NOT_OF_ENTITIES)
-  assert set(trained) == {"luke", "masked_entities", "page_entity", "word_decoder"}
+  decoders = {"word_decoder", "entity_decoder"}
+  assert set(trained) == {"luke", "masked_entities", "page_entity", *decoders}
   assert set(trained["luke"]) == {"entity_embeddings"}

@@ -9,6 +9,7 @@ from tiny import same_params
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.errors import InputError
 
 pytestmark = pytest.mark.parity
 SIZES = {
@@ -28,9 +29,11 @@ KINDS = (
   "ForQuestionAnswering",
   "ForMultipleChoice",
 )
-CLASSES = [f"{stem}{kind}" for stem in ("Bert", "Roberta", "XLMRoberta") for kind in KINDS]
+STEMS = ("Bert", "Roberta", "XLMRoberta", "Camembert")
+CLASSES = [f"{stem}{kind}" for stem in STEMS for kind in KINDS]
 CLASSES += [
   "BertForPreTraining",
+  "BertForNextSentencePrediction",
   "ErnieModel",
   "ErnieForPreTraining",
   "ErnieForTokenClassification",
@@ -39,14 +42,14 @@ OF_ERNIE = {"hidden_act": "relu", "layer_norm_eps": 1e-5}
 NAMES = {"prediction_logits": "logits", "seq_relationship_logits": "next_sentence_logits"}
 
 
-def reference(name):
+def reference(name, **fields):
   """A random model of a class, with no value at a special place."""
   torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
   config = getattr(transformers, name.partition("For")[0].removesuffix("Model") + "Config")
   pad = 0 if name.startswith(("Bert", "Ernie")) else 1
-  own = OF_ERNIE if name.startswith("Ernie") else {}
+  own = (OF_ERNIE if name.startswith("Ernie") else {}) | fields
   torch.manual_seed(0)
-  labels = 2 if "QuestionAnswering" in name else 3
+  labels = 2 if name.endswith(("QuestionAnswering", "NextSentencePrediction")) else 3
   made = config(**SIZES, **own, num_labels=labels, pad_token_id=pad, attn_implementation="eager")
   model = getattr(transformers, name)(made)
   with torch.no_grad():
@@ -97,6 +100,58 @@ def test_every_class_both_ways(tmp_path, name):
   for tensor, value in before.items():
     np.testing.assert_array_equal(after[tensor].numpy(), value.numpy(), err_msg=tensor)
   assert same_params(luke_jax.load(tmp_path / "ours").params, model.params)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data2vec_is_a_roberta_by_another_name(tmp_path, kind):
+  import transformers
+
+  theirs = reference(f"Data2VecText{kind}")
+  theirs.save_pretrained(tmp_path / "theirs")
+  model = luke_jax.load(tmp_path / "theirs")
+  found = (model.architecture, str(model.report))
+  assert found == (f"Roberta{kind}", "every tensor found its place")
+  model.save(tmp_path / "ours")
+  back = getattr(transformers, f"Roberta{kind}").from_pretrained(
+    tmp_path / "ours", attn_implementation="eager"
+  )
+  arrays = inputs(kind, model.config.pad_token_id)
+  expected, ours, again = (
+    outputs_of(theirs, arrays),
+    model(**arrays),
+    outputs_of(back, arrays),
+  )
+  for output, value in expected.items():
+    np.testing.assert_allclose(ours[output].reshape(value.shape), value, atol=1e-5)
+    np.testing.assert_allclose(again[output], value, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["XLMRobertaXLModel", "RobertaPreLayerNormModel"])
+def test_layers_that_normalise_first_are_refused(tmp_path, name):
+  theirs = reference(name)
+  theirs.save_pretrained(tmp_path)
+  with pytest.raises(
+    InputError, match=f"model_type: '{theirs.config.model_type}'; expected one of"
+  ):
+    luke_jax.load(tmp_path)
+
+
+ACTIVATIONS = [
+  ("BertForPreTraining", "gelu_new"),
+  ("RobertaForMaskedLM", "relu"),  # its head has gelu all the same
+  ("ErnieForPreTraining", "tanh"),
+]
+
+
+@pytest.mark.parametrize(("name", "activation"), ACTIVATIONS)
+def test_other_activations(tmp_path, name, activation):
+  theirs = reference(name, hidden_act=activation)
+  theirs.save_pretrained(tmp_path)
+  model = luke_jax.load(tmp_path)
+  arrays = inputs(name, model.config.pad_token_id)
+  expected, found = outputs_of(theirs, arrays), model(**arrays)
+  for output, value in expected.items():
+    np.testing.assert_allclose(found[output], value, atol=1e-5, err_msg=output)
 
 
 @pytest.mark.parametrize("name", ["BertModel", "RobertaForMaskedLM"])

@@ -54,6 +54,20 @@ def test_what_transformers_wrote(tmp_path, name, aware):
     assert_same_gradients(model, arrays, labels, expected)
 
 
+def test_another_activation_beside_both_forms_of_attention(tmp_path):
+  """The layers' and the entities' head have it; the words' head is RoBERTa's."""
+  config = config_of("LukeForMaskedLM", hidden_act="silu")
+  theirs = make_model("LukeForMaskedLM", config)
+  theirs.save_pretrained(tmp_path)
+  inputs = make_inputs("LukeForMaskedLM", config, Shape())
+  expected = run("LukeForMaskedLM", theirs, inputs)
+  arrays = {key: x.numpy() for key, x in inputs.items() if key not in LABELS}
+  for form in ("einsum", "blocks"):
+    found = luke_jax.load(tmp_path, attention=form)(**arrays)
+    for name in ("logits", "entity_logits"):
+      np.testing.assert_allclose(found[name], expected[f"output:{name}"], atol=2e-5, err_msg=form)
+
+
 def assert_same_gradients(model: Model, arrays, labels, expected):
   made = model.network
 

@@ -4,10 +4,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 from networks import TINY, backbone, tiny
-from systems import small
+from systems import DISTINCT, small
 
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import TokenCounts
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.models.shapes import attention_sizes
@@ -17,7 +16,7 @@ from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.freezing import is_frozen
 
 B, W, E = 3, 10, 6
-MASKED = [family for family in FAMILIES if "masked" in family.architectures]
+MASKED = [family for family in DISTINCT if "masked" in family.architectures]
 SIZES = {"sequences": B, "words": W, "entities": E}
 COUNTS = TokenCounts(**SIZES, masked_words=5, masked_entities=4)
 UNMASKED = TokenCounts(**SIZES)

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 from luke_jax.models.config_files import config_json, labels_in, rest_of
 from luke_jax.models.family import Described, Family, Layout, States, Tables
 from luke_jax.models.keys import Keys, linear, norm, table
+from luke_jax.nn.activations import gelu
 from luke_jax.nn.embeddings import real_tokens
-from luke_jax.nn.layers import Dense, LayerNorm, Numerics, embedding, gelu
+from luke_jax.nn.layers import Dense, LayerNorm, Numerics, embedding
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.training.experiment import Experiment, Run

@@ -85,7 +85,12 @@ def dense(model, params, batch):
   return found
 
 
-@pytest.mark.parametrize("fields", [{}, {"cls_entity_prediction": True}], ids=["plain", "page"])
+APART = {"tie_word_embeddings": False, "tie_entity_embeddings": False}
+
+
+@pytest.mark.parametrize(
+  "fields", [{}, {"cls_entity_prediction": True, **APART}], ids=["plain", "page and decoders apart"]
+)
 def test_the_loss_is_that_of_all_logits(folder, fields):
   model = toy_model(**fields)
   task, batch = a_batch(folder, model)

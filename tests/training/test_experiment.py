@@ -12,6 +12,7 @@ from networks import backbone, tiny
 from luke_jax.errors import InputError
 from luke_jax.models.families import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
+from luke_jax.training.directory import prepare
 from luke_jax.training.experiment import Experiment, Run, total_steps
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
@@ -172,3 +173,17 @@ def test_faults_of_the_number_of_steps(run, records, fault):
   with pytest.raises(InputError) as found:
     total_steps(run, records, 8)
   assert str(found.value).startswith(fault)
+
+
+def test_a_run_that_is_older_than_a_field_goes_on(tmp_path):
+  experiment = Experiment(SIZES["tiny"], SyntheticPretraining(), run=Run(steps=1))
+  prepare(tmp_path, experiment, {})
+  (tmp_path / "ledger.json").write_text("[]")
+  config = json.loads((tmp_path / "config.json").read_text())
+  assert config["model"].pop("tie_entity_embeddings")
+  (tmp_path / "config.json").write_text(json.dumps(config))
+  prepare(tmp_path, experiment, {})
+  config["model"]["vocab_size"] = 5
+  (tmp_path / "config.json").write_text(json.dumps(config))
+  with pytest.raises(InputError, match=r"holds another run \(model.vocab_size: 5 there, 1000 here"):
+    prepare(tmp_path, experiment, {})

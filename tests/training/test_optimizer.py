@@ -13,11 +13,10 @@ from goldens.training.replay import distances, read, replay
 from hypothesis import given
 from hypothesis import strategies as st
 from networks import network
-from systems import small
+from systems import DISTINCT, small
 
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.luke import LUKE
 from luke_jax.models.network import abstract_params
 from luke_jax.training.freezing import is_frozen, merge, split_frozen
@@ -185,12 +184,16 @@ def test_sgd_has_nothing_to_correct():
 FORMS = {
   "aware": {},
   "original": {"use_entity_aware_attention": False},
-  "untied": {"cls_entity_prediction": True, "tie_word_embeddings": False},
+  "untied": {
+    "cls_entity_prediction": True,
+    "tie_word_embeddings": False,
+    "tie_entity_embeddings": False,
+  },
 }
 # One form of each class, that with all parameters there may be, and all of LUKE's pretraining.
 CLASSES = [
   (family, name, form)
-  for family in FAMILIES
+  for family in DISTINCT
   for name in family.architectures.values()
   for form in (FORMS if name == "LukeForMaskedLM" else ["untied"])
 ]

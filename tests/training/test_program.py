@@ -161,7 +161,7 @@ def test_starting_from_parameters_resets_all_else():
 @pytest.mark.parametrize("rows", [49, 51, 512])
 def test_a_start_of_another_number_of_entities_is_refused(path, rows):
   """Also of those that the padding of the table would hold: their ids mean other entities."""
-  chosen = program(experiment())
+  chosen = program(experiment(model={"tie_entity_embeddings": False}))
   params = abstract_params(network("LukeForMaskedLM", chosen.experiment.model))
   tree = flatten(jax.tree.map(lambda x: np.zeros(x.shape, np.float32), params))
   tree[path] = np.zeros((rows, *tree[path].shape[1:]), np.float32)

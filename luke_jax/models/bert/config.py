@@ -1,9 +1,10 @@
-"""Sizes of BERT, RoBERTa and XLM-R."""
+"""Sizes of BERT, RoBERTa, XLM-R and CamemBERT."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from luke_jax.models.checks import check_config
+from luke_jax.nn.activations import Activation
 
 if TYPE_CHECKING:
   from luke_jax.models.family import Family
@@ -20,7 +21,7 @@ class BertConfig:
   intermediate_size: int = 3072  # width between the two products of a layer
   max_position_embeddings: int = 512  # rows of the position table
   type_vocab_size: int = 2  # types of tokens
-  hidden_act: Literal["gelu", "relu"] = "gelu"  # activation
+  hidden_act: Activation = "gelu"  # activation
   hidden_dropout_prob: float = 0.1  # share of the values of states that are dropped
   attention_probs_dropout_prob: float = 0.1  # share of the attention probabilities that are dropped
   classifier_dropout: float | None = None  # None: as hidden_dropout_prob
@@ -82,6 +83,22 @@ class XlmRobertaConfig(RobertaConfig):
     from luke_jax.models.bert.families import XLM_ROBERTA
 
     return XLM_ROBERTA
+
+
+@dataclasses.dataclass(frozen=True)
+class CamembertConfig(RobertaConfig):
+  """Sizes of a CamemBERT, a RoBERTa of French; the defaults are camembert-base."""
+
+  vocab_size: int = 32005  # words, special ones included
+  bos_token_id: int = 5  # id that opens a text
+  eos_token_id: int = 6  # id that ends a text
+
+  @property
+  def family(self) -> "Family":
+    """Returns the system that these sizes are of."""
+    from luke_jax.models.bert.families import CAMEMBERT
+
+    return CAMEMBERT
 
 
 _LARGE: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""BERT, RoBERTa and XLM-R as values."""
+"""BERT, RoBERTa, XLM-R and CamemBERT as values."""
 
 import functools
 from collections.abc import Callable
@@ -6,7 +6,13 @@ from typing import Any
 
 from luke_jax.files import Path
 from luke_jax.models.bert import encoder
-from luke_jax.models.bert.config import SIZES, BertConfig, RobertaConfig, XlmRobertaConfig
+from luke_jax.models.bert.config import (
+  SIZES,
+  BertConfig,
+  CamembertConfig,
+  RobertaConfig,
+  XlmRobertaConfig,
+)
 from luke_jax.models.bert.keys import bert_keys, roberta_keys
 from luke_jax.models.config_files import (
   architecture_in,
@@ -16,8 +22,11 @@ from luke_jax.models.config_files import (
   sizes_from,
 )
 from luke_jax.models.family import Backbone, Decoders, Described, Family, Layout, Recipe
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS
 from luke_jax.models.shapes import for_prediction, word_products
 
+# A RoBERTa under another name: the same arithmetic and vocabulary. It is written as a RoBERTa.
+_DATA2VEC = "data2vec-text"
 _KINDS = {
   "none": "Model",
   "masked": "ForMaskedLM",
@@ -55,6 +64,8 @@ def _classes(prefix: str) -> dict[str, str]:
 def _read_config(config: type, prefix: str, raw: dict[str, Any], path: Path) -> Described:
   labels = labels_in(raw, path)
   architecture = architecture_in(raw, path, f"{prefix}Model")
+  if raw.get("model_type") == _DATA2VEC:
+    architecture = architecture.replace("Data2VecText", prefix, 1)
   sizes = sizes_from(config, raw, path)
   return Described(sizes, architecture, labels, len(labels) or 2, rest_of(config, raw))
 
@@ -74,9 +85,14 @@ def _decoders(config: BertConfig) -> Decoders:
   return Decoders(tied=config.tie_word_embeddings)
 
 
+def _roberta_decoders(config: BertConfig) -> Decoders:
+  # RoBERTa's head has this activation, whatever that of the layers is.
+  return Decoders(tied=config.tie_word_embeddings, words_activation="gelu")
+
+
 def _pooled(kind: str) -> bool:
   """Returns true where transformers' classes have a pooler; ours read the words' states."""
-  return kind in ("none", "text", "choice", "pretraining")
+  return kind in ("none", "text", "choice", "pretraining", "next_sentence")
 
 
 def _words(name: str) -> tuple[str, ...]:
@@ -98,8 +114,14 @@ BERT = Family(
   token_types=True,
   numerics=encoder.numerics,
   keys=lambda kind: bert_keys("bert", "bert"),
-  architectures={**_classes("Bert"), "pretraining": "BertForPreTraining"},
+  architectures={
+    **_classes("Bert"),
+    "pretraining": "BertForPreTraining",
+    "next_sentence": "BertForNextSentencePrediction",
+  },
   pooled=_pooled,
+  fixed=OF_TRANSFORMERS,
+  left_to_right=("BertLMHeadModel",),
   read_config=_reader(BertConfig, "Bert"),
   write_config=functools.partial(config_json, model_type="bert"),
   products=functools.partial(word_products, "bert"),
@@ -113,12 +135,20 @@ BERT = Family(
 )
 
 
-def _roberta(model_type: str, title: str, config: type, *, prefix: str, paper: str) -> Family:
+def _roberta(
+  model_type: str,
+  title: str,
+  config: type,
+  *,
+  prefix: str,
+  paper: str,
+  others: tuple[str, ...] = (),
+) -> Family:
   name = model_type.replace("-", "_")
   return Family(
     name=name,
     title=title,
-    model_types=(model_type,),
+    model_types=(model_type, *others),
     config=config,
     sizes=_sizes(config),
     encoder=_encoder(after_padding=True),
@@ -127,6 +157,8 @@ def _roberta(model_type: str, title: str, config: type, *, prefix: str, paper: s
     keys=functools.partial(roberta_keys, name),
     architectures=_classes(prefix),
     pooled=_pooled,
+    fixed=OF_TRANSFORMERS,
+    left_to_right=(f"{prefix}ForCausalLM",),
     read_config=_reader(config, prefix),
     write_config=functools.partial(config_json, model_type=model_type),
     products=functools.partial(word_products, name),
@@ -136,7 +168,7 @@ def _roberta(model_type: str, title: str, config: type, *, prefix: str, paper: s
     for_prediction=for_prediction,
     adapters=True,
     layout=Layout(words=_words(name), decayed=("masked_words/norm/scale",)),
-    decoders=_decoders,
+    decoders=_roberta_decoders,
     recipes=_RECIPES,
   )
 
@@ -147,6 +179,7 @@ ROBERTA = _roberta(
   RobertaConfig,
   prefix="Roberta",
   paper="[Liu et al., 2019](https://arxiv.org/abs/1907.11692)",
+  others=(_DATA2VEC,),
 )
 XLM_ROBERTA = _roberta(
   "xlm-roberta",
@@ -154,4 +187,11 @@ XLM_ROBERTA = _roberta(
   XlmRobertaConfig,
   prefix="XLMRoberta",
   paper="[Conneau et al., ACL 2020](https://aclanthology.org/2020.acl-main.747/)",
+)
+CAMEMBERT = _roberta(
+  "camembert",
+  "CamemBERT",
+  CamembertConfig,
+  prefix="Camembert",
+  paper="[Martin et al., ACL 2020](https://aclanthology.org/2020.acl-main.645/)",
 )

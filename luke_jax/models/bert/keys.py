@@ -73,6 +73,10 @@ def roberta_keys(name: str, kind: str) -> Keys:
       "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
       "lm_head.decoder.bias": "lm_head.bias",
     },
-    renames=(*OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", r"roberta.\1.")),
+    renames=(
+      *OLD_NORMS,
+      (r"^data2vec_text\.", "roberta."),
+      (r"^(embeddings|encoder|pooler)\.", r"roberta.\1."),
+    ),
     encoder="roberta",
   )

@@ -1,9 +1,10 @@
 """Sizes of ERNIE of Baidu."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from luke_jax.models.bert.config import BertConfig
+from luke_jax.nn.activations import Activation
 
 if TYPE_CHECKING:
   from luke_jax.models.family import Family
@@ -18,7 +19,7 @@ class ErnieBaiduConfig(BertConfig):
 
   vocab_size: int = 18000  # words, special ones included
   max_position_embeddings: int = 513  # rows of the position table
-  hidden_act: Literal["gelu", "relu"] = "relu"  # activation
+  hidden_act: Activation = "relu"  # activation
   layer_norm_eps: float = 1e-5  # added to the variance in layer norms
 
   @property

@@ -9,6 +9,7 @@ from luke_jax.models.ernie_baidu import files
 from luke_jax.models.ernie_baidu.config import ErnieBaiduConfig
 from luke_jax.models.ernie_baidu.names import DYGRAPH, PADDLENLP, STATIC
 from luke_jax.models.family import Layout, Recipe
+from luke_jax.models.fixed_fields import OF_ERNIE
 from luke_jax.models.shapes import word_products
 
 _NAME = "ernie_baidu"
@@ -38,6 +39,8 @@ ERNIE_BAIDU = dataclasses.replace(
   read_config=files.read_config,
   write_config=files.write_config,
   released_config=files.RELEASED,
+  fixed=OF_ERNIE,
+  left_to_right=("ErnieForCausalLM",),
   products=functools.partial(word_products, _NAME),
   about=lambda config: (
     "An ERNIE 1.0 of Baidu: a BERT pretrained by masking phrases and entities whole\n"

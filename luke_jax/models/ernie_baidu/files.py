@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.config_files import (
   architecture_in,
@@ -22,10 +21,10 @@ RELEASED = ("ernie_config.json", "max_position_embeddings")
 
 def read_config(raw: dict[str, Any], path: Path) -> Described:
   """Reads the config of an ERNIE 1.0; the authors' files leave out two numbers."""
-  if raw.get("use_task_id"):
-    raise InputError(f"{path}: use_task_id: true, an ERNIE 2 or 3; expected an ERNIE 1.0")
   fields = raw
-  if "model_type" not in raw:
+  if "model_type" in raw:
+    fields = {"hidden_act": "gelu"} | raw  # as transformers and PaddleNLP read a file without
+  else:
     width = raw.get("hidden_size", ErnieBaiduConfig.hidden_size)
     epsilon = ErnieBaiduConfig.layer_norm_eps
     fields = {"intermediate_size": 4 * width, "layer_norm_eps": epsilon} | raw

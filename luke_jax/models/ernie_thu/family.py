@@ -9,6 +9,7 @@ from luke_jax.models.ernie_thu import encoder, files
 from luke_jax.models.ernie_thu.config import ErnieThuConfig
 from luke_jax.models.ernie_thu.keys import KEYS
 from luke_jax.models.family import Backbone, Decoders, Family, Layout, Recipe, TokenCounts
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS
 from luke_jax.models.shapes import cast_once, word_products
 
 ARCHITECTURES = {
@@ -92,6 +93,7 @@ ERNIE_THU = Family(
   read_config=files.read_config,
   write_config=files.write_config,
   released_config=files.RELEASED,
+  fixed=OF_TRANSFORMERS,
   products=_products,
   about=lambda config: (
     "An ERNIE of Tsinghua: a BERT that also reads vectors of a knowledge graph's entities\n"

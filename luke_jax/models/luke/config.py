@@ -4,6 +4,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Literal
 
 from luke_jax.models.checks import check_config
+from luke_jax.nn.activations import Activation
 
 if TYPE_CHECKING:
   from luke_jax.models.family import Family
@@ -26,7 +27,7 @@ class LukeConfig:
   intermediate_size: int = 3072  # width between the two products of a layer
   max_position_embeddings: int = 514  # rows of the position table
   type_vocab_size: int = 1  # types of tokens
-  hidden_act: Literal["gelu"] = "gelu"  # activation
+  hidden_act: Activation = "gelu"  # activation
   hidden_dropout_prob: float = 0.1  # share of the values of states that are dropped
   attention_probs_dropout_prob: float = 0.1  # share of the attention probabilities that are dropped
   classifier_dropout: float | None = None  # None: as hidden_dropout_prob
@@ -42,6 +43,7 @@ class LukeConfig:
   entity_padding_id: int | None = 0
   bert_model_name: str | None = None  # the language model it started from
   tie_word_embeddings: bool = True  # transformers 5 can train the decoder apart from the table
+  tie_entity_embeddings: bool = True  # the same of entities; only the tensors of a file say so
   cls_entity_prediction: bool = False  # pretraining also regresses the page's own entity
   # Counted as in RoBERTa, after its pad id, or as in BERT, from 0.
   word_positions: Literal["roberta", "bert"] = "roberta"

@@ -29,7 +29,9 @@ def inputs(config: LukeConfig) -> tuple[str, ...]:
 
 def numerics(config: LukeConfig) -> Numerics:
   """Returns the numbers that all layers share."""
-  return Numerics(config.initializer_range, config.layer_norm_eps, config.hidden_dropout_prob)
+  return Numerics(
+    config.initializer_range, config.layer_norm_eps, config.hidden_dropout_prob, config.hidden_act
+  )
 
 
 class LukeEncoder(nn.Module):

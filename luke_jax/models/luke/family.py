@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from luke_jax.models.family import Backbone, Decoders, Family, Layout, Recipe, TokenCounts
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS
 from luke_jax.models.luke import encoder, files
 from luke_jax.models.luke.config import SIZES, LukeConfig
 from luke_jax.models.luke.keys import KEYS
@@ -43,7 +44,14 @@ RECIPES = {
 
 def _decoders(config: LukeConfig) -> Decoders:
   page = config.entity_emb_size if config.cls_entity_prediction else 0
-  return Decoders(config.tie_word_embeddings, config.entity_vocab_size, page)
+  return Decoders(
+    tied=config.tie_word_embeddings,
+    # In RoBERTa's head it is always this one, in BERT's that of the layers.
+    words_activation="gelu" if config.word_positions == "roberta" else None,
+    entities=config.entity_vocab_size,
+    entities_tied=config.tie_entity_embeddings,
+    page_width=page,
+  )
 
 
 def _products(config: LukeConfig, counts: TokenCounts) -> Mapping[str, float]:
@@ -53,10 +61,11 @@ def _products(config: LukeConfig, counts: TokenCounts) -> Mapping[str, float]:
   second_query = 2.0 * tokens.sequences * config.num_hidden_layers * tokens.words * d * d * more
   products = dict(word_products("luke", config, tokens))
   products["luke/encoder"] += second_query
+  decoder = "luke/entity_embeddings/entity" if config.tie_entity_embeddings else "entity_decoder"
   projected = 2.0 * counts.sequences * counts.entities * k * d
   return products | {
     "luke/entity_embeddings/projection": projected if k != d else 0.0,
-    "luke/entity_embeddings/entity": 2.0 * counts.masked_entities * k * config.entity_vocab_size,
+    decoder: 2.0 * counts.masked_entities * k * config.entity_vocab_size,
     "masked_entities/transform": 2.0 * counts.masked_entities * d * k,
     "page_entity": 2.0 * counts.sequences * d * k if config.cls_entity_prediction else 0.0,
   }
@@ -114,6 +123,7 @@ LUKE = Family(
   write_config=files.write_config,
   products=_products,
   read_archive=files.read_metadata,
+  fixed=OF_TRANSFORMERS,
   about=_about,
   not_in_transformers=_not_in_transformers,
   own_heads=("cloze", "crf", "attributes"),
@@ -121,7 +131,11 @@ LUKE = Family(
   adapters=True,
   layout=Layout(
     words=("luke/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding"),
-    entities=("luke/entity_embeddings/entity/embedding", "masked_entities/bias"),
+    entities=(
+      "luke/entity_embeddings/entity/embedding",
+      "masked_entities/bias",
+      "entity_decoder/embedding",
+    ),
     # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
     decayed=("masked_words/norm/scale",),
   ),

@@ -12,6 +12,7 @@ from luke_jax.models.config_files import (
   sizes_from,
 )
 from luke_jax.models.family import Described
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS, check_fixed
 from luke_jax.models.luke.config import LukeConfig
 
 LUKE_TYPE, LUKE_WITH_BERT = "luke", "luke-bert"  # transformers has no LUKE with BERT's positions
@@ -40,6 +41,7 @@ def read_metadata(raw: dict[str, Any], path: Path) -> Described:
   model = raw.get("model_config")
   if not isinstance(model, dict):
     raise InputError(f"{path}: model_config: missing; expected an object")
+  check_fixed(model, OF_TRANSFORMERS, f"{path}: model_config.")
   base = str(model.get("bert_model_name", ""))
   roberta = "roberta" in base
   defaults = {
@@ -59,4 +61,7 @@ def write_config(described: Described) -> dict[str, Any]:
   """Returns the config.json that both majors of transformers read."""
   roberta = described.config.word_positions == "roberta"
   kind = LUKE_TYPE if roberta else LUKE_WITH_BERT
-  return config_json(described, kind, without=("word_positions",))
+  entries = config_json(described, kind, without=("word_positions", "tie_entity_embeddings"))
+  # To transformers one entry says both.
+  both = described.config.tie_word_embeddings and described.config.tie_entity_embeddings
+  return entries | {"tie_word_embeddings": both}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from luke_jax.models.keys import (
+  ENTITY_DECODER,
   WORD_DECODER,
   Key,
   Keys,
@@ -33,6 +34,7 @@ def _rows() -> Iterator[Key]:
   yield from linear("masked_entities/transform", "entity_predictions.transform.dense")
   yield from norm("masked_entities/norm", "entity_predictions.transform.LayerNorm")
   yield Key("masked_entities/bias", ("entity_predictions.bias",))
+  yield Key(ENTITY_DECODER, ("entity_predictions.decoder.weight",))
   yield Key("page_entity/decoder/kernel", ("cls_entity_predictions.decoder.weight",), 1)
   yield Key("page_entity/decoder/bias", ("cls_entity_predictions.bias",))
   for head in ("classifier", "qa_outputs", "scorer"):

@@ -12,6 +12,7 @@ from luke_jax.models.config_files import (
   sizes_from,
 )
 from luke_jax.models.family import Backbone, Described, Family, Layout, Recipe, TokenCounts
+from luke_jax.models.fixed_fields import OF_TENER
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.tener import encoder
 from luke_jax.models.tener.characters import KERNEL
@@ -102,6 +103,7 @@ TENER = Family(
   pooled=lambda kind: False,
   read_config=_read_config,
   write_config=_write_config,
+  fixed=OF_TENER,
   products=_products,
   about=lambda config: (
     "A TENER: whole words and their characters, with attention by direction and distance\n"

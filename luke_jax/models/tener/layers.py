@@ -5,9 +5,10 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models.tener.attention import Distances, RelativeAttention, RelativeSizes
+from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
 from luke_jax.nn.encoder import POLICIES, Remat
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, activate, constrain
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, constrain
 from luke_jax.nn.queries import AttentionSizes
 
 Attending = RelativeSizes | AttentionSizes

@@ -257,9 +257,7 @@ def test_damaged_arrays_and_wrong_forms_are_one_line(tmp_path):
     luke_jax.load(folder)
   config = json.loads((folder / "ernie_config.json").read_text()) | {"use_task_id": True}
   (folder / "ernie_config.json").write_text(json.dumps(config))
-  with pytest.raises(
-    InputError, match=r"use_task_id: true, an ERNIE 2 or 3; expected an ERNIE 1\.0"
-  ):
+  with pytest.raises(InputError, match=r"use_task_id: true; expected false, .*an ERNIE 2 or 3"):
     luke_jax.load(folder)
   bert = Path(__file__).parents[2] / "goldens" / "bert" / "BertForPreTraining"
   with pytest.raises(InputError, match=r"form: 'paddlenlp': a BERT; expected one of transformers"):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from marked_tasks import TEXT, experiment, learned, with_labels, written
 from networks import backbone
+from systems import DISTINCT
 
 from luke_jax.errors import InputError
 from luke_jax.heads.chain import ChainHead, packed, unpacked
 from luke_jax.inference.settings import settings_of, task_with
-from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import States, Tables
 from luke_jax.nn import crf
 from luke_jax.nn.layers import Numerics
@@ -254,7 +254,7 @@ def test_a_model_with_a_chain_learns_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-  "family", [x for x in FAMILIES if "token" in x.architectures], ids=lambda x: x.name
+  "family", [x for x in DISTINCT if "token" in x.architectures], ids=lambda x: x.name
 )
 def test_every_system_that_tags_words_has_a_chain_too(family):
   assert "crf" in family.architectures

@@ -1,0 +1,100 @@
+"""Fields of config files that change what is computed are refused by name."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from systems import small
+
+import luke_jax
+from luke_jax.errors import InputError
+from luke_jax.models.families import FAMILIES, family_named
+from luke_jax.models.family import Described
+from luke_jax.models.luke import LUKE
+from luke_jax.models.luke.files import read_metadata
+
+GOLDENS = Path(__file__).parents[1] / "goldens" / "bert"
+OTHERS = {  # values of other models
+  "is_decoder": True,
+  "add_cross_attention": True,
+  "is_encoder_decoder": True,
+  "position_embedding_type": "relative_key",
+  "pruned_heads": {"0": [1]},
+  "per_layer_config": {"0": {"intermediate_size": 8}},
+  "quantization_config": {"quant_method": "bitsandbytes"},
+  "use_task_id": True,
+  "pool_act": "relu",
+  "hidden_act": "gelu",
+}
+FIXED = [(family, name) for family in FAMILIES for name in family.fixed]
+
+
+def config_of(family):
+  """What a config.json of a small model of the system says."""
+  return family.write_config(Described(small(family), family.architectures["none"]))
+
+
+@pytest.mark.parametrize(
+  ("family", "name"), FIXED, ids=[f"{family.name}-{name}" for family, name in FIXED]
+)
+def test_a_field_that_would_change_what_is_computed_is_refused(family, name):
+  raw, file = config_of(family), Path("config.json")
+  for value in (None, family.fixed[name]):
+    assert family.described(raw | {name: value}, file).config.family is family
+  with pytest.raises(InputError) as refused:
+    family.described(raw | {name: OTHERS[name]}, file)
+  said, computed = json.dumps(OTHERS[name]), json.dumps(family.fixed[name])
+  assert str(refused.value).startswith(f"config.json: {name}: {said:.40}; expected {computed}, as")
+
+
+def test_what_a_luke_starts_from_is_looked_at_as_well():
+  raw = config_of(family_named("roberta")) | {"position_embedding_type": "relative_key_query"}
+  with pytest.raises(InputError, match='position_embedding_type: "relative_key_query"; expected'):
+    LUKE.described(raw, Path("config.json"))
+
+
+def test_metadata_of_an_archive_is_looked_at_as_well():
+  raw = {"model_config": {"is_decoder": True, "entity_vocab_size": 9}}
+  with pytest.raises(InputError, match=r"^metadata.json: model_config.is_decoder: true; expected"):
+    read_metadata(raw, Path("metadata.json"))
+
+
+def test_an_ernie_without_an_activation_has_that_of_its_program():
+  """transformers and PaddleNLP have gelu; the authors' own files are of models with relu."""
+  family, file = family_named("ernie_baidu"), Path("config.json")
+  raw = {name: x for name, x in config_of(family).items() if name != "hidden_act"}
+  assert family.described(raw, file).config.hidden_act == "gelu"
+  del raw["model_type"]
+  assert family.described(raw, file).config.hidden_act == "relu"
+
+
+def decoder(folder, **fields):
+  """A RoBERTa that reads from left to right, with another class's parameters."""
+  shutil.copytree(GOLDENS / "RobertaForMaskedLM", folder)
+  config = json.loads((folder / "config.json").read_text())
+  fields = {"architectures": ["RobertaForCausalLM"], **fields}
+  (folder / "config.json").write_text(json.dumps(config | fields))
+  return folder
+
+
+def test_a_decoder_is_an_encoder_by_request_only(tmp_path):
+  folder = decoder(tmp_path / "decoder", is_decoder=True, add_cross_attention=True)
+  with pytest.raises(InputError, match=r"is_decoder: true; expected false, .*as_encoder=True"):
+    luke_jax.load(folder)
+  model = luke_jax.load(folder, as_encoder=True)
+  assert model.architecture == "RobertaForMaskedLM"
+  record = np.load(GOLDENS / "RobertaForMaskedLM" / "expected.npz")
+  inputs = {name[6:]: record[name] for name in record if name.startswith("input:")}
+  np.testing.assert_allclose(model(**inputs)["logits"], record["output:logits"], atol=1e-5)
+  model.save(tmp_path / "encoder")
+  written = json.loads((tmp_path / "encoder" / "config.json").read_text())
+  assert (written["is_decoder"], written["architectures"]) == (False, ["RobertaForMaskedLM"])
+  assert luke_jax.load(tmp_path / "encoder").kind == "masked"
+
+
+def test_a_class_that_reads_from_left_to_right_is_refused(tmp_path):
+  folder = decoder(tmp_path / "decoder")
+  with pytest.raises(InputError, match="'RobertaForCausalLM': reads from left to right; expected"):
+    luke_jax.load(folder)
