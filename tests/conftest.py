@@ -18,7 +18,8 @@ pytest_plugins = ["processor_time"]
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the suite's time is XLA optimising programs that run once. CI runs it with XLA_FLAGS= too.
-fast_to_compile = "--xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+fast_to_compile = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+fast_to_compile += " --xla_cpu_parallel_codegen_split_count=1"
 if int(version("jaxlib").split(".")[1]) < 12:  # later ones end at a flag they no longer know
   fast_to_compile += " --xla_cpu_use_fusion_emitters=false"
 os.environ.setdefault("XLA_FLAGS", fast_to_compile)
@@ -48,9 +49,8 @@ def _memory():
   """Forgets programs between modules, of which few are needed again, once they take much memory."""
   yield
   statm = Path("/proc/self/statm")
-  if (
-    statm.exists() and int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY
-  ):
+  pages = int(statm.read_text().split()[1]) if statm.exists() else 0
+  if pages * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY:
     import jax
     import shared_programs
 

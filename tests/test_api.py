@@ -95,6 +95,7 @@ class Frame:
     return self.rows
 
 
+@pytest.mark.slow
 def test_examples_from_memory_train_as_those_of_a_file(tmp_path):
   import json
 

@@ -55,8 +55,8 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
 def examples(page):
-  """A page to run, slow if it trains, but for the README."""
-  trains = page != PAGES[0] and TRAINS.search(page.read_text(encoding="utf-8"))
+  """A page to run, slow if it trains; .ci/run runs the README every time."""
+  trains = TRAINS.search(page.read_text(encoding="utf-8"))
   return pytest.param(page, marks=[pytest.mark.slow] if trains else [])
 
 

@@ -96,6 +96,7 @@ def test_a_pretrained_model_has_the_words_and_titles_of_its_records(folder, tmp_
   assert "entity_decoder" in start_params(Path(model), load_experiment(Path(apart)))
 
 
+@pytest.mark.slow
 def test_a_run_of_words_only_has_no_titles(folder, tmp_path):
   file = write_experiment(tmp_path / "control.py", folder, entity_vocab_size=0)
   assert main(["train", file, "--output", str(tmp_path / "run")]) == 0
@@ -105,6 +106,7 @@ def test_a_run_of_words_only_has_no_titles(folder, tmp_path):
   assert loaded.tokenizer is not None and loaded.processor.entity_vocab == SPECIAL_ENTITIES
 
 
+@pytest.mark.slow
 def test_a_roberta_goes_on_with_records_whose_words_include_markers(folder, tmp_path):
   """The markers' rows start from those of @ and #, which nothing trains here."""
   luke = toy_model(num_hidden_layers=1)

@@ -58,7 +58,7 @@ def train(task, start, folder, *changes):
 
 
 @pytest.mark.parametrize(
-  "task", [pytest.param(x, marks=() if x in ("ner", "qa") else pytest.mark.slow) for x in CLASSES]
+  "task", [pytest.param(x, marks=() if x == "ner" else pytest.mark.slow) for x in CLASSES]
 )
 def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, monkeypatch):
   assert train(task, start, tmp_path) == 0
@@ -117,7 +117,12 @@ def test_the_same_command_goes_on_and_labels_stay(start, tmp_path, one_device, c
   assert found.label in model.labels and found.tail.text == "Castrel"
   assert train("relations", start, tmp_path, "run.seed=7") == 2
   assert "holds another run" in capsys.readouterr().err
-  (tmp_path / "next").mkdir()  # the folder of a run is where another can start
+
+
+@pytest.mark.slow
+def test_the_folder_of_a_run_is_where_another_can_start(start, tmp_path, one_device):
+  assert train("relations", start, tmp_path) == 0
+  (tmp_path / "next").mkdir()
   assert train("typing", str(tmp_path / "run"), tmp_path / "next") == 0
 
 

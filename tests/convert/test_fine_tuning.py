@@ -82,10 +82,16 @@ def test_a_model_of_words_only_reads_where_entities_start(directory):
     model(**words, entity_start_positions=[[1, 5]])
 
 
-@pytest.mark.parametrize("entities", ["special", "none"])
 @pytest.mark.parametrize(
-  "head",
-  ["entity", "pair", "cloze"],
+  ("head", "entities"),
+  [
+    ("entity", "none"),
+    ("pair", "special"),
+    *(
+      pytest.param(*x, marks=pytest.mark.slow)
+      for x in (("entity", "special"), ("pair", "none"), ("cloze", "special"), ("cloze", "none"))
+    ),
+  ],
 )
 def test_every_head_has_gradients_with_and_without_entities(directory, head, entities):
   model = start(directory, head=head, entities=entities)

@@ -15,12 +15,18 @@ from luke_jax.models.keys import flatten
 from luke_jax.models.network import initial_params
 from luke_jax.models.prediction import prepared
 
+QUICK = ("luke", "ernie_thu")  # the others have the layers of a LUKE without entities
 INPUTS = {"input_ids": np.array([[4, 5, 6, 7, 9]])}
 ENTITIES = {"entity_ids": np.array([[3, 4]]), "entity_position_ids": np.array([[[0, 1], [2, -1]]])}
 
 
 @pytest.fixture(
-  scope="module", params=[x for x in DISTINCT if x.adapters], ids=lambda family: family.name
+  scope="module",
+  params=[
+    pytest.param(x, id=x.name, marks=() if x.name in QUICK else pytest.mark.slow)
+    for x in DISTINCT
+    if x.adapters
+  ],
 )
 def adapted(request):
   """A small network of each system, its parameters, and the same with adapters of rank 3."""

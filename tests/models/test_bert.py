@@ -149,6 +149,7 @@ def config():
 """
 
 
+@pytest.mark.slow
 def test_lukes_pretraining_starts_from_a_bert(masked, tmp_path, capsys):
   """From a wiki in word pieces to a saved LUKE, by the commands."""
   dump, folder = write_dump(tmp_path / "wiki.xml", PAGES), str(tmp_path / "wiki")

@@ -143,7 +143,7 @@ def _named(tree, name=""):
       yield name, value
 
 
-@pytest.mark.parametrize("remat", ["dots", "full"])
+@pytest.mark.parametrize("remat", ["dots", pytest.param("full", marks=pytest.mark.slow)])
 def test_rematerialisation_keeps_dropout(params, remat):
   def gradient(model):
     def loss(params):

@@ -89,7 +89,7 @@ MORE = [pytest.param(*shape, marks=pytest.mark.slow) for shape in ((16, 16), (1,
 SHAPES = [(13, 19), (32, 0), *MORE]
 
 
-@pytest.mark.parametrize("dropout", [False, True])
+@pytest.mark.parametrize("dropout", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("aware", [True, False])
 @pytest.mark.parametrize(("w", "e"), SHAPES)
 def test_blocks_equal_the_definition(sequence, w, e, aware, dropout):

@@ -56,11 +56,11 @@ parts = functools.partial(by_length, run)
   "lengths",
   [
     pytest.param([3], marks=pytest.mark.slow),
-    [0],
+    pytest.param([0], marks=pytest.mark.slow),
     [0, 5, 0, 30, 1, 8, 9, 16, 17],
     pytest.param([0] * PART + [30], marks=pytest.mark.slow),
     pytest.param([30] * PART, marks=pytest.mark.slow),
-    [30] * (PART + 1),
+    pytest.param([30] * (PART + 1), marks=pytest.mark.slow),
     np.random.default_rng(1).integers(0, LONGEST + 1, 3 * PART + 7).tolist(),
     pytest.param(np.random.default_rng(2).integers(0, 9, 200).tolist(), marks=pytest.mark.slow),
   ],
@@ -71,9 +71,8 @@ def test_the_same_as_all_at_once(lengths, params):
   close(gradients(parts, params, ids, None), gradients(run, params, ids, None))
 
 
-@pytest.mark.parametrize(
-  "axes", [pytest.param({"data": 4}, marks=pytest.mark.slow), {"replica": 2, "data": 2}]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("axes", [{"data": 4}, {"replica": 2, "data": 2}])
 def test_on_several_devices(axes, params):
   ids = sequences(np.random.default_rng(3).integers(0, LONGEST + 1, 300))
   expected = gradients(run, params, ids, None)

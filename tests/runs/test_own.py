@@ -111,6 +111,7 @@ class Persons(NamedEntities):
     return [[span for span in spans if span.label == self.only] for spans in found]
 
 
+@pytest.mark.slow
 def test_a_subclass_of_a_task(tmp_path):
   sentence = {"text": "Ana met Oto.", "spans": [[0, 3, "PER"], [8, 11, "PER"]]}
   other = {"text": "Ana saw Rome.", "spans": [[0, 3, "PER"], [8, 12, "LOC"]]}

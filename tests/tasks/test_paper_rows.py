@@ -136,6 +136,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ROWS, ids=name_of)
 def test_a_tiny_form_of_a_row_runs(path, starts, tmp_path, one_device, monkeypatch, capsys):
   experiment, paper = experiment_and_notes(path, "PAPER")

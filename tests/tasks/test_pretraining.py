@@ -89,7 +89,11 @@ APART = {"tie_word_embeddings": False, "tie_entity_embeddings": False}
 
 
 @pytest.mark.parametrize(
-  "fields", [{}, {"cls_entity_prediction": True, **APART}], ids=["plain", "page and decoders apart"]
+  "fields",
+  [
+    pytest.param({}, id="plain", marks=pytest.mark.slow),
+    pytest.param({"cls_entity_prediction": True, **APART}, id="page and decoders apart"),
+  ],
 )
 def test_the_loss_is_that_of_all_logits(folder, fields):
   model = toy_model(**fields)

@@ -59,6 +59,7 @@ def test_padding_that_is_cut_off_changes_no_number(chosen):
     np.testing.assert_allclose(found[name], expected[name], atol=2e-6, err_msg=name)
 
 
+@pytest.mark.slow
 def test_stopped_and_resumed_is_the_same_to_the_bit(chosen, tmp_path):
   train(chosen, tmp_path / "whole")
   with pytest.MonkeyPatch.context() as patch:

@@ -32,7 +32,10 @@ def recording(name):
   return read(GOLDENS / f"{name}.npz")
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize(
+  "name",
+  [pytest.param(x, marks=() if x == "pretraining" else pytest.mark.slow) for x in RECORDINGS],
+)
 def test_twenty_steps_are_pytorchs(name):
   """Both orders of decay: of transformers' old AdamW, and in fine-tuning of torch.optim's."""
   recorded = recording(name)
@@ -200,7 +203,11 @@ CLASSES = [
 
 
 @pytest.mark.parametrize(
-  ("family", "name", "form"), CLASSES, ids=[f"{name}-{form}" for _, name, form in CLASSES]
+  ("family", "name", "form"),
+  [
+    pytest.param(*x, id=f"{x[1]}-{x[2]}", marks=() if x[0] is LUKE else pytest.mark.slow)
+    for x in CLASSES
+  ],
 )
 def test_what_decays_is_what_the_references_names_say(family, name, form):
   table = family.keys(family.kind_of(name))

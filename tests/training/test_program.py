@@ -85,7 +85,7 @@ def test_micro_batches_add_up_to_the_batch():
   model = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
   one = experiment(model=model)
   two = dataclasses.replace(one, run=dataclasses.replace(one.run, accumulation=2))
-  whole, parts = program(one, 2), program(two, 2)
+  whole, parts = program(one), program(two)
   _, losses = trained(whole, whole.fresh_state(), 3)
   micro_state, micro_losses = trained(parts, parts.fresh_state(), 3)
   assert losses[0] != losses[1]

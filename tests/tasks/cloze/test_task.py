@@ -57,6 +57,7 @@ def model(task, entities):
   )
 
 
+@pytest.mark.slow
 def test_training_finds_what_is_asked_for(task):
   chosen = dataclasses.replace(experiment(), model=model(task, 4), task=task)
   run = program(dataclasses.replace(chosen, optimizer=Optimizer(learning_rate=1e-2)))
@@ -69,7 +70,7 @@ def test_training_finds_what_is_asked_for(task):
   assert list(scores) == ["exact_match", "f1"]
 
 
-@pytest.mark.parametrize("entities", [4, 0])
+@pytest.mark.parametrize("entities", [4, pytest.param(0, marks=pytest.mark.slow)])
 def test_losses_with_entities_and_of_words_only(task, entities):
   encoder = backbone(model(task, entities))
   rows = task.rows(encoder, task.records(encoder, "train").rows[:4], [])

@@ -82,6 +82,7 @@ def experiment(task, *, entities=True):
   )
 
 
+@pytest.mark.slow
 def test_the_engine_trains_it(task):
   made = program(experiment(task))
   state, losses = trained(made, made.fresh_state(), STEPS)

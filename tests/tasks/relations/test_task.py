@@ -183,6 +183,7 @@ def task(tmp_path_factory):
   return with_labels(RelationClassification(**files, text=TEXT, words=24, mention=8))
 
 
+@pytest.mark.slow
 def test_the_engine_trains_it(task):
   losses, found = learned(experiment(task), steps=60)
   assert losses[-1] < losses[0] / 2

@@ -144,6 +144,7 @@ def task(tmp_path_factory):
   return with_labels(EntityTyping(**files, text=TEXT, words=24, mention=8))
 
 
+@pytest.mark.slow
 def test_the_engine_trains_it(task):
   losses, found = learned(experiment(task), steps=100)
   assert losses[-1] < losses[0] / 2
