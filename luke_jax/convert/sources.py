@@ -14,7 +14,7 @@ from luke_jax.convert.missing import no_model
 from luke_jax.convert.paddle_files import ARCHIVE_END
 from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError, at
-from luke_jax.files import Path
+from luke_jax.files import Path, check_regular
 from luke_jax.files.copies import local
 from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import NONE, Backbone, Described, Family
@@ -47,6 +47,8 @@ def open_source(
   """
   if not path.exists():
     raise no_model(path)
+  if not path.is_dir():
+    check_regular(path)
   if path.is_dir():
     yield _directory(path, family, as_encoder)
   elif path.name == TORCH or path.name.endswith(ARCHIVE_END):
@@ -87,6 +89,7 @@ def _directory(path: Path, family: Family | None, as_encoder: bool) -> Source:
       f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
       " export writes"
     )
+  check_regular(path / ADAPTER)
   if (path / ADAPTER).exists():
     raise InputError(
       f"{path}: an adapter; expected a whole model, which `luke-jax convert {path} DIRECTORY` makes"

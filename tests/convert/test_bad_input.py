@@ -1,6 +1,8 @@
 """Everything that can be wrong with a directory: one line with the place, and nothing written."""
 
 import json
+import os
+import shutil
 import warnings
 
 import numpy as np
@@ -9,6 +11,8 @@ from safetensors.numpy import load_file, save_file
 from tiny import tiny_model
 
 import luke_jax
+from luke_jax.convert.card import card_facts
+from luke_jax.convert.loading import read_model
 from luke_jax.convert.vocabularies import add_entities
 from luke_jax.errors import InputError
 
@@ -77,7 +81,7 @@ FAULTS = {
   ),
   "a directory": (
     lambda d: (d / "entity_vocab.json").unlink() or (d / "entity_vocab.json").mkdir(),
-    "entity_vocab.json: Is a directory; expected a file",
+    "entity_vocab.json: not a regular file; expected one",
   ),
   "labels": (lambda d: config(d, id2label={"1": "a"}), "id2label: expected names of the labels 0"),
   "shape": (
@@ -115,6 +119,39 @@ def test_faults_of_directories(saved, fault):
   assert message in said
   assert "\n" not in said
   assert "expected" in said or "whole" in said
+
+
+NOT_READ = {  # with the files that are read instead of each
+  "model.safetensors": [],
+  "adapter.safetensors": [],
+  "pytorch_model.bin": ["model.safetensors"],
+  "a.pdparams": ["model.safetensors"],
+  "vocab.json": [],
+  "tokenizer.json": ["vocab.json"],
+  "vocab.txt": ["vocab.json"],
+  "sentencepiece.bpe.model": [],
+  "README.md": [],
+}
+
+
+def test_pipes_and_devices_among_the_files_are_not_waited_for(saved, tmp_path):
+  for name, instead in NOT_READ.items():
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+      copy = tmp_path / "copy"
+      shutil.copytree(saved, copy)
+      for other in (name, *instead):
+        (copy / other).unlink(missing_ok=True)
+      make(copy / name)
+      with pytest.raises(InputError, match=rf"{name}: not a regular file; expected one$"):
+        card_facts(copy)
+        read_model(copy)
+      shutil.rmtree(copy)
+
+
+def test_an_archive_that_is_a_pipe_is_not_waited_for(tmp_path):
+  os.mkfifo(tmp_path / "luke.tar.gz")
+  with pytest.raises(InputError, match=r"luke.tar.gz: not a regular file; expected one$"):
+    luke_jax.load(tmp_path / "luke.tar.gz")
 
 
 def test_no_such_directory(tmp_path):
@@ -245,6 +282,6 @@ def test_nothing_is_left_of_a_save_that_fails(tmp_path, monkeypatch):
     raise OSError("No space left on device")
 
   monkeypatch.setattr("luke_jax.convert.saving.save_processor", full)
-  with pytest.raises(OSError, match="No space left"):
+  with pytest.raises(InputError, match="No space left"):
     tiny_model().save(tmp_path / "model")
   assert list(tmp_path.iterdir()) == []
