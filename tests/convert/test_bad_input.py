@@ -121,6 +121,31 @@ def test_faults_of_directories(saved, fault):
   assert "expected" in said or "whole" in said
 
 
+def test_sizes_that_no_tensor_has_ask_for_no_memory(saved, monkeypatch):
+  def aligned(shape, dtype):
+    assert np.prod(shape, dtype=float) < 10**8
+    return np.empty(shape, dtype)
+
+  monkeypatch.setattr("luke_jax.models.keys.aligned", aligned)
+  path = saved / "config.json"
+  fields = json.loads(path.read_text())
+  names = "vocab_size", "entity_vocab_size", "intermediate_size", "max_position_embeddings"
+  for name in (*names, "type_vocab_size", "entity_emb_size"):
+    path.write_text(json.dumps(fields | {name: 10**9}))
+    with pytest.raises(InputError, match=r"model: luke\..*: shape \(.*\); expected \(.*10{9}.*\)"):
+      read_model(saved)
+  path.write_text(json.dumps(fields | {"num_hidden_layers": 10**9}))
+  with pytest.raises(InputError, match=r"num_hidden_layers: 10{9}; expected 10000 at most"):
+    read_model(saved)
+
+
+def test_what_the_files_lack_has_to_fit_into_memory(saved, monkeypatch):
+  tensors(saved, lambda held: {k: v for k, v in held.items() if "word_embeddings" not in k})
+  monkeypatch.setattr("luke_jax.convert.loading.os.sysconf", lambda _: 8)
+  with pytest.raises(InputError, match=r"embeddings/word/embedding: no tensor for it, and shape"):
+    read_model(saved)
+
+
 NOT_READ = {  # with the files that are read instead of each
   "model.safetensors": [],
   "adapter.safetensors": [],
