@@ -133,6 +133,14 @@ def run_commands(code):
   return len(ours)
 
 
+def test_pages_say_how_to_get_a_model_of_words():
+  """People who begin on a page have no `bert-base-uncased` beside them."""
+  for page in PAGES:
+    text = page.read_text(encoding="utf-8")
+    if any("bert-base-uncased" in block[2] for block in BLOCK.findall(text)):
+      assert "hf download google-bert/bert-base-uncased --local-dir" in text, page
+
+
 def test_every_command_in_the_readme_exists():
   readme = PAGES[0].read_text(encoding="utf-8")
   for names in set(re.findall(r"^make (\w+)|`make (\w+)`", readme, re.MULTILINE)):

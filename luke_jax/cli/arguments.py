@@ -26,7 +26,15 @@ FAULTS = (
   (r"Error parsing (\S+): .*?('[^']*') -.* \1 (\w+)", r"\1: \2; expected \3"),
 )
 CHOICE = r"invalid choice '(.*)' for argument '(.+?)'\. .* \((.*?)\)"
-
+# Options of other programs that train, and the field's last name for each.
+_USUAL = {
+  "--lr": "--learning-rate",
+  "--num-train-epochs": "--epochs",
+  "--per-device-train-batch-size": "--batch-size",
+  "--max-length": "--words",
+  "--max-seq-length": "--words",
+}
+_CERTAIN = 0.73  # likeness from which an option is meant to be one
 
 _REGISTRY = ConstructorRegistry()
 
@@ -97,12 +105,31 @@ def _printed(parse: Parse, arguments: Sequence[str]) -> str:
 def _unknown_option(parse: Parse, arguments: Sequence[str]) -> str | None:
   """Reports the first option that is not in the help; tyro takes it for a value."""
   known = set(re.findall(r"(?<![\w-])--?[a-z][\w.-]*", _printed(parse, ["--help"])))
-  for given in arguments:
+  for number, given in enumerate(arguments):
     option = given.partition("=")[0].replace("_", "-")
     if re.match(r"--?[A-Za-z]", option) and option not in known:
       near = difflib.get_close_matches(option, known, n=1)
-      return f"{option}: no such option; expected {', perhaps '.join(['another', *near])}"
+      expected = ", perhaps ".join(["another", *near])
+      if "--set" in known and not difflib.get_close_matches(option, known, cutoff=_CERTAIN):
+        expected = _of_field(option, arguments[number:]) or expected
+      return f"{option}: no such option; expected {expected}"
   return None
+
+
+def _of_field(option: str, given: Sequence[str]) -> str | None:
+  """Returns the argument that sets a field of an experiment of the name of an option, if any."""
+  from luke_jax.runs.recipes import plain_experiment
+  from luke_jax.training.overrides import settings
+
+  names = [field.name for field in settings(plain_experiment("ner")) if "." in field.name]
+  fields = {f"--{name.rpartition('.')[2].replace('_', '-')}": name for name in reversed(names)}
+  near = difflib.get_close_matches(_USUAL.get(option, option), fields, n=1, cutoff=_CERTAIN)
+  if not near:
+    return None
+  _, equals, value = given[0].partition("=")
+  if not equals and len(given) > 1 and not given[1].startswith("-"):
+    value = given[1]
+  return f"--set {fields[near[0]]}={value or 'VALUE'}"
 
 
 def _fault(printed: str) -> str:

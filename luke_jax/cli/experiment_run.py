@@ -23,7 +23,7 @@ from luke_jax.results.tables import tables
 from luke_jax.runs.models import MODEL, run_model
 from luke_jax.runs.notes import train
 from luke_jax.runs.recipes import consistent
-from luke_jax.runs.starts import start_params
+from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import is_fine_tuned
@@ -103,9 +103,7 @@ def parse_seeds(text: str) -> list[int]:
 
 def _train(resolved: Experiment, folder: Path) -> dict[str, Any]:
   start = resolved.run.start
-  if start and not Path(start).is_dir():
-    raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
-  params = functools.partial(start_params, Path(start), resolved) if start else None
+  params = functools.partial(start_params, start_directory(start), resolved) if start else None
   return train(resolved, folder, start=params)
 
 

@@ -17,5 +17,5 @@ def outcome(fault: BaseException) -> tuple[str, int] | None:
     return "interrupted", 130
   if isinstance(fault, MemoryError) or _NO_MEMORY.search(str(fault)):
     message = str(fault).strip().partition("\n")[0] or "out of memory"
-    return f"{message}; expected less of it, as a smaller batch needs", 2
+    return f"{message}; expected less of it, as a smaller batch or a smaller model needs", 2
   return None

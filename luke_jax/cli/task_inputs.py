@@ -32,9 +32,9 @@ def load_for(
   """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
-  directory = model_directory(directory)
   own = load_experiment(Path(task)) if task.endswith(".py") else None
   kind = task_class(task) if own is None else type(own.task)
+  directory = model_directory(directory)
   if own is None:
     model = read(directory, backbone=backbone)
   else:

@@ -9,7 +9,7 @@ from typing import Any
 from luke_jax.convert.card_head import card_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, check_regular, whole
 from luke_jax.models.family import NONE
 
 # In a model's config.json, under this project's name: the record of a run, and facts from the card
@@ -112,6 +112,7 @@ def with_record(model: ModelParts, record: Mapping[str, Any], part: str = RUN) -
 
 def card_facts(directory: Path) -> dict[str, str]:
   """Returns licence and language from the card in a directory, if it names one of each."""
+  check_regular(directory / CARD)
   try:
     text = (directory / CARD).read_text(encoding="utf-8")
   except (OSError, UnicodeDecodeError):

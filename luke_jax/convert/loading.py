@@ -4,9 +4,11 @@ import contextlib
 import dataclasses
 import difflib
 import functools
+import math
+import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import flax.linen as nn
@@ -237,10 +239,24 @@ def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict,
   params, report = keys.from_torch(tensors.read, tensors.names, shapes, table, apart=tensors.apart)
   if not report.missing:
     return params, report
+  filled = keys.flatten(params)
+  _check_room({path: x for path, x in keys.flatten(shapes).items() if path not in filled})
   if seed is not None:
     return _completed(network, params, seed), report
   blank = {path: np.zeros(x.shape, x.dtype) for path, x in keys.flatten(shapes).items()}
-  return keys.unflatten(blank | keys.flatten(params)), report
+  return keys.unflatten(blank | filled), report
+
+
+def _check_room(missing: Mapping[str, jax.ShapeDtypeStruct]) -> None:
+  """Raises InputError if arrays that the files lack are larger than this machine's memory."""
+  sizes = {path: math.prod(x.shape) * x.dtype.itemsize for path, x in missing.items()}
+  room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+  if sum(sizes.values()) > room:
+    largest = max(sizes, key=sizes.__getitem__)
+    raise InputError(
+      f"{largest}: no tensor for it, and shape {missing[largest].shape} by the config; expected"
+      f" less than this machine's memory, {room / 2**30:,.0f} GiB"
+    )
 
 
 def _completed(network: Network, params: dict, seed: int) -> dict:

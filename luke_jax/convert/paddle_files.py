@@ -14,7 +14,7 @@ import numpy as np
 
 from luke_jax.convert.pickled_arrays import read_pickled_arrays
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, check_regular
 
 ARCHIVE_END = ".pdparams"
 STATIC_FOLDER = "params"
@@ -39,6 +39,8 @@ def paddle_weights(directory: Path) -> Path | None:
 
 def open_paddle(path: Path) -> dict[str, Reader]:
   """Returns what reads each array of an archive, or of a folder of arrays."""
+  for file in sorted(path.iterdir()) if path.is_dir() else (path,):
+    check_regular(file)
   if path.is_dir():
     return {file.name: functools.partial(_read_static, file) for file in sorted(path.iterdir())}
   arrays = read_pickled_arrays(path)

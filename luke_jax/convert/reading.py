@@ -5,6 +5,7 @@ from typing import Any
 from luke_jax import english
 from luke_jax.convert.adapter_files import is_adapter_directory, read_adapter
 from luke_jax.convert.loading import MakeHead, read_model
+from luke_jax.convert.missing import no_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.published import PUBLISHED, published
 from luke_jax.errors import InputError
@@ -14,14 +15,14 @@ from luke_jax.models.family import Family
 
 
 def named_directory(path: Path) -> Path:
-  """Returns the directory of a model by its name, such as english/ner, or the path itself."""
+  """Returns the directory of a model by its name, such as english/ner, or a path that exists."""
   if path.exists():
     return path
   if str(path) in PUBLISHED:
     return published(str(path))
   if path.parent == Path(english.NAME):
     return english.directory(path.name)
-  return path
+  raise no_model(path)
 
 
 def read(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import ADAPTER, INDEX, SAFETENSORS, TORCH
 from luke_jax.errors import InputError
-from luke_jax.files import Path, filled, in_bucket, sizes, sync, sync_all
+from luke_jax.files import FULL, Path, filled, in_bucket, sizes, sync, sync_all
 from luke_jax.text import entity_vocab_files
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
 
@@ -28,6 +28,30 @@ MODEL_FILES = frozenset(
 
 
 @contextlib.contextmanager
+def _at(target: Path) -> Iterator[None]:
+  """Raises InputError with the target for whatever a library raises where a disk is full."""
+  try:
+    yield
+  except Exception as fault:
+    if reason := _full(fault):
+      raise InputError(
+        f"{target}: {reason}; expected a disk with room for the whole model"
+      ) from None
+    raise
+
+
+def _full(fault: BaseException | None) -> str | None:
+  """Returns what says in a fault, or in one before it, that a disk or a quota is full."""
+  while fault is not None:
+    code = fault.errno if isinstance(fault, OSError) else None
+    for full in FULL:
+      if code == full or os.strerror(full) in str(fault):
+        return os.strerror(full)
+    fault = fault.__cause__ or fault.__context__
+  return None
+
+
+@contextlib.contextmanager
 def all_or_nothing(target: Path) -> Iterator[Path]:
   """Yields a folder in the target, whose files move out of it once all are written.
 
@@ -35,7 +59,7 @@ def all_or_nothing(target: Path) -> Iterator[Path]:
   bucket each file appears whole, and they do one after the other.
   """
   if in_bucket(target):
-    with filled(target) as folder:
+    with _at(target), filled(target) as folder:
       yield folder
       written = {file.name for file in folder.iterdir()}
     for name in MODEL_FILES & set(sizes(target)) - written:
@@ -51,10 +75,11 @@ def all_or_nothing(target: Path) -> Iterator[Path]:
   except OSError as fault:
     raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
   try:
-    yield folder
-    sync_all(folder)
-    _move(folder, target)
-    sync(target)
+    with _at(target):
+      yield folder
+      sync_all(folder)
+      _move(folder, target)
+      sync(target)
   finally:
     shutil.rmtree(folder)
     if not existed and not any(target.iterdir()):

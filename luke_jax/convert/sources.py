@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from luke_jax.convert.missing import no_model
 from luke_jax.convert.paddle_files import ARCHIVE_END
 from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError, at
-from luke_jax.files import Path
+from luke_jax.files import Path, check_regular
 from luke_jax.files.copies import local
 from luke_jax.models.families import FAMILIES
 from luke_jax.models.family import NONE, Backbone, Described, Family
@@ -45,10 +46,9 @@ def open_source(
   are refused, or read `as_encoder`.
   """
   if not path.exists():
-    raise InputError(
-      f"{path}: no such file or directory; expected a model on this machine, such as"
-      " `hf download studio-ousia/luke-base --local-dir luke-base` makes"
-    )
+    raise no_model(path)
+  if not path.is_dir():
+    check_regular(path)
   if path.is_dir():
     yield _directory(path, family, as_encoder)
   elif path.name == TORCH or path.name.endswith(ARCHIVE_END):
@@ -72,6 +72,7 @@ def read_backbone(directory: Path, family: Family | None = None) -> Backbone:
   Weights are read only if it has no sizes. One of a `family` that starts from the files of another
   one has the special entities.
   """
+  _check_config(directory)
   raw = json_files.read_json_object(directory / CONFIG, "the config of a model")
   family = family_for(raw, directory / CONFIG, family)
   if "vocab_size" not in raw:
@@ -88,6 +89,7 @@ def _directory(path: Path, family: Family | None, as_encoder: bool) -> Source:
       f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
       " export writes"
     )
+  check_regular(path / ADAPTER)
   if (path / ADAPTER).exists():
     raise InputError(
       f"{path}: an adapter; expected a whole model, which `luke-jax convert {path} DIRECTORY` makes"
@@ -111,6 +113,21 @@ def _directory(path: Path, family: Family | None, as_encoder: bool) -> Source:
   return Source(family, described, open_tensors(path, family.keys(NONE)), path, archive)
 
 
+def _check_config(path: Path) -> None:
+  """Raises InputError for a path that is no directory with the config of a model."""
+  if (path / CONFIG).exists():
+    return
+  if not path.exists():
+    raise no_model(path)
+  released = (known.released_config[0] for known in FAMILIES)
+  if path.is_dir() and not any((path / name).exists() for name in (METADATA, *released) if name):
+    raise no_model(path, f"no {CONFIG}")
+  raise InputError(
+    f"{path}: no {CONFIG}; expected a model's directory, which `luke-jax convert SOURCE DIRECTORY`"
+    " makes of the files of a model's authors"
+  )
+
+
 def _completed(raw: dict[str, Any], tensors: Tensors, path: Path) -> dict[str, Any]:
   """Returns the entries of a config.json, with those that it leaves to tensors of other names."""
   if tensors.naming is None:
@@ -128,7 +145,7 @@ def _released(path: Path, family: Family | None) -> tuple[Family, dict[str, Any]
       raw = json_files.read_json_object(path / name, "the config of a model")
       if entry in raw:
         return known, raw, path / name
-  raise InputError(f"{path}: no {CONFIG} and no {METADATA}; expected the directory of a model")
+  raise no_model(path, f"no {CONFIG} and no {METADATA}")
 
 
 def family_for(raw: Mapping[str, Any], path: Path, family: Family | None) -> Family:

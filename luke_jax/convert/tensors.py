@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 
 from luke_jax.convert.paddle_files import STATIC_FOLDER, open_paddle, paddle_weights
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, sha256
+from luke_jax.files import Path, check_regular, sha256
 from luke_jax.files.copies import local
 from luke_jax.models.keys import Keys
 from luke_jax.models.names import OtherNames
@@ -92,6 +92,13 @@ def _hash(file: Path, changed: int, size: int) -> str:
 
 
 def _weight_files(directory: Path) -> list[Path]:
+  files = _listed_files(directory)
+  for file in files:
+    check_regular(file)
+  return files
+
+
+def _listed_files(directory: Path) -> list[Path]:
   index = directory / INDEX
   if index.exists():
     return [directory / name for name in sorted(set(_weight_map(index).values()))]
@@ -240,7 +247,8 @@ def write_torch(path: Path, tensors: Iterable[tuple[str, np.ndarray]]) -> None:
   for name, tensor in tensors:
     bits = tensor.view(np.int16) if tensor.dtype.itemsize == 2 else tensor
     state[name] = torch.from_numpy(bits).view(getattr(torch, str(tensor.dtype)))
-  torch.save(state, path)
+  with path.open("wb") as file:  # whose faults have numbers, unlike those of torch
+    torch.save(state, file)
 
 
 def _checksum(tensor: np.ndarray) -> int:

@@ -130,6 +130,12 @@ def check_place(path: Path) -> None:
     raise InputError(f"{path}: no folder {path.parent}; expected one that exists")
 
 
+def check_regular(path: Path) -> None:
+  """Raises InputError for what is there and no file: a pipe or a device might never end."""
+  if not in_bucket(path) and path.exists() and not path.is_file():
+    raise InputError(f"{path}: not a regular file; expected one")
+
+
 def remove(folder: Path) -> None:
   """Removes a folder with all that is in it, if it is there."""
   if in_bucket(folder):

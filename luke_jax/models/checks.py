@@ -8,11 +8,16 @@ from luke_jax.errors import InputError
 
 _IDS = ("pad_token_id", "bos_token_id", "eos_token_id")
 _MOST = 2**31 - 1  # ids are 32-bit
+_MOST_LAYERS = 10_000  # each is looked for among the tensors
 
 
 def check_config(config: Any, may_be_zero: tuple[str, ...] = ()) -> None:
   """Raises InputError for a field of another type than declared, or out of its range."""
   check_fields(config, may_be_zero)
+  if config.num_hidden_layers > _MOST_LAYERS:
+    raise InputError(
+      f"num_hidden_layers: {config.num_hidden_layers}; expected {_MOST_LAYERS} at most"
+    )
   if config.hidden_size % config.num_attention_heads:
     raise InputError(
       f"hidden_size: {config.hidden_size}; expected a multiple of num_attention_heads,"

@@ -5,6 +5,7 @@ Torch keeps a linear kernel as (out, in); ours are (in..., out...).
 """
 
 import dataclasses
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -264,10 +265,18 @@ def _filled(
   target: Any, key: Key, sources: Mapping[str, str], read: Callable[[str], np.ndarray]
 ) -> np.ndarray:
   """Returns an array with the numbers of its tensors, `sources` by the names that it asks for."""
+  parts = (
+    (
+      sources[name],
+      index,
+      _ours(read(sources[name]), target.shape[len(index) :], key, sources[name]),
+    )
+    for name, index in places(key, target.shape)
+  )
+  first = next(parts)  # before there is an array: a config may have sizes that no machine has
   array = aligned(target.shape, target.dtype)
-  for name, index in places(key, array.shape):
-    source = sources[name]
-    array[index] = _ours(read(source), array[index].shape, key, name=source)
+  for source, index, part in itertools.chain([first], parts):
+    array[index] = part
     check_finite(source, array[index])
   return array
 
@@ -280,7 +289,7 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
   return room[first : first + size].view(dtype).reshape(shape)
 
 
-def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, *, name: str) -> np.ndarray:
+def _ours(tensor: np.ndarray, shape: tuple[int, ...], key: Key, name: str) -> np.ndarray:
   split = key.kernel_inputs
   expected = shape
   if split:

@@ -113,4 +113,4 @@ def _origin(experiment: Experiment) -> Path | None:
   start = experiment.run.start
   while start is not None and is_run(Path(start)):
     start = read_experiment(Path(start)).run.start
-  return None if start is None else Path(start)
+  return None if start is None else named_directory(Path(start))

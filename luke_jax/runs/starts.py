@@ -10,8 +10,9 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import Entities, ModelParts
+from luke_jax.convert.reading import named_directory
 from luke_jax.convert.vocabularies import add_markers
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.heads.kinds import KINDS
 from luke_jax.models.adapters import merge_adapters
@@ -28,6 +29,15 @@ from luke_jax.text import (
 )
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment
+
+
+def start_directory(start: str) -> Path:
+  """Returns the directory of a run's start: a model, by its place or its name, or a run."""
+  with at("run.start"):
+    directory = named_directory(Path(start))
+    if not directory.is_dir():
+      raise InputError(f"{start}: a file; expected the directory of a model or the folder of a run")
+    return directory
 
 
 def start_params(start: Path, experiment: Experiment) -> dict:

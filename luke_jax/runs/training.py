@@ -21,7 +21,7 @@ from luke_jax.pipeline.cache import clear_caches
 from luke_jax.runs import notes
 from luke_jax.runs.models import model_directory, run_model, write_model
 from luke_jax.runs.recipes import consistent, plain_experiment, read_experiment, task_experiment
-from luke_jax.runs.starts import start_params
+from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.known import is_fine_tuned
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import assignment, override
@@ -97,9 +97,7 @@ def run(experiment: Experiment, folder: Path, *, profile: int = 0) -> dict[str, 
   A trace of `profile` steps is written.
   """
   start = experiment.run.start
-  if start and not Path(start).is_dir():
-    raise InputError(f"run.start: {start}; expected a model directory or the folder of a run")
-  params = functools.partial(start_params, Path(start), experiment) if start else None
+  params = functools.partial(start_params, start_directory(start), experiment) if start else None
   summary = notes.train(experiment, folder, start=params, profile=profile)
   # With several processes, one alone cannot read a checkpoint: luke-jax export does it later.
   done = summary["status"] == "done" and jax.process_count() == 1

@@ -3,17 +3,22 @@
 import contextlib
 import dataclasses
 import difflib
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
+from luke_jax.tasks.encodings import HEAD, check_head, not_utf_8
 from luke_jax.text import join_words
 from luke_jax.text.alignment import Link, checked_links
 from luke_jax.text.special_tokens import Bounds
 
 COMMON = ("id", "text", "tokens", "meta")
+# What other data sets call a text or its words.
+_ALSO = dict.fromkeys(("sentence", "sent", "content", "document", "review"), "text")
+_ALSO |= dict.fromkeys(("words", "token"), "tokens")
 Example = TypeVar("Example")
 
 
@@ -82,8 +87,11 @@ def parse_lines(
 def lines(path: Path) -> Iterator[tuple[int, str]]:
   """Yields the lines of a text file, numbered from 1."""
   try:
-    with path.open(encoding="utf-8-sig", newline=None) as file:
-      yield from lines_of(file, str(path))
+    with path.open("rb") as opened:
+      file = io.BufferedReader(opened)  # objects of a bucket have no `peek`
+      check_head(file.peek(HEAD), path)
+      text = io.TextIOWrapper(file, encoding="utf-8-sig", newline=None)
+      yield from lines_of(text, str(path))
   except FileNotFoundError:
     raise InputError(f"{path}: no such file; expected a file of examples") from None
   except IsADirectoryError:
@@ -96,8 +104,8 @@ def lines_of(file: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
   try:
     for number, line in enumerate(file, start=1):
       yield number, line.rstrip("\n")
-  except UnicodeDecodeError:
-    raise InputError(f"{name}: line {number + 1} or soon after: no UTF-8; expected UTF-8") from None
+  except UnicodeDecodeError as fault:
+    raise not_utf_8(fault, name, number) from None
 
 
 def json_object(line: str, place: str) -> Mapping[str, Any]:
@@ -123,6 +131,8 @@ def check_fields(value: Mapping[str, Any], known: Sequence[str], place: str) -> 
   """Raises InputError for unknown fields, since they may be misspelt."""
   for name in value:
     if name not in (*COMMON, *known):
+      if name in _ALSO and not {"text", "tokens"} & value.keys():
+        raise InputError(f"{place}: {name}: no such field; expected {_ALSO[name]}")
       near = difflib.get_close_matches(name, (*COMMON, *known), n=1)
       hint = f"perhaps {near[0]}" if near else f"one of {', '.join((*COMMON, *known))}"
       raise InputError(f"{place}: {name}: no such field; expected {hint}")

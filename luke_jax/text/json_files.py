@@ -4,13 +4,12 @@ import json
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket
+from luke_jax.files import Path, check_regular
 
 
 def read_text(path: Path) -> str:
   """Returns the text of a UTF-8 file."""
-  if not in_bucket(path) and path.exists() and not path.is_file():
-    raise InputError(f"{path}: not a regular file; expected one")  # a pipe would be waited for
+  check_regular(path)
   try:
     return path.read_text(encoding="utf-8")
   except FileNotFoundError:

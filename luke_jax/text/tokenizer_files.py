@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, check_regular
 from luke_jax.files.copies import local
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.hub_files import (
@@ -53,6 +53,7 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
   if (directory / WORDS_FILE).exists():
     return load_whole_words(directory)
   path = directory / MODEL_FILE
+  check_regular(path)
   if path.exists():
     return _sentence_piece(path, local(path).read_bytes(), defaults, _numbering(directory))
   if not (directory / VOCAB).exists() and is_word_piece(directory):

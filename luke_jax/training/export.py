@@ -25,7 +25,10 @@ def read_experiment(folder: Path, own: Experiment | None = None) -> Experiment:
   `own` is one that the user's code made, where the task or the system is not of this package.
   """
   if not is_run(folder):
-    raise InputError(f"{folder}: not the folder of a run; expected config.json and checkpoints")
+    raise InputError(
+      f"{folder}: not the folder of a run; expected what luke-jax train made, with config.json and"
+      " checkpoints"
+    )
   config = folder / directory.CONFIG
   with at(config):
     return from_dict(directory.read_json(config), own)

@@ -25,6 +25,12 @@ from luke_jax.cli import main
     ("predict-masks a b --span a b", "--span: ['a', 'b']; expected INT INT"),
     ("parity a --tolerance small", "--tolerance: 'small'; expected FLOAT"),
     ("bench encoder --rounds many", "--rounds: 'many'; expected INT"),
+    ("train ner --epochs 5", "--epochs: no such option; expected --set run.epochs=5"),
+    ("train ner --lr=5e-5 -x", "--lr: no such option; expected --set optimizer.learning_rate=5e-5"),
+    ("train ner --batch_size -x", "--batch-size: no such option; expected --set data.batch_size=V"),
+    ("train ner --trian a", "--trian: no such option; expected another, perhaps --train"),
+    ("train ner --gpu 1", "--gpu: no such option; expected another"),
+    ("predict a --epochs 5", "--epochs: no such option; expected another"),
     ("bench encoder --round 3", "--round: no such option; expected another, perhaps --rounds"),
   ],
 )

@@ -231,7 +231,7 @@ def test_memory_that_does_not_suffice_is_one_line(fault, monkeypatch, capsys):
   monkeypatch.setattr("luke_jax.cli._run", full)
   assert main(["doctor"]) == 2
   told = capsys.readouterr().err
-  assert "9 GiB asked for; expected less of it, as a smaller batch needs" in told
+  assert "9 GiB asked for; expected less of it, as a smaller batch or a smaller model" in told
   assert told.count("\n") == 1
 
 

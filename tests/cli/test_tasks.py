@@ -372,7 +372,7 @@ def test_standard_input_that_is_no_text(tmp_path, monkeypatch, capsys):
   tiny_model("LukeForEntityClassification").save(model)
   monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), encoding="ascii"))
   assert main(["predict", "typing", model]) == 2
-  assert "standard input: line 1 or soon after: no UTF-8" in capsys.readouterr().err
+  assert "standard input: line 1: byte 0xff is not UTF-8; expected" in capsys.readouterr().err
 
 
 def test_texts_among_objects_are_faults_of_their_lines(tmp_path, monkeypatch, capsys):

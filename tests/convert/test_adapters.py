@@ -231,7 +231,7 @@ def test_saving_leaves_nothing_half_written(backbone, tmp_path, monkeypatch):
     raise OSError(28, "No space left on device")
 
   monkeypatch.setattr("luke_jax.convert.adapter_files.write_safetensors", full)
-  with pytest.raises(OSError, match="No space left"):
+  with pytest.raises(InputError, match="No space left"):
     save_adapter(adapted(backbone), tmp_path / "adapter")
   assert not (tmp_path / "adapter").exists()
 

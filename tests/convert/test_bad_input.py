@@ -1,6 +1,8 @@
 """Everything that can be wrong with a directory: one line with the place, and nothing written."""
 
 import json
+import os
+import shutil
 import warnings
 
 import numpy as np
@@ -9,6 +11,8 @@ from safetensors.numpy import load_file, save_file
 from tiny import tiny_model
 
 import luke_jax
+from luke_jax.convert.card import card_facts
+from luke_jax.convert.loading import read_model
 from luke_jax.convert.vocabularies import add_entities
 from luke_jax.errors import InputError
 
@@ -77,7 +81,7 @@ FAULTS = {
   ),
   "a directory": (
     lambda d: (d / "entity_vocab.json").unlink() or (d / "entity_vocab.json").mkdir(),
-    "entity_vocab.json: Is a directory; expected a file",
+    "entity_vocab.json: not a regular file; expected one",
   ),
   "labels": (lambda d: config(d, id2label={"1": "a"}), "id2label: expected names of the labels 0"),
   "shape": (
@@ -115,6 +119,64 @@ def test_faults_of_directories(saved, fault):
   assert message in said
   assert "\n" not in said
   assert "expected" in said or "whole" in said
+
+
+def test_sizes_that_no_tensor_has_ask_for_no_memory(saved, monkeypatch):
+  def aligned(shape, dtype):
+    assert np.prod(shape, dtype=float) < 10**8
+    return np.empty(shape, dtype)
+
+  monkeypatch.setattr("luke_jax.models.keys.aligned", aligned)
+  path = saved / "config.json"
+  fields = json.loads(path.read_text())
+  names = "vocab_size", "entity_vocab_size", "intermediate_size", "max_position_embeddings"
+  for name in (*names, "type_vocab_size", "entity_emb_size"):
+    path.write_text(json.dumps(fields | {name: 10**9}))
+    with pytest.raises(InputError, match=r"model: luke\..*: shape \(.*\); expected \(.*10{9}.*\)"):
+      read_model(saved)
+  path.write_text(json.dumps(fields | {"num_hidden_layers": 10**9}))
+  with pytest.raises(InputError, match=r"num_hidden_layers: 10{9}; expected 10000 at most"):
+    read_model(saved)
+
+
+def test_what_the_files_lack_has_to_fit_into_memory(saved, monkeypatch):
+  tensors(saved, lambda held: {k: v for k, v in held.items() if "word_embeddings" not in k})
+  monkeypatch.setattr("luke_jax.convert.loading.os.sysconf", lambda _: 8)
+  with pytest.raises(InputError, match=r"embeddings/word/embedding: no tensor for it, and shape"):
+    read_model(saved)
+
+
+NOT_READ = {  # with the files that are read instead of each
+  "model.safetensors": [],
+  "adapter.safetensors": [],
+  "pytorch_model.bin": ["model.safetensors"],
+  "a.pdparams": ["model.safetensors"],
+  "vocab.json": [],
+  "tokenizer.json": ["vocab.json"],
+  "vocab.txt": ["vocab.json"],
+  "sentencepiece.bpe.model": [],
+  "README.md": [],
+}
+
+
+def test_pipes_and_devices_among_the_files_are_not_waited_for(saved, tmp_path):
+  for name, instead in NOT_READ.items():
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+      copy = tmp_path / "copy"
+      shutil.copytree(saved, copy)
+      for other in (name, *instead):
+        (copy / other).unlink(missing_ok=True)
+      make(copy / name)
+      with pytest.raises(InputError, match=rf"{name}: not a regular file; expected one$"):
+        card_facts(copy)
+        read_model(copy)
+      shutil.rmtree(copy)
+
+
+def test_an_archive_that_is_a_pipe_is_not_waited_for(tmp_path):
+  os.mkfifo(tmp_path / "luke.tar.gz")
+  with pytest.raises(InputError, match=r"luke.tar.gz: not a regular file; expected one$"):
+    luke_jax.load(tmp_path / "luke.tar.gz")
 
 
 def test_no_such_directory(tmp_path):
@@ -245,6 +307,6 @@ def test_nothing_is_left_of_a_save_that_fails(tmp_path, monkeypatch):
     raise OSError("No space left on device")
 
   monkeypatch.setattr("luke_jax.convert.saving.save_processor", full)
-  with pytest.raises(OSError, match="No space left"):
+  with pytest.raises(InputError, match="No space left"):
     tiny_model().save(tmp_path / "model")
   assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,8 @@
 """Saving where a model stood before: whatever goes wrong, one whole model is there after it."""
 
+import contextlib
+import errno
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +10,8 @@ from pathlib import Path
 import pytest
 from tiny import tiny_model
 
-from luke_jax.convert import replacing
+from luke_jax.convert import replacing, saving
+from luke_jax.errors import InputError
 
 FILES = 9  # that a model with a text side has
 
@@ -42,7 +46,7 @@ def failing(monkeypatch, at, fault):
   return moved
 
 
-@pytest.mark.parametrize("fault", [OSError("No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("fault", [OSError("Input/output error"), KeyboardInterrupt()])
 @pytest.mark.parametrize("at", [1, 2, FILES])
 def test_the_older_model_comes_back(older, monkeypatch, at, fault):
   before = contents(older)
@@ -50,6 +54,50 @@ def test_the_older_model_comes_back(older, monkeypatch, at, fault):
   with pytest.raises(type(fault)):
     tiny_model().save(older)
   assert len(moved) > at
+  assert contents(older) == before
+
+
+@contextlib.contextmanager
+def largest_file(size):
+  """Lets files grow to a size only, as a full disk does."""
+  before = resource.getrlimit(resource.RLIMIT_FSIZE)
+  resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+  try:
+    yield
+  finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_one_line_and_the_older_model_stays(older):
+  before, model = contents(older), tiny_model()
+  for target in (older, older.parent / "new"):
+    with largest_file(100_000), pytest.raises(InputError) as refused:
+      model.save(target)
+    assert str(refused.value) == (
+      f"{target}: File too large; expected a disk with room for the whole model"
+    )
+  assert contents(older) == before and not (older.parent / "new").exists()
+
+
+@pytest.mark.parametrize(
+  "fault",
+  [
+    Exception("No space left on device (os error 28)"),  # as tokenizers raises it
+    OSError(errno.ENOSPC, "No space left on device"),
+    OSError(errno.EDQUOT, "Disk quota exceeded"),
+  ],
+)
+def test_a_disk_that_is_full_after_the_weights(older, monkeypatch, fault):
+  def faulty(*_):
+    try:
+      raise fault
+    except Exception:
+      raise RuntimeError("unexpected end")  # noqa: B904 - as torch raises it
+
+  before, model = contents(older), tiny_model()
+  monkeypatch.setattr(saving, "save_processor", faulty)
+  with pytest.raises(InputError, match=f"^{older}: .*; expected a disk with room"):
+    model.save(older)
   assert contents(older) == before
 
 
@@ -76,7 +124,7 @@ def test_nothing_is_touched_if_the_older_files_cannot_be_kept(older, monkeypatch
 
   monkeypatch.setattr(replacing.os, "link", faulty)
   monkeypatch.setattr(replacing.shutil, "copy2", faulty)
-  with pytest.raises(OSError, match="No space left"):
+  with pytest.raises(InputError, match="No space left"):
     tiny_model().save(older)
   assert contents(older) == before
 
@@ -89,7 +137,7 @@ def test_without_hard_links_the_older_files_are_copied(older, monkeypatch):
   with monkeypatch.context() as without_links:
     without_links.setattr(replacing.os, "link", faulty)
     failing(without_links, 3, OSError("No space left on device"))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(InputError, match="No space left"):
       tiny_model().save(older)
   assert contents(older) == before
 

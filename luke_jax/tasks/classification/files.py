@@ -95,6 +95,7 @@ def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[Example]:
   if path.suffix in TABLES:
     return _parsed(_table(path, reader.form), reader, faults)
   if path.suffix not in OBJECTS:
+    next(lines(path), None)  # a spreadsheet is named as such
     expected = ", ".join((*TABLES, *OBJECTS, REVIEWS))
     raise InputError(f"{path}: {path.suffix or 'no ending'}; expected a name with {expected}")
   if next((line for _, line in lines(path) if line.strip()), "").lstrip().startswith("["):
