@@ -56,7 +56,7 @@ def run(
     html_file: File for the evaluation as a page of HTML.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     vectors: For a model that reads vectors of linked entities, their folder.
-    backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
+    backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
   """
