@@ -247,7 +247,7 @@ def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict,
   return keys.unflatten(blank | filled), report
 
 
-def _check_room(missing: Mapping[str, jax.ShapeDtypeStruct]) -> None:
+def _check_room(missing: Mapping[str, Any]) -> None:
   """Raises InputError if arrays that the files lack are larger than this machine's memory."""
   sizes = {path: math.prod(x.shape) * x.dtype.itemsize for path, x in missing.items()}
   room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

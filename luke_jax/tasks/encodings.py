@@ -43,7 +43,9 @@ def _utf_16(head: bytes) -> str:
   if head.startswith((b"\xff\xfe", b"\xfe\xff")):
     return "UTF-16"
   zeros = [byte == 0 for byte in head[:4]]
-  return {(False, True) * 2: "UTF-16LE", (True, False) * 2: "UTF-16BE"}.get(tuple(zeros), "")
+  if zeros == [False, True] * 2:
+    return "UTF-16LE"
+  return "UTF-16BE" if zeros == [True, False] * 2 else ""
 
 
 def _converted(name: Any, encoding: str) -> str:
