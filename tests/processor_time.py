@@ -115,7 +115,10 @@ def _suite(config) -> float:
 
   Workers are counted by what they say at their end, since they have not ended yet.
   """
-  return time.process_time() + sum(seconds for seconds, _ in config.stash.get(_workers, []))
+  workers = config.stash.get(_workers, [])
+  if not workers:
+    return _used()["all"]
+  return time.process_time() + sum(seconds for seconds, _ in workers)
 
 
 def _limit() -> float:

@@ -33,7 +33,7 @@ def test_shares_are_those_of_the_least_time():
   assert line.shares == {"step": 0.5, "step_and_host_rows": 0.3}
 
 
-@pytest.mark.parametrize("norm", ["1", "2"])
+@pytest.mark.parametrize("norm", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_the_command_reports_what_bounds_a_step(norm, tmp_path, capsys, monkeypatch):
   monkeypatch.setattr(graph, "find_spec", lambda name: None)
   file = tmp_path / "figures.json"

@@ -50,6 +50,7 @@ def close(found, expected):
 
 
 parts = functools.partial(by_length, run)
+ANY = np.random.default_rng(1)
 
 
 @pytest.mark.parametrize(
@@ -57,11 +58,14 @@ parts = functools.partial(by_length, run)
   [
     pytest.param([3], marks=pytest.mark.slow),
     pytest.param([0], marks=pytest.mark.slow),
-    [0, 5, 0, 30, 1, 8, 9, 16, 17],
+    [0, 5, 0, 30, 1, 8, 9, 16, 17] * 8,  # two parts
     pytest.param([0] * PART + [30], marks=pytest.mark.slow),
     pytest.param([30] * PART, marks=pytest.mark.slow),
     pytest.param([30] * (PART + 1), marks=pytest.mark.slow),
-    np.random.default_rng(1).integers(0, LONGEST + 1, 3 * PART + 7).tolist(),
+    pytest.param(
+      np.random.default_rng(1).integers(0, LONGEST + 1, 3 * PART + 7).tolist(),
+      marks=pytest.mark.slow,
+    ),
     pytest.param(np.random.default_rng(2).integers(0, 9, 200).tolist(), marks=pytest.mark.slow),
   ],
   ids=len,

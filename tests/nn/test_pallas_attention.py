@@ -93,7 +93,7 @@ def compare(inputs, tolerance, rate=0.0):
     pytest.param(16, 144, 2, 64, RATE, marks=pytest.mark.slow),
     (48, 16, 4, 32, RATE),
     pytest.param(128, 16, 1, 128, RATE, marks=pytest.mark.slow),
-    (144, 0, 2, 64, RATE),
+    pytest.param(144, 0, 2, 64, RATE, marks=pytest.mark.slow),
   ],
 )
 def test_values_and_gradients_are_the_definitions(

@@ -51,14 +51,14 @@ def test_a_mesh_changes_nothing(mesh, alone, monkeypatch):
 
 def test_every_array_stays_where_the_table_of_shardings_puts_it(monkeypatch):
   monkeypatch.setattr("luke_jax.nn.layers.SMALL", 256)
-  chosen = program(experiment(), 8)
+  chosen = program(experiment(), *MESHES["2 x 4"])
   state, _ = trained(chosen, chosen.fresh_state(), 2)
   places = jax.tree.map(lambda x: x.sharding, chosen.state_shapes)
   jax.tree.map(lambda x, place: x.sharding.is_equivalent_to(place, x.ndim) or 1 / 0, state, places)
   named = {name: jax.tree.leaves(x) for name, x in state["moments"][1].mu["luke"].items()}
   assert all(named.values())
   table = state["moments"][1].mu["luke"]["entity_embeddings"]["entity"]["embedding"]
-  assert table.sharding.shard_shape(table.shape) == (64, 32)
+  assert table.sharding.shard_shape(table.shape) == (128, 32)
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,10 @@ FORMS = {
 }
 
 
-SLOW = [pytest.param("transformer", marks=pytest.mark.slow)]
+SLOW = [pytest.param(form, marks=pytest.mark.slow) for form in ("transformer", "paper")]
 
 
-@pytest.fixture(scope="module", params=["paper", "2020", *SLOW])
+@pytest.fixture(scope="module", params=["2020", *SLOW])
 def network(request):
   made = backbone(config(**ALL, **FORMS[request.param]))
   return Network(made, make_head("crf", made, labels=4))
