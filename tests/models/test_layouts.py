@@ -53,7 +53,13 @@ def test_products_are_of_parameters_that_may_freeze(family):
     assert not path or any(is_frozen(name, (path,)) for name in paths), path
 
 
-@pytest.mark.parametrize(("family", "task"), RECIPES, ids=[f"{f.name}-{t}" for f, t in RECIPES])
+@pytest.mark.parametrize(
+  ("family", "task"),
+  [
+    pytest.param(*x, id=f"{x[0].name}-{x[1]}", marks=() if x[0] is LUKE else pytest.mark.slow)
+    for x in RECIPES
+  ],
+)
 def test_what_a_recipe_freezes_is_there(family, task):
   patterns = family.recipes[task].frozen
   kind = task_class(task).head

@@ -21,9 +21,10 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 LINE = '{"text": "Castrel is a city.", "span": [0, 7], "labels": ["place"]}\n'
 
 
-@pytest.fixture
-def typing_row(tmp_path):
+@pytest.fixture(scope="module")
+def typing_row(tmp_path_factory):
   """The paper's row, with as many examples as it has, of a tiny model."""
+  tmp_path = tmp_path_factory.mktemp("row")
   for split, count in RUNS["typing"].examples.items():
     (tmp_path / f"{split}.jsonl").write_text(LINE * count)
   start = str(save_start(tmp_path / "start"))
@@ -66,9 +67,10 @@ def test_what_deviates(typing_row, group, fields, what):
   assert what in wrong(dataclasses.replace(typing_row, **{group: changed}))
 
 
-def test_a_file_with_a_line_less(typing_row):
-  Path(typing_row.task.dev).write_text(LINE * 1997)
-  assert wrong(typing_row) == ["task.dev"]
+def test_a_file_with_a_line_less(typing_row, tmp_path):
+  (tmp_path / "dev.jsonl").write_text(LINE * 1997)
+  task = dataclasses.replace(typing_row.task, dev=str(tmp_path / "dev.jsonl"))
+  assert wrong(dataclasses.replace(typing_row, task=task)) == ["task.dev"]
 
 
 @pytest.mark.parametrize("task", RUNS)

@@ -113,6 +113,7 @@ def test_no_step_passes_over_a_large_table(devices):
   assert operations <= {"parameter", "scatter", "fusion", "while", "get-tuple-element", "bitcast"}
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_goes_on_to_the_bit(tmp_path, monkeypatch):
   chosen = experiment(mesh={"data": 8}, data={"batch_size": 8, "evaluation_batch_size": 8})
   train(chosen, tmp_path / "whole")

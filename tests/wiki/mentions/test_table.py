@@ -143,7 +143,7 @@ def test_a_filter_leaves_out_what_it_says(wiki, tmp_path):
   assert 0 < kept == len(some) < len(everything)
 
 
-@pytest.mark.parametrize("workers", [2, 7])
+@pytest.mark.parametrize("workers", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_any_number_of_workers_makes_the_same_bytes(workers, wiki, tmp_path):
   # `made_of` tells folders apart by nothing but what is in them.
   folder = without_table(wiki, tmp_path / "en")
