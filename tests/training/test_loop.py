@@ -105,6 +105,9 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(finished, tmp_path, monkeypa
   for stop in (3, 4, 7):  # at 4 an evaluation is due, which the next run makes up for
     monkeypatch.setattr(loops.Watch, "due", left_at(stop))
     assert train(chosen, tmp_path / "run")["step"] == stop
+    saved = Checkpoints(tmp_path / "run" / "checkpoints", chosen.run, reading=True)
+    assert saved.steps[-1] == stop and not saved.scores(stop)  # which are of another step
+    saved.close()
     assert not any(
       x["step"] == stop for x in logged(tmp_path / "run") if "dev/word_likelihood" in x
     )
