@@ -70,7 +70,7 @@ def test_every_array_stays_where_the_table_of_shardings_puts_it(monkeypatch):
     ("trained/luke/encoder/layers/mlp/up/kernel", (24, 1024, 4096), "all", (None, None, "data")),
     ("trained/luke/encoder/layers/mlp/up/kernel", (24, 1024, 4096), "entities", ()),
     # Layers are never spread, though there were more of them than of anything else.
-    ("trained/luke/encoder/layers/mlp/up/kernel", (4096, 1024, 64), "all", (None, "data")),
+    ("trained/luke/encoder/layers/mlp/up/kernel", (4096, 1024, 512), "all", (None, "data")),
     ("trained/luke/encoder/layers/mlp/up/bias", (24, 4096), "all", ()),  # small
     ("trained/luke/embeddings/word/embedding", (50267, 1024), "all", (None, "data")),
     ("trained/luke/embeddings/word/embedding", (50267, 1023), "all", ()),  # nothing divides
