@@ -25,9 +25,6 @@ if int(version("jaxlib").split(".")[1]) < 12:  # later ones end at a flag they n
 os.environ.setdefault("XLA_FLAGS", fast_to_compile)
 os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
 
-# Each operation would carry the lines of code that it comes from.
-os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
-
 # Many programs are compiled by more than one test or process; this first process keeps them.
 if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
   os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="luke_jax-compiled-")
