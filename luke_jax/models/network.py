@@ -106,7 +106,9 @@ def initial_params(network: Network, key: jax.Array) -> dict:
 
 def abstract_params(network: Network) -> dict:
   """Returns the shapes and types of the parameters, without making them."""
-  return jax.tree.map(lambda shape: shape, _shapes(network))  # a tree of the caller's own
+  # Flax gives modules a hash that type checkers do not see.
+  shapes = _shapes(network)  # pyrefly: ignore[bad-argument-type]
+  return jax.tree.map(lambda shape: shape, shapes)  # a tree of the caller's own
 
 
 @functools.lru_cache(32)  # tracing takes a third of the time of loading a small model
