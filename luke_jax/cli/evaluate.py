@@ -78,14 +78,16 @@ def run(
   evaluation = settings.evaluate(examples, predicted)
   Console().print(tables(evaluation, mistakes))
   if json_file:
-    with whole(json_file) as part:
-      text = json.dumps(as_json(evaluation), ensure_ascii=False, indent=1)
-      part.write_text(text + "\n", encoding="utf-8")
+    _write(json_file, json.dumps(as_json(evaluation), ensure_ascii=False, indent=1) + "\n")
   if html_file:
-    with whole(html_file) as part:
-      title = f"{task}: {directory.name} on {file.name}"
-      part.write_text(page(evaluation, title, 10 * mistakes), encoding="utf-8")
+    title = f"{task}: {directory.name} on {file.name}"
+    _write(html_file, page(evaluation, title, 10 * mistakes))
   print(summary_line(dict(evaluation.scores) | {"examples": len(examples)}))
+
+
+def _write(path: Path, text: str) -> None:
+  with whole(path) as part:
+    part.write_text(text, encoding="utf-8")
 
 
 def _with_labels_of(
