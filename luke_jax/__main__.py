@@ -30,7 +30,7 @@ def _interrupted(*_: object) -> None:
 
 
 def _preempted(*_: object) -> None:
-  _leave("SIGTERM: no step was begun, nothing to save; the same command goes on", 75)
+  _leave("SIGTERM while no step runs: nothing to save; the same command goes on", 75)
 
 
 def _is_importing() -> bool:

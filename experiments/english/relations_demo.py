@@ -29,7 +29,7 @@ def config() -> Experiment:
   return dataclasses.replace(
     whole,
     task=task,
-    # In 75 steps, programs of more lengths would not save what compiling them takes.
+    # Two, since each has a program of its own to compile, and there are 75 steps.
     data=dataclasses.replace(whole.data, lengths=2),
     run=Run(epochs=1, log_every=5, start=whole.run.start),
   )

@@ -1,4 +1,4 @@
-"""What to say where no model is: its place, and the command that gets one."""
+"""Errors for models that are missing, with the place and the command that gets one."""
 
 import difflib
 import re

@@ -253,7 +253,7 @@ class ChoiceHead(nn.Module):
 
 
 class NextSentenceHead(nn.Module):
-  """Whether the second text of a pair goes on where the first one ends, as BERT was pretrained."""
+  """Classifier of pairs by whether the second text continues the first, as BERT was pretrained."""
 
   numerics: Numerics
 

@@ -11,7 +11,7 @@ import pytest
   ("number", "status", "line"),
   [
     (signal.SIGINT, 130, "luke-jax: interrupted"),
-    (signal.SIGTERM, 75, "luke-jax: SIGTERM: no step was begun"),
+    (signal.SIGTERM, 75, "luke-jax: SIGTERM while no step runs"),
   ],
 )
 def test_a_training_that_imports_jax_leaves_at_once(number, status, line, tmp_path):
