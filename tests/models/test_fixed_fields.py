@@ -85,9 +85,10 @@ def test_a_decoder_is_an_encoder_by_request_only(tmp_path):
     luke_jax.load(folder)
   model = luke_jax.load(folder, as_encoder=True)
   assert model.architecture == "RobertaForMaskedLM"
-  record = np.load(GOLDENS / "RobertaForMaskedLM" / "expected.npz")
-  inputs = {name[6:]: record[name] for name in record if name.startswith("input:")}
-  np.testing.assert_allclose(model(**inputs)["logits"], record["output:logits"], atol=1e-5)
+  with np.load(GOLDENS / "RobertaForMaskedLM" / "expected.npz") as record:
+    inputs = {name[6:]: record[name] for name in record if name.startswith("input:")}
+    logits = record["output:logits"]
+  np.testing.assert_allclose(model(**inputs)["logits"], logits, atol=1e-5)
   model.save(tmp_path / "encoder")
   written = json.loads((tmp_path / "encoder" / "config.json").read_text())
   assert (written["is_decoder"], written["architectures"]) == (False, ["RobertaForMaskedLM"])

@@ -10,7 +10,8 @@ import pytest
 
 from luke_jax.nn.activations import Activation, activate
 
-RECORD = dict(np.load(Path(__file__).parents[1] / "goldens" / "activations.npz"))
+with np.load(Path(__file__).parents[1] / "goldens" / "activations.npz") as file:
+  RECORD = dict(file)
 NAMES = sorted({name.partition(":")[0] for name in RECORD} - {"points"})
 
 

@@ -203,9 +203,11 @@ def test_a_command_from_marked_texts_to_inputs(place, tmp_path, capsys):
   linked, inputs = tmp_path / "linked.jsonl", tmp_path / "inputs.npz"
   assert main([*command, str(marked), "--output", str(linked)]) == 0
   assert main([*command, str(linked), "--threshold", "1", "--output", str(inputs)]) == 0
-  assert not np.load(inputs)["entity_mask"].any()
+  with np.load(inputs) as arrays:
+    assert not arrays["entity_mask"].any()
   assert main([*command, str(linked), "--output", str(inputs), "--alignment", "all"]) == 0
-  arrays = dict(np.load(inputs))
+  with np.load(inputs) as file:
+    arrays = dict(file)
   assert np.argwhere(arrays["entity_mask"]).tolist() == [[0, x] for x in (1, 2, 5, 6)]
   found = luke_jax.load(place / "ernie_thu")(**arrays)["last_hidden_state"]
   assert found.shape[:2] == arrays["input_ids"].shape
