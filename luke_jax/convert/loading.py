@@ -260,11 +260,14 @@ def _check_room(missing: Mapping[str, Any]) -> None:
 
 
 def _completed(network: Network, params: dict, seed: int) -> dict:
-  """Adds fresh parameters where there are none; of the others' the compiler makes no code."""
+  """Adds fresh parameters where there are none."""
   there = keys.flatten(params)
+  return keys.unflatten(there | jax.device_get(_rest(network, frozenset(there), seed)))
 
-  def rest(key: jax.Array) -> dict:
-    fresh = keys.flatten(initial_params(network, key))
-    return {path: x for path, x in fresh.items() if path not in there}
 
-  return keys.unflatten(there | jax.device_get(jax.jit(rest)(jax.random.key(seed))))
+# Of parameters that are there the compiler makes no code, and none twice for networks that are
+# alike: a service or a notebook loads many.
+@functools.partial(jax.jit, static_argnames=("network", "there"))
+def _rest(network: Network, there: frozenset[str], seed: int) -> dict:
+  fresh = keys.flatten(initial_params(network, jax.random.key(seed)))
+  return {path: x for path, x in fresh.items() if path not in there}

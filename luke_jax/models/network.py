@@ -101,7 +101,13 @@ def example_inputs(network: Network) -> dict[str, jax.Array]:
 
 def initial_params(network: Network, key: jax.Array) -> dict:
   """Returns fresh parameters: normal(0, initializer_range), norms at one, biases at zero."""
-  return jax.jit(network.init)(key, **example_inputs(network))["params"]
+  # Flax gives modules a hash that type checkers do not see.
+  return _initial(network, key)  # pyrefly: ignore[bad-argument-type]
+
+
+@functools.partial(jax.jit, static_argnames="network")
+def _initial(network: Network, key: jax.Array) -> dict:
+  return network.init(key, **example_inputs(network))["params"]
 
 
 def abstract_params(network: Network) -> dict:

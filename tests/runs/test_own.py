@@ -72,6 +72,11 @@ def test_a_task_of_ones_own(task_file, capsys):
   assert model.predict(["The town 8", "Die Stadt 8"]) == ["en", "de"]
   model.save(folder / "again")
   assert same_params(luke_jax.load(folder / "again", task=languages).params, model.params)
+  # Without the user's file.
+  assert main(["export", run, str(folder / "other")]) == 2
+  assert "task.class" in capsys.readouterr().err
+  with pytest.raises(InputError, match=r"LukeForFirstWord.*unknown"):
+    luke_jax.load(Path(run, "model"))
 
 
 @pytest.mark.slow
@@ -88,15 +93,6 @@ def test_adapters_of_a_task_of_ones_own(task_file, capsys):
   found = last_line(capsys)
   assert main(["predict", str(task_file), run, text]) == 0
   assert last_line(capsys)["label"] == found["label"]
-
-
-def test_what_is_said_without_the_users_file(task_file, capsys):
-  run = str(task_file.parent / "run")
-  assert main(["train", str(task_file), "--output", run, "--set", "run.steps=1"]) == 0
-  assert main(["export", run, str(task_file.parent / "exported")]) == 2
-  assert "task.class" in capsys.readouterr().err
-  with pytest.raises(InputError, match=r"LukeForFirstWord.*unknown"):
-    luke_jax.load(Path(run, "model"))
 
 
 @dataclasses.dataclass(frozen=True)
