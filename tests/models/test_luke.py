@@ -113,7 +113,8 @@ def test_every_layer_drops_by_a_key_of_its_own(params):
   """With one layer's parameters in both layers, equal masks would repeat themselves."""
   model = network(config=tiny(attention_probs_dropout_prob=0.0))
 
-  def dropped(seed):
+  @jax.jit
+  def captured(seed):
     _, state = model.apply(
       {"params": params},
       **inputs(),
@@ -121,8 +122,10 @@ def test_every_layer_drops_by_a_key_of_its_own(params):
       capture_intermediates=lambda module, _: type(module).__name__ == "Dropout",
       mutable=["intermediates"],
     )
-    layers = state["intermediates"]["luke"]["encoder"]["layers"]
-    return [np.asarray(x[0]) == 0 for name, x in _named(layers) if "Dropout" in name]
+    return state["intermediates"]["luke"]["encoder"]["layers"]
+
+  def dropped(seed):
+    return [np.asarray(x[0]) == 0 for name, x in _named(captured(seed)) if "Dropout" in name]
 
   first, again, other = dropped(0), dropped(0), dropped(1)
   assert first

@@ -1,9 +1,11 @@
 """The attention that a text is read with under different attributes."""
 
+import functools
 import html
 import json
 import re
 
+import jax
 import numpy as np
 import pytest
 from marked_tasks import TEXT, random_bert, with_labels
@@ -57,7 +59,8 @@ def test_weights_are_those_that_the_network_computes(model):
     "attention_mask": np.ones((1, len(row.input_ids)), int),
     "attribute_ids": np.array([[2, 1]]),  # bob, x
   }
-  _, sown = model.network.apply({"params": model.params}, **inputs, mutable=["intermediates"])
+  apply = jax.jit(functools.partial(model.network.apply, mutable=["intermediates"]))
+  _, sown = apply({"params": model.params}, **inputs)
   (probs,) = sown["intermediates"]["attribute_layers"]["layers"]["attention"]["probs"]
   (found,) = readings_of(model, SAID, [BOB], attribute="shop", layer=0)
   expected = np.mean([probs[0, 0, 1, head, 0] for head in range(2)], axis=0)

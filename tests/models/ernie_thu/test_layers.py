@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from networks import backbone
 
-from luke_jax.heads.aligned import AlignedEntities, Candidates, entity_scores
+from luke_jax.heads import aligned
+from luke_jax.heads.aligned import AlignedEntities, Candidates
 from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.models.ernie_thu.layers import FusedLayer, Fusion, LayerSizes, Masks, Streams
 from luke_jax.models.network import Network, abstract_params
@@ -18,6 +19,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.nn.queries import AttentionSizes
 
 EXACT = Numerics(epsilon=1e-12)
+entity_scores = jax.jit(aligned.entity_scores, static_argnames="whole_batch")
 
 
 def g(shape, c):
@@ -26,7 +28,7 @@ def g(shape, c):
 
 
 def layer_norm(x):
-  return LayerNorm(EXACT).apply(
+  return jax.jit(LayerNorm(EXACT).apply)(
     {"params": {"scale": jnp.ones(x.shape[-1]), "bias": jnp.zeros(x.shape[-1])}}, x
   )
 
@@ -43,7 +45,7 @@ def test_fusion_is_that_of_the_authors():
     )
   }
   streams = Streams(words[None], entities[None])
-  added = Fusion(EXACT, 5, False).apply({"params": dense}, streams)
+  added = jax.jit(Fusion(EXACT, 5, False).apply)({"params": dense}, streams)
   found = layer_norm(words + added.words[0]), layer_norm(entities + added.entities[0])
   for x, expected in zip(
     found,
@@ -114,7 +116,7 @@ def golden_layer(kind, form):
   heads = AttentionSizes(2, 2, form=form), AttentionSizes(2, 3, form=form)
   layer = FusedLayer(EXACT, kind, LayerSizes(*heads, hidden=5, output_act=False))
   masks = Masks(jnp.array([[1, 1, 0]], bool), jnp.asarray(mask))
-  return layer.apply({"params": params}, Streams(jnp.asarray(x), jnp.asarray(e)), masks)
+  return jax.jit(layer.apply)({"params": params}, Streams(jnp.asarray(x), jnp.asarray(e)), masks)
 
 
 E_1 = [0.896670, 0.964143, 0.669595, 0.052892, -0.802498, -1.780802]
@@ -162,7 +164,7 @@ def golden_entities(labels, ids=(7, 8, 9), order=(0, 1, 2)):
     "transform": {"kernel": g((4, 3), 1.5), "bias": np.zeros(3, np.float32)},
     "norm": norm(3),
   }
-  predicted = AlignedEntities(EXACT, 3).apply({"params": params}, g((3, 4), 0.5)[None])
+  predicted = jax.jit(AlignedEntities(EXACT, 3).apply)({"params": params}, g((3, 4), 0.5)[None])
   vectors = g((3, 3), 2.5)[list(order)]
   return predicted, Candidates(jnp.array([ids]), vectors[None]), labels
 

@@ -171,6 +171,7 @@ def test_a_system_without_a_pooled_state_has_its_first_word():
   )
 
 
+@pytest.mark.slow
 def test_a_model_learns_numbers(tmp_path):
   values = [
     {"text": f"{word} {other}", "label": number - 1}

@@ -86,7 +86,7 @@ def test_losses_with_entities_and_of_words_only(task, entities):
   trained_words = jnp.any(gradients["luke"]["embeddings"]["word"]["embedding"], axis=1)
   assert trained_words[special["[PLACEHOLDER]"]] and trained_words[special["[ENTITY]"]]
   assert not trained_words[special["[HIGHLIGHT]"]]  # in none of the rows
-  logits = task.predict(encoder, params, rows)["logits"]
+  logits = jax.jit(task.predict, static_argnums=0)(encoder, params, rows)["logits"]
   assert logits.shape == (4, 3) and logits.dtype == jnp.float32
 
 

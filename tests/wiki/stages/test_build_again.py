@@ -24,7 +24,7 @@ def modified(folder):
   return {name: (folder / name / "manifest.json").stat().st_mtime_ns for name in STAGES}
 
 
-@pytest.mark.parametrize("workers", [2, 7])
+@pytest.mark.parametrize("workers", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_any_number_of_workers_makes_the_same_bytes(workers, built, settings, tmp_path):
   made(settings, tmp_path, workers)
   assert contents(tmp_path) == contents(built.folder)

@@ -176,7 +176,7 @@ def test_leftovers_of_a_killed_writer_go(tmp_path, log, here):
   assert not list((tmp_path / "toy").glob("*.part*"))
 
 
-@pytest.mark.parametrize("workers", [2, 7])
+@pytest.mark.parametrize("workers", [2, pytest.param(7, marks=pytest.mark.slow)])
 def test_workers_make_the_same(workers, tmp_path, log, here):
   with local(workers) as engine:
     finish(stage(tmp_path, log), engine)
