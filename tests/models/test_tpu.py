@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from networks import network
+from tpu_options import QUICK
 
 from luke_jax.models.families import SIZES
 from luke_jax.models.network import abstract_params
@@ -39,7 +40,7 @@ def compiled(devices, attention):
     return outputs["entity_last_hidden_state"].astype(jnp.float32).mean()
 
   with jax.set_mesh(mesh):
-    return jax.jit(jax.value_and_grad(loss)).lower(params, inputs).compile()
+    return jax.jit(jax.value_and_grad(loss)).lower(params, inputs).compile(QUICK)
 
 
 def test_the_kernel_runs_inside_the_scan(topology):
