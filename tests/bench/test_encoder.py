@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from luke_jax.bench import sides
 from luke_jax.bench.encoder import BatchSizes, batches
 from luke_jax.cli import main
 
@@ -21,7 +22,8 @@ def test_what_is_no_batch(text, capsys):
 
 @pytest.mark.parity
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_a_run(dtype, tmp_path, capsys):
+def test_a_run(dtype, tmp_path, capsys, monkeypatch):
+  monkeypatch.setitem(sides.PRODUCT, "cpu", 64)
   out = tmp_path / "out.json"
   options = ["--size", "tiny", "--batch", "1x16+2,2x8+1", "--dtype", dtype, "--rounds", "1"]
   assert main(["bench", "encoder", *options, "--output", str(out)]) == 0

@@ -168,6 +168,7 @@ SENTENCES = (
 )
 
 
+@pytest.mark.slow
 def test_real_weights_have_transformers_states(minilm):
   torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
   model = luke_jax.load(minilm)
