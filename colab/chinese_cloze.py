@@ -142,10 +142,10 @@ from luke_jax.training.optimizer import Optimizer, Schedule
 experiment = Experiment(
   model=ErnieBaiduConfig(
     vocab_size=len(pieces),
-    hidden_size=128,
+    hidden_size=64,
     num_hidden_layers=2,
     num_attention_heads=4,
-    intermediate_size=256,
+    intermediate_size=128,
     max_position_embeddings=50,
     initializer_range=0.05,  # it is for wider models that 0.02 is enough
   ),

@@ -95,7 +95,7 @@ print(f"accuracy on dev, from the text alone: {scores['accuracy']:.1%}")
 # The products say nothing here, and the model has to find that out too.
 
 # %%
-model, scores, _ = luke_jax.train(FILE, f"{FOLDER}/readers", set=changes)
+model, scores, _ = luke_jax.train(FILE, f"{FOLDER}/readers", set=[*changes, "run.epochs=15"])
 print(f"accuracy on dev, with user and product: {scores['accuracy']:.1%}")
 
 # %% [markdown]

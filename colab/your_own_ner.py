@@ -115,8 +115,9 @@ model, scores, _ = luke_jax.fine_tune(
   learning_rate=LEARNING_RATE,
   epochs=EPOCHS,
   span_words=5,
-  entities=256,
-  batch_size=4,
+  words=64,
+  entities=96,
+  batch_size=8,
   log_every=50,
 )
 print(f"F1 on dev: {scores['f1']:.3f}")
