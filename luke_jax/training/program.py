@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 from typing import Any
 
 import jax
@@ -114,7 +115,12 @@ class Program:
 
   @functools.cached_property
   def _compiled_fresh(self) -> jax.stages.Compiled:
-    return jax.jit(self._fresh, out_shardings=_places(self.state_shapes)).lower().compile()
+    fresh = jax.jit(
+      self._fresh,
+      out_shardings=_places(self.state_shapes),
+      compiler_options=options_of_one_run(self.mesh.devices.flat[0].platform),
+    )
+    return fresh.lower().compile()
 
   def state_from(self, params: Params) -> tuple[State, list[str]]:
     """Returns the state of step 0 with parameters from elsewhere, and the paths that stay fresh.
@@ -262,6 +268,16 @@ class Program:
   def evaluation_sharding(self) -> jax.NamedSharding:
     """Returns the sharding of rows over all devices."""
     return jax.NamedSharding(self.mesh, jax.P(BATCH_AXES))
+
+
+def options_of_one_run(platform: str) -> dict[str, str]:
+  """Returns XLA's options for a program that runs once, unless XLA_FLAGS has its own.
+
+  On a CPU it compiles in a third of the time, and what it computes is the same to the bit.
+  """
+  level = "xla_backend_optimization_level"
+  chosen = level in os.environ.get("XLA_FLAGS", "")
+  return {level: "1"} if platform == "cpu" and not chosen else {}
 
 
 def scored(state: State) -> Params:

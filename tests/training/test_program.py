@@ -15,7 +15,7 @@ from luke_jax.models.luke import LUKE
 from luke_jax.models.network import abstract_params, initial_params
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.mesh import MeshShape, make_mesh, shardings
-from luke_jax.training.program import Program, scored
+from luke_jax.training.program import Program, options_of_one_run, scored
 
 MESHES = {
   "8": (8, MeshShape()),
@@ -266,3 +266,21 @@ def test_layers_are_frozen_by_number(averaged):
 def test_layers_that_are_not_there_are_named(pattern):
   with pytest.raises(InputError, match=r"names no layer; expected the stack"):
     program(experiment(optimizer={"frozen": (pattern,)})).fresh_state()
+
+
+@pytest.mark.slow
+def test_fresh_parameters_compile_quickly_to_the_same_bits(monkeypatch):
+  fresh = program(experiment())._fresh
+  monkeypatch.setenv("XLA_FLAGS", "")
+  quick = options_of_one_run("cpu")
+  states = [
+    jax.jit(fresh, compiler_options=options)()
+    for options in (quick, {"xla_backend_optimization_level": "3"})
+  ]
+  assert quick and same(*(state["trained"] for state in states))
+
+
+def test_a_level_of_optimisation_that_is_set_stays(monkeypatch):
+  monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=2")
+  assert not options_of_one_run("cpu")
+  assert not options_of_one_run("tpu")
