@@ -66,9 +66,9 @@ print(f"JAX {jax.__version__} on {jax.device_count()} x {jax.devices()[0].device
 
 # %% [markdown]
 # **A text**, with a sentence on each line, spaces between its phrases and an empty line between
-# documents. It says where 24 capitals are, in several ways.
+# documents. It says where 23 capitals are, in several ways.
 #
-# **文本**：每行一句，词之间用空格分开，文档之间空一行。内容是 24 个国家的首都和所在的洲。
+# **文本**：每行一句，词之间用空格分开，文档之间空一行。内容是 23 个国家的首都和所在的洲。
 
 # %%
 import random
@@ -142,10 +142,10 @@ from luke_jax.training.optimizer import Optimizer, Schedule
 experiment = Experiment(
   model=ErnieBaiduConfig(
     vocab_size=len(pieces),
-    hidden_size=64,
+    hidden_size=128,
     num_hidden_layers=2,
     num_attention_heads=4,
-    intermediate_size=128,
+    intermediate_size=256,
     max_position_embeddings=50,
     initializer_range=0.05,  # it is for wider models that 0.02 is enough
   ),

@@ -84,10 +84,8 @@ import luke_jax
 
 FILE = "experiments/ma_bert/raters.py"
 files = [f"task.{split}={FOLDER}/{split}.ss" for split in ("train", "dev", "test")]
-changes = [*files, f"task.text={FOLDER}"]
-_, scores, _ = luke_jax.train(
-  FILE, f"{FOLDER}/alone", set=[*changes, "task.attributes.names=", "run.epochs=5"]
-)
+changes = [*files, f"task.text={FOLDER}", "run.epochs=4", "run.evaluate_every=47"]
+_, scores, _ = luke_jax.train(FILE, f"{FOLDER}/alone", set=[*changes, "task.attributes.names="])
 print(f"accuracy on dev, from the text alone: {scores['accuracy']:.1%}")
 
 # %% [markdown]
@@ -95,7 +93,7 @@ print(f"accuracy on dev, from the text alone: {scores['accuracy']:.1%}")
 # The products say nothing here, and the model has to find that out too.
 
 # %%
-model, scores, _ = luke_jax.train(FILE, f"{FOLDER}/readers", set=[*changes, "run.epochs=15"])
+model, scores, _ = luke_jax.train(FILE, f"{FOLDER}/readers", set=changes)
 print(f"accuracy on dev, with user and product: {scores['accuracy']:.1%}")
 
 # %% [markdown]

@@ -117,7 +117,7 @@ model, scores, _ = luke_jax.fine_tune(
   span_words=5,
   words=64,
   entities=96,
-  batch_size=8,
+  batch_size=4,
   log_every=50,
 )
 print(f"F1 on dev: {scores['f1']:.3f}")
@@ -156,5 +156,5 @@ show.entities(text, found)
 #
 # **A real model.** `!hf download studio-ousia/luke-base --local-dir luke-base`, then
 # `MODEL = "luke-base"`, `LEARNING_RATE, EPOCHS = 1e-5, 5`, another `OUTPUT`, and a runtime with a
-# GPU or a TPU; leave out `span_words`, `entities` and `batch_size`, whose defaults are the paper's.
-# Directories of BERT, RoBERTa and XLM-R work too.
+# GPU or a TPU; leave out `span_words`, `words`, `entities` and `batch_size`, whose defaults are the
+# paper's. Directories of BERT, RoBERTa and XLM-R work too.
