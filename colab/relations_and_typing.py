@@ -72,7 +72,7 @@ print({name: example[name] for name in ("text", "head", "tail", "label")})
 # %%
 import luke_jax
 
-settings = {"learning_rate": 3e-3, "batch_size": 16, "epochs": 4}
+settings = {"learning_rate": 3e-3, "batch_size": 16, "epochs": 3}
 settings |= {"evaluate_every": 150, "log_every": 50}
 relations, scores, _ = luke_jax.fine_tune(
   "relations",
