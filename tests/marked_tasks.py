@@ -17,7 +17,6 @@ from luke_jax.model import Model
 from luke_jax.models.bert.config import BertConfig
 from luke_jax.models.family import Backbone
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment
@@ -42,7 +41,7 @@ def with_labels(task: Any) -> Any:
 
 def experiment(task: Any, **fields: Any) -> Experiment:
   """A tiny model; `fields` are of its config."""
-  words = fine_tuning.processor(task, backbone()).tokenizer.vocab_size
+  words = task.processor(backbone()).tokenizer.vocab_size
   sizes = {"vocab_size": words, "entity_vocab_size": 4}
   sizes |= {"hidden_size": 32, "intermediate_size": 64}
   return Experiment(

@@ -26,7 +26,7 @@ from luke_jax.models.family import Backbone, Running
 from luke_jax.models.luke import SIZES
 from luke_jax.models.network import initial_params, on_backbone
 from luke_jax.nn.layers import Dtype
-from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
+from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
 from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
@@ -141,7 +141,7 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -
   )
   network = TASK.network(Backbone(config))
   params = jax.device_get(initial_params(network, jax.random.key(0)))
-  processor = fitted(Processor(tokenizer, SPECIAL_ENTITIES), TASK)
+  processor = TASK.fitted(Processor(tokenizer, SPECIAL_ENTITIES))
   model = ModelParts(network, params, LABELS, tokenizer, processor)
   logits = np.concatenate(_logits(model, examples)[1])
   margin = logits[:, 1:].max(axis=-1) - logits[:, 0]

@@ -13,9 +13,9 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.models import model_directory
+from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import processor, read_examples
 from luke_jax.tasks.known import TaskName, task_class, task_files
 
 
@@ -47,14 +47,14 @@ def run(
   settings = form.of(task_class(task)(text=str(directory or "")))
   settings = with_attributes(settings, attributes)
   # Before the file is read, so that a fault of the model is not reported as one of the file.
-  reading = processor(settings, read_backbone(directory)) if directory else None
+  reading = settings.processor(read_backbone(directory)) if directory else None
   faults = Faults(skip=True)
   examples: list[Any] = []
   lines: list[str] = []
   with warnings.catch_warnings(record=True) as notes:
     warnings.simplefilter("always")
     try:
-      examples = read_examples(settings, file, faults)
+      examples = settings.read_examples(file, faults)
       lines = look(settings, file, examples, faults, reading)
     except InputError as fault:
       faults.found.append(fault)
@@ -78,8 +78,8 @@ def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
 
 def _attributes(settings: Any, examples: Sequence[Any]) -> Iterator[str]:
   """Yields how many values each attribute has."""
-  if names := getattr(settings, "attributes", None) and settings.attributes.names:
-    for number, name in enumerate(names):
+  if isinstance(settings, TextClassification):
+    for number, name in enumerate(settings.attributes.names):
       yield f"{name}: {len({x.attributes[number] for x in examples})} values"
 
 

@@ -16,7 +16,6 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import as_json, tables
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.ner.score import other_labels, without_labels
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.tagging.task import Tagging
@@ -67,7 +66,7 @@ def run(
   model, settings = load_for(task, directory, backbone, mentions, vectors=vectors)
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
-  examples = settings.check(read_examples(settings, str(file), faults), faults)
+  examples = settings.check(settings.read_examples(str(file), faults), faults)
   if not examples:
     report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")

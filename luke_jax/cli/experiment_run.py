@@ -24,9 +24,9 @@ from luke_jax.runs.models import MODEL, run_model
 from luke_jax.runs.notes import train
 from luke_jax.runs.recipes import consistent
 from luke_jax.runs.starts import start_directory, start_params
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.known import is_fine_tuned
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import experiment_and_notes
@@ -113,21 +113,21 @@ def _scored(
   """Returns the scores of the best checkpoint; writes it as a model with them in its card."""
   scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
   # With several processes, one alone cannot read a checkpoint.
-  if not is_fine_tuned(resolved.task) or jax.process_count() > 1:
+  if not isinstance(resolved.task, FineTunedTask) or jax.process_count() > 1:
     return scores
   model, record = run_model(folder)
   for split in ("dev", "test"):
-    file = getattr(resolved.task, split, "")
-    if file:
+    if file := resolved.task.splits.get(split):
       scores[split] = _score(model, resolved.task, file)
   save(with_record(model, {**record, "scores": scores}), folder / MODEL)
   return scores
 
 
-def _score(model: ModelParts, task: Any, file: str) -> dict[str, float]:
-  settings = dataclasses.replace(task_of(model), words=task.words, **_tables(task))
+def _score(model: ModelParts, task: FineTunedTask, file: str) -> dict[str, float]:
+  tables = {"mentions": task.mentions} if isinstance(task, QuestionAnswering) else {}
+  settings = dataclasses.replace(task_of(model), words=task.words, **tables)
   faults = Faults(skip=task.skip_bad)
-  examples = settings.check(fine_tuning.read_examples(task, file, faults), faults)
+  examples = settings.check(task.read_examples(file, faults), faults)
   predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
   report_faults(faults)
   return dict(settings.evaluate(examples, predicted).scores)
@@ -139,13 +139,8 @@ def _parameters(resolved: Experiment) -> int:
   return sum(math.prod(x.shape) for x in jax.tree.leaves(shapes))
 
 
-def _tables(task: Any) -> dict[str, str]:
-  return {"mentions": task.mentions} if hasattr(task, "mentions") else {}
-
-
 def _data(resolved: Experiment) -> dict[str, str | None]:
-  files = (getattr(resolved.task, split, "") for split in ("train", "dev", "test"))
-  return {file: hash_of(file) for file in files if file}
+  return {file: hash_of(file) for file in resolved.task.splits.values()}
 
 
 def _print_results(folders: list[Path], output: Path) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 from luke_jax.errors import InputError, at
+from luke_jax.tasks.classification.task import TextClassification
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +44,7 @@ def with_attributes(task: Any, names: str) -> Any:
   """Returns the task with the names of attributes, if any are given."""
   if not names:
     return task
-  if not hasattr(task, "attributes"):
+  if not isinstance(task, TextClassification):
     raise InputError(f"--attributes: {task.name} reads none; expected it for classification")
   with at("--attributes"):
     given = tuple(name.strip() for name in names.split(","))

@@ -20,7 +20,6 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
-from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.ner.files import to_columns
 
 # Fields that a task reads beside a text.
@@ -104,7 +103,7 @@ def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any]
       total = sum(1 for _ in file)
     return _parsed(settings, lines(path), source, faults), total
   if path.is_file() or is_split(source):
-    examples = read_examples(settings, source, faults)
+    examples = settings.read_examples(source, faults)
     return examples, len(examples)
   if path.suffix and not any(map(str.isspace, source)):
     raise InputError(f"{source}: no such file; expected a file of examples, a text or -")

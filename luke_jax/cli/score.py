@@ -9,7 +9,6 @@ from luke_jax.cli.task_inputs import report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.training.metrics import summary_line
 
@@ -40,7 +39,7 @@ def run(
   """
   faults = Faults(skip=skip_bad)
   settings = with_attributes(form.of(task_class(task)()), attributes)
-  examples = read_examples(settings, str(gold), faults)
+  examples = settings.read_examples(str(gold), faults)
   if not examples:
     raise InputError(f"{gold}: no examples; expected one at least")
   scores = task_scores(task)

@@ -9,8 +9,8 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
-from luke_jax.tasks.aligned import check_task
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import task_class
 from luke_jax.training.experiment_files import load_experiment
 
@@ -34,17 +34,21 @@ def load_for(
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
   own = load_experiment(Path(task)) if task.endswith(".py") else None
   kind = task_class(task) if own is None else type(own.task)
+  if not issubclass(kind, FineTunedTask):
+    raise InputError(
+      f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
+    )
   directory = model_directory(directory)
   if own is None:
     model = read(directory, backbone=backbone)
   else:
     model = read(directory, backbone=backbone, family=own.model.family, head=own_head(kind))
   with at(directory):
-    if vectors and not hasattr(kind, "link_threshold"):
+    if vectors and not kind.reads_vectors:
       raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")
     folders = {"mentions": mentions, "vectors": vectors}
     settings = task_of(model, kind, **{name: str(x) for name, x in folders.items() if x})
-    check_task(settings, model.backbone)
+    settings.check_inputs(model.backbone)
     return model, settings
 
 

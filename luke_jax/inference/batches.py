@@ -12,7 +12,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
 from luke_jax.models.finite import check_finite
 from luke_jax.models.network import Network
-from luke_jax.tasks import fine_tuning
+from luke_jax.tasks.fine_tuning import LOGITS
 from luke_jax.text.rows import Row, Sizes
 
 MOST_ENTITIES = 2048
@@ -63,7 +63,7 @@ def batches(
   roomy = ROOMY_WIDTHS.get(backend, FEW_WIDTHS)
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(rows):
-    least = Sizes(len(row.input_ids), len(row.entity_ids), task.mention)
+    least = Sizes(len(row.input_ids), len(row.entity_ids), task.sizes.mention)
     by_size.setdefault(_size(least, task, close), []).append(i)
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
@@ -87,7 +87,7 @@ def outputs(
   for batch in batches(rows, task, limit, shapes):
     some = [rows[i] for i in batch.rows]
     some += some[-1:] * (batch.height - len(some))
-    arrays = fine_tuning.inputs(task, model.backbone, some, batch.size, pad_entity)
+    arrays = task.inputs(model.backbone, some, batch.size, pad_entity)
     waiting.append((batch.rows, _logits(*model.predicting, arrays)))
   found: dict[str, list[Any]] = {}
   for numbers, logits in waiting:
@@ -102,13 +102,13 @@ def outputs(
 @functools.partial(jax.jit, static_argnames="network")
 def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array]:
   found: Any = network.apply({"params": params}, **inputs)
-  return {name: found[name].astype(jnp.float32) for name in fine_tuning.LOGITS if name in found}
+  return {name: found[name].astype(jnp.float32) for name in LOGITS if name in found}
 
 
 def _size(least: Sizes, task: Any, widths: Widths) -> Sizes:
   return Sizes(
     _width(least.words, widths.words, task.words),
-    _width(least.entities, widths.entities, task.entities),
+    _width(least.entities, widths.entities, task.sizes.entities),
     least.mention,
   )
 

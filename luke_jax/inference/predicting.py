@@ -12,7 +12,6 @@ from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
-from luke_jax.tasks.aligned import check_task
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import counted
 from luke_jax.text.alignment import Linker
@@ -35,7 +34,7 @@ def predict(
   folder where it is not that of the training.
   """
   task = task_of(model, **({"vectors": str(vectors)} if vectors else {}))
-  check_task(task, model.backbone)
+  task.check_inputs(model.backbone)
   single = isinstance(texts, str)
   columns: dict[str, Any] = {"text": texts, **fields}
   if single:

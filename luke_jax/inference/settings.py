@@ -9,9 +9,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
-from luke_jax.tasks import fine_tuning
-from luke_jax.tasks.fine_tuning import fitted
-from luke_jax.tasks.known import CLASSES, heads_of, is_known, task_class
+from luke_jax.tasks.known import CLASSES, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
@@ -36,8 +34,8 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
     raise InputError(f"made for the task {own}, which is none of luke_jax's; expected it as `task`")
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
-  if model.kind not in heads_of(chosen):
-    expected = model.family.architecture_of(heads_of(chosen)[0])
+  if model.kind not in chosen.heads:
+    expected = model.family.architecture_of(chosen.heads[0])
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
@@ -55,7 +53,7 @@ def task_with(
   if saved.get("task") == task.name:
     settings = saved.get("settings", {})
   else:  # a model of transformers, whose config.json may say something
-    settings = task.settings_from(rest, labels) if hasattr(task, "settings_from") else {}
+    settings = task.settings_from(rest, labels)
   value = typed_values.group_from_json(settings, task, f"config.json: {KEY}.settings")
   fixed = {"labels": _labels(task, tuple(labels)), "words": config.room_for_words}
   return dataclasses.replace(value, **fixed, **changes)
@@ -82,13 +80,12 @@ def settings_of(task: Any) -> dict[str, Any]:
   settings = {name: value for name, value in values.items() if name not in LOCAL}
   kind = type(task)
   own = {} if is_known(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
-  entries = getattr(task, "config_entries", {})  # for transformers
-  return {**entries, KEY: {"task": task.name, **own, "settings": settings}}
+  return {**task.config_entries, KEY: {"task": task.name, **own, "settings": settings}}
 
 
 def processor_of(model: ModelParts, task: Any) -> Processor:
   """Returns the processor of texts for a model and its task."""
-  return fitted(any_processor(model), task, model.family.markers_of(task.name))
+  return task.fitted(any_processor(model), model.family.markers_of(task.name))
 
 
 def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
@@ -102,7 +99,7 @@ def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
 
 def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
   """Returns a model with the labels and the text side of its task."""
-  processor = fine_tuning.processor(task, network.backbone)
+  processor = task.processor(network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
   own = None if is_known(type(task)) else type(task)
   tokenizer = processor.tokenizer
@@ -110,14 +107,14 @@ def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
 
 
 def _labels(task: Any, labels: tuple[str, ...]) -> tuple[str, ...]:
-  return () if task.head in UNLABELLED else labels
+  return () if task.heads[0] in UNLABELLED else labels
 
 
 def _name_for(model: ModelParts) -> str:
   for name in CLASSES:
-    if model.kind in heads_of(task_class(name)):
+    if model.kind in task_class(name).heads:
       return name
-  kinds = dict.fromkeys(kind for name in CLASSES for kind in heads_of(task_class(name)))
+  kinds = dict.fromkeys(kind for name in CLASSES for kind in task_class(name).heads)
   architectures = model.family.architectures
   known = ", ".join(architectures[kind] for kind in kinds if kind in architectures)
   raise InputError(f"a {model.architecture}; expected one of {known}")

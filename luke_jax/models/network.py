@@ -107,7 +107,8 @@ def initial_params(network: Network, key: jax.Array) -> dict:
 
 @functools.partial(jax.jit, static_argnames="network")
 def _initial(network: Network, key: jax.Array) -> dict:
-  return network.init(key, **example_inputs(network))["params"]
+  init: Any = network.init
+  return init(key, **example_inputs(network))["params"]
 
 
 def abstract_params(network: Network) -> dict:

@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import read_examples
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment, total_steps
 
@@ -55,7 +55,7 @@ class Check(NamedTuple):
 def checks(experiment: Experiment) -> Iterator[Check]:
   """Yields what the paper's number needs and what an experiment has, in the order of a run."""
   task = experiment.task
-  if getattr(task, "name", None) not in RUNS:
+  if task.name not in RUNS:
     raise InputError(f"task: no row of the paper; expected one of {', '.join(RUNS)}")
   paper = RUNS[task.name]
   train = None
@@ -71,11 +71,11 @@ def checks(experiment: Experiment) -> Iterator[Check]:
 
 
 def _data(task: Any, paper: PaperRun, split: str) -> tuple[Check, list[Any] | None]:
-  source, published = getattr(task, split), paper.examples[split]
+  source, published = task.splits.get(split, ""), paper.examples[split]
   expected = f"{published:,} {paper.unit}"
   if not source or not (is_split(source) or Path(source).is_file()):
     return Check(f"task.{split}", expected, f"{source or 'empty'}: missing", False), None
-  examples = read_examples(task, source, Faults(skip=True))
+  examples = task.read_examples(source, Faults(skip=True))
   count = sum(len(getattr(example, "sentences", "1")) for example in examples)
   return Check(f"task.{split}", expected, f"{count:,} {paper.unit}", count == published), examples
 
@@ -100,7 +100,8 @@ def _mentions(experiment: Experiment) -> Check:
   """Checks that texts get entities where the model reads some: without, it is another row."""
   if not experiment.backbone.entities:
     return Check("task.mentions", "none, for the model reads words", "none", True)
-  folder = experiment.task.mentions
+  task: Any = experiment.task
+  folder = task.mentions
   there = bool(folder) and (Path(folder) / "mentions").is_dir()
   expected = "names of the dump of March 2016"
   found = folder if there else f"{folder or 'empty'}: missing"
@@ -109,9 +110,10 @@ def _mentions(experiment: Experiment) -> Check:
 
 
 def _settings(experiment: Experiment, paper: PaperRun) -> Iterator[Check]:
+  task: Any = experiment.task
   run, schedule, rate = experiment.run, experiment.schedule, experiment.optimizer.learning_rate
   pairs = {
-    "task.authors": (True, experiment.task.authors),
+    "task.authors": (True, task.authors),
     "data.batch_size": (paper.batch_size, experiment.data.batch_size),
     "run.epochs": (paper.epochs, run.epochs),
     "optimizer.learning_rate": (paper.learning_rate, rate),
@@ -143,5 +145,5 @@ def _steps(experiment: Experiment, paper: PaperRun, train: list[Any] | None) -> 
 def _readable(experiment: Experiment) -> bool:
   """Returns whether rows can be made: there is a tokenizer, and the table of mentions if any."""
   task = experiment.task
-  mentions = getattr(task, "mentions", "")
-  return Path(task.text).is_dir() and (not mentions or Path(mentions).is_dir())
+  mentions = task.mentions if isinstance(task, QuestionAnswering) else ""
+  return Path(task.text_directory or "").is_dir() and (not mentions or Path(mentions).is_dir())

@@ -19,7 +19,7 @@ from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.runs.notes import run_record
-from luke_jax.tasks.known import is_fine_tuned
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 
@@ -35,7 +35,7 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
   experiment, step, params = read_run(run, own)
   backbone = Backbone(experiment.model)
   record = run_record(run, step, experiment)
-  if is_fine_tuned(experiment.task):
+  if isinstance(experiment.task, FineTunedTask):
     network = experiment.task.network(backbone)
     model = trained_model(experiment.task, network, params)
     return dataclasses.replace(model, start=_start(experiment)), record
@@ -87,7 +87,7 @@ def model_directory(start: Path) -> Path:
 def _start(experiment: Experiment) -> Start | None:
   """Returns the origin of a run's adapters, if it trained any."""
   task, start = experiment.task, experiment.run.start
-  if not experiment.optimizer.adapter or start is None:
+  if not isinstance(task, FineTunedTask) or not experiment.optimizer.adapter or start is None:
     return None
   entities = task.entity_table if experiment.backbone.entities else "none"
   added = experiment.model.family.added_words(task.name, task.new_words)

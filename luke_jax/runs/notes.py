@@ -81,7 +81,7 @@ def run_record(folder: Path, step: int, experiment: Experiment) -> dict[str, Any
   notes = directory.read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
   return {
     **notes,
-    "task": getattr(experiment.task, "name", "pretraining"),
+    "task": experiment.task.name,
     "step": step,
     "seed": experiment.run.seed,
     "start": _start(experiment.run.start),
@@ -98,12 +98,12 @@ def _revision(package: Path) -> str:
 def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
   """Yields a description of each split; files that are gone have no hash."""
   task = experiment.task
-  for folder in map(Path, getattr(task, "corpora", ())):
+  for folder in map(Path, task.folders):
     metadata = read_metadata(folder)
     entry = {"split": "train, dev", "file": folder.name, "examples": metadata.records}
     yield {**entry, "sha256": hash_of(str(folder / METADATA)), "language": metadata.language}
   for split in ("train", "dev"):
-    if file := getattr(task, split, ""):
+    if file := task.splits.get(split):
       records: Any = task.records(experiment.backbone, split)
       entry = {"split": split, "file": Path(file).name, "examples": len(records.examples)}
       yield {**entry, "sha256": hash_of(file)}

@@ -18,8 +18,8 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import read_examples
-from luke_jax.tasks.known import check_task, is_fine_tuned, is_known, task_class, tasks_with
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.known import is_known, task_class, tasks_with
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
@@ -45,10 +45,11 @@ def task_experiment(
   family = read_backbone(start).family
   check_able(plain.task, family, start)
   recipe = family.recipes.get(plain.task.name, Recipe())
-  on_files = dataclasses.replace(plain.task, train=train, dev=dev, text=str(start), **recipe.task)
-  task = override(dataclasses.replace(plain, task=on_files), of_task).task
+  named: Any = plain.task
+  on_files = dataclasses.replace(named, train=train, dev=dev, text=str(start), **recipe.task)
+  task: Any = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
-  examples = read_examples(task, train, faults)
+  examples = task.read_examples(train, faults)
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
   model = start_model(start, task, task.entity_table)
@@ -83,8 +84,10 @@ def check_able(task: Any, family: Family, start: Path) -> None:
 
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
-  chosen: Any = task_class(kind) if isinstance(kind, str) else kind
-  check_task(chosen)
+  chosen = task_class(kind) if isinstance(kind, str) else kind
+  if not issubclass(chosen, FineTunedTask):
+    expected = f"{FineTunedTask.__module__}.FineTunedTask"
+    raise InputError(f"task {chosen.__name__}: no task; expected a subclass of {expected}")
   return _with_recipe(SIZES["tiny"], chosen(), None)
 
 
@@ -125,7 +128,7 @@ def read_experiment(file: Path, assignments: Sequence[str]) -> Experiment:
 def consistent(experiment: Experiment) -> Experiment:
   """Returns an experiment whose model has no entities without what only entities have."""
   backbone = experiment.backbone
-  if backbone.entities or not is_fine_tuned(experiment.task):
+  if backbone.entities or not isinstance(experiment.task, FineTunedTask):
     return experiment
   tables = backbone.family.layout.entities
   frozen = tuple(

@@ -16,10 +16,10 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.heads.kinds import KINDS
 from luke_jax.models.adapters import merge_adapters
+from luke_jax.models.family import Backbone
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.models import model_directory
-from luke_jax.tasks.fine_tuning import processor
-from luke_jax.tasks.known import is_fine_tuned
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.text import (
   EntityVocab,
   Processor,
@@ -46,8 +46,8 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   Where the experiment's task names the directory of its records' vocabularies, the tokenizer has to
   be the same there, and entities keep their rows by title: others begin fresh.
   """
-  if is_fine_tuned(experiment.task):
-    return _fine_tuned(start, experiment)
+  if isinstance(experiment.task, FineTunedTask):
+    return _fine_tuned(start, experiment.task, experiment.backbone)
   named = experiment.task.text_directory
   if export.is_run(start):
     system, other = experiment.model.family, export.read_experiment(start, experiment).model.family
@@ -67,7 +67,7 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   _warn_of_decoders(start, model.config, experiment.model)
   _check_tokenizer(start, model.tokenizer, named)
   # The records' tokenizer has markers, which the start's may lack.
-  markers = getattr(experiment.task, "markers", True)
+  markers = experiment.task.markers
   model = add_markers(dataclasses.replace(model, tokenizer=load_tokenizer(named, markers=markers)))
   has_entities = model.processor is not None and model.backbone.entities > 0
   vocab = model.processor.entity_vocab if model.processor and has_entities else None
@@ -96,12 +96,11 @@ def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> Mo
   )
 
 
-def _fine_tuned(start: Path, experiment: Experiment) -> dict:
-  backbone, task = experiment.backbone, experiment.task
+def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone) -> dict:
   entities: Entities = task.entity_table if backbone.entities else "none"
   changes = {"family": backbone.family, "trained": backbone.config}
   model = start_model(start, task, entities, **changes)
-  _check_text(start, model, task, processor(task, backbone))
+  _check_text(start, model, task, task.processor(backbone))
   return model.params
 
 
@@ -127,7 +126,7 @@ def _check_tokenizer(start: Path, tokenizer: Tokenizer | None, folder: str) -> N
 
 def _fitted(params: dict, vocab: EntityVocab | None, experiment: Experiment, start: Path) -> dict:
   folder, backbone = experiment.task.text_directory, experiment.backbone
-  if vocab is None or not backbone.entities:
+  if vocab is None or folder is None or not backbone.entities:
     return params
   needed = load_entity_vocab(folder)
   if vocab.ids == needed.ids:

@@ -22,7 +22,7 @@ from luke_jax.runs import notes
 from luke_jax.runs.models import model_directory, run_model, write_model
 from luke_jax.runs.recipes import consistent, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.starts import start_directory, start_params
-from luke_jax.tasks.known import is_fine_tuned
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.overrides import assignment, override
 
@@ -101,7 +101,7 @@ def run(experiment: Experiment, folder: Path, *, profile: int = 0) -> dict[str, 
   summary = notes.train(experiment, folder, start=params, profile=profile)
   # With several processes, one alone cannot read a checkpoint: luke-jax export does it later.
   done = summary["status"] == "done" and jax.process_count() == 1
-  if done and is_fine_tuned(experiment.task):
+  if done and isinstance(experiment.task, FineTunedTask):
     summary |= write_model(folder, experiment)
   return summary
 

@@ -80,7 +80,6 @@ def _read(
   import jax
 
   from luke_jax.inference.settings import processor_of, task_of
-  from luke_jax.tasks import fine_tuning
 
   spec = getattr(model.network.head, "attributes", None)
   if spec is None or spec.form not in "cd":
@@ -99,8 +98,8 @@ def _read(
   ]
   rows = task.features(processor, examples)
   ids = rows[0].input_ids
-  sizes = fine_tuning.sizes(task)._replace(words=len(ids))
-  inputs = fine_tuning.inputs(task, model.backbone, rows, sizes, processor.entity_vocab.pad_id)
+  sizes = task.sizes._replace(words=len(ids))
+  inputs = task.inputs(model.backbone, rows, sizes, processor.entity_vocab.pad_id)
   outputs, attended = jax.jit(functools.partial(_outputs, model.network))(model.params, inputs)
   probs = np.asarray(attended)
   streams = [spec.names.index(attribute)] if attribute else slice(None)

@@ -2,8 +2,7 @@
 
 import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -16,12 +15,12 @@ from luke_jax.graph.vectors import NONE, Vectors
 from luke_jax.models.family import Backbone
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.text import Row, Tokenizer
 from luke_jax.text.alignment import NO_LINK, Alignment, Link, align
 from luke_jax.text.rows import Room
 
 ROWS = "entity_rows"  # of a row's `extra`: the ids of the vectors beside its words
-FIELDS = ("vectors", "link_threshold", "alignment")  # of a task that reads links
 
 
 @cached(4)
@@ -30,11 +29,8 @@ def open_vectors(folder: str) -> Vectors:
   return graph_vectors.open_vectors(folder)
 
 
-def reads(task: Any) -> Reads:
-  """Returns the files of the vectors that a task names, if it names some."""
-  folder = getattr(task, "vectors", "")
-  if not folder:
-    return Reads()
+def vector_reads(folder: str) -> Reads:
+  """Returns the files of the vectors of a folder."""
   ids, table = graph_vectors.vector_files(Path(folder))
   return Reads((str(ids),), (str(table),))
 
@@ -70,41 +66,66 @@ class Aligner:
       )
 
 
-def aligner(task: Any, tokenizer: Tokenizer) -> Aligner | None:
+def aligner(inputs: Sequence["AlignedVectors"], tokenizer: Tokenizer) -> Aligner | None:
   """Returns what aligns the links of a task's examples; None if the task has no vectors."""
-  folder = getattr(task, "vectors", "")
-  if not folder:
-    return None
-  starts = tokenizer.word_starts()
-  if starts is None:
-    raise InputError("vectors: the tokenizer's pieces do not show where words begin; expected none")
-  return Aligner(open_vectors(folder), starts, task.alignment, task.link_threshold)
+  return inputs[0].aligner(tokenizer) if inputs else None
 
 
-def rooms(task: Any, words: int) -> dict[str, Room]:
-  """Returns the room for ids beside the words of a row."""
-  return {ROWS: Room((words,), NONE)} if getattr(task, "vectors", "") else {}
+@dataclasses.dataclass(frozen=True)
+class AlignedVectors(ExtraInputs):
+  """Vectors of the entities that an example links, beside the words of their mentions."""
 
+  folder: str
+  alignment: Alignment
+  threshold: float  # of a link's score, above which it is read
 
-def with_vectors(task: Any, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict:
-  """Returns a batch with vectors in the place of ids; without both for systems of words only."""
-  ids = arrays.pop(ROWS, None)
-  if ids is None or not backbone.decoders.vectors:
-    return arrays
-  vectors = open_vectors(task.vectors)
-  return arrays | {"entity_vectors": vectors.at(ids), "entity_mask": (ids != NONE).astype(np.int32)}
+  @classmethod
+  def of(cls, folder: str, alignment: Alignment, threshold: float) -> tuple["AlignedVectors", ...]:
+    """Returns the inputs of a task that names such a folder; none for an empty name."""
+    return (cls(folder, alignment, threshold),) if folder else ()
 
+  def aligner(self, tokenizer: Tokenizer) -> Aligner:
+    """Returns what puts the links of examples beside the words of their rows."""
+    starts = tokenizer.word_starts()
+    if starts is None:
+      raise InputError(
+        "vectors: the tokenizer's pieces do not show where words begin; expected none"
+      )
+    return Aligner(open_vectors(self.folder), starts, self.alignment, self.threshold)
 
-def check_task(task: Any, backbone: Backbone) -> None:
-  """Raises InputError for vectors that the model cannot read."""
-  folder = getattr(task, "vectors", "")
-  if not folder:
-    return
-  if not backbone.decoders.vectors:
-    raise InputError(
-      f"task.vectors: {folder}; expected none, for {backbone.family.title} reads no vectors"
-    )
-  check_width(open_vectors(folder), backbone)
+  def reads(self) -> Reads:
+    """Returns the files of the vectors."""
+    return vector_reads(self.folder)
+
+  def check(self, backbone: Backbone) -> None:
+    """Raises InputError for vectors that the model cannot read."""
+    if not backbone.decoders.vectors:
+      raise InputError(
+        f"task.vectors: {self.folder}; expected none, for {backbone.family.title} reads no vectors"
+      )
+    check_width(open_vectors(self.folder), backbone)
+
+  def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
+    """Returns the room for ids beside the words of a row."""
+    return {ROWS: Room((words,), NONE)}
+
+  def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of a row's vectors, and of the mask of words that have one."""
+    width = backbone.decoders.vectors
+    if not width:
+      return {}
+    return {
+      "entity_vectors": jax.ShapeDtypeStruct((words, width), jnp.float32),
+      "entity_mask": jax.ShapeDtypeStruct((words,), jnp.int32),
+    }
+
+  def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns a batch with vectors in the place of ids; without both for systems of words only."""
+    ids = arrays.pop(ROWS)
+    if not backbone.decoders.vectors:
+      return arrays
+    vectors = open_vectors(self.folder).at(ids)
+    return arrays | {"entity_vectors": vectors, "entity_mask": (ids != NONE).astype(np.int32)}
 
 
 def check_width(vectors: Vectors, backbone: Backbone) -> None:
@@ -115,14 +136,3 @@ def check_width(vectors: Vectors, backbone: Backbone) -> None:
       f"{vectors.folder}: vectors of width {vectors.width}; expected {width}, as"
       " model.entity_size has it"
     )
-
-
-def vector_shapes(task: Any, backbone: Backbone, words: int) -> Mapping[str, jax.ShapeDtypeStruct]:
-  """Returns the shapes of what `with_vectors` adds to a row."""
-  width = backbone.decoders.vectors
-  if not getattr(task, "vectors", "") or not width:
-    return {}
-  return {
-    "entity_vectors": jax.ShapeDtypeStruct((words, width), jnp.float32),
-    "entity_mask": jax.ShapeDtypeStruct((words,), jnp.int32),
-  }

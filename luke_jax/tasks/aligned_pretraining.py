@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -26,12 +26,13 @@ from luke_jax.pipeline.pair_rows import (
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks import aligned
 from luke_jax.tasks.aligned import check_width, open_vectors
+from luke_jax.training.task import Batch, Params, Task
 
 Arrays = dict[str, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
-class AlignedPretraining:
+class AlignedPretraining(Task):
   """Prediction of masked words, of the next sentence, and of the entities beside words (§3.4).
 
   Of aligned words some get another entity as input and some none; all are to predict their own.
@@ -52,9 +53,9 @@ class AlignedPretraining:
   predict_entities: bool = True  # or there is no loss of entities
   whole_batch: bool = False  # entities of the batch are candidates, not those of the pair alone
 
-  name = "aligned_pretraining"
-  head = "pretraining"
-  markers = False  # its tokenizer has none
+  name: ClassVar[str] = "aligned_pretraining"
+  heads: ClassVar[tuple[str, ...]] = ("pretraining",)
+  markers: ClassVar[bool] = False  # its tokenizer has none
 
   def __post_init__(self) -> None:
     for name, least in (("words", 8), ("masked", 1), ("entities", 1), ("dev_pairs", 1)):
@@ -76,7 +77,7 @@ class AlignedPretraining:
     """Returns the files of the pairs and of the vectors."""
     self._check_given()
     index = str(Path(self.pairs).with_suffix(".idx"))
-    return Reads((index,), (self.pairs,)) + aligned.reads(self)
+    return Reads((index,), (self.pairs,)) + aligned.vector_reads(self.vectors)
 
   def _check_given(self) -> None:
     """Raises InputError for a place that is not given."""
@@ -93,7 +94,7 @@ class AlignedPretraining:
     """Returns fresh parameters."""
     return network.initial_params(self.network(backbone), key)
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+  def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words, aligned ones and pairs, which have a mean each."""
     masks = {"word": batch["labels"] != IGNORED}
     masks["next"] = jnp.ones(batch["next_sentence_labels"].shape, bool)
@@ -104,8 +105,8 @@ class AlignedPretraining:
   def loss(
     self,
     backbone: Backbone,
-    params: dict,
-    batch: dict,
+    params: Params,
+    batch: Batch,
     weights: dict[str, jax.Array],
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -118,7 +119,7 @@ class AlignedPretraining:
     return loss, metrics | hits | {"tokens": batch["attention_mask"].sum()}
 
   def _outputs(
-    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
   ) -> dict[str, jax.Array]:
     inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
     rngs = {} if key is None else {"dropout": key}
@@ -181,7 +182,7 @@ class AlignedPretraining:
       arrays["entity_mask"] = (read != NONE).astype(np.int32)
     return arrays
 
-  def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
+  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns losses, hits and counts of each row, and those of words whose entity is hidden."""
     every = _each(self._outputs(backbone, params, batch, None), batch)
     masks = {"word": batch["labels"] != IGNORED, "entity": batch["entity_labels"] != IGNORED}

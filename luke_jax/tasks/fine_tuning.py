@@ -1,15 +1,16 @@
-"""Functions that fine-tuned tasks share: how the engine gets their records, rows and losses.
+"""The contract of fine-tuned tasks: settings and functions that one has to have, and those of all.
 
-A task is a frozen dataclass of settings. The functions here are the methods that it shares with the
-others; what it adds is in `FineTuned`.
+A task is a frozen dataclass, a subclass of `FineTunedTask`. What is abstract there is all that it
+has to add.
 """
 
+import abc
 import dataclasses
 import difflib
 import functools
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -24,88 +25,19 @@ from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks import aligned, beside
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
-from luke_jax.text import Processor, Row, Task, load_entity_vocab, load_tokenizer
+from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
+from luke_jax.text import Task as TextTask
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
 from luke_jax.text.unknown import CountingTokenizer
+from luke_jax.training.task import Batch, Params, Task
 
 LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
-
-
-class FineTuned(Protocol):
-  """The part of a task that the shared functions need."""
-
-  name: ClassVar[str]
-  head: ClassVar[str]  # the kind of head, of luke_jax.heads
-  metric: ClassVar[str]  # that chooses a checkpoint
-  text_task: ClassVar[Task | None]  # of the processor
-  # Words that the task adds, and those whose rows they start from.
-  new_words: ClassVar[Mapping[str, str]]
-  # Whether the task reads entities by title, or [MASK] and its like only.
-  entity_table: ClassVar[Literal["special", "whole"]]
-
-  train: str
-  dev: str
-  text: str  # the directory whose tokenizer and entity vocabulary the task reads with
-  labels: tuple[str, ...]
-  words: int
-  entities: int
-  mention: int
-  skip_bad: bool
-
-  def network(self, backbone: Backbone) -> Network:
-    """Returns a backbone with the task's head."""
-    ...
-
-  def outputs(self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None) -> Any:
-    """Returns the network's outputs for a batch, with dropout if there is a key."""
-    ...
-
-  def read(self, path: Path, faults: Faults) -> list[Any]:
-    """The examples of a file, with or without answers."""
-    ...
-
-  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Any:
-    """The example in an object of JSON lines."""
-    ...
-
-  def features(
-    self, processor: Processor, examples: Sequence[Any], faults: Faults | None = None
-  ) -> list[Row]:
-    """Rows for the model, those of an example one after the other; with labels where known.
-
-    An example that has no place in a row is at fault.
-    """
-    ...
-
-  def check(self, examples: Sequence[Any], faults: Faults) -> list[Any]:
-    """Those of the examples that can be trained and scored on; the others are faults."""
-    ...
-
-  def check_example(self, example: Any) -> None:
-    """Refuses an example without answers, or with one that the model does not know."""
-    ...
-
-  def found_labels(self, examples: Sequence[Any]) -> tuple[str, ...]:
-    """The labels of a file of examples, in the order that a new model gives them."""
-    ...
-
-  def label_shape(self) -> tuple[int, ...]:
-    """The shape of the labels of a row."""
-    ...
-
-  def decode(self, examples: Sequence[Any], rows: Sequence[Row], outputs: Any) -> list[Any]:
-    """Returns a prediction for each example, by the outputs of all its rows."""
-    ...
-
-  def evaluate(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Evaluation:
-    """Returns the scores of predictions."""
-    ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,69 +53,307 @@ class TaskRows:
   def __getitem__(self, index: int) -> Row:
     return self.rows[index]
 
-  @functools.cached_property
-  def lengths(self) -> np.ndarray:
-    """Returns the lengths of the rows in words."""
-    return np.array([len(row.input_ids) for row in self.rows])
 
+@dataclasses.dataclass(frozen=True)
+class FineTunedTask(Task):
+  """Settings of a task on texts that a user has in files."""
 
-def check_settings(task: Any) -> None:
-  """Raises InputError for sizes below 1 and for duplicate labels."""
-  for name, least in (("words", 8), ("entities", 1), ("mention", 1)):
-    number = getattr(task, name)
-    if type(number) is not int or number < least:
-      raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
-  twice = {label for label in task.labels if task.labels.count(label) > 1}
-  if twice:
-    raise InputError(f"labels: {', '.join(sorted(twice))}: twice; expected each once")
+  train: str = ""  # file of examples to train on
+  dev: str = ""  # file of examples that checkpoints are scored on
+  test: str = ""  # for luke-jax experiment run
+  text: str = ""  # the directory of the tokenizer and the entity vocabulary
+  labels: tuple[str, ...] = ()  # none: those of the training file
+  words: int = 512  # the longest row
+  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
+  text_task: ClassVar[TextTask | None] = None  # of the processor
+  # Words that the task adds, and those whose rows they start from.
+  new_words: ClassVar[Mapping[str, str]] = {}
+  reads_vectors: ClassVar[bool] = False  # of the entities that examples link
+  # Whether the task reads entities by title, or [MASK] and its like only.
+  entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
-def check(task: FineTuned, examples: Sequence[Any], faults: Faults) -> list[Any]:
-  """Returns the examples that can be trained and scored on; the others are faults."""
-  valid = []
-  for example in examples:
-    with faults.caught():
-      task.check_example(example)
-      valid.append(example)
-  return valid
+  def __init_subclass__(cls, **options: Any) -> None:
+    """Raises InputError for a class that lacks a part of the contract."""
+    super().__init_subclass__(**options)
+    needed = ["name", "heads", *sorted(FineTunedTask.__abstractmethods__)]
+    lacking = [name for name in needed if _is_missing(cls, name)]
+    if lacking:
+      raise InputError(
+        f"task {cls.__name__}: no {', '.join(lacking)}; expected all that {__name__}.FineTunedTask"
+        f" leaves to a task: {', '.join(needed)}"
+      )
 
+  def __post_init__(self) -> None:
+    """Raises InputError for sizes below 1 and for duplicate labels."""
+    for name, least in (("words", 8), ("entities", 1), ("mention", 1)):
+      number = getattr(self.sizes, name)
+      if type(number) is not int or number < least:
+        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+    twice = {label for label in self.labels if self.labels.count(label) > 1}
+    if twice:
+      raise InputError(f"labels: {', '.join(sorted(twice))}: twice; expected each once")
 
-def check_label(label: str, labels: Sequence[str], place: str) -> None:
-  """Refuses a label that the model was not trained for."""
-  if label not in labels:
-    near = difflib.get_close_matches(label, labels, n=1)
-    hint = f", perhaps {near[0]!r}" if near else ""
-    raise InputError(
-      f"{place}: label {label!r}: not among the model's {len(labels)}; expected one of"
-      f" {', '.join(labels[:20])}{hint}"
+  # What a task has to add.
+
+  @property
+  @abc.abstractmethod
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+
+  @property
+  @abc.abstractmethod
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention, 1 at least."""
+
+  @abc.abstractmethod
+  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Any:
+    """Returns the example in an object of JSON lines, with or without answers."""
+
+  @abc.abstractmethod
+  def read(self, path: Path, faults: Faults) -> list[Any]:
+    """Returns the examples of a file."""
+
+  @abc.abstractmethod
+  def found_labels(self, examples: Sequence[Any]) -> tuple[str, ...]:
+    """Returns the labels of a file of examples, in the order that a new model gives them."""
+
+  @abc.abstractmethod
+  def check_example(self, example: Any) -> None:
+    """Raises InputError for an example without answers, or with one that the model lacks."""
+
+  @abc.abstractmethod
+  def features(
+    self, processor: Processor, examples: Sequence[Any], faults: Faults | None = None
+  ) -> list[Row]:
+    """Returns rows for the model, those of an example one after the other; with labels if known.
+
+    An example that has no place in a row is at fault.
+    """
+
+  @abc.abstractmethod
+  def label_shape(self) -> tuple[int, ...]:
+    """Returns the shape of the labels of a row."""
+
+  @abc.abstractmethod
+  def decode(self, examples: Sequence[Any], rows: Sequence[Row], outputs: Any) -> list[Any]:
+    """Returns a prediction for each example, by the outputs of all its rows."""
+
+  @abc.abstractmethod
+  def evaluate(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Evaluation:
+    """Returns the scores of predictions."""
+
+  @abc.abstractmethod
+  def to_prediction(self, example: Any, prediction: Any) -> dict[str, Any]:
+    """Returns an example's line in a file of predictions."""
+
+  # What it may change.
+
+  @property
+  def label_dtype(self) -> Any:
+    """Returns the type of labels; numbers that a task learns are float32."""
+    return np.int32
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the number of rows over which losses are averaged first; None: over all at once."""
+    return None
+
+  @property
+  def extra_inputs(self) -> tuple[ExtraInputs, ...]:
+    """Returns the inputs that rows have beside words and entities."""
+    return ()
+
+  @property
+  def config_entries(self) -> Mapping[str, Any]:
+    """Returns entries of config.json by which transformers knows some of the settings."""
+    return {}
+
+  @staticmethod
+  def settings_from(entries: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+    """Returns the settings of a model of transformers, from its config.json and its labels."""
+    return {}
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the task's head."""
+    return Network(backbone, make_head(self.head, backbone, labels=len(self.labels) or 2))
+
+  def weights(self, batch: Batch) -> jax.Array:
+    """Returns the weights of a batch's labels, see `target_weights`."""
+    return target_weights(batch["labels"] != IGNORED, self.micro_batch)
+
+  def loss(
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Any, key: jax.Array | None
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Returns the weighted loss of a batch's labels."""
+    outputs = self.outputs(backbone, params, batch, key)
+    loss = self.network(backbone).loss(outputs, batch["labels"], weights=weights)
+    return loss, {"tokens": batch["attention_mask"].sum()}
+
+  def records(self, backbone: Backbone, split: str) -> TaskRows:
+    """Returns the rows of the file of "train" or "dev"."""
+    room = backbone.config.room_for_words
+    if self.words > room:
+      raise InputError(f"task.words: {self.words}; expected at most {room}, the model's positions")
+    self.check_inputs(backbone)
+    return _records(self, backbone, split)
+
+  # What all share.
+
+  @property
+  def text_directory(self) -> str:
+    """Returns the directory of the tokenizer and the entity vocabulary of the task's models."""
+    return self.text
+
+  @property
+  def splits(self) -> Mapping[str, str]:
+    """Returns the files of examples that there are, by split."""
+    every = {"train": self.train, "dev": self.dev, "test": self.test}
+    return {split: file for split, file in every.items() if file}
+
+  def reads(self) -> Reads:
+    """Returns the files of examples, and those of other inputs."""
+    examples = Reads(tuple(filter(None, (self.train, self.dev))))
+    return functools.reduce(lambda all, x: all + x.reads(), self.extra_inputs, examples)
+
+  def check_inputs(self, backbone: Backbone) -> None:
+    """Raises InputError if the model reads other inputs than the task has."""
+    for inputs in self.extra_inputs:
+      inputs.check(backbone)
+
+  def check(self, examples: Sequence[Any], faults: Faults) -> list[Any]:
+    """Returns the examples that can be trained and scored on; the others are faults."""
+    valid = []
+    for example in examples:
+      with faults.caught():
+        self.check_example(example)
+        valid.append(example)
+    return valid
+
+  def read_examples(self, source: str, faults: Faults) -> list[Any]:
+    """Returns the examples of a file, or of a split of a dataset: FOLDER:SPLIT."""
+    if is_split(source):
+      return list(read_dataset(source, self.parse, faults))
+    return self.read(Path(source), faults)
+
+  def processor(self, backbone: Backbone) -> Processor:
+    """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
+    if not self.text:
+      raise InputError("task.text: empty; expected the directory of a tokenizer")
+    family = backbone.family
+    added = tuple(family.added_words(self.name, self.new_words))
+    read = _processor(self.text, added, self.entity_table, family.markers)
+    return self.fitted(read, family.markers_of(self.name))
+
+  def fitted(self, processor: Processor, markers: tuple[str, ...] = ()) -> Processor:
+    """Returns a processor with the task's sizes, and with words that enclose its entities."""
+    words, entities, mention = self.sizes
+    return dataclasses.replace(
+      processor,
+      task=self.text_task,
+      marker_words=markers,
+      max_length=words,
+      max_entity_length=entities,
+      max_mention_length=mention,
     )
 
+  def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:
+    """Returns fresh parameters."""
+    return network.initial_params(self.network(backbone), key)
 
-def sizes(task: FineTuned) -> Sizes:
-  """Returns a row's lengths: words, entities, pieces of a mention."""
-  return Sizes(task.words, task.entities, task.mention)
+  def outputs(
+    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
+  ) -> dict[str, Any]:
+    """Returns the network's outputs for a batch, with dropout if there is a key."""
+    inputs = {name: x for name, x in batch.items() if name != "labels"}
+    rngs = {} if key is None else {"dropout": key}
+    outputs: Any = self.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
+    return outputs
+
+  def lengths(self, records: TaskRows) -> np.ndarray:
+    """Returns the lengths of rows in words."""
+    return np.array([len(row.input_ids) for row in records.rows])
+
+  def input_names(self, backbone: Backbone) -> tuple[str, ...]:
+    """Returns the names of the network's inputs.
+
+    Heads read the places of entities where there are two of them, or no entities to read.
+    """
+    names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
+    if backbone.family.token_types:
+      names += ("token_type_ids",)
+    places = self.network(backbone).head.places
+    return names + (places if len(places) > 1 or not backbone.entities else ())
+
+  def inputs(
+    self, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
+  ) -> dict[str, np.ndarray]:
+    """Returns rows as the arrays that the network reads."""
+    extra = self._rooms(backbone, sizes.words)
+    return self._padded(backbone, rows, sizes, pad_entity, extra)
+
+  def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of one row of a batch."""
+    rooms = self._label_rooms() | self._rooms(backbone, self.words)
+    shapes = padded_shapes(self.sizes, names=self.input_names(backbone), extra=rooms)
+    types = {name: room.dtype for name, room in rooms.items()}
+    read = {name: jax.ShapeDtypeStruct(x, types.get(name, jnp.int32)) for name, x in shapes.items()}
+    for extra in self.extra_inputs:
+      for name in extra.rooms(backbone, self.words):
+        del read[name]
+      read |= extra.shapes(backbone, self.words)
+    return read
+
+  def rows(
+    self, backbone: Backbone, records: Sequence[Row], rngs: Sequence[np.random.Generator]
+  ) -> dict[str, np.ndarray]:
+    """Returns rows and their labels, padded."""
+    rooms = self._label_rooms() | self._rooms(backbone, self.words)
+    pad_entity = self.processor(backbone).entity_vocab.pad_id
+    return self._padded(backbone, records, self.sizes, pad_entity, rooms)
+
+  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
+    """Returns the logits of every row, in float32."""
+    outputs = self.outputs(backbone, params, batch, None)
+    return {name: outputs[name].astype(jnp.float32) for name in LOGITS if name in outputs}
+
+  def score(self, records: TaskRows, predictions: Any) -> dict[str, float]:
+    """Returns the task's metrics."""
+    decoded = self.decode(records.examples, records.rows, predictions)
+    return dict(self.evaluate(records.examples, decoded).scores)
+
+  def _padded(
+    self,
+    backbone: Backbone,
+    rows: Sequence[Row],
+    sizes: Sizes,
+    pad_entity: int,
+    rooms: Mapping[str, Room],
+  ) -> dict[str, np.ndarray]:
+    pads = backbone.config.pad_token_id, pad_entity
+    arrays = padded(rows, sizes, *pads, names=self.input_names(backbone), extra=rooms)
+    for extra in self.extra_inputs:
+      arrays = extra.batch(backbone, arrays)
+    return arrays
+
+  def _rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
+    """Returns the room for what rows have beside their words."""
+    own = getattr(self.network(backbone).head, "own_inputs", {})
+    rooms = dict(backbone.family.beside(backbone.config, words))
+    rooms |= {name: Room(shape) for name, shape in own.items()}
+    for extra in self.extra_inputs:
+      shapes = extra.shapes(backbone, words)
+      rooms = {name: room for name, room in rooms.items() if name not in shapes}
+      rooms |= extra.rooms(backbone, words)
+    return rooms
+
+  def _label_rooms(self) -> dict[str, Room]:
+    return {"labels": Room(self.label_shape(), IGNORED, self.label_dtype)}
 
 
-def processor(task: FineTuned, backbone: Backbone) -> Processor:
-  """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
-  if not task.text:
-    raise InputError("task.text: empty; expected the directory of a tokenizer")
-  family = backbone.family
-  added = tuple(family.added_words(task.name, task.new_words))
-  read = _processor(task.text, added, task.entity_table, family.markers)
-  return fitted(read, task, family.markers_of(task.name))
-
-
-def fitted(processor: Processor, task: FineTuned, markers: tuple[str, ...] = ()) -> Processor:
-  """A model's processor with the task's sizes, and words that enclose its entities."""
-  return dataclasses.replace(
-    processor,
-    task=task.text_task,
-    marker_words=markers,
-    max_length=task.words,
-    max_entity_length=task.entities,
-    max_mention_length=task.mention,
-  )
+def _is_missing(cls: type, name: str) -> bool:
+  member = getattr(cls, name, None)
+  return member in (None, ()) or getattr(member, "__isabstractmethod__", False)
 
 
 @cached(4)
@@ -197,93 +367,15 @@ def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: 
   return Processor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)
 
 
-def text_directory(task: FineTuned) -> str:
-  """Returns the directory of the tokenizer and the entity vocabulary of the task's models."""
-  return task.text
-
-
-def reads(task: FineTuned) -> Reads:
-  """Returns the files of examples, and those of the vectors of entities and of words."""
-  examples = Reads(tuple(filter(None, (task.train, task.dev))))
-  return examples + aligned.reads(task) + beside.reads(task)
-
-
-def task_network(task: Any, backbone: Backbone) -> Network:
-  """Returns a backbone with the task's head."""
-  return Network(backbone, make_head(task.head, backbone, labels=len(task.labels) or 2))
-
-
-def initial_params(task: FineTuned, backbone: Backbone, key: jax.Array) -> dict:
-  """Returns fresh parameters."""
-  return network.initial_params(task.network(backbone), key)
-
-
-def outputs_of(
-  task: Any, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
-) -> Any:
-  """Returns the network's outputs for a batch, with dropout if there is a key."""
-  inputs = {name: x for name, x in batch.items() if name != "labels"}
-  rngs = {} if key is None else {"dropout": key}
-  return task.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
-
-
-def weights(task: FineTuned, batch: Mapping[str, jax.Array]) -> jax.Array:
-  """Returns the weights of a batch's labels, see `target_weights`."""
-  return target_weights(batch["labels"] != IGNORED)
-
-
-def authors_weights(task: Any, batch: Mapping[str, jax.Array]) -> jax.Array:
-  """Returns weights as `weights` does, or for the mean of means of the authors' micro-batches."""
-  return target_weights(batch["labels"] != IGNORED, task.micro_batch if task.authors else None)
-
-
-def loss(
-  task: FineTuned,
-  backbone: Backbone,
-  params: dict,
-  batch: dict,
-  weights: jax.Array,
-  key: jax.Array | None,
-) -> tuple[jax.Array, dict[str, jax.Array]]:
-  """Returns the weighted loss of a batch's labels."""
-  outputs = task.outputs(backbone, params, batch, key)
-  loss = task.network(backbone).loss(outputs, batch["labels"], weights=weights)
-  return loss, {"tokens": batch["attention_mask"].sum()}
-
-
-def records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
-  """Returns the rows of the file of "train" or "dev"."""
-  room = backbone.config.room_for_words
-  if task.words > room:
-    raise InputError(f"task.words: {task.words}; expected at most {room}, the model's positions")
-  aligned.check_task(task, backbone)
-  beside.check_task(task, backbone)
-  return _records(task, backbone, split)
-
-
-def read_examples(task: FineTuned, source: str, faults: Faults) -> list[Any]:
-  """The examples of a file, or of a split of a dataset: FOLDER:SPLIT."""
-  if is_split(source):
-    return list(read_dataset(source, task.parse, faults))
-  return task.read(Path(source), faults)
-
-
-def counted(reads: Processor) -> tuple[Processor, CountingTokenizer]:
-  """Returns a processor whose tokenizer counts what it does not know, and that tokenizer."""
-  counting: Any = CountingTokenizer(reads.tokenizer)
-  return dataclasses.replace(reads, tokenizer=counting), counting
-
-
 @cached(4)  # every evaluation asks for them
-def _records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
-  path, faults = getattr(task, split), Faults(skip=task.skip_bad)
-  if not path:
+def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
+  path, faults = task.splits.get(split), Faults(skip=task.skip_bad)
+  if path is None:
     raise InputError(f"task.{split}: empty; expected a file of examples")
-  examples = task.check(read_examples(task, path, faults), faults)
+  examples = task.check(task.read_examples(path, faults), faults)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
-  reads = processor(task, backbone)
-  reads, counting = counted(reads)
+  reads, counting = counted(task.processor(backbone))
   rows = TaskRows(examples, task.features(reads, examples, faults))
   counting.warn(path)
   if faults.found:
@@ -294,83 +386,18 @@ def _records(task: FineTuned, backbone: Backbone, split: str) -> TaskRows:
   return rows
 
 
-def input_names(task: FineTuned, backbone: Backbone) -> tuple[str, ...]:
-  """Returns the names of the network's inputs.
-
-  Heads read the places of entities where there are two of them, or no entities to read.
-  """
-  names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
-  if backbone.family.token_types:
-    names += ("token_type_ids",)
-  places = task.network(backbone).head.places
-  return names + (places if len(places) > 1 or not backbone.entities else ())
+def counted(reads: Processor) -> tuple[Processor, CountingTokenizer]:
+  """Returns a processor whose tokenizer counts what it does not know, and that tokenizer."""
+  counting: Any = CountingTokenizer(reads.tokenizer)
+  return dataclasses.replace(reads, tokenizer=counting), counting
 
 
-def inputs(
-  task: FineTuned, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
-) -> dict[str, np.ndarray]:
-  """Returns rows as the arrays that the network reads."""
-  names, extra = input_names(task, backbone), _rooms(task, backbone, sizes.words)
-  pad = backbone.config.pad_token_id
-  arrays = padded(rows, sizes, pad, pad_entity, names=names, extra=extra)
-  return _with_vectors(task, backbone, arrays)
-
-
-def row_shapes(task: FineTuned, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
-  """Returns the shapes of one row of a batch."""
-  names = input_names(task, backbone)
-  extra = _labels(task) | dict(backbone.family.beside(backbone.config, task.words))
-  extra |= _own(task, backbone)
-  shapes = padded_shapes(sizes(task), names=names, extra=extra)
-  types = {name: room.dtype for name, room in extra.items()}
-  found = {
-    name: jax.ShapeDtypeStruct(shape, types.get(name, jnp.int32)) for name, shape in shapes.items()
-  }
-  return found | dict(aligned.vector_shapes(task, backbone, task.words))
-
-
-def rows(
-  task: FineTuned,
-  backbone: Backbone,
-  records: Sequence[Row],
-  rngs: Sequence[np.random.Generator],
-) -> dict[str, np.ndarray]:
-  """Pads rows and their labels."""
-  names = input_names(task, backbone)
-  extra = _labels(task) | _rooms(task, backbone, task.words)
-  pads = backbone.config.pad_token_id, processor(task, backbone).entity_vocab.pad_id
-  arrays = padded(records, sizes(task), *pads, names=names, extra=extra)
-  return _with_vectors(task, backbone, arrays)
-
-
-def _rooms(task: FineTuned, backbone: Backbone, words: int) -> dict[str, Room]:
-  """Returns the room for what rows have beside their words."""
-  return aligned.rooms(task, words) | beside.rooms(backbone, words) | _own(task, backbone)
-
-
-def _with_vectors(task: FineTuned, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict:
-  """Returns a batch with vectors of entities and of words in the place of their numbers."""
-  return beside.with_vectors(task, backbone, aligned.with_vectors(task, backbone, arrays))
-
-
-def _own(task: FineTuned, backbone: Backbone) -> dict[str, Room]:
-  """Returns the room for inputs that only the task's head reads."""
-  shapes = getattr(task.network(backbone).head, "own_inputs", {})
-  return {name: Room(shape) for name, shape in shapes.items()}
-
-
-def _labels(task: FineTuned) -> dict[str, Room]:
-  dtype = getattr(task, "label_dtype", np.int32)  # numbers that a task learns are float32
-  return {"labels": Room(task.label_shape(), IGNORED, dtype)}
-
-
-def predict(task: FineTuned, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
-  """Returns the logits of every row, in float32."""
-  outputs = task.outputs(backbone, params, batch, None)
-  return {name: outputs[name].astype(jnp.float32) for name in LOGITS if name in outputs}
-
-
-def score(task: FineTuned, records: TaskRows, predictions: Any) -> dict[str, float]:
-  """The task's metrics."""
-  found = task.decode(records.examples, records.rows, predictions)
-  return dict(task.evaluate(records.examples, found).scores)
+def check_label(label: str, labels: Sequence[str], place: str) -> None:
+  """Raises InputError for a label that the model was not trained for."""
+  if label not in labels:
+    near = difflib.get_close_matches(label, labels, n=1)
+    hint = f", perhaps {near[0]!r}" if near else ""
+    raise InputError(
+      f"{place}: label {label!r}: not among the model's {len(labels)}; expected one of"
+      f" {', '.join(labels[:20])}{hint}"
+    )

@@ -4,9 +4,12 @@ import difflib
 import importlib
 from collections.abc import Container
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from luke_jax.errors import InputError
+
+if TYPE_CHECKING:
+  from luke_jax.tasks.fine_tuning import FineTunedTask
 
 TaskName = Literal["typing", "relations", "ner", "cloze", "qa", "classification", "tagging"]
 CLASSES = {
@@ -19,49 +22,20 @@ CLASSES = {
   "tagging": "Tagging",
 }
 
-# The attributes of a fine-tuned task, of this package or a user's own.
-FUNCTIONS = ("name", "metric", "head", "entity_table", "new_words", "text_task", "read", "parse")
-FUNCTIONS += ("reads", "check", "features", "label_shape", "network", "outputs", "loss", "predict")
-FUNCTIONS += ("decode", "evaluate", "score", "records", "rows", "row_shapes", "found_labels")
-FUNCTIONS += ("weights", "initial_params", "check_example", "text_directory")
 
-
-def task_class(name: str) -> Any:
+def task_class(name: str) -> "type[FineTunedTask]":
   """Returns the settings class of a task."""
   return getattr(_room(name, "task"), CLASSES[name])
 
 
-def is_fine_tuned(task: Any) -> bool:
-  """Returns whether a task, of this package or a user's own, has the functions for fine-tuning.
-
-  Pretraining has no examples of texts, and so no `features` and no `decode`.
-  """
-  return all(callable(getattr(task, name, None)) for name in ("features", "decode", "evaluate"))
-
-
-def heads_of(task: Any) -> tuple[str, ...]:
-  """Returns the kinds of heads that a task, a class or a value, may have."""
-  return getattr(task, "heads", None) or (task.head,)
-
-
 def tasks_with(heads: Container[str]) -> tuple[str, ...]:
   """Returns the names of the tasks that need one of these kinds of heads."""
-  return tuple(x for x in CLASSES if any(head in heads for head in heads_of(task_class(x))))
+  return tuple(x for x in CLASSES if any(head in heads for head in task_class(x).heads))
 
 
 def is_known(task: type) -> bool:
   """Returns true if a class is one of the tasks that have names."""
   return task.__module__.startswith("luke_jax.") and task.__name__ in CLASSES.values()
-
-
-def check_task(task: Any) -> None:
-  """Raises InputError for a class that lacks functions of a fine-tuned task."""
-  lacking = [name for name in FUNCTIONS if not hasattr(task, name)]
-  if lacking:
-    name = getattr(task, "__name__", type(task).__name__)
-    raise InputError(
-      f"task {name}: no {', '.join(lacking)}; expected all of {', '.join(FUNCTIONS)}"
-    )
 
 
 def task_files(name: str) -> ModuleType:

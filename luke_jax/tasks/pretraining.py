@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,13 +24,14 @@ from luke_jax.pipeline.rows import RowMaker, RowSizes
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.pipeline.vocabularies import read_entities, read_words
 from luke_jax.tasks.pretraining_checks import check_corpora
+from luke_jax.training.task import Batch, Params, Task
 
 Records = TrainingRecords | HeldOutRecords
 MICRO_BATCH = 4  # rows, of the authors' runs
 
 
 @dataclasses.dataclass(frozen=True)
-class Pretraining:
+class Pretraining(Task):
   """Prediction of masked words and entities in records from `luke-jax wiki build`.
 
   A model without entities reads words only, which is the paper's control run. One with
@@ -47,7 +48,8 @@ class Pretraining:
   masking: Masking = dataclasses.field(default_factory=Masking)
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
-  head = "masked"
+  name: ClassVar[str] = "pretraining"
+  heads: ClassVar[tuple[str, ...]] = ("masked",)
 
   def __post_init__(self) -> None:
     if not self.corpora or not all(self.corpora):
@@ -66,6 +68,11 @@ class Pretraining:
     """Returns the folder with the tokenizer and the entity vocabulary of the records."""
     return self.corpora[0]
 
+  @property
+  def folders(self) -> tuple[str, ...]:
+    """Returns the folders of records."""
+    return self.corpora
+
   def reads(self) -> Reads:
     """Returns the metadata of the corpora, and their files of records."""
     folders = [Path(folder) for folder in self.corpora]
@@ -76,15 +83,15 @@ class Pretraining:
     """Returns fresh parameters."""
     return network.initial_params(_network(backbone), key)
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+  def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words, masked entities and pages, which have a mean each."""
     return masked_weights(batch, MICRO_BATCH if self.authors else None)
 
   def loss(
     self,
     backbone: Backbone,
-    params: dict,
-    batch: dict,
+    params: Params,
+    batch: Batch,
     weights: dict[str, jax.Array],
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -119,7 +126,7 @@ class Pretraining:
       self.words, entities, self.mention, *slots, page=bool(backbone.decoders.page_width)
     )
 
-  def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
+  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns losses, hits and number of each row's masked words, and all of each masked entity."""
     scores = _scores(backbone, params, batch, None)
     results = {name: scores[f"word_{name}"].sum(-1) for name in ("losses", "hits")}
@@ -177,14 +184,14 @@ def weighted(
   return loss, metrics | accuracies
 
 
-def _scores(backbone: Backbone, params: dict, batch: dict, key: jax.Array | None) -> dict:
+def _scores(backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None) -> dict:
   rngs = {} if key is None else {"dropout": key}
   scores: Any = _network(backbone).apply({"params": params}, **batch, rngs=rngs)
   return scores
 
 
 def _network(backbone: Backbone) -> Network:
-  return Network(backbone, make_head(Pretraining.head, backbone))
+  return Network(backbone, make_head(Pretraining.heads[0], backbone))
 
 
 def _corpora(folders: tuple[str, ...], exponent: float) -> Corpora:

@@ -1,8 +1,8 @@
 """Pretraining on made-up text: for tests, for measuring, and for plans that need shapes only."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.rows import RowSizes
 from luke_jax.tasks.pretraining import masked_weights, weighted
 from luke_jax.text.rows import Row, padded
+from luke_jax.training.task import Batch, Params, Task
 
 FIRST_WORD, FIRST_ENTITY = 5, 4  # after the special ones
 WORD_MASK, ENTITY_MASK = 4, 2
@@ -69,7 +70,7 @@ def _check(backbone: Backbone) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class SyntheticPretraining:
+class SyntheticPretraining(Task):
   """Masked words and entities of made-up pages."""
 
   pages: int = 4096
@@ -78,8 +79,8 @@ class SyntheticPretraining:
   mention: int = 30  # positions of a mention
   masked: float = 0.15
 
-  head = "masked"
-  text_directory = None
+  name: ClassVar[str] = "synthetic"
+  heads: ClassVar[tuple[str, ...]] = ("masked",)
 
   def __post_init__(self) -> None:
     for name in ("pages", "words", "entities", "mention"):
@@ -97,15 +98,15 @@ class SyntheticPretraining:
     """Returns fresh parameters."""
     return network.initial_params(_network(backbone), key)
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+  def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words and masked entities, which have a mean each."""
     return masked_weights(batch)
 
   def loss(
     self,
     backbone: Backbone,
-    params: dict,
-    batch: dict,
+    params: Params,
+    batch: Batch,
     weights: dict[str, jax.Array],
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -158,7 +159,7 @@ class SyntheticPretraining:
     masked[places] = mask
     return masked, places
 
-  def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
+  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Losses of every row's masked tokens, and how many there were."""
     losses = _losses(backbone, params, batch, None)
     return {
@@ -177,11 +178,11 @@ class SyntheticPretraining:
     }
 
 
-def _losses(backbone: Backbone, params: dict, batch: dict, key: jax.Array | None) -> dict:
+def _losses(backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None) -> dict:
   rngs = {} if key is None else {"dropout": key}
   losses: Any = _network(backbone).apply({"params": params}, **batch, rngs=rngs)
   return losses
 
 
 def _network(backbone: Backbone) -> Network:
-  return Network(backbone, make_head(SyntheticPretraining.head, backbone))
+  return Network(backbone, make_head(SyntheticPretraining.heads[0], backbone))

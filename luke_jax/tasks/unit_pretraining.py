@@ -3,7 +3,7 @@
 import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -25,13 +25,14 @@ from luke_jax.pipeline.unit_rows import unit_arrays
 from luke_jax.pipeline.units import UnitInstance
 from luke_jax.tasks.pretraining import weighted
 from luke_jax.text import Tokenizer, load_tokenizer
+from luke_jax.training.task import Batch, Params, Task
 
 Arrays = dict[str, np.ndarray]
 BASIC = "basic"
 
 
 @dataclasses.dataclass(frozen=True)
-class UnitPretraining:
+class UnitPretraining(Task):
   """Prediction of words of masked units, and of true pairs or dialogues (Sun et al., 2019, §3).
 
   A stage of the paper is a run whose mixture has one level only: single words (basic), phrases, or
@@ -53,9 +54,9 @@ class UnitPretraining:
   held_out: float = 0.01  # of each file, the last instances, which are "dev" and not "train"
   dev_instances: int = 1024  # at most
 
-  name = "unit_pretraining"
-  head = "pretraining"
-  markers = False  # its tokenizer has none
+  name: ClassVar[str] = "unit_pretraining"
+  heads: ClassVar[tuple[str, ...]] = ("pretraining",)
+  markers: ClassVar[bool] = False  # its tokenizer has none
 
   def __post_init__(self) -> None:
     for name, least in (("words", 8), ("masked", 1), ("dev_instances", 1)):
@@ -94,7 +95,7 @@ class UnitPretraining:
     """Returns fresh parameters."""
     return network.initial_params(self.network(backbone), key)
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+  def weights(self, batch: Batch) -> dict[str, jax.Array]:
     """Returns the weights of masked words and of texts, which have a mean each."""
     texts = jnp.ones(batch["next_sentence_labels"].shape, bool)
     masks = {"word": batch["labels"] != IGNORED, "next": texts}
@@ -103,8 +104,8 @@ class UnitPretraining:
   def loss(
     self,
     backbone: Backbone,
-    params: dict,
-    batch: dict,
+    params: Params,
+    batch: Batch,
     weights: dict[str, jax.Array],
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -113,7 +114,7 @@ class UnitPretraining:
     return loss, metrics | {"tokens": batch["attention_mask"].sum()}
 
   def _each(
-    self, backbone: Backbone, params: dict, batch: dict, key: jax.Array | None
+    self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
   ) -> dict[str, jax.Array]:
     """Returns losses and hits of every masked word and of every text."""
     inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
@@ -138,6 +139,10 @@ class UnitPretraining:
       if highest >= size:
         raise InputError(f"{path}: id {highest}; expected ids below {size}, the model's words")
     return UnitInstances(self.files, len(self.levels), self.held_out, split, self.dev_instances)
+
+  def lengths(self, records: UnitInstances) -> np.ndarray:
+    """Returns the words of every instance."""
+    return records.lengths
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch."""
@@ -194,7 +199,7 @@ class UnitPretraining:
   def _train(self) -> UnitInstances:
     return UnitInstances(self.files, len(self.levels), self.held_out, "train", 1)
 
-  def predict(self, backbone: Backbone, params: dict, batch: dict) -> dict[str, jax.Array]:
+  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns the sums of losses and hits of each row, and the numbers of masked words."""
     every = self._each(backbone, params, batch, None)
     results = {name: x.reshape(len(x), -1).sum(-1) for name, x in every.items()}

@@ -10,6 +10,7 @@ from luke_jax.models.family import Backbone, Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.training.task import Task
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Experiment:
   """Everything that a run depends on; `config()` of an experiment file returns it."""
 
   model: Any  # the sizes of a system, as luke_jax.models.families.SIZES has them
-  task: Any  # a frozen dataclass with the functions of `training.task.Task`
+  task: Task  # a frozen dataclass
   running: Running = dataclasses.field(default_factory=Running)
   data: Data = dataclasses.field(default_factory=Data)
   optimizer: Optimizer = dataclasses.field(default_factory=Optimizer)
@@ -86,6 +87,9 @@ class Experiment:
       settings = getattr(type(value), "__dataclass_params__", None)
       if not (settings and settings.frozen):
         raise InputError(f"{name}: {value!r}; expected a value of a frozen dataclass")
+    if not isinstance(self.task, Task):
+      expected = f"a {Task.__module__}.{Task.__name__}"
+      raise InputError(f"task: {self.task!r}; expected {expected}, such as Pretraining")
     if not hasattr(self.model, "family"):
       raise InputError(f"model: {self.model!r}; expected the sizes of a system, as SIZES has them")
     for name, kind in _GROUPS.items():

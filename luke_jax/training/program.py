@@ -64,7 +64,7 @@ class Program:
       )
     options = self.experiment.optimizer
     for name, value, off in (("average", options.average, None), ("adapter", options.adapter, 0)):
-      if value != off and hasattr(self.experiment.task, "touched"):
+      if value != off and self.experiment.task.touched_tables:
         expected = f"expected {'null' if off is None else off}"
         raise InputError(
           f"optimizer.{name}: {value}; {expected}, as steps of this task change a few rows only"
@@ -197,7 +197,7 @@ class Program:
     """Returns the shapes of the result of `predict`."""
     size, state = self.experiment.data.evaluation_batch_size, self.state_shapes
     task = self.experiment.task
-    shapes = getattr(task, "evaluation_row_shapes", task.row_shapes)(self.backbone)
+    shapes = task.evaluation_row_shapes(self.backbone)
     batch = {
       name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype) for name, row in shapes.items()
     }
@@ -234,17 +234,18 @@ class Program:
     count = self.experiment.data.lengths
     if count == 1:
       return None
-    found = getattr(records, "lengths", None)
+    found = self.experiment.task.lengths(records)
     if found is None:
       name = type(self.experiment.task).__name__
       raise InputError(f"data.lengths: {count}; expected 1 for {name}, which knows no lengths")
-    return Lengths.of(found, count, self.experiment.task.words)
+    return Lengths.of(found, count, self.batch_shapes["input_ids"].shape[-1])
 
   def padded_to(self, words: int | None) -> "Program":
     """Returns the program of batches whose rows are padded to that length; None for the task's."""
     if words is None:
       return self
-    task = dataclasses.replace(self.experiment.task, words=words)
+    task: Any = self.experiment.task  # which has lengths, and so the field
+    task = dataclasses.replace(task, words=words)
     return dataclasses.replace(self, experiment=dataclasses.replace(self.experiment, task=task))
 
   def placed(self, batch: Rows) -> dict[str, jax.Array]:

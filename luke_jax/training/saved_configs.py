@@ -11,6 +11,7 @@ from luke_jax.errors import InputError
 from luke_jax.models.families import family_named
 from luke_jax.training import typed_values
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.task import Task
 from luke_jax.training.typed_values import dotted, field_kinds, is_group
 
 _ABSENT = object()
@@ -104,7 +105,7 @@ def _task_class(name: str, given: type | None) -> type:
       task_class = None
     if (
       isinstance(task_class, type)
-      and dataclasses.is_dataclass(task_class)
+      and issubclass(task_class, Task)
       and _class_name(task_class) == name
     ):
       return task_class

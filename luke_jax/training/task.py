@@ -1,7 +1,8 @@
-"""The protocol between the engine and a task: all that the engine knows of tasks."""
+"""The contract between the engine and a task: all that the engine knows of tasks."""
 
+import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import jax
 import numpy as np
@@ -14,10 +15,7 @@ Batch = Mapping[str, Any]  # arrays, rows first
 
 
 class Records(Protocol):
-  """Random access to records; worker processes get it pickled, so it should be small.
-
-  Where it has `lengths`, in words, and the task `words`, batches may be padded to less than these.
-  """
+  """Random access to records; worker processes get it pickled, so it should be small."""
 
   def __len__(self) -> int:
     """Returns the number of records."""
@@ -28,32 +26,54 @@ class Records(Protocol):
     ...
 
 
-class Task(Protocol):
+class Task(abc.ABC):
   """Pure functions of a backbone, as methods of a frozen dataclass of settings."""
+
+  name: ClassVar[str]  # of the task, in commands and model cards
+  heads: ClassVar[tuple[str, ...]] = ()  # kinds of heads, of luke_jax.heads, that it may have
+  # Names of the tables of which a step reads and updates the rows of its batch alone.
+  touched_tables: ClassVar[tuple[str, ...]] = ()
+  markers: ClassVar[bool] = True  # its tokenizer has LUKE's markers of entities
 
   @property
   def text_directory(self) -> str | None:
     """Returns the folder of the models' tokenizer and entity vocabulary; None without texts."""
-    ...
+    return None
 
+  @property
+  def head(self) -> str:
+    """Returns the kind of head that it has with its settings."""
+    return self.heads[0]
+
+  @property
+  def splits(self) -> Mapping[str, str]:
+    """Returns the files of examples by split; none where records come from elsewhere."""
+    return {}
+
+  @property
+  def folders(self) -> tuple[str, ...]:
+    """Returns the folders of records of all splits."""
+    return ()
+
+  @abc.abstractmethod
   def reads(self) -> Reads:
     """Returns the files that its records and rows depend on, but for the text directory's.
 
     A run goes on only with the same files, and all hosts have to have the same.
     """
-    ...
 
+  @abc.abstractmethod
   def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:
     """Returns fresh parameters."""
-    ...
 
+  @abc.abstractmethod
   def weights(self, batch: Batch) -> Any:
     """Returns the weights of a batch's targets by its labels: a tree of arrays, rows first.
 
     They make weighted sums of losses the mean that is trained on, in micro-batches too.
     """
-    ...
 
+  @abc.abstractmethod
   def loss(
     self, backbone: Backbone, params: Params, batch: Batch, weights: Any, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
@@ -61,26 +81,48 @@ class Task(Protocol):
 
     Those of micro-batches are added up. Dropout is on when a key is given.
     """
-    ...
 
+  @abc.abstractmethod
   def records(self, backbone: Backbone, split: str) -> Records:
     """Returns the records of "train" or "dev"."""
-    ...
 
+  def lengths(self, records: Any) -> np.ndarray | None:
+    """Returns the lengths of records in words, where batches may be padded to less than `words`.
+
+    Such a task has a field `words`. None: all batches have one shape.
+    """
+    return None
+
+  @abc.abstractmethod
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch."""
-    ...
 
+  def evaluation_row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of one row of a batch to predict, by default those of training."""
+    return self.row_shapes(backbone)
+
+  @abc.abstractmethod
   def rows(
-    self, backbone: Backbone, records: Sequence[Any], rng: Sequence[np.random.Generator]
+    self, backbone: Backbone, records: Sequence[Any], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Returns records as arrays whose shape depends on the config only; one generator each."""
-    ...
 
+  def touched(self, backbone: Backbone, batch: Batch) -> tuple[Mapping[str, jax.Array], Batch]:
+    """Returns the rows of `touched_tables` that a batch reads, and the batch with places in them.
+
+    The rows are ids by the table's path, each once, filled up with ids beyond the last. `loss` gets
+    these rows in place of the tables.
+    """
+    return {}, batch
+
+  def bounded(self, params: Params) -> Params:
+    """Returns parameters after an update, within the bounds of the task, such as a length."""
+    return params
+
+  @abc.abstractmethod
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> Any:
     """Returns the numbers of every row that `score` needs: a tree of arrays, rows first."""
-    ...
 
-  def score(self, records: Records, predictions: Any) -> dict[str, float]:
+  @abc.abstractmethod
+  def score(self, records: Any, predictions: Any) -> dict[str, float]:
     """Returns metrics of the predictions for all records, in their order."""
-    ...

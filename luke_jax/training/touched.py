@@ -1,13 +1,8 @@
 """Rows of tables that a step touches: a step computes with them alone and writes them back.
 
-A task with tables for more things than a batch has may define two more methods than `Task`:
-
-  touched(backbone, batch) -> (ids, batch)   ids by the table's path, each once, filled up with ids
-                                             beyond the last; and the batch with places in them
-  bounded(params) -> params                  the rows after an update, such as cut to a length
-
-Then `loss` gets these rows in place of the tables. No step passes over a whole table, and moments
-of other rows stay as they are: of Adam's kinds this is the lazy one.
+A task with tables for more things than a batch has names them, see `Task.touched`. No step passes
+over a whole table then, and moments of other rows stay as they are: of Adam's kinds this is the
+lazy one.
 """
 
 import dataclasses
@@ -18,7 +13,7 @@ import jax
 
 from luke_jax.models.family import Backbone
 from luke_jax.nn.table_rows import rows_at, with_rows
-from luke_jax.training.task import Batch, Params
+from luke_jax.training.task import Batch, Task
 
 UPDATED = ("trained", "moments")
 
@@ -62,17 +57,11 @@ class Touched:
     return jax.tree.map_with_path(changed, tree, *others)
 
 
-def touched_rows(task: Any, backbone: Backbone, batch: Batch) -> Touched:
+def touched_rows(task: Task, backbone: Backbone, batch: Batch) -> Touched:
   """Returns the rows that a batch touches; none of a task whose parameters are all read."""
-  touched = getattr(task, "touched", None)
-  if touched is None:
+  if not task.touched_tables:
     return Touched({}, batch, {})
-  ids, local = touched(backbone, batch)
+  ids, local = task.touched(backbone, batch)
   spread = backbone.family.layout.entities
   axes = {name: backbone.spread.axis if name in spread else None for name in ids}
   return Touched(ids, local, axes)
-
-
-def bounded(task: Any, params: Params) -> Params:
-  """Returns parameters after an update, within the bounds that the task has for them."""
-  return task.bounded(params) if hasattr(task, "bounded") else params

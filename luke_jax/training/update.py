@@ -12,7 +12,7 @@ from luke_jax.training.experiment import Experiment
 from luke_jax.training.freezing import layer_masks, merge
 from luke_jax.training.optimizer import learning_rate
 from luke_jax.training.task import Batch, Params
-from luke_jax.training.touched import bounded, touched_rows
+from luke_jax.training.touched import touched_rows
 
 AVERAGE = "average"
 # Trained and frozen parameters, the average of the trained ones if there is one, moments, step,
@@ -45,7 +45,7 @@ class Update:
     norm = optax.tree.norm(gradients)
     updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
     changed: Any = optax.apply_updates(state["trained"], _masked(updates, masks))
-    trained = bounded(self.experiment.task, changed)
+    trained = self.experiment.task.bounded(changed)
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
     trained, moments = jax.tree.map(

@@ -9,13 +9,13 @@ from authors.recorded import unequal
 
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.qa.files import Link
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.text import EntityVocab, Processor
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 pytestmark = [
   pytest.mark.real_data,
@@ -33,7 +33,7 @@ def rows_of(tokenizer, tmp_path):
     file.write_text(text, encoding="utf-8")
     examples = task.read(file, Faults())
     made = Processor(tokenizer.with_words([*words, *task.new_words]), SPECIAL_ENTITIES)
-    return examples, task.features(fitted(made, task), examples)
+    return examples, task.features(task.fitted(made), examples)
 
   return rows
 
@@ -191,7 +191,7 @@ def test_entities_of_questions(cases, rows_of, tokenizer):
     (example,), rows = rows_of(task, squad(case))
     linked = dataclasses.replace(example, **links(case, rows, tokenizer))
     vocab = EntityVocab({"[PAD]": 0, "[UNK]": 1, "[MASK]": 2} | case["entity_vocab"])
-    reader = fitted(Processor(tokenizer, vocab), task)
+    reader = task.fitted(Processor(tokenizer, vocab))
     found = [
       [x.input_ids.tolist(), x.entity_ids.tolist(), cut(x.entity_tokens)]
       for x in task.features(reader, [linked])

@@ -22,7 +22,6 @@ from luke_jax.bench.ner import (
 )
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.tasks.fine_tuning import fitted
 
 NEEDS_TRANSFORMERS = pytest.mark.skipif(not find_spec("transformers"), reason="needs transformers")
 
@@ -46,7 +45,7 @@ def test_documents_are_made_of_the_vocabulary(documents):
 
 def test_both_sides_have_the_same_spans(documents):
   """In the same order, each sentence's in one row."""
-  rows = TASK.features(fitted(tiny_processor(), TASK), documents)
+  rows = TASK.features(TASK.fitted(tiny_processor()), documents)
   sentences = [words for document in documents for words in document.sentences]
   assert len(rows) == len(sentences)
   for row, words in zip(rows, sentences, strict=True):

@@ -12,10 +12,11 @@ from luke_jax.models.network import Network
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense, Numerics
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults, check_fields, read_json_lines, read_text, string
+from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
 from luke_jax.text import TextInput
+from luke_jax.text.rows import Sizes
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer
 
@@ -54,39 +55,20 @@ class FirstWordHead(nn.Module):
 
 
 @dataclasses.dataclass(frozen=True)
-class Languages:
+class Languages(FineTunedTask):
   """Finds the language of texts."""
 
-  train: str = ""
-  dev: str = ""
-  test: str = ""
-  text: str = ""
-  labels: tuple[str, ...] = ()
   words: int = 16
   certain: float = 0.0  # probability below which no language is given
-  skip_bad: bool = False
 
   name: ClassVar[str] = "languages"
-  head: ClassVar[str] = "first_word"
+  heads: ClassVar[tuple[str, ...]] = ("first_word",)
   metric: ClassVar[str] = "accuracy"
-  text_task: ClassVar[None] = None
-  new_words: ClassVar[dict] = {}
-  entity_table: ClassVar[str] = "special"
-  entities: ClassVar[int] = 1
-  mention: ClassVar[int] = 1
 
-  text_directory = property(fine_tuning.text_directory)
-  reads = fine_tuning.reads
-  check = fine_tuning.check
-  initial_params = fine_tuning.initial_params
-  outputs = fine_tuning.outputs_of
-  weights = fine_tuning.weights
-  loss = fine_tuning.loss
-  records = fine_tuning.records
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
+  @property
+  def sizes(self):
+    """Returns a row's room: for words alone."""
+    return Sizes(self.words, 1, 1)
 
   def network(self, backbone):
     """Returns a backbone with the head of this task."""
@@ -108,7 +90,7 @@ class Languages:
 
   def check_example(self, example):
     """Refuses an example without a label that the model knows."""
-    fine_tuning.check_label(example.label or "", self.labels, example.place)
+    check_label(example.label or "", self.labels, example.place)
 
   def features(self, processor, examples, faults=None):
     """Returns a row for each example."""

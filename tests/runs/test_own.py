@@ -127,7 +127,7 @@ def test_a_subclass_of_a_task(tmp_path):
 
 
 def test_a_class_that_is_no_task(tmp_path):
-  with pytest.raises(InputError, match=r"task Path: no .*expected all of"):
+  with pytest.raises(InputError, match=r"task Path: no task; expected a subclass of"):
     luke_jax.fine_tune(Path, "model", train=[], dev=[])
 
 

@@ -20,7 +20,6 @@ from luke_jax.inference.aligning import aligned_inputs
 from luke_jax.models.bert import BERT
 from luke_jax.models.ernie_thu import ERNIE_THU
 from luke_jax.models.network import Network, abstract_params
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.typing.task import EntityTyping
@@ -67,7 +66,7 @@ def rows(task, place, example):
   chosen = backbone(small(ERNIE_THU, vocab_size=len(PIECES), pad_token_id=0))
   task = dataclasses.replace(task, text=str(place / "words"), vectors=str(place / "kg"))
   parsed = task.parse(example, "1", "text")
-  made = task.features(fine_tuning.processor(task, chosen), [parsed], Faults())
+  made = task.features(task.processor(chosen), [parsed], Faults())
   arrays = task.rows(chosen, made, [np.random.default_rng(0)])
   shapes = task.row_shapes(chosen)
   assert {name: (x.shape[1:], x.dtype) for name, x in arrays.items()} == {
@@ -287,7 +286,7 @@ def test_words_and_places_of_the_authors(real_data, place, tmp_path):
   chosen = backbone(small(ERNIE_THU, vocab_size=30522, pad_token_id=0))
   links = [["Q3", *HEAD], ["Q5", *TAIL]]
   parsed = task.parse({"text": TEXT, "head": HEAD, "tail": TAIL, "links": links}, "1", "text")
-  processor = fine_tuning.processor(task, chosen)
+  processor = task.processor(chosen)
   (row,) = task.features(processor, [parsed], Faults())
   expected = [101, 1001, 3958, 27227, 1001, 2001, 1037, 1002, 13997, 11510, 1002, 1012, 102]
   assert row.input_ids.tolist() == expected

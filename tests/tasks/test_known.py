@@ -1,18 +1,24 @@
-"""Classes of tasks that are not whole are refused before anything is read or traced."""
+"""The names of tasks, and the contract that a class of a task keeps."""
 
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.known import CLASSES, FUNCTIONS, check_task, task_class
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.known import CLASSES, task_class
+
+ABSTRACT = ("name", "heads", *sorted(FineTunedTask.__abstractmethods__))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_a_class_lacks_is_named(name):
-  lacking = type("Topics", (), dict.fromkeys(set(FUNCTIONS) - {name}))
-  with pytest.raises(InputError, match=rf"^task Topics: no {name}; expected all of name, metric"):
-    check_task(lacking)
+@pytest.mark.parametrize("name", ABSTRACT)
+def test_a_class_that_lacks_a_part_is_refused_by_its_name(name):
+  rest = dict.fromkeys(set(ABSTRACT) - {name}, "")
+  with pytest.raises(InputError, match=f"^task Topics: no {name}; expected all that luke_jax"):
+    type("Topics", (FineTunedTask,), rest)
+  complete = type("Topics", (FineTunedTask,), dict.fromkeys(ABSTRACT, ""))
+  type("Narrower", (complete,), {})  # has all of its base
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_tasks_with_names_are_whole(name):
-  check_task(task_class(name))
+def test_every_task_keeps_the_contract(name):
+  task = task_class(name)
+  assert issubclass(task, FineTunedTask) and task.name == name and task().head in task.heads

@@ -43,7 +43,7 @@ def experiment(**groups) -> Experiment:
 class WholeTables(LinkPrediction):
   """The same task, whose steps pass over whole tables."""
 
-  touched = None
+  touched_tables = ()
 
 
 @pytest.fixture(scope="module")

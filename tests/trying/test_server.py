@@ -34,7 +34,7 @@ def directories(tmp_path_factory):
     kind = task_class(task)
     parts = fine_tuning_start(
       start,
-      head=kind.head,
+      head=kind.heads[0],
       labels=LABELS.get(task, ()),
       new_words=kind.new_words,
       entities=kind.entity_table,

@@ -13,7 +13,6 @@ from luke_jax.heads.attributes import UNKNOWN, Attributes
 from luke_jax.pipeline.cache import cached
 from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import read_examples
 from luke_jax.text import Row
 
 IDS = "attribute_ids"  # of a row's `extra`
@@ -31,7 +30,7 @@ def with_values(task: Any) -> Attributes:
 
 @cached(4)
 def _with_values(task: Any) -> Attributes:
-  examples = read_examples(task, task.train, Faults(skip=task.skip_bad))
+  examples = task.read_examples(task.train, Faults(skip=task.skip_bad))
   columns = zip(*(example.attributes for example in examples), strict=True)
   values = tuple(_by_frequency(column) for column in columns)
   return dataclasses.replace(task.attributes, values=values)

@@ -16,14 +16,16 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.classification import attributes, features, files, score
 from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import COMMON, Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
 from luke_jax.tasks.predictions import Label, Labels, Number
-from luke_jax.text import Processor, Row, Task
+from luke_jax.text import Processor, Row
+from luke_jax.text.rows import Sizes
+from luke_jax.training.task import Batch
 
 Target = Literal["label", "labels", "number"]
 METRICS: Mapping[Target, str] = {"label": "accuracy", "labels": "micro_f1", "number": "pearson"}
@@ -37,13 +39,9 @@ PROBLEM, NUMBER = "problem_type", "number"
 
 
 @dataclasses.dataclass(frozen=True)
-class TextClassification:
+class TextClassification(FineTunedTask):
   """Gives a text, or a pair of texts, one label, several labels or a number."""
 
-  train: str = ""  # file of examples to train on
-  dev: str = ""  # file of examples that checkpoints are scored on
-  test: str = ""  # for luke-jax experiment run
-  text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # none: those of the training file
   target: Target = "label"  # one label, several labels (or none), or a number
   words: int = 512  # the longest row
@@ -55,18 +53,12 @@ class TextClassification:
   # Attributes that texts have beside their words, such as a user.
   attributes: Attributes = dataclasses.field(default_factory=Attributes)
   columns: tuple[str, ...] = ()  # of files: field=column for each, or a benchmark, such as mnli
-  skip_bad: bool = False  # leave out examples that are faulty, and count them
 
   name: ClassVar[str] = "classification"
   heads: ClassVar[tuple[str, ...]] = ("text", "attributes")
-  text_task: ClassVar[Task | None] = None
-  new_words: ClassVar[Mapping[str, str]] = {}
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
-  entities: ClassVar[int] = 1  # the least that a row has room for; it has none
-  mention: ClassVar[int] = 1
 
   def __post_init__(self) -> None:
-    fine_tuning.check_settings(self)
+    super().__post_init__()
     form_of(self.columns, self.attributes.names)
     for name in self.attributes.names:
       if name in (*FIELDS, *COMMON):
@@ -83,17 +75,10 @@ class TextClassification:
       known = ", ".join(self.labels)
       raise InputError(f"positive: {self.positive!r}: no label; expected one of {known}")
 
-  text_directory = property(fine_tuning.text_directory)
-  reads = fine_tuning.reads
-  check = fine_tuning.check
-  outputs = fine_tuning.outputs_of
-  initial_params = fine_tuning.initial_params
-  loss = fine_tuning.loss
-  records = fine_tuning.records
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, 1, 1)
 
   @property
   def head(self) -> str:
@@ -154,7 +139,7 @@ class TextClassification:
       return
     one = self.target == "label"
     for label in [score.gold_label(example)] if one else sorted(score.gold_labels(example)):
-      fine_tuning.check_label(label, self.labels, example.place)
+      check_label(label, self.labels, example.place)
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
@@ -188,7 +173,7 @@ class TextClassification:
     """Returns the type of the labels of rows."""
     return np.float32 if self.target == "number" else np.int32
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+  def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of a batch's labels; no number means that there is none."""
     labels = batch["labels"]
     return target_weights(labels != IGNORED if self.target != "number" else jnp.isfinite(labels))

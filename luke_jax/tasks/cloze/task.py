@@ -2,52 +2,44 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.cloze import decoding, features, score
 from luke_jax.tasks.cloze.features import ENTITY_WORD, PLACEHOLDER_WORD
 from luke_jax.tasks.cloze.files import Example, parse, read
 from luke_jax.tasks.cloze.highlights import HIGHLIGHT_WORD
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import Processor, Row, Task
+from luke_jax.text import Processor, Row
+from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class ClozeAnswering:
+class ClozeAnswering(FineTunedTask):
   """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
 
-  train: str = ""  # file of examples to train on
-  dev: str = ""  # file of examples that checkpoints are scored on
-  test: str = ""  # for luke-jax experiment run
-  text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # none: candidates are scored
   words: int = 512  # the longest row
   entities: int = 128  # the gap and candidates; more of these take several rows
   mention: int = 30  # positions of a candidate, its markers included
   stride: int = 128  # pieces from the start of a window to that of the next
-  skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "cloze"
-  head: ClassVar[str] = "cloze"
-  metric: ClassVar[str] = "exact_match"  # the metric that selects a checkpoint
-  text_task: ClassVar[Task | None] = None
+  heads: ClassVar[tuple[str, ...]] = ("cloze",)
   # In the order of the authors' models.
   new_words: ClassVar[Mapping[str, str]] = {
     HIGHLIGHT_WORD: "@",
     PLACEHOLDER_WORD: "#",
     ENTITY_WORD: "*",
   }
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
-  micro_batch: ClassVar[int] = 1  # rows, of the authors' runs
 
   def __post_init__(self) -> None:
-    fine_tuning.check_settings(self)
+    super().__post_init__()
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, candidates are scored")
     if type(self.stride) is not int or self.stride < 1:
@@ -55,20 +47,22 @@ class ClozeAnswering:
     if self.entities < 2:
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
 
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "exact_match"
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, self.entities, self.mention)
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 1 if self.authors else None
+
   parse = staticmethod(parse)
-  text_directory = property(fine_tuning.text_directory)
-  reads = fine_tuning.reads
-  check = fine_tuning.check
-  network = fine_tuning.task_network
-  outputs = fine_tuning.outputs_of
-  initial_params = fine_tuning.initial_params
-  weights = fine_tuning.authors_weights
-  loss = fine_tuning.loss
-  records = fine_tuning.records
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""

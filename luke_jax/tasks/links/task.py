@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -20,10 +20,11 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.links import features
 from luke_jax.tasks.links.losses import Loss, LossName, total
 from luke_jax.tasks.links.records import Chunk, Chunks, Source, all_known, dev_triples, read_source
+from luke_jax.training.task import Batch, Task
 
 
 @dataclasses.dataclass(frozen=True)
-class LinkPrediction:
+class LinkPrediction(Task):
   """Tells true triples from ones with another head or tail, which the triples of a chunk share.
 
   A row of a batch is a chunk. The defaults are the recipe of Sun et al. (2019) for FB15k-237.
@@ -42,8 +43,8 @@ class LinkPrediction:
   dev_triples: int = 5000  # at most, that are scored in a run
   dev_chunk: int = 64  # triples that are ranked at once
 
-  text_directory = None
-  name = "links"
+  name: ClassVar[str] = "links"
+  touched_tables: ClassVar[tuple[str, ...]] = ("entity", "relation")
 
   def __post_init__(self) -> None:
     check_fields(self)
@@ -99,7 +100,7 @@ class LinkPrediction:
       return rows
     return rows / jnp.maximum(jnp.linalg.norm(rows, axis=-1, keepdims=True), 1)
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+  def weights(self, batch: Batch) -> jax.Array:
     """Returns the shares of the triples in the loss (B, C), 0 for those that fill a chunk up."""
     return batch["weights"] / jnp.maximum(batch["weights"].sum(), 1e-12)
 

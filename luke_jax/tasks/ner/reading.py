@@ -5,8 +5,8 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import check_label
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.documents import Example, labelled
 from luke_jax.tasks.ner.words import Reading
@@ -34,14 +34,14 @@ def check_spans(example: Example, known: Sequence[str]) -> None:
     raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
   for span in example.spans:
     if span.label not in known:
-      fine_tuning.check_label(span.label, known, example.place_of(span.start))
+      check_label(span.label, known, example.place_of(span.start))
 
 
-def to_prediction(example: Example, spans: Sequence[Span]) -> dict[str, Any]:
+def to_prediction(example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
   """Returns a document's line in a file of predictions."""
   return {
     "id": example.id,
-    "spans": [list(span) for span in files.as_in_files(example, labelled(spans))],
-    "texts": [span.text for span in spans],
-    "scores": [round(span.score, 4) for span in spans],
+    "spans": [list(span) for span in files.as_in_files(example, labelled(prediction))],
+    "texts": [span.text for span in prediction],
+    "scores": [round(span.score, 4) for span in prediction],
   }

@@ -2,19 +2,21 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from luke_jax.errors import InputError
 from luke_jax.models.family import Backbone
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows
 from luke_jax.tasks.ner import decoding, features, reading, score
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.learnable import check_learnable
 from luke_jax.tasks.predictions import Span
-from luke_jax.text import Processor, Row, Task
+from luke_jax.text import Processor, Row
+from luke_jax.text import Task as TextTask
+from luke_jax.text.rows import Sizes
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
 
@@ -23,13 +25,9 @@ AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's auth
 
 
 @dataclasses.dataclass(frozen=True)
-class NamedEntities:
+class NamedEntities(FineTunedTask):
   """Finds the entities of texts (paper §4.3)."""
 
-  train: str = ""  # file of examples to train on
-  dev: str = ""  # file of examples that checkpoints are scored on
-  test: str = ""  # for luke-jax experiment run
-  text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
   words: int = 512  # the longest row
   entities: int = 128  # candidates of a row; a sentence that has more takes several
@@ -39,48 +37,45 @@ class NamedEntities:
   context: bool = True  # rows have text around their sentences
   language: str = "en"  # its rules split a text into sentences if the file does not
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
-  skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
   columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
   repair_tags: bool = False  # read tags that are not legal where they stand as conlleval does
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "ner"
-  head: ClassVar[str] = "span"
-  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
-  text_task: ClassVar[Task | None] = "entity_span_classification"
-  new_words: ClassVar[Mapping[str, str]] = {}
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
-  micro_batch: ClassVar[int] = 2  # rows, of the authors' runs
+  heads: ClassVar[tuple[str, ...]] = ("span",)
+  text_task: ClassVar[TextTask | None] = "entity_span_classification"
 
   def __post_init__(self) -> None:
-    fine_tuning.check_settings(self)
+    super().__post_init__()
     check_names(self.columns)
     for name in ("span_words", "span_pieces"):
       number = getattr(self, name)
       if (type(number) is not int or number < 1) and (number is not None or name == "span_words"):
         raise InputError(f"{name}: {number!r}; expected a whole number from 1")
 
-  text_directory = property(fine_tuning.text_directory)
-  reads = fine_tuning.reads
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "f1"
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, self.entities, self.mention)
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
+
   read = reading.read
   parse = reading.parse
-  check = fine_tuning.check
-  network = fine_tuning.task_network
-  outputs = fine_tuning.outputs_of
-  initial_params = fine_tuning.initial_params
-  weights = fine_tuning.authors_weights
-  loss = fine_tuning.loss
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
   to_prediction = staticmethod(reading.to_prediction)
 
-  def records(self, backbone: Backbone, split: str) -> fine_tuning.TaskRows:
+  def records(self, backbone: Backbone, split: str) -> TaskRows:
     """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
-    task: Any = self
-    records = fine_tuning.records(task, backbone, split)
+    records = super().records(backbone, split)
     if split == "train":
       check_learnable(self.train, records.examples, records.rows)
     return records

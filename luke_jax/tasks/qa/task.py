@@ -13,24 +13,22 @@ from luke_jax.files import Path
 from luke_jax.models.family import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, parse, read
 from luke_jax.tasks.qa.linking import linked, manifests
-from luke_jax.text import Processor, Row, Task
+from luke_jax.text import Processor, Row
+from luke_jax.text.rows import Sizes
+from luke_jax.training.task import Batch, Params
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionAnswering:
+class QuestionAnswering(FineTunedTask):
   """Finds the stretch of a passage that answers a question (paper §4.5)."""
 
-  train: str = ""  # file of examples to train on
-  dev: str = ""  # file of examples that checkpoints are scored on
-  test: str = ""  # for luke-jax experiment run
-  text: str = ""  # the directory of the tokenizer and the entity vocabulary
   # The folder of luke-jax wiki mentions that links texts which come without entities.
   mentions: str = ""
   labels: tuple[str, ...] = ()  # none: tokens are scored
@@ -44,19 +42,14 @@ class QuestionAnswering:
   unanswerable: bool = False  # whether questions may have no answer, as in SQuAD 2.0
   # Margin by which the score of "no answer" must exceed the best answer's.
   null_threshold: float = 0.0
-  skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "qa"
-  head: ClassVar[str] = "answer"
-  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
-  text_task: ClassVar[Task | None] = None
-  new_words: ClassVar[Mapping[str, str]] = {}
+  heads: ClassVar[tuple[str, ...]] = ("answer",)
   entity_table: ClassVar[Literal["special", "whole"]] = "whole"
-  micro_batch: ClassVar[int] = 2  # rows, of the authors' runs
 
   def __post_init__(self) -> None:
-    fine_tuning.check_settings(self)
+    super().__post_init__()
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, for tokens are scored")
     for name in ("question_words", "stride", "answer_words", "n_best"):
@@ -66,25 +59,29 @@ class QuestionAnswering:
     if not math.isfinite(self.null_threshold):
       raise InputError(f"null_threshold: {self.null_threshold!r}; expected a number")
 
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "f1"
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, self.entities, self.mention)
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
+
   parse = staticmethod(parse)
-  text_directory = property(fine_tuning.text_directory)
-  check = fine_tuning.check
-  network = fine_tuning.task_network
-  outputs = fine_tuning.outputs_of
-  initial_params = fine_tuning.initial_params
-  records = fine_tuning.records
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
 
   def reads(self) -> Reads:
     """Returns the files of examples, and the manifests of what links their texts."""
-    task: Any = self
     linking = manifests(self.mentions) if self.mentions else ()
-    return fine_tuning.reads(task) + Reads(tuple(linking))
+    return super().reads() + Reads(tuple(linking))
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+  def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of starts and ends, which have a mean each."""
     known, rows = batch["labels"] != IGNORED, self.micro_batch if self.authors else None
     return jnp.stack([target_weights(known[:, i], rows) for i in range(2)], axis=-1)
@@ -92,8 +89,8 @@ class QuestionAnswering:
   def loss(
     self,
     backbone: Backbone,
-    params: dict,
-    batch: dict,
+    params: Params,
+    batch: Batch,
     weights: jax.Array,
     key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:

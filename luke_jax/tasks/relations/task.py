@@ -2,32 +2,30 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks import fine_tuning
-from luke_jax.tasks.aligned import aligner
+from luke_jax.tasks.aligned import AlignedVectors, aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import features, score
 from luke_jax.tasks.relations.files import Example, parse, read
-from luke_jax.text import Processor, Row, Task
+from luke_jax.text import Processor, Row
+from luke_jax.text import Task as TextTask
 from luke_jax.text.alignment import Alignment
 from luke_jax.text.parts import after_space
+from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class RelationClassification:
+class RelationClassification(FineTunedTask):
   """Finds the relation of two entities of a text (paper §4.2)."""
 
-  train: str = ""  # file of examples to train on
-  dev: str = ""  # file of examples that checkpoints are scored on
-  test: str = ""  # for luke-jax experiment run
-  text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 512  # the longest row
   mention: int = 30  # positions of each entity, its markers included
@@ -35,39 +33,42 @@ class RelationClassification:
   vectors: str = ""  # the folder of entities' vectors, for a system that reads them
   link_threshold: float = 0.0  # the score above which a link of an example counts
   alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
-  skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "relations"
-  head: ClassVar[str] = "pair"
-  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
-  text_task: ClassVar[Task | None] = "entity_pair_classification"
+  heads: ClassVar[tuple[str, ...]] = ("pair",)
+  text_task: ClassVar[TextTask | None] = "entity_pair_classification"
+  reads_vectors: ClassVar[bool] = True
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
-  micro_batch: ClassVar[int] = 4  # rows, of the authors' runs
-  entities: ClassVar[int] = 2
 
   def __post_init__(self) -> None:
-    fine_tuning.check_settings(self)
+    super().__post_init__()
     if self.negative and self.labels and self.negative not in self.labels:
       raise InputError(
         f"negative: {self.negative!r}: no label; expected one of {', '.join(self.labels)}"
       )
 
+  @property
+  def extra_inputs(self) -> tuple[AlignedVectors, ...]:
+    """Returns the vectors of the entities that examples link, if a folder has them."""
+    return AlignedVectors.of(self.vectors, self.alignment, self.link_threshold)
+
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "f1"
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, 2, self.mention)
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 4 if self.authors else None
+
   parse = staticmethod(parse)
-  text_directory = property(fine_tuning.text_directory)
-  reads = fine_tuning.reads
-  check = fine_tuning.check
-  network = fine_tuning.task_network
-  outputs = fine_tuning.outputs_of
-  initial_params = fine_tuning.initial_params
-  weights = fine_tuning.authors_weights
-  loss = fine_tuning.loss
-  records = fine_tuning.records
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""
@@ -81,7 +82,7 @@ class RelationClassification:
 
   def check_example(self, example: Example) -> None:
     """Refuses one without a label that the model knows."""
-    fine_tuning.check_label(score.gold_label(example), self.labels, example.place)
+    check_label(score.gold_label(example), self.labels, example.place)
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
@@ -90,9 +91,8 @@ class RelationClassification:
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
-    return features.features(
-      processor, examples, self.labels, faults, aligner=aligner(self, processor.tokenizer)
-    )
+    links = aligner(self.extra_inputs, processor.tokenizer)
+    return features.features(processor, examples, self.labels, faults, aligner=links)
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's label, a single number."""

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks import beside
-from luke_jax.tasks.beside import ROWS
+from luke_jax.tasks import word_vectors
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Labelled, Scheme, tagged
+from luke_jax.tasks.word_vectors import ROWS
 from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.whole_words import WholeWordTokenizer
@@ -104,7 +104,7 @@ def _beside(
     flat += word.split() if count == 1 else tokenizer.units(word)
   if not folder:
     return Beside(tokenizer, flat, None)
-  rows = beside.rows_of(folder, sentences, example.place)
+  rows = word_vectors.rows_of(folder, sentences, example.place)
   return Beside(tokenizer, flat, np.repeat(rows, lengths))
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import jax
 
@@ -12,26 +12,25 @@ from luke_jax.heads.chain import ChainHead
 from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows
 from luke_jax.tasks.ner import reading
 from luke_jax.tasks.ner.documents import Example, by_characters
 from luke_jax.tasks.ner.layout import check_names
 from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, scheme_of_labels
 from luke_jax.tasks.predictions import TaggedSpans
 from luke_jax.tasks.tagging import decoding, features, score
-from luke_jax.text import Processor, Row, Task
+from luke_jax.tasks.word_vectors import WordVectors
+from luke_jax.text import Processor, Row
+from luke_jax.text.rows import Sizes
+from luke_jax.training.task import Batch
 
 
 @dataclasses.dataclass(frozen=True)
-class Tagging:
+class Tagging(FineTunedTask):
   """Finds the entities of texts by a tag for every word."""
 
-  train: str = ""  # file of examples to train on
-  dev: str = ""  # file of examples that checkpoints are scored on
-  test: str = ""  # for luke-jax experiment run
-  text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # tags; none: O, and those that the training file's entities need
   words: int = 512  # the longest row
   scheme: Scheme | None = None  # of the tags; null: that of the labels, for new ones IOB2
@@ -44,22 +43,15 @@ class Tagging:
   characters: bool = False
   word_vectors: str = ""  # folder of vectors of every word of the files, for a model of such
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
-  skip_bad: bool = False  # leave out examples that are faulty, and count them
   columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
   repair_tags: bool = False  # read tags of a file that are not legal as conlleval does
   tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
 
   name: ClassVar[str] = "tagging"
   heads: ClassVar[tuple[str, ...]] = ("token", "crf")
-  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
-  text_task: ClassVar[Task | None] = None
-  new_words: ClassVar[Mapping[str, str]] = {}
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
-  entities: ClassVar[int] = 1  # the least that a row has room for; it has none
-  mention: ClassVar[int] = 1
 
   def __post_init__(self) -> None:
-    fine_tuning.check_settings(self)
+    super().__post_init__()
     check_names(self.columns)
     if self.constrained and not self.crf:
       raise InputError("constrained: true; expected it with crf=true, whose loss is over paths")
@@ -70,16 +62,20 @@ class Tagging:
     if self.labels and "O" not in self.labels:
       raise InputError(f"labels: {', '.join(self.labels[:20])}; expected O among them")
 
-  text_directory = property(fine_tuning.text_directory)
-  reads = fine_tuning.reads
-  check = fine_tuning.check
-  outputs = fine_tuning.outputs_of
-  initial_params = fine_tuning.initial_params
-  loss = fine_tuning.loss
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
+  @property
+  def extra_inputs(self) -> tuple[WordVectors, ...]:
+    """Returns the vectors of words, which the model may read or not."""
+    return (WordVectors(self.word_vectors),)
+
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "f1"
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, 1, 1)
 
   @property
   def head(self) -> str:
@@ -93,16 +89,15 @@ class Tagging:
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the task's head."""
-    network = fine_tuning.task_network(self, backbone)
+    network = super().network(backbone)
     if not self.constrained or not isinstance(network.head, ChainHead):
       return network
     legal = decoding.legal_neighbours(self.labels, self.tag_scheme)
     return Network(backbone, network.head.clone(legal=legal))
 
-  def records(self, backbone: Backbone, split: str) -> fine_tuning.TaskRows:
+  def records(self, backbone: Backbone, split: str) -> TaskRows:
     """Returns the rows of a split; raises InputError if "train" has no entity to learn."""
-    task: Any = self
-    records = fine_tuning.records(task, backbone, split)
+    records = super().records(backbone, split)
     if split == "train" and not any(features.spans_apart(x) for x in records.examples):
       raise InputError(f"{self.train}: no entities that can be tagged; expected one at least")
     return records
@@ -146,7 +141,7 @@ class Tagging:
     """Returns the shape of a row's labels: one for each word piece."""
     return (self.words,)
 
-  def weights(self, batch: Mapping[str, jax.Array]) -> jax.Array:
+  def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of a batch's tags or, with crf, of its rows."""
     mask = batch["labels"] != IGNORED
     return target_weights(mask.any(1) if self.crf else mask)

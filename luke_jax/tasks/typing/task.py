@@ -3,32 +3,30 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks import fine_tuning
-from luke_jax.tasks.aligned import aligner
+from luke_jax.tasks.aligned import AlignedVectors, aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import features, score
 from luke_jax.tasks.typing.files import Example, parse, read
-from luke_jax.text import Processor, Row, Task
+from luke_jax.text import Processor, Row
+from luke_jax.text import Task as TextTask
 from luke_jax.text.alignment import Alignment
 from luke_jax.text.parts import after_space
+from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityTyping:
+class EntityTyping(FineTunedTask):
   """Finds the types of entities in texts (paper §4.1)."""
 
-  train: str = ""  # file of examples to train on
-  dev: str = ""  # file of examples that checkpoints are scored on
-  test: str = ""  # for luke-jax experiment run
-  text: str = ""  # the directory of the tokenizer
   labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 256  # the longest row
   mention: int = 30  # positions of the mention, its markers included
@@ -38,37 +36,40 @@ class EntityTyping:
   vectors: str = ""  # the folder of entities' vectors, for a system that reads them
   link_threshold: float = 0.0  # the score above which a link of an example counts
   alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
-  skip_bad: bool = False  # leave out examples that are faulty, and count them
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "typing"
-  head: ClassVar[str] = "entity"
-  metric: ClassVar[str] = "f1"  # the metric that selects a checkpoint
-  text_task: ClassVar[Task | None] = "entity_classification"
+  heads: ClassVar[tuple[str, ...]] = ("entity",)
+  text_task: ClassVar[TextTask | None] = "entity_classification"
+  reads_vectors: ClassVar[bool] = True
   new_words: ClassVar[Mapping[str, str]] = {"<ent>": "@", "<ent2>": "#"}
-  entity_table: ClassVar[Literal["special", "whole"]] = "special"
-  micro_batch: ClassVar[int] = 2  # rows, of the authors' runs
-  entities: ClassVar[int] = 1
 
   def __post_init__(self) -> None:
-    fine_tuning.check_settings(self)
+    super().__post_init__()
     if not math.isfinite(self.threshold):
       raise InputError(f"threshold: {self.threshold!r}; expected a number")
 
+  @property
+  def extra_inputs(self) -> tuple[AlignedVectors, ...]:
+    """Returns the vectors of the entities that examples link, if a folder has them."""
+    return AlignedVectors.of(self.vectors, self.alignment, self.link_threshold)
+
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "f1"
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, 1, self.mention)
+
+  @property
+  def micro_batch(self) -> int | None:
+    """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
+    return 2 if self.authors else None
+
   parse = staticmethod(parse)
-  text_directory = property(fine_tuning.text_directory)
-  reads = fine_tuning.reads
-  check = fine_tuning.check
-  network = fine_tuning.task_network
-  outputs = fine_tuning.outputs_of
-  initial_params = fine_tuning.initial_params
-  weights = fine_tuning.authors_weights
-  loss = fine_tuning.loss
-  records = fine_tuning.records
-  row_shapes = fine_tuning.row_shapes
-  rows = fine_tuning.rows
-  predict = fine_tuning.predict
-  score = fine_tuning.score
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""
@@ -83,7 +84,7 @@ class EntityTyping:
     if example.labels is None:
       raise InputError(f"{example.place}: labels: missing; expected a list of them")
     for label in example.labels:
-      fine_tuning.check_label(label, self.labels, example.place)
+      check_label(label, self.labels, example.place)
     if self.exclusive and len(example.labels) != 1:
       names = ", ".join(example.labels) or "none"
       raise InputError(f"{example.place}: labels: {names}; expected one, as `exclusive` says")
@@ -95,9 +96,8 @@ class EntityTyping:
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
-    found = features.features(
-      processor, examples, self.labels, faults, aligner=aligner(self, processor.tokenizer)
-    )
+    links = aligner(self.extra_inputs, processor.tokenizer)
+    found = features.features(processor, examples, self.labels, faults, aligner=links)
     return [_of_one(row) for row in found] if self.exclusive else found
 
   def label_shape(self) -> tuple[int, ...]:

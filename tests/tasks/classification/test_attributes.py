@@ -18,7 +18,6 @@ from luke_jax.heads.attributes import Attributes
 from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model
 from luke_jax.models.family import Backbone
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.classification.files import read
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
@@ -139,7 +138,7 @@ def test_values_are_those_of_training_the_most_frequent_first(task):
 
 
 def test_rows_have_numbers_and_new_values_are_named(task):
-  processor = fine_tuning.processor(task, Backbone(experiment(task).model))
+  processor = task.processor(Backbone(experiment(task).model))
   examples = [
     task.parse({"text": "a", "user": user, "product": "p2"}, "1", "text")
     for user in ("u2", "zoe", "<unk>", "zoe", "yan")

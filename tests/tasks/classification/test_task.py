@@ -16,7 +16,6 @@ from luke_jax.heads.labels import TextHead
 from luke_jax.inference.settings import settings_of, task_with
 from luke_jax.models.family import States, Tables
 from luke_jax.nn.layers import Numerics
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
@@ -32,12 +31,12 @@ def example(text="Ana saw Bo .", *labels, pair=None):
 
 
 def processor(**settings):
-  return fine_tuning.processor(dataclasses.replace(TASK, **settings), backbone())
+  return dataclasses.replace(TASK, **settings).processor(backbone())
 
 
 def rows(*examples, **settings):
   task = dataclasses.replace(TASK, **settings)
-  return task.features(fine_tuning.processor(task, backbone()), examples)
+  return task.features(task.processor(backbone()), examples)
 
 
 def decoded(row):

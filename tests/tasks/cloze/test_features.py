@@ -11,7 +11,6 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import fitted, sizes
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor
 from luke_jax.text.rows import Room, padded
@@ -22,7 +21,7 @@ ENTITIES = [(0, 3), (8, 15), (8, 11), (19, 23), (37, 40)]
 
 def processor(task, kind="byte_level") -> Processor:
   tiny = tiny_processor(kind)
-  return fitted(Processor(tiny.tokenizer.with_words(task.new_words), tiny.entity_vocab), task)
+  return task.fitted(Processor(tiny.tokenizer.with_words(task.new_words), tiny.entity_vocab))
 
 
 def example(text=TEXT, entities=ENTITIES, **fields):
@@ -62,7 +61,7 @@ def test_a_question_as_a_row():
   assert row.source == (0, 1, 2, 3, 4)
   assert row.labels is not None and row.labels.tolist() == [0, 0, 1, 0, 1]
   room = {"labels": Room(task.label_shape(), IGNORED)}
-  labels = padded([row], sizes(task), 1, 0, names=(), extra=room)["labels"]
+  labels = padded([row], task.sizes, 1, 0, names=(), extra=room)["labels"]
   assert labels.shape == (1, 127) and (labels[0, 5:] == -100).all()
 
 

@@ -13,7 +13,6 @@ from tiny import TEXTS
 from tiny_runs import experiment, program, trained
 
 from luke_jax.errors import InputError
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.files import Faults
@@ -45,7 +44,7 @@ def task(tmp_path):
 
 def model(task, entities):
   return tiny(
-    vocab_size=fine_tuning.processor(task, backbone()).tokenizer.vocab_size,
+    vocab_size=task.processor(backbone()).tokenizer.vocab_size,
     entity_vocab_size=entities,
     use_entity_aware_attention=bool(entities),
     hidden_size=32,
@@ -82,7 +81,7 @@ def test_losses_with_entities_and_of_words_only(task, entities):
     jax.grad(lambda params: task.loss(encoder, params, rows, task.weights(rows), None)[0])
   )(params)
   assert jnp.any(gradients["scorer"]["kernel"])
-  special = fine_tuning.processor(task, backbone()).tokenizer.special.ids
+  special = task.processor(backbone()).tokenizer.special.ids
   trained_words = jnp.any(gradients["luke"]["embeddings"]["word"]["embedding"], axis=1)
   assert trained_words[special["[PLACEHOLDER]"]] and trained_words[special["[ENTITY]"]]
   assert not trained_words[special["[HIGHLIGHT]"]]  # in none of the rows
@@ -137,5 +136,5 @@ def test_new_words_are_those_of_the_paper(task):
     ("[PLACEHOLDER]", "#"),
     ("[ENTITY]", "*"),
   ]
-  special = fine_tuning.processor(task, backbone()).tokenizer.special.ids
+  special = task.processor(backbone()).tokenizer.special.ids
   assert np.diff([special[word] for word in task.new_words]).tolist() == [1, 1]

@@ -4,7 +4,6 @@ import pytest
 from tiny import tiny_processor
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.fine_tuning import fitted
 from luke_jax.tasks.ner.files import parse
 from luke_jax.tasks.ner.learnable import check_learnable, marks, missed
 from luke_jax.tasks.ner.task import NamedEntities
@@ -32,7 +31,7 @@ def test_why_an_entity_cannot_be_found(span):
 
 def rows_of(examples, **settings):
   task = NamedEntities(labels=("NIL", "X"), **settings)
-  return task.features(fitted(tiny_processor(), task), examples)
+  return task.features(task.fitted(tiny_processor()), examples)
 
 
 @pytest.mark.filterwarnings("ignore:.* entities cannot be found")

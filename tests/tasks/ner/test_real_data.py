@@ -10,13 +10,13 @@ from marked_tasks import experiment, learned, with_labels
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES, fitted
 from luke_jax.tasks.ner.files import parse, read, to_columns, to_json
 from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.ner.tags import SCHEMES
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Processor, load_tokenizer
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 pytestmark = pytest.mark.real_data
 
@@ -59,7 +59,7 @@ def test_files(real_data, processor, name, tmp_path):
   task = dataclasses.replace(task, labels=task.found_labels(examples))
   with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    rows = task.features(fitted(processor, task), task.check(examples, Faults()))
+    rows = task.features(task.fitted(processor), task.check(examples, Faults()))
   assert sum(np.count_nonzero(row.labels) for row in rows) == entities - longer
   assert len(told) == bool(longer)
 

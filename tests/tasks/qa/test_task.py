@@ -15,7 +15,6 @@ from tiny_runs import program, trained
 from luke_jax.errors import InputError
 from luke_jax.models.luke import LUKE
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import Example
@@ -61,7 +60,7 @@ def task(tmp_path_factory):
 
 
 def experiment(task, *, entities=True):
-  processor = fine_tuning.processor(task, backbone())
+  processor = task.processor(backbone())
   model = tiny(
     vocab_size=processor.tokenizer.vocab_size,
     entity_vocab_size=len(processor.entity_vocab) if entities else 0,

@@ -13,7 +13,6 @@ from networks import backbone
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import read
 from luke_jax.tasks.relations.score import score
@@ -63,7 +62,7 @@ def test_a_label_that_training_never_saw_is_told(task):
 
 
 def test_the_names_in_the_files_stand_between_the_markers(task):
-  processor = fine_tuning.processor(task, backbone())
+  processor = task.processor(backbone())
   examples = task.read(Path(task.train), Faults())[:500]
   for example, row in zip(examples, task.features(processor, examples), strict=True):
     for span, (start, end) in zip((example.head, example.tail), row.entity_tokens, strict=True):

@@ -10,7 +10,6 @@ from networks import backbone
 
 from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import Example
@@ -28,12 +27,12 @@ def example(text="Ana saw Bo .", head="Ana", tail="Bo", label="born", id="1"):
 
 
 def rows(*examples, task=TASK, faults=None):
-  return task.features(fine_tuning.processor(task, backbone()), examples, faults)
+  return task.features(task.processor(backbone()), examples, faults)
 
 
 def marked(row):
   """The row's text, and of each entity its id and its text."""
-  decode = fine_tuning.processor(TASK, backbone()).tokenizer.decode
+  decode = TASK.processor(backbone()).tokenizer.decode
   entities = zip(row.entity_ids, row.entity_tokens, strict=True)
   return decode(row.input_ids), [(id, decode(row.input_ids[s:e])) for id, (s, e) in entities]
 
@@ -59,7 +58,7 @@ def test_with_prefix_spaces_the_pieces_are_those_of_the_papers_code(tmp_path):
   shutil.copytree(TEXT, tmp_path, dirs_exist_ok=True)
   (tmp_path / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
   (row,) = rows(example(), task=dataclasses.replace(TASK, text=str(tmp_path)))
-  tokenizer = fine_tuning.processor(TASK, backbone()).tokenizer
+  tokenizer = TASK.processor(backbone()).tokenizer
   ana, saw, bo, stop = (x.ids for x in tokenizer.encode([" Ana", " saw", " Bo", " ."]))
   one, two = tokenizer.special.marker_ids
   pieces = [0, one, *ana, one, *saw, two, *bo, two, *stop, 2]
@@ -68,8 +67,8 @@ def test_with_prefix_spaces_the_pieces_are_those_of_the_papers_code(tmp_path):
 
 def test_the_arrays_of_a_row():
   (row,) = rows(example(label="left"))
-  processor = fine_tuning.processor(TASK, backbone())
-  arrays = padded([row], fine_tuning.sizes(TASK), 1, processor.entity_vocab.pad_id)
+  processor = TASK.processor(backbone())
+  arrays = padded([row], TASK.sizes, 1, processor.entity_vocab.pad_id)
   positions = [[p for p in entity if p >= 0] for entity in arrays["entity_position_ids"][0]]
   assert positions == [list(range(*span)) for span in row.entity_tokens]
   assert row.labels == 2 and row.labels.shape == TASK.label_shape() == ()

@@ -17,7 +17,6 @@ from luke_jax.models.family import States, Tables
 from luke_jax.nn import crf
 from luke_jax.nn.layers import Numerics
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words, to_characters
 from luke_jax.tasks.ner.tags import Labelled
@@ -40,11 +39,11 @@ EXAMPLE = document(WORDS, ["It", "rained"], spans=[(0, 2, "PER"), (4, 5, "LOC")]
 
 def rows(*examples, **settings):
   task = dataclasses.replace(TASK, **settings)
-  return task.features(fine_tuning.processor(task, backbone()), examples)
+  return task.features(task.processor(backbone()), examples)
 
 
 def pieces(row):
-  decode = fine_tuning.processor(TASK, backbone()).tokenizer.decode
+  decode = TASK.processor(backbone()).tokenizer.decode
   return [decode([id]) for id in row.input_ids]
 
 
@@ -87,7 +86,7 @@ def test_a_long_sentence_has_windows_that_overlap():
 def decoded(tags, example=EXAMPLE, **settings):
   """What is decoded where these tags of the first sentence are the most probable."""
   task = dataclasses.replace(TASK, **settings)
-  found = task.features(fine_tuning.processor(task, backbone()), [example])
+  found = task.features(task.processor(backbone()), [example])
   logits = np.zeros((len(found), task.words, len(task.labels)))
   logits[:, :, 0] = 1.0
   for place, tag in zip(found[0].source.pieces, tags.split(), strict=True):

@@ -8,7 +8,6 @@ from marked_tasks import TEXT, experiment, learned, loss_and_gradients, with_lab
 from networks import backbone
 
 from luke_jax.errors import InputError
-from luke_jax.tasks import fine_tuning
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.typing.files import Example
 from luke_jax.tasks.typing.score import read_predictions, score_file
@@ -23,11 +22,11 @@ def example(text="Ana saw Bo .", mention="Bo", labels=("person",), id="1"):
 
 
 def rows(*examples, task=TASK, faults=None):
-  return task.features(fine_tuning.processor(task, backbone()), examples, faults)
+  return task.features(task.processor(backbone()), examples, faults)
 
 
 def decoded(ids):
-  return fine_tuning.processor(TASK, backbone()).tokenizer.decode(ids)
+  return TASK.processor(backbone()).tokenizer.decode(ids)
 
 
 def test_the_mention_stands_between_markers():
