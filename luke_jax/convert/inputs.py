@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.heads.attributes import attributes_of
 from luke_jax.models.network import Network
 
 WORDS = ("attention_mask", "token_type_ids", "position_ids")
@@ -46,12 +47,12 @@ def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
 
 def _check_own(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   """Raises InputError for inputs of the head alone that are missing, or have no row."""
-  for name, shape in getattr(network.head, "own_inputs", {}).items():
+  for name, shape in network.own_inputs.items():
     expected = (*inputs["input_ids"].shape[:-1], *shape)
     if name not in inputs or inputs[name].shape != expected:
       given = f"shape {inputs[name].shape}" if name in inputs else "missing"
       raise InputError(f"{name}: {given}; expected {expected}")
-  attributes = getattr(network.head, "attributes", None)
+  attributes = attributes_of(network.head)
   for i, size in enumerate(attributes.sizes if attributes else ()):
     _check_range("attribute_ids", inputs["attribute_ids"][..., i], size)
 

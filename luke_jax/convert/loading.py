@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import flax.linen as nn
 import jax
 import numpy as np
 
@@ -28,11 +27,12 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models import keys
 from luke_jax.models.families import FAMILIES, family_named
 from luke_jax.models.family import NONE, Backbone, Described, Family, Running
+from luke_jax.models.head import Head
 from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
-MakeHead = Callable[[Backbone, Described], nn.Module]
+MakeHead = Callable[[Backbone, Described], Head]
 _DECODERS = {  # with the fields of configs that say whether they are tied
   keys.WORD_DECODER: "tie_word_embeddings",
   keys.ENTITY_DECODER: "tie_entity_embeddings",

@@ -9,6 +9,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.family import Backbone, Family
+from luke_jax.models.head import LabelHead
 from luke_jax.models.keys import Report, flatten
 from luke_jax.models.network import Network, on_backbone
 from luke_jax.models.prediction import prepared
@@ -88,7 +89,8 @@ class ModelParts:
   @property
   def num_labels(self) -> int:
     """Returns the number of the head's labels; 2 for a head without labels, as elsewhere."""
-    return getattr(self.network.head, "labels", len(self.labels) or 2)
+    head = self.network.head
+    return head.labels if isinstance(head, LabelHead) else len(self.labels) or 2
 
   @property
   def entity_table(self) -> Any:

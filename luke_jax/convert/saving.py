@@ -16,6 +16,7 @@ from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import SAFETENSORS, TORCH, Dtype, write_safetensors, write_torch
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.attributes import attributes_of
 from luke_jax.models import keys
 from luke_jax.models.family import NONE, Described
 from luke_jax.models.finite import check_finite
@@ -62,7 +63,7 @@ def save(
     elif model.tokenizer:
       save_tokenizer(model.tokenizer, folder)
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
-    attributes = getattr(model.network.head, "attributes", None)
+    attributes = attributes_of(model.network.head)
     entries = write_attributes(attributes, folder) if attributes else {}
     write_config(model, folder, dtype=dtype, **entries)
     released, _ = model.family.released_config

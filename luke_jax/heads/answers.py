@@ -7,21 +7,15 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models.family import States, Tables
+from luke_jax.models.head import Head, Outputs
 from luke_jax.nn import losses
-from luke_jax.nn.layers import Dense, Numerics
-
-Outputs = dict[str, jax.Array]
+from luke_jax.nn.layers import Dense
 
 
-class AnswerHead(nn.Module):
+class AnswerHead(Head):
   """Scores of every word as the start and as the end of an answer."""
 
-  numerics: Numerics
-
   kind: ClassVar[str] = "answer"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:

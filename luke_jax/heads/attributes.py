@@ -21,6 +21,7 @@ from luke_jax.errors import InputError
 from luke_jax.heads.labels import TextHead
 from luke_jax.models.checks import check_fields
 from luke_jax.models.family import Backbone, States, Tables
+from luke_jax.models.head import Head, LabelHead, Outputs
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.attribute_layers import AttributeLayers, AttributeSizes, uniform
 from luke_jax.nn.encoder import Encoder
@@ -28,7 +29,6 @@ from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.nn.repeatable_dropout import kept_features
 
-Outputs = dict[str, jax.Array]
 UNKNOWN = "<unk>"  # stands for all values that training has not seen; row 0 of each table
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TABLES = {"user": "usr_embed", "product": "prd_embed"}  # as the authors' files have them
@@ -77,19 +77,14 @@ class Attributes:
     return len(self.names) + self.text_attribute
 
 
-class AttributesHead(nn.Module):
+class AttributesHead(LabelHead):
   """Labels of a text from its words and its attributes."""
 
-  numerics: Numerics
-  labels: int
   attributes: Attributes
   heads: int  # N, of the layers
   hidden: int  # F, of the plain layers of form a
 
   kind: ClassVar[str] = "attributes"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
   shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
 
   @property
@@ -185,6 +180,11 @@ class Classifier(nn.Module):
 def table_name(attribute: str) -> str:
   """Returns the name of an attribute's table of vectors, that of the authors' if they have it."""
   return _TABLES.get(attribute, f"{attribute}_embed")
+
+
+def attributes_of(head: Head | None) -> Attributes | None:
+  """Returns the attributes that a head reads; None if it reads none."""
+  return head.attributes if isinstance(head, AttributesHead) else None
 
 
 def attributes_head(backbone: Backbone, labels: int, attributes: Attributes) -> AttributesHead:

@@ -1,26 +1,27 @@
 """Head that computes nothing, for the states and the attention of an encoder."""
 
-from typing import ClassVar
+from typing import Any
 
-import flax.linen as nn
+import jax
+import jax.numpy as jnp
 
 from luke_jax.models.family import States, Tables
+from luke_jax.models.head import Head, Outputs
 from luke_jax.models.network import Network
-from luke_jax.nn.layers import Numerics
 
 
-class Bare(nn.Module):
+class Bare(Head):
   """Stands for a head of some kind, which decides on the encoder's parts."""
 
-  numerics: Numerics
-  kind: str
-  choices: ClassVar[bool] = False
-  places: ClassVar[tuple[str, ...]] = ()
-  entities: ClassVar[int] = 0
+  kind: str  # pyrefly: ignore[bad-override]
 
-  def __call__(self, states: States, tables: Tables) -> dict:
+  def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns no outputs."""
     return {}
+
+  def loss(self, outputs: Outputs, *labels: Any, **named: Any) -> jax.Array:
+    """Returns no loss: there are no outputs."""
+    return jnp.zeros(())
 
 
 def without_head(network: Network, params: dict) -> tuple[Network, dict]:

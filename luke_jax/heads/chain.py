@@ -7,29 +7,24 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models.family import States, Tables
+from luke_jax.models.head import LabelHead, Outputs
 from luke_jax.nn import crf, losses
-from luke_jax.nn.layers import Dense, Dropout, Numerics
+from luke_jax.nn.layers import Dense, Dropout
 
-Outputs = dict[str, jax.Array]
 Legal = tuple[tuple[bool, ...], ...]  # (C + 2, C), as `packed` has it
 
 
-class ChainHead(nn.Module):
+class ChainHead(LabelHead):
   """Logits of the labels of word pieces, as of `TokenHead`, and the scores of their chain.
 
   Not every piece has a label; the chain connects those that have one. `legal` are the neighbours
   that training allows; without it all of them are.
   """
 
-  numerics: Numerics
-  labels: int
   dropout: float
   legal: Legal | None = None
 
   kind: ClassVar[str] = "crf"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import flax.linen as nn
-
 from luke_jax.heads.answers import AnswerHead
 from luke_jax.heads.attributes import Attributes, attributes_head
 from luke_jax.heads.chain import ChainHead
@@ -21,6 +19,7 @@ from luke_jax.heads.labels import (
 )
 from luke_jax.heads.masked import MaskedHead, PretrainingHead
 from luke_jax.models.family import NONE, Backbone
+from luke_jax.models.head import Head
 
 # Those that a kind, a backbone and labels say all of.
 KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
@@ -36,12 +35,12 @@ def make_head(
   labels: int = 2,
   bias: bool = False,
   attributes: Attributes | None = None,
-) -> nn.Module | None:
+) -> Head | None:
   """Returns the head of a kind for a backbone; `bias` is that of the classifier of pairs."""
   numerics = backbone.numerics
   rate = getattr(backbone.config, "classifier_dropout", None)
   dropout = numerics.dropout if rate is None else rate
-  make: dict[str, Callable[[], nn.Module | None]] = {
+  make: dict[str, Callable[[], Head | None]] = {
     NONE: lambda: None,
     "masked": lambda: MaskedHead(numerics, backbone.decoders, backbone.spread.axis),
     "pretraining": lambda: PretrainingHead(numerics, backbone.decoders),

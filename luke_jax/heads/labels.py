@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models.family import States, Tables
+from luke_jax.models.head import Head, LabelHead, Outputs
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense, Dropout, Numerics
 
-Outputs = dict[str, jax.Array]
 STARTS, ENDS = "entity_start_positions", "entity_end_positions"
 
 
@@ -38,16 +38,12 @@ def span_features(states: States, starts: jax.Array, ends: jax.Array) -> jax.Arr
   return jnp.concatenate(parts, axis=-1)
 
 
-class EntityHead(nn.Module):
+class EntityHead(LabelHead):
   """Labels of the first entity, as in entity typing."""
-
-  numerics: Numerics
-  labels: int
 
   kind: ClassVar[str] = "entity"
   entities: ClassVar[int] = 1
   places: ClassVar[tuple[str, ...]] = (STARTS,)
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(
@@ -64,17 +60,14 @@ class EntityHead(nn.Module):
     return losses.label_loss(outputs["logits"], labels, weights)
 
 
-class PairHead(nn.Module):
+class PairHead(LabelHead):
   """Labels of the first two entities, head and tail, as in relation classification."""
 
-  numerics: Numerics
-  labels: int
   bias: bool = False
 
   kind: ClassVar[str] = "pair"
   entities: ClassVar[int] = 2
   places: ClassVar[tuple[str, ...]] = (STARTS,)
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(
@@ -88,16 +81,12 @@ class PairHead(nn.Module):
   loss = EntityHead.loss
 
 
-class SpanHead(nn.Module):
+class SpanHead(LabelHead):
   """Labels of every entity from its first word, its last word and itself, as in NER."""
-
-  numerics: Numerics
-  labels: int
 
   kind: ClassVar[str] = "span"
   entities: ClassVar[int] = 1
   places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(
@@ -119,15 +108,12 @@ class SpanHead(nn.Module):
     return losses.label_loss(outputs["logits"], labels, weights)
 
 
-class ClozeHead(nn.Module):
+class ClozeHead(Head):
   """Scores of every candidate entity for the placeholder, which is the first entity (ReCoRD)."""
-
-  numerics: Numerics
 
   kind: ClassVar[str] = "cloze"
   entities: ClassVar[int] = 2
   places: ClassVar[tuple[str, ...]] = (STARTS,)
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(
@@ -146,20 +132,15 @@ class ClozeHead(nn.Module):
     return losses.binary_cross_entropy(outputs["logits"], labels, weights)
 
 
-class TextHead(nn.Module):
+class TextHead(LabelHead):
   """Labels of the whole text, or one number if there is a single label.
 
   They are read off the pooled state or, in a system without one, the state of the first word.
   """
 
-  numerics: Numerics
-  labels: int
   dropout: float
 
   kind: ClassVar[str] = "text"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
@@ -204,17 +185,12 @@ class PooledPairHead(TextHead):
   loss = EntityHead.loss
 
 
-class TokenHead(nn.Module):
+class TokenHead(LabelHead):
   """Labels of every word piece."""
 
-  numerics: Numerics
-  labels: int
   dropout: float
 
   kind: ClassVar[str] = "token"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
@@ -228,15 +204,12 @@ class TokenHead(nn.Module):
     return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
-class ChoiceHead(nn.Module):
+class ChoiceHead(Head):
   """Choice of one of several texts; every input has an axis of choices after the batch."""
 
-  numerics: Numerics
   dropout: float
 
   kind: ClassVar[str] = "choice"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
   choices: ClassVar[bool] = True
 
   @nn.compact
@@ -252,15 +225,10 @@ class ChoiceHead(nn.Module):
     return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
-class NextSentenceHead(nn.Module):
+class NextSentenceHead(Head):
   """Classifier of pairs by whether the second text continues the first, as BERT was pretrained."""
 
-  numerics: Numerics
-
   kind: ClassVar[str] = "next_sentence"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:

@@ -1,20 +1,19 @@
 """Decoders of masked words, masked entities and the page's own entity (paper §3.3)."""
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
 from luke_jax.heads.aligned import AlignedEntities, Candidates, entity_scores
-from luke_jax.models.family import Decoders, States, Tables
+from luke_jax.models.family import Backbone, Decoders, States, Tables
+from luke_jax.models.head import Head, Outputs
 from luke_jax.nn import losses
 from luke_jax.nn.activations import activate
 from luke_jax.nn.layers import Dense, LayerNorm, Numerics, embedding
 from luke_jax.nn.vocabulary import Scores, rows_of, token_scores
-
-Outputs = dict[str, jax.Array]
 
 
 class MaskedTokens(nn.Module):
@@ -69,21 +68,21 @@ class PageEntity(nn.Module):
     return Dense(self.numerics, (self.width,), output="float32", name="decoder")(words[:, 0])
 
 
-class MaskedHead(nn.Module):
+class MaskedHead(Head):
   """Masked words, masked entities and, if the decoders have it, the page's entity.
 
   Given `masked_positions` it scores labels there, without the logits of all tokens, as pretraining
   does; otherwise it returns all logits.
   """
 
-  numerics: Numerics
   decoders: Decoders = Decoders()
   axis: str | None = None  # of the mesh, over which the entity table is spread
 
   kind: ClassVar[str] = "masked"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
+
+  def on(self, backbone: Backbone) -> Self:
+    """Returns the head for another backbone, with its decoders."""
+    return self.clone(numerics=backbone.numerics, decoders=backbone.decoders)
 
   def setup(self) -> None:
     """Makes the decoders."""

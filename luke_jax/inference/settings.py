@@ -7,6 +7,7 @@ from typing import Any
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.heads.attributes import attributes_of
 from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
 from luke_jax.tasks.known import CLASSES, is_known, task_class
@@ -39,7 +40,7 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
-  attributes = getattr(model.network.head, "attributes", None)
+  attributes = attributes_of(model.network.head)
   if attributes is not None:
     changes["attributes"] = attributes
   return task_with(chosen, model.rest, model.labels, model.config, **changes)

@@ -1,15 +1,16 @@
 """Networks: an encoder with a head on it, under Hugging Face's names for inputs and outputs."""
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from luke_jax.errors import InputError
 from luke_jax.models.family import NONE, Backbone, States
-
-Outputs = dict[str, jax.Array]
+from luke_jax.models.head import Head, Outputs
 
 
 class Network(nn.Module):
@@ -21,7 +22,18 @@ class Network(nn.Module):
   """
 
   backbone: Backbone
-  head: Any = None  # a module over States, see luke_jax.heads
+  head: Head | None = None
+
+  def __post_init__(self) -> None:
+    """Raises InputError for a head that is none."""
+    if self.head is not None:
+      kind = type(self.head)
+      lacking = [name for name in ("kind", "loss") if not hasattr(kind, name)]
+      if lacking or not isinstance(self.head, Head):
+        fault = f"no {' and no '.join(lacking)}" if lacking else "no head"
+        expected = f"a {Head.__module__}.{Head.__name__} with its kind and its loss"
+        raise InputError(f"head {kind.__name__}: {fault}; expected {expected}")
+    super().__post_init__()
 
   def setup(self) -> None:
     """Makes the encoder; the head's parameters are those of the network."""
@@ -40,6 +52,16 @@ class Network(nn.Module):
     """Returns true if every input has an axis of choices after the batch."""
     return self.head is not None and self.head.choices
 
+  @property
+  def places(self) -> tuple[str, ...]:
+    """Returns the inputs of the head with the places of entities among the words."""
+    return () if self.head is None else self.head.places
+
+  @property
+  def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
+    """Returns the shapes, after the batch, of the inputs that the head alone reads."""
+    return {} if self.head is None else self.head.own_inputs
+
   def __call__(self, **inputs: jax.Array) -> Outputs:
     """Returns last_hidden_state (B, W, D), the other states there are, and the head's outputs."""
     shape = inputs["input_ids"].shape[:-1]
@@ -53,8 +75,7 @@ class Network(nn.Module):
       if rest:
         raise TypeError(f"unexpected inputs: {', '.join(rest)}")
       return outputs
-    shared = getattr(self.head, "shared", ())
-    rest |= {name: inputs[name] for name in shared if name in inputs}
+    rest |= {name: inputs[name] for name in self.head.shared if name in inputs}
     outputs |= self.head(states, self.encoder.tables(), **rest)
     if self.choices:
       outputs["logits"] = outputs["logits"].reshape(shape)
@@ -62,6 +83,8 @@ class Network(nn.Module):
 
   def loss(self, outputs: Outputs, *labels: jax.Array, **named: jax.Array) -> jax.Array:
     """Returns the head's loss."""
+    if self.head is None:
+      raise TypeError("a network without a head has no loss")
     return self.head.loss(outputs, *labels, **named)
 
 
@@ -73,26 +96,20 @@ def _named(states: States) -> Outputs:
 
 def on_backbone(network: Network, backbone: Backbone) -> Network:
   """Returns the network with its head on another backbone."""
-  head, changes = network.head, {}
-  if head is not None:
-    changes["numerics"] = backbone.numerics
-    if hasattr(head, "decoders"):
-      changes["decoders"] = backbone.decoders
-    head = head.clone(**changes)
-  return Network(backbone, head)
+  return Network(backbone, network.head and network.head.on(backbone))
 
 
 def example_inputs(network: Network) -> dict[str, jax.Array]:
   """Returns the smallest inputs that touch every parameter of the network."""
-  backbone, head = network.backbone, network.head
+  backbone = network.backbone
   inputs = {"input_ids": jnp.full((1, 4), backbone.config.pad_token_id)}
   if backbone.entities:
     inputs["entity_ids"] = jnp.zeros((1, 2), int)
     inputs["entity_position_ids"] = jnp.zeros((1, 2, 1), int)
-  places = () if head is None else head.places
+  places = network.places
   if len(places) > 1 or not backbone.entities:
     inputs |= {name: jnp.zeros((1, 2), int) for name in places}
-  for name, shape in getattr(head, "own_inputs", {}).items():
+  for name, shape in network.own_inputs.items():
     inputs[name] = jnp.zeros((1, *shape), int)
   if network.choices:
     inputs = {name: x[:, None] for name, x in inputs.items()}

@@ -79,9 +79,10 @@ def _read(
   # Other pictures need no jax.
   import jax
 
+  from luke_jax.heads.attributes import attributes_of
   from luke_jax.inference.settings import processor_of, task_of
 
-  spec = getattr(model.network.head, "attributes", None)
+  spec = attributes_of(model.network.head)
   if spec is None or spec.form not in "cd":
     what = f"attributes of form {spec.form}" if spec else "no attributes"
     raise InputError(f"model: {what}; expected attributes of form c or d, which change attention")

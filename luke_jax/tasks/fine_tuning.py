@@ -282,7 +282,7 @@ class FineTunedTask(Task):
     names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
     if backbone.family.token_types:
       names += ("token_type_ids",)
-    places = self.network(backbone).head.places
+    places = self.network(backbone).places
     return names + (places if len(places) > 1 or not backbone.entities else ())
 
   def inputs(
@@ -338,7 +338,7 @@ class FineTunedTask(Task):
 
   def _rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
     """Returns the room for what rows have beside their words."""
-    own = getattr(self.network(backbone).head, "own_inputs", {})
+    own = self.network(backbone).own_inputs
     rooms = dict(backbone.family.beside(backbone.config, words))
     rooms |= {name: Room(shape) for name, shape in own.items()}
     for extra in self.extra_inputs:

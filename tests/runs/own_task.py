@@ -8,9 +8,10 @@ import flax.linen as nn
 
 from luke_jax.errors import InputError
 from luke_jax.models.families import SIZES
+from luke_jax.models.head import LabelHead
 from luke_jax.models.network import Network
 from luke_jax.nn import losses
-from luke_jax.nn.layers import Dense, Numerics
+from luke_jax.nn.layers import Dense
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults, check_fields, read_json_lines, read_text, string
@@ -33,16 +34,10 @@ class Labelled:
   label: str | None
 
 
-class FirstWordHead(nn.Module):
+class FirstWordHead(LabelHead):
   """Labels of a text, from the state of its first word alone."""
 
-  numerics: Numerics
-  labels: int
-
   kind: ClassVar[str] = "first_word"
-  entities: ClassVar[int] = 0
-  places: ClassVar[tuple[str, ...]] = ()
-  choices: ClassVar[bool] = False
 
   @nn.compact
   def __call__(self, states, tables):
