@@ -27,12 +27,11 @@ class Network(nn.Module):
   def __post_init__(self) -> None:
     """Raises InputError for a head that is none."""
     if self.head is not None:
-      kind = type(self.head)
-      lacking = [name for name in ("kind", "loss") if not hasattr(kind, name)]
+      lacking = [name for name in ("kind", "loss") if not hasattr(self.head, name)]
       if lacking or not isinstance(self.head, Head):
-        fault = f"no {' and no '.join(lacking)}" if lacking else "no head"
+        name, fault = type(self.head).__name__, f"no {' and no '.join(lacking or ['head'])}"
         expected = f"a {Head.__module__}.{Head.__name__} with its kind and its loss"
-        raise InputError(f"head {kind.__name__}: {fault}; expected {expected}")
+        raise InputError(f"head {name}: {fault}; expected {expected}")
     super().__post_init__()
 
   def setup(self) -> None:
