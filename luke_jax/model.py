@@ -20,8 +20,8 @@ from luke_jax.files import Path
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
 from luke_jax.inference.summary import as_html, as_text
-from luke_jax.models.family import Family
 from luke_jax.models.network import Network
+from luke_jax.models.system import System
 from luke_jax.nn.encoder import stack_layers
 from luke_jax.tasks.predictions import Answer, Relation, Span, Types
 from luke_jax.text import EntityVocab
@@ -121,7 +121,7 @@ class Model(ModelParts):
 def load(
   path: str | Path,
   *,
-  family: Family | str | None = None,
+  system: type[System] | str | None = None,
   head: str | None = None,
   labels: Sequence[str] | None = None,
   tokenizer: str | Path | None = None,
@@ -134,7 +134,7 @@ def load(
 ) -> Model:
   """Reads a model from a Hugging Face directory, an archive of LUKE's authors, or an adapter.
 
-  `family` names the system to read the files as: a LUKE starts from a RoBERTa, XLM-R or BERT, and
+  `system` names the system to read the files as: a LUKE starts from a RoBERTa, XLM-R or BERT, and
   does so where `entity_vocab` is given. `head` names another head than the files have: "span",
   "pair", "masked" and so on; it is initialised from `seed`, as all that the files lack is. What
   was initialised and what was left over is in `report` and in a warning. `tokenizer` is a directory
@@ -145,7 +145,7 @@ def load(
   """
   if not isinstance(path, str | Path) or not str(path):
     raise InputError(f"load: {path!r}; expected the directory of a model")
-  changes: dict[str, Any] = {"family": family, "labels": labels, "tokenizer": tokenizer}
+  changes: dict[str, Any] = {"system": system, "labels": labels, "tokenizer": tokenizer}
   changes |= {"head": own_head(task) if task else head, "entity_vocab": entity_vocab}
   if as_encoder:
     fields |= {"as_encoder": True}
@@ -163,7 +163,7 @@ def _apply(network: Network, params: dict, inputs: dict) -> Any:
 def _apply_with_states(network: Network, params: dict, inputs: dict) -> tuple[dict, dict]:
   applied: Any = network.apply({"params": params}, **inputs, mutable=["intermediates"])
   outputs, sown = applied[0], applied[1]["intermediates"]
-  encoder = sown[network.backbone.family.name]["encoder"]
+  encoder = sown[network.backbone.config.name]["encoder"]
   if "layers" not in encoder:
     encoder = stack_layers(encoder)
   (first,), (rest,) = encoder["input"], encoder["layers"]["output"]

@@ -8,8 +8,8 @@ import jax
 from networks import network
 
 from luke_jax.model import Model
-from luke_jax.models.families import SIZES
 from luke_jax.models.network import initial_params
+from luke_jax.models.table import SIZES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL
 

@@ -3,12 +3,12 @@
 import dataclasses
 from typing import Any
 
-from luke_jax.models.bert import CAMEMBERT
-from luke_jax.models.families import FAMILIES
-from luke_jax.models.family import Family
+from luke_jax.models.bert import CamembertConfig
+from luke_jax.models.system import System
+from luke_jax.models.table import SYSTEMS
 
 # A CamemBERT is RoBERTa's code under another name: one of the two is enough for costly proofs.
-DISTINCT = tuple(family for family in FAMILIES if family is not CAMEMBERT)
+DISTINCT = tuple(system for system in SYSTEMS if system is not CamembertConfig)
 
 WORDS, ENTITIES = 101, 53  # no other size of the small configs, nor sums of theirs
 _SMALL = {
@@ -25,7 +25,7 @@ _SMALL = {
 }
 
 
-def small(family: Family, **fields: Any) -> Any:
+def small(system: System, **fields: Any) -> Any:
   """The config of a small model of a system; fields that its configs do not have are left out."""
-  known = {field.name for field in dataclasses.fields(family.config)}
-  return family.config(**{name: x for name, x in (_SMALL | fields).items() if name in known})
+  known = {field.name for field in dataclasses.fields(system)}
+  return system(**{name: x for name, x in (_SMALL | fields).items() if name in known})

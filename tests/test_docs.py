@@ -23,7 +23,7 @@ from tiny import TEXTS, tiny_model
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
 from luke_jax.model import Model
-from luke_jax.models.bert import BERT, ROBERTA, XLM_ROBERTA
+from luke_jax.models.bert import BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.models.network import initial_params
 from luke_jax.tasks.known import CLASSES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
@@ -35,9 +35,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Models of words, and the tokenizers of the tests that theirs are like.
 WORDS = {
-  "bert-base-uncased": (BERT, "word_piece"),
-  "roberta-base": (ROBERTA, "byte_level"),
-  "xlm-roberta-base": (XLM_ROBERTA, "sentence_piece"),
+  "bert-base-uncased": (BertConfig, "word_piece"),
+  "roberta-base": (RobertaConfig, "byte_level"),
+  "xlm-roberta-base": (XlmRobertaConfig, "sentence_piece"),
 }
 # Pages without examples to run: what they name in the code is looked for instead.
 READ_ONLY = tuple(
@@ -103,16 +103,16 @@ def save_models(text):
     sizes = {"vocab_size": tokenizer.vocab_size, "entity_vocab_size": 6}
     model = tiny_model(text=False, use_entity_aware_attention=False, **sizes)
     dataclasses.replace(model, tokenizer=tokenizer, processor=processor).save("mluke-base")
-  for name, (family, words) in WORDS.items():
+  for name, (system, words) in WORDS.items():
     if name in text:
-      save_language_model(name, family, load_tokenizer(TEXTS / words, markers=False))
+      save_language_model(name, system, load_tokenizer(TEXTS / words, markers=False))
 
 
-def save_language_model(name, family, tokenizer):
+def save_language_model(name, system, tokenizer):
   """Writes a model of words with random parameters."""
   sizes = {"vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.special.pad}
-  config = small(family, max_position_embeddings=66, **sizes)
-  made = network(family.architectures["masked"], config)
+  config = small(system, max_position_embeddings=66, **sizes)
+  made = network(system.architectures["masked"], config)
   Model(made, initial_params(made, jax.random.key(0)), (), tokenizer).save(name)
 
 

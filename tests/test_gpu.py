@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.links.task import LinkPrediction

@@ -14,8 +14,8 @@ code does. It also reads some text twice, see docs/differences.md.
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.training.experiment import Experiment, Run

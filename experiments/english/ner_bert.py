@@ -8,7 +8,7 @@ data/english/README.md says what ORIGINALS holds.
 """
 
 from luke_jax.convert.published import published
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.ner.task import NamedEntities

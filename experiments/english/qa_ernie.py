@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.convert.published import published
-from luke_jax.models.ernie_thu import ERNIE_THU
+from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment
@@ -20,5 +20,5 @@ def config() -> Experiment:
   """The experiment of qa_bert.py, as another system."""
   plain = load_experiment(Path(__file__).with_name("qa_bert.py"))
   return dataclasses.replace(
-    plain, model=start_sizes(QuestionAnswering, published("english"), ERNIE_THU)
+    plain, model=start_sizes(QuestionAnswering, published("english"), ErnieThuConfig)
   )

@@ -12,7 +12,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.convert.published import published
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment
@@ -27,6 +27,6 @@ def config() -> Experiment:
   plain = load_experiment(Path(__file__).with_name("qa_bert.py"))
   return dataclasses.replace(
     plain,
-    model=start_sizes(QuestionAnswering, published("english"), LUKE),
+    model=start_sizes(QuestionAnswering, published("english"), LukeConfig),
     task=dataclasses.replace(plain.task, **NAMED, dev=NAMED["test"], entities=48),
   )

@@ -11,7 +11,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.convert.published import published
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.training.experiment import Experiment
@@ -24,5 +24,5 @@ def config() -> Experiment:
   """The experiment of relations_bert.py, with entities."""
   plain = load_experiment(Path(__file__).with_name("relations_bert.py"))
   return dataclasses.replace(
-    plain, model=start_sizes(RelationClassification, published("english"), LUKE)
+    plain, model=start_sizes(RelationClassification, published("english"), LukeConfig)
   )

@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.convert.published import published
-from luke_jax.models.ernie_thu import ERNIE_THU
+from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment
@@ -20,5 +20,5 @@ def config() -> Experiment:
   """The experiment of typing_bert.py, as another system."""
   plain = load_experiment(Path(__file__).with_name("typing_bert.py"))
   return dataclasses.replace(
-    plain, model=start_sizes(EntityTyping, published("english"), ERNIE_THU)
+    plain, model=start_sizes(EntityTyping, published("english"), ErnieThuConfig)
   )

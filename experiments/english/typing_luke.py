@@ -11,7 +11,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.convert.published import published
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment
@@ -23,4 +23,6 @@ PAPER = {"table": "English: typing", "method": "MiniLM as LUKE", "split": "test"
 def config() -> Experiment:
   """The experiment of typing_bert.py, with entities."""
   plain = load_experiment(Path(__file__).with_name("typing_bert.py"))
-  return dataclasses.replace(plain, model=start_sizes(EntityTyping, published("english"), LUKE))
+  return dataclasses.replace(
+    plain, model=start_sizes(EntityTyping, published("english"), LukeConfig)
+  )

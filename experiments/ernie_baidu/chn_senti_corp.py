@@ -7,8 +7,8 @@ are those of Baidu, with the columns label and text_a.
     luke-jax experiment run experiments/ernie_baidu/chn_senti_corp.py --seeds 1..5
 """
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.training.experiment import Experiment, Run

@@ -16,8 +16,8 @@ Hardware: v5e:2x4 or more. No corpus is needed to plan it:
     luke-jax plan experiments/ernie_baidu/pretraining.py --topology v5e:2x4
 """
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.unit_pretraining import UnitPretraining
 from luke_jax.training.experiment import Experiment, Run

@@ -10,9 +10,8 @@ The paper: precision 88.49, recall 88.44, F1 88.32 on the test set; batches of 3
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.ernie_thu import ERNIE_THU
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.task import RelationClassification
@@ -47,7 +46,7 @@ def config() -> Experiment:
     task=dataclasses.replace(task, labels=task.found_labels(examples)),
     data=Data(batch_size=32, evaluation_batch_size=128),
     optimizer=Optimizer(
-      learning_rate=2e-5, beta2=0.999, max_gradient_norm=1.0, frozen=ERNIE_THU.unread(model)
+      learning_rate=2e-5, beta2=0.999, max_gradient_norm=1.0, frozen=model.unread
     ),
     schedule=Schedule(warmup_ratio=0.1, decay="constant"),
     run=Run(epochs=10, start="ernie-thu-base", evaluate_every=250, best_metric="f1"),

@@ -7,9 +7,8 @@ The paper: precision 78.42, recall 72.90, F1 75.56 on the test set; batches of 1
     luke-jax experiment run experiments/ernie_thu/open_entity.py --seeds 1..5
 """
 
-from luke_jax.models.ernie_thu import ERNIE_THU
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
@@ -53,7 +52,7 @@ def config() -> Experiment:
     ),
     data=Data(batch_size=16, evaluation_batch_size=128),
     optimizer=Optimizer(
-      learning_rate=2e-5, beta2=0.999, max_gradient_norm=1.0, frozen=ERNIE_THU.unread(model)
+      learning_rate=2e-5, beta2=0.999, max_gradient_norm=1.0, frozen=model.unread
     ),
     schedule=Schedule(warmup_ratio=0.1, decay="constant"),
     run=Run(epochs=10, start="ernie-thu-base", evaluate_every=125, best_metric="f1"),

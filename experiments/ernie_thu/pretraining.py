@@ -17,9 +17,8 @@ Hardware: v5e:2x4 or more. No corpus is needed to plan it:
       --set run.steps=100000
 """
 
-from luke_jax.models.ernie_thu import ERNIE_THU
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.aligned_pretraining import AlignedPretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -35,7 +34,7 @@ def config() -> Experiment:
     task=AlignedPretraining(pairs="pairs.bin", vectors="kg_embed", text="bert-base-uncased"),
     data=Data(batch_size=512, evaluation_batch_size=256, workers=4),
     optimizer=Optimizer(
-      learning_rate=5e-5, beta2=0.999, max_gradient_norm=1.0, frozen=ERNIE_THU.unread(model)
+      learning_rate=5e-5, beta2=0.999, max_gradient_norm=1.0, frozen=model.unread
     ),
     schedule=Schedule(warmup_ratio=0.1, decay="constant"),
     run=Run(epochs=1, start="bert-base-uncased", log_every=50, evaluate_every=5000),

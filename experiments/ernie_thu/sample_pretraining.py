@@ -17,7 +17,7 @@ The directory of the BERT, in place of "english", is what `luke-jax get` prints:
       --set task.text=$HOME/.cache/luke_jax/models/english
 """
 
-from luke_jax.models.ernie_thu import ERNIE_THU, ErnieThuConfig
+from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.aligned_pretraining import AlignedPretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -49,7 +49,7 @@ def config() -> Experiment:
       beta2=0.999,
       bias_correction=True,
       max_gradient_norm=1.0,
-      frozen=ERNIE_THU.unread(MODEL),
+      frozen=ErnieThuConfig.unread(MODEL),
     ),
     schedule=Schedule(warmup_ratio=0.1, decay="linear"),
     run=Run(steps=160, start="english", evaluate_every=40),

@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.convert.published import published
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.training.experiment import Experiment
@@ -20,5 +20,5 @@ def config() -> Experiment:
   """The experiment of reviews_bert.py, as another system."""
   plain = load_experiment(Path(__file__).with_name("reviews_bert.py"))
   return dataclasses.replace(
-    plain, model=start_sizes(TextClassification, published("english"), LUKE)
+    plain, model=start_sizes(TextClassification, published("english"), LukeConfig)
   )

@@ -7,7 +7,7 @@ run.sh makes datasets/tener/wnut17 as experiments/tener/run.sh does.
 """
 
 from luke_jax.convert.published import published
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.tagging.task import Tagging

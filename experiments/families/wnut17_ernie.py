@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.convert.published import published
-from luke_jax.models.ernie_thu import ERNIE_THU
+from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.experiment import Experiment
@@ -19,4 +19,6 @@ PAPER = {"table": "TENER: WNUT-17", "method": "ERNIE of Tsinghua from MiniLM", "
 def config() -> Experiment:
   """The experiment of wnut17_bert.py, as another system."""
   plain = load_experiment(Path(__file__).with_name("wnut17_bert.py"))
-  return dataclasses.replace(plain, model=start_sizes(Tagging, published("english"), ERNIE_THU))
+  return dataclasses.replace(
+    plain, model=start_sizes(Tagging, published("english"), ErnieThuConfig)
+  )

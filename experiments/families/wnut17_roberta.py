@@ -9,7 +9,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.models.bert import RobertaConfig
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer

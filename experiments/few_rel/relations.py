@@ -13,8 +13,8 @@ data/few_rel/README.md says what ORIGINALS holds.
 
 from luke_jax.convert.published import published
 from luke_jax.convert.sources import read_backbone
-from luke_jax.models.ernie_thu import ERNIE_THU
-from luke_jax.models.family import Running
+from luke_jax.models.ernie_thu import ErnieThuConfig
+from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.training.experiment import Experiment, Run
@@ -28,7 +28,7 @@ PAPER = {"table": "FewRel's 16 published relations", "method": "ERNIE from MiniL
 def config() -> Experiment:
   """The experiment."""
   backbone = published("english")
-  model = read_backbone(backbone, ERNIE_THU).config
+  model = read_backbone(backbone, ErnieThuConfig).config
   return Experiment(
     model=model,
     task=RelationClassification(
@@ -47,7 +47,7 @@ def config() -> Experiment:
       beta2=0.999,
       bias_correction=True,
       max_gradient_norm=1.0,
-      frozen=ERNIE_THU.unread(model),
+      frozen=model.unread,
     ),
     schedule=Schedule(warmup_ratio=0.1, decay="linear"),
     run=Run(epochs=3, start=str(backbone), evaluate_every=100, best_metric="f1"),

@@ -8,8 +8,8 @@ of the beginning and 382 of the end. The files are those of Tang et al. (2015), 
 """
 
 from luke_jax.heads.attributes import Attributes
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.training.experiment import Experiment, Run

@@ -11,7 +11,7 @@ have from pretraining. Chance is 25 %. Two minutes on two CPU cores.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment, Run
@@ -32,6 +32,8 @@ def config() -> Experiment:
     task=QuestionAnswering(**files, text=MODEL, words=64, entities=8),
     data=Data(batch_size=16, evaluation_batch_size=64),
     # The vectors of entities stay: those of the test's things would not move with the others.
-    optimizer=Optimizer(learning_rate=1e-3, bias_correction=True, frozen=LUKE.recipes["qa"].frozen),
+    optimizer=Optimizer(
+      learning_rate=1e-3, bias_correction=True, frozen=LukeConfig.recipes["qa"].frozen
+    ),
     run=Run(epochs=14, start=MODEL),
   )

@@ -12,7 +12,7 @@ All else is as in luke_large.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 

@@ -16,8 +16,8 @@ a chip, 100 ms of computation a step and 0.6 hours:
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run

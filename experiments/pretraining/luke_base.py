@@ -17,7 +17,7 @@ computation a step and 23.0 to 24.0 hours a stage:
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 

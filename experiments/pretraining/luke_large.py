@@ -17,8 +17,8 @@ to plan it, which says 3.1 GiB a chip, 79 ms of computation a step and 2.2 to 2.
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run

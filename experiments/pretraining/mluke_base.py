@@ -16,7 +16,7 @@ of which each chip sums the whole gradient; so utilization is 43 %.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 

@@ -27,8 +27,8 @@ LUKE's, and each chip scores and sums the gradient of all of it: utilization is 
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.masking import Masking
 from luke_jax.tasks.pretraining import Pretraining

@@ -15,7 +15,7 @@ to plan it, which says 2.4 GiB a chip, 58 ms of computation a step and 3.2 to 4.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 

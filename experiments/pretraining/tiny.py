@@ -14,7 +14,7 @@ model.use_entity_aware_attention=false.
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.masking import Masking
 from luke_jax.tasks.pretraining import Pretraining

@@ -17,8 +17,8 @@ ends, and averages losses over 2 rows first, as their code does.
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment, Run

@@ -14,8 +14,8 @@ losses averaged over 4 rows first.
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.training.experiment import Experiment, Run

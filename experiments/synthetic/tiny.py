@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run

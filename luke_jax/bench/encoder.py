@@ -26,10 +26,10 @@ from luke_jax.bench.sides import (
 )
 from luke_jax.errors import InputError, not_installed
 from luke_jax.models import keys
-from luke_jax.models.family import Backbone, Running
-from luke_jax.models.luke import LUKE, SIZES, LukeConfig
+from luke_jax.models.luke import SIZES, LukeConfig
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.models.prediction import prepared
+from luke_jax.models.system import Backbone, Running
 from luke_jax.nn.layers import Dtype
 from luke_jax.plan.flops import TRAINING, encoder_flops
 from luke_jax.training.program import OPTIONS
@@ -184,7 +184,7 @@ def _inputs(config: LukeConfig, batch: BatchSizes) -> dict[str, np.ndarray]:
 
 def _ours(backbone: Backbone, reference: Any) -> tuple[Callable, Callable]:
   """Returns the pass forward as predictions run it, and the gradient as training computes it."""
-  network, table = Network(backbone), LUKE.keys("none")
+  network, table = Network(backbone), LukeConfig.keys("none")
   state = {table.canonical(name): x.detach().numpy() for name, x in reference.named_parameters()}
   params, _ = keys.from_torch(state.__getitem__, state, abstract_params(network), table)
   ready, weights = prepared(network, params)

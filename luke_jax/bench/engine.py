@@ -14,7 +14,7 @@ import jax
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.families import SIZES
+from luke_jax.models.luke import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run

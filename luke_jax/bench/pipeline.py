@@ -14,8 +14,8 @@ from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.ernie_baidu import ErnieBaiduConfig
-from luke_jax.models.family import Backbone
 from luke_jax.models.luke import LukeConfig
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.metadata import read_metadata

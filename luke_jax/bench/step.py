@@ -49,7 +49,7 @@ def flops_of(experiment: Experiment) -> float:
   """Returns the multiplications and additions of a step's products."""
   backbone, options = experiment.backbone, experiment.optimizer
   counts = token_counts(experiment.task.row_shapes(backbone), experiment.data.batch_size)
-  encoder = f"{backbone.family.name}/encoder"
+  encoder = f"{backbone.config.name}/encoder"
 
   def frozen(path: str) -> bool:
     return is_frozen(path, options.frozen) or (options.adapter > 0 and path == encoder)

@@ -84,7 +84,7 @@ class Ours:
     labels = reading.found_labels(self.examples)
     self.task: Any = dataclasses.replace(reading, text=str(folder), labels=labels)
     self.config = sized(SIZES[size], tokenizer.vocabularies, dropout)
-    recipe = self.config.family.recipes["tagging"]
+    recipe = self.config.recipes["tagging"]
     options: dict[str, Any] = dict(recipe.optimizer)
     experiment = Experiment(
       model=self.config,
@@ -155,7 +155,7 @@ class Theirs:
     from luke_jax.bench import torch_tener
 
     config, labels, self.torch = ours.config, ours.model.labels, torch_tener
-    tensors = dict(keys.to_torch(ours.params, config.family.keys("crf")))
+    tensors = dict(keys.to_torch(ours.params, config.keys("crf")))
     self.model = torch_tener.with_weights(config, len(labels), tensors)
     self.labels, self.batch = labels, batch
     self.legal = torch.tensor(legal_neighbours(labels, "BIOES"))

@@ -44,7 +44,7 @@ def run(
   """
   model = load(directory)
   if model.kind not in ("masked", "pretraining") or model.report.missing:
-    masked = model.family.architectures.get("masked")
+    masked = model.config.architectures.get("masked")
     expected = f"a whole {masked}" if masked else "another system, with masked words"
     raise InputError(f"{directory}: a {model.architecture}; expected {expected}")
   predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)

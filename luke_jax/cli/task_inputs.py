@@ -42,7 +42,7 @@ def load_for(
   if own is None:
     model = read(directory, backbone=backbone)
   else:
-    model = read(directory, backbone=backbone, family=own.model.family, head=own_head(kind))
+    model = read(directory, backbone=backbone, system=type(own.model), head=own_head(kind))
   with at(directory):
     if vectors and not kind.reads_vectors:
       raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")

@@ -20,13 +20,13 @@ from luke_jax.convert.parts import ENTITIES, ModelParts, Start
 from luke_jax.convert.published import find_backbone
 from luke_jax.convert.replacing import all_or_nothing
 from luke_jax.convert.saving import write_config
-from luke_jax.convert.sources import CONFIG, family_for
+from luke_jax.convert.sources import CONFIG, system_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.adapters import stays
-from luke_jax.models.family import Family
 from luke_jax.models.keys import Report, unflatten
+from luke_jax.models.system import System
 from luke_jax.text import json_files
 
 PART = "adapter"  # of config.json, under this project's name
@@ -61,24 +61,24 @@ def read_adapter(
   path: Path,
   *,
   backbone: Path | None = None,
-  family: Family | None = None,
+  system: type[System] | None = None,
   head: MakeHead | None = None,
   **fields: Any,
 ) -> ModelParts:
   """Reads an adapter and its backbone as one model.
 
   The backbone is a directory on this machine; without one it is looked for among those that
-  `luke-jax get` fetched. `family` is a user's own system, and `head` makes a user's own head.
+  `luke-jax get` fetched. `system` is a user's own system, and `head` makes a user's own head.
   `fields` change how the model runs.
   """
   raw = json_files.read_json_object(path / CONFIG, "the config of an adapter")
   origin = _origin(raw, path / CONFIG)
-  family = family_for(raw, path / CONFIG, family)
-  described = family.described(raw, path / CONFIG)
+  system = system_for(raw, path / CONFIG, system)
+  described = system.described(raw, path / CONFIG)
   directory = backbone or find_backbone(origin["backbone"], path)
   _check_hash(directory, origin["backbone"], path)
   start = Start(directory, origin["new_words"], origin["entities"])
-  kind = head or family.kind_of(described.architecture)
+  kind = head or system.kind_of(described.architecture)
   model = _before(start, kind, described.config, described.labels, blank=True, **fields)
   arrays = with_changes(model, read_safetensors(path / ADAPTER), path / ADAPTER)
   arrays = {name: _shared(name, x, model, origin) for name, x in arrays.items()}
@@ -98,7 +98,7 @@ def _before(start: Start, head: Any, config: Any, labels: Any, **fields: Any) ->
     labels=labels,
     new_words=start.new_words,
     entities=start.entities,
-    family=config.family,
+    system=type(config),
     trained=config,
     **fields,
   )
@@ -112,10 +112,10 @@ def _text_side(model: ModelParts) -> tuple[int, Mapping[str, int]]:
 
 def _shared(path: str, array: np.ndarray, model: ModelParts, origin: Mapping[str, Any]) -> Any:
   """Returns the array that another adapter of the same backbone has in memory, if it has it."""
-  if not stays(path, model.family):
+  if not stays(path, model.system):
     return array
   words = json.dumps(origin["new_words"])
-  key = (path, array.shape, model.family.name, origin["backbone"]["sha256"], words)
+  key = (path, array.shape, model.config.name, origin["backbone"]["sha256"], words)
   return _ARRAYS.setdefault(key, array)
 
 

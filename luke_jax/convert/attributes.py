@@ -18,7 +18,7 @@ from luke_jax.heads.attributes import (
   attributes_head,
   table_name,
 )
-from luke_jax.models.family import Backbone, Described
+from luke_jax.models.system import Backbone, Described
 from luke_jax.text import json_files
 
 ENTRY = "attributes"  # of config.json
@@ -108,7 +108,7 @@ def of_authors(source: Source) -> Source:
   }
   described = dataclasses.replace(
     described,
-    architecture=source.family.architectures[AttributesHead.kind],
+    architecture=source.system.architectures[AttributesHead.kind],
     labels=labels,
     num_labels=count,
     rest={**described.rest, ENTRY: entry},

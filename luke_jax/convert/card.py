@@ -10,7 +10,7 @@ from luke_jax.convert.card_head import card_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular, whole
-from luke_jax.models.family import NONE
+from luke_jax.models.system import NONE
 
 # In a model's config.json, under this project's name: the record of a run, and facts from the card
 # of a model that others made.
@@ -90,7 +90,7 @@ def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> 
   return _TEMPLATE.format(
     head=card_head(model, record, _base(model, record), adapter=backbone is not None),
     architecture=model.architecture,
-    about=model.family.about(model.config),
+    about=model.config.about,
     sizes=_sizes(model, record),
     use=_USE if backbone is None else _USE_ADAPTER.format(**backbone),
     in_pytorch=_in_pytorch(model) if backbone is None else _WHOLE,
@@ -152,21 +152,21 @@ def _base(model: ModelParts, record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _in_pytorch(model: ModelParts) -> str:
   """Returns how transformers loads the same files, as far as it can."""
-  family = model.family
-  if missing := family.not_in_transformers(model.config):
+  system = model.config
+  if missing := model.config.not_in_transformers:
     return f"In PyTorch: {missing}."
   name, title = model.architecture, "In PyTorch, from the same files:"
-  if model.kind in family.own_heads:
-    name, head = family.architectures[NONE], f"the head (`{_head_name(model)}`)"
+  if model.kind in system.own_heads:
+    name, head = system.architectures[NONE], f"the head (`{_head_name(model)}`)"
     if model.kind == "crf":  # a classifier of words, which transformers has, and a chain
-      name, head = family.architectures["token"], "its chain (`crf`)"
+      name, head = system.architectures["token"], "its chain (`crf`)"
     title = f"In PyTorch, from the same files, without {head}, which transformers lacks:"
   code = f'from transformers import {name}\n\nmodel = {name}.from_pretrained("DIRECTORY")'
   return f"{title}\n\n```python\n{code}\n```"
 
 
 def _head_name(model: ModelParts) -> str:
-  return ", ".join(name for name in model.params if name != model.family.name)
+  return ", ".join(name for name in model.params if name != model.config.name)
 
 
 def _sizes(model: ModelParts, record: Mapping[str, Any]) -> str:

@@ -32,7 +32,7 @@ def card_head(
   languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
   known = sorted(language for language in languages if language)
   task = HUB_TASKS.get(model.kind)
-  tags = [model.family.name, "luke_jax", *([task] if task else [])]
+  tags = [model.config.name, "luke_jax", *([task] if task else [])]
   library = "luke_jax" if adapter else "transformers"
   lines = [f"library_name: {library}", "tags:", *(f"- {tag}" for tag in tags)]
   lines += ["language:", *(f"- {_yaml(x)}" for x in known)] if known else []

@@ -23,7 +23,7 @@ LARGE = 4096  # numbers of an array from which it is kept in 8 bits
 
 def _fresh(before: ModelParts) -> set[str]:
   """Returns the paths of the arrays that the backbone's files lack."""
-  table, missing = before.family.keys(before.kind), set(before.report.missing)
+  table, missing = before.system.keys(before.kind), set(before.report.missing)
   leaves = flatten(before.params)
   return {
     path for path, x in leaves.items() if next(places(table.key(path), x.shape))[0] in missing
@@ -37,7 +37,7 @@ def changed_tensors(model: ModelParts, before: ModelParts) -> Iterator[tuple[str
     x = np.asarray(array, np.float32)
     if path in fresh or is_adapter(path):
       yield from _stored(VALUE, path, x)
-    elif stays(path, model.family):
+    elif stays(path, model.system):
       if not np.array_equal(x, old[path]):
         backbone = model.start and model.start.directory
         raise InputError(f"adapter: {path} is not that of {backbone}; expected it unchanged")
@@ -99,7 +99,7 @@ def _with_adapters(before: ModelParts, tensors: Mapping[str, np.ndarray]) -> dic
   ranks = (x.shape[-1] for name, x in tensors.items() if name.endswith(f"/{ADAPTER[0]}") and x.ndim)
   rank = next(ranks, 1)
   key = jax.random.key(0)
-  return flatten(jax.eval_shape(lambda x: add_adapters(x, before.family, rank, key), before.params))
+  return flatten(jax.eval_shape(lambda x: add_adapters(x, before.system, rank, key), before.params))
 
 
 def _scale(

@@ -13,7 +13,7 @@ from luke_jax.convert.sources import CONFIG, read_backbone
 from luke_jax.convert.vocabularies import add_second_mask, changed_arrays
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.family import Family
+from luke_jax.models.system import System
 from luke_jax.text import EntityVocab
 from luke_jax.text.entity_vocab import MASK, PAD, SPECIAL_ENTITIES, UNKNOWN
 
@@ -32,7 +32,7 @@ def fine_tuning_start(
 
   New words start from the rows of those that they are given with, unless the system has words of
   its own for the `task`. All entities stay, the special ones alone, or none, which makes a model of
-  words. `[MASK2]` starts from `[MASK]`. A `family` that starts from the files of another one gets
+  words. `[MASK2]` starts from `[MASK]`. A `system` that starts from the files of another one gets
   the special entities.
   """
   with warnings.catch_warnings():
@@ -43,19 +43,19 @@ def fine_tuning_start(
     raise InputError(f"{path}: no tokenizer; expected the files of one")
   if model.backbone.entities and model.processor is None:
     raise InputError(f"{path}: no entity vocabulary; expected entity_vocab.json")
-  model = _with_words(model, model.family.added_words(task, new_words))
+  model = _with_words(model, model.config.added_words(task, new_words))
   if not model.backbone.entities:
     return model
   return _special_only(model) if entities == "special" else add_second_mask(model)
 
 
 def _lacking(
-  path: str | Path, entities: Entities, *, family: Family | None = None, **_: Any
+  path: str | Path, entities: Entities, *, system: type[System] | None = None, **_: Any
 ) -> EntityVocab | None:
   """Returns the entities for a system that starts from the files of one that has none."""
-  if family is None or entities == "none" or not (Path(path) / CONFIG).is_file():
+  if system is None or entities == "none" or not (Path(path) / CONFIG).is_file():
     return None
-  return None if read_backbone(Path(path)).family is family else SPECIAL_ENTITIES
+  return None if isinstance(read_backbone(Path(path)).config, system) else SPECIAL_ENTITIES
 
 
 def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:
@@ -69,7 +69,7 @@ def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:
   sources = [model.tokenizer.piece_id(words[word]) for word in new]
   params = changed_arrays(
     model.params,
-    model.family.layout.words,
+    model.config.layout.words,
     lambda _, array: np.concatenate([array, array[sources]]),
   )
   tokenizer = model.tokenizer.with_words(new)
@@ -84,7 +84,7 @@ def _special_only(model: ModelParts) -> ModelParts:
   processor: Any = model.processor
   ids, vocab = processor.entity_vocab.ids, SPECIAL_ENTITIES
   rows = [ids[title] for title in (PAD, UNKNOWN, MASK, MASK)]
-  params = changed_arrays(model.params, model.family.layout.entities, lambda _, x: x[rows])
-  config = model.family.with_entities(model.config, len(vocab), vocab.pad_id)
+  params = changed_arrays(model.params, model.config.layout.entities, lambda _, x: x[rows])
+  config = model.config.with_entities(len(vocab), vocab.pad_id)
   changed = dataclasses.replace(processor, entity_vocab=vocab, language=None)
   return dataclasses.replace(model.with_config(config, params), processor=changed)

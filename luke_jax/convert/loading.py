@@ -25,10 +25,10 @@ from luke_jax.files import Path
 from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import keys
-from luke_jax.models.families import FAMILIES, family_named
-from luke_jax.models.family import NONE, Backbone, Described, Family, Running
 from luke_jax.models.head import Head
 from luke_jax.models.network import Network, abstract_params, initial_params
+from luke_jax.models.system import NONE, Backbone, Described, Running, System
+from luke_jax.models.table import SYSTEMS, system_named
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
@@ -43,7 +43,7 @@ RUNNING = tuple(field.name for field in dataclasses.fields(Running))
 def read_model(
   path: str | Path,
   *,
-  family: Family | str | None = None,
+  system: type[System] | str | None = None,
   head: str | MakeHead | None = None,
   labels: Sequence[str] | None = None,
   tokenizer: str | Path | None = None,
@@ -57,7 +57,7 @@ def read_model(
 ) -> ModelParts:
   """Reads a model from a Hugging Face directory or an archive of LUKE's authors.
 
-  `family` is a system, or its name, to read the files as: a LUKE starts from a RoBERTa, XLM-R or
+  `system` is a system, or its name, to read the files as: a LUKE starts from a RoBERTa, XLM-R or
   BERT, and does so where `entity_vocab` is given. `head` names another head than the files have, or
   makes a user's own. What the files lack is initialised from `seed`; `report` and a warning name it
   and what was left over. `tokenizer` is a directory to take one from, since archives hold none.
@@ -67,20 +67,20 @@ def read_model(
   config and how the model runs: `dtype="bfloat16"`.
   """
   path = Path(path)
-  with _named(path), _opened(path, family, entity_vocab, as_encoder) as source:
+  with _named(path), _opened(path, system, entity_vocab, as_encoder) as source:
     named = head if isinstance(head, str) else None
     described = _requested(source, named, labels, entity_vocab)
-    tensors = _without_other_head(source, described).compared(source.family.keys(NONE))
+    tensors = _without_other_head(source, described).compared(source.system.keys(NONE))
     if trained is not None:
-      config = source.family.read_for(described.config, trained)
+      config = described.config.read_for(trained)
       described = dataclasses.replace(described, config=config)
     if words_only:
-      config = source.family.with_entities(described.config, 0, None)
+      config = described.config.with_entities(0, None)
       described = dataclasses.replace(described, config=config)
     own = None if isinstance(head, str) else head
-    if head is None and source.family.kind_of(described.architecture) == AttributesHead.kind:
+    if head is None and source.system.kind_of(described.architecture) == AttributesHead.kind:
       own = functools.partial(read_head, source.directory)
-    network = _network(source.family, described, tensors, fields, own)
+    network = _network(source.system, described, tensors, fields, own)
     params, report = _params(network, tensors, None if blank else seed)
     unread = source.tensors.names - tensors.names - set(report.apart)
     left_over = (*report.unexpected, *sorted(unread))
@@ -103,10 +103,10 @@ def read_model(
 
 @contextlib.contextmanager
 def _opened(
-  path: Path, family: Family | str | None, entity_vocab: EntityVocab | None, as_encoder: bool
+  path: Path, system: type[System] | str | None, entity_vocab: EntityVocab | None, as_encoder: bool
 ) -> Iterator[Source]:
   """Opens the files of a model as those of the system that the caller asks for."""
-  with open_source(path, _family(family, entity_vocab), as_encoder=as_encoder) as source:
+  with open_source(path, _system(system, entity_vocab), as_encoder=as_encoder) as source:
     yield of_authors(source)
 
 
@@ -115,7 +115,7 @@ def _known(network: Network, left_over: tuple[str, ...]) -> bool:
 
   The hub's BERT is such a file: its pooler serves none of its own class.
   """
-  table = network.backbone.family.keys(network.kind)
+  table = network.backbone.config.keys(network.kind)
   patterns = [name for key in table.rows.values() for name in key.names] + [*table.aliases]
   known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
   return all(known.fullmatch(name) or name.startswith(table.unused) for name in left_over)
@@ -131,15 +131,17 @@ def _named(path: Path) -> Iterator[None]:
     raise InputError(f"{where}{fault}") from None
 
 
-def _family(family: Family | str | None, entity_vocab: EntityVocab | None) -> Family | None:
+def _system(
+  system: type[System] | str | None, entity_vocab: EntityVocab | None
+) -> type[System] | None:
   """Returns the system that the caller asks for; with entities, the one that starts from others."""
-  if isinstance(family, str):
-    return family_named(family)
+  if isinstance(system, str):
+    return system_named(system)
   if not isinstance(entity_vocab, EntityVocab | None):
     raise InputError(f"entity_vocab: {entity_vocab!r}; expected an EntityVocab")
-  if family is None and entity_vocab is not None:
-    return next(known for known in FAMILIES if known.starts_from)
-  return family
+  if system is None and entity_vocab is not None:
+    return next(known for known in SYSTEMS if known.starts_from)
+  return system
 
 
 def _without_other_head(source: Source, requested: Described) -> Tensors:
@@ -147,8 +149,8 @@ def _without_other_head(source: Source, requested: Described) -> Tensors:
   before = source.described
   if (requested.architecture, requested.labels) == (before.architecture, before.labels):
     return source.tensors
-  kind = source.family.kind_of(requested.architecture) or ""
-  heads = source.family.keys(kind).heads
+  kind = source.system.kind_of(requested.architecture) or ""
+  heads = source.system.keys(kind).heads
   names = frozenset(name for name in source.tensors.names if not name.startswith(heads))
   return dataclasses.replace(source.tensors, names=names)
 
@@ -160,25 +162,25 @@ def _requested(
   entity_vocab: EntityVocab | None,
 ) -> Described:
   """Returns the description of the files, changed as the caller asks."""
-  described, family = source.described, source.family
+  described, system = source.described, source.system
   if labels is not None:
     if isinstance(labels, str) or not labels:
       raise InputError(f"labels: {labels!r}; expected a list of one label or more")
     described = dataclasses.replace(described, labels=tuple(labels), num_labels=len(labels))
-  if entity_vocab is not None and not family.decoders(described.config).entities:
+  if entity_vocab is not None and not described.config.decoders.entities:
     padding = getattr(described.config, "entity_padding_id", 0)
-    config = family.with_entities(described.config, len(entity_vocab), padding)
+    config = described.config.with_entities(len(entity_vocab), padding)
     described = dataclasses.replace(described, config=config)
   if head is not None:
-    if head not in family.architectures:
-      known = ", ".join(family.architectures)
+    if head not in system.architectures:
+      known = ", ".join(system.architectures)
       raise InputError(f"head {head!r}: unknown; expected one of {known}")
-    described = dataclasses.replace(described, architecture=family.architectures[head])
+    described = dataclasses.replace(described, architecture=system.architectures[head])
   return described
 
 
 def _network(
-  family: Family,
+  system: type[System],
   described: Described,
   tensors: Tensors,
   fields: dict[str, Any],
@@ -187,24 +189,26 @@ def _network(
   if own is not None:
     backbone = _changed(Backbone(described.config), fields)
     return Network(backbone, own(backbone, described))
-  kind = family.kind_of(described.architecture)
-  if described.architecture in family.left_to_right:
+  kind = system.kind_of(described.architecture)
+  if described.architecture in system.left_to_right:
     raise InputError(
       f"architecture {described.architecture!r}: reads from left to right; expected an encoder, or"
       " as_encoder=True of luke_jax.load, which reads it as one"
     )
   if kind is None:
-    known = ", ".join(family.architectures.values())
+    known = ", ".join(system.architectures.values())
     raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {known}")
-  config, bias = _as_tensors_say(family, described.config, kind, tensors)
+  config, bias = _as_tensors_say(system, described.config, kind, tensors)
   backbone = _changed(Backbone(config), fields)
   return Network(backbone, make_head(kind, backbone, labels=described.num_labels, bias=bias))
 
 
-def _as_tensors_say(family: Family, config: Any, kind: str, tensors: Tensors) -> tuple[Any, bool]:
+def _as_tensors_say(
+  system: type[System], config: Any, kind: str, tensors: Tensors
+) -> tuple[Any, bool]:
   """Returns the config with what only the tensors show, and the bias of a classifier of pairs."""
   if kind in ("masked", "pretraining"):
-    table = family.keys(kind)
+    table = system.keys(kind)
     for path, field in _DECODERS.items():
       if path in table.rows:
         (decoder,) = table.rows[path].names
@@ -235,7 +239,7 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
 
 def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.Report]:
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
-  table, shapes = network.backbone.family.keys(network.kind), abstract_params(network)
+  table, shapes = network.backbone.config.keys(network.kind), abstract_params(network)
   params, report = keys.from_torch(tensors.read, tensors.names, shapes, table, apart=tensors.apart)
   if not report.missing:
     return params, report

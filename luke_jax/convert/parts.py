@@ -8,11 +8,11 @@ from typing import Any, Literal, get_args
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.adapters import merge_adapters
-from luke_jax.models.family import Backbone, Family
 from luke_jax.models.head import LabelHead
 from luke_jax.models.keys import Report, flatten
 from luke_jax.models.network import Network, on_backbone
 from luke_jax.models.prediction import prepared
+from luke_jax.models.system import Backbone, System
 from luke_jax.text import Processor, Tokenizer
 
 Entities = Literal["none", "special", "whole"]
@@ -58,7 +58,7 @@ class ModelParts:
     """Returns the same model without adapters, whose products are in its kernels."""
     if self.start is None:
       return self
-    params = merge_adapters(self.params, self.family)
+    params = merge_adapters(self.params, self.system)
     return dataclasses.replace(self, params=params, start=None)
 
   @property
@@ -72,9 +72,9 @@ class ModelParts:
     return self.backbone.config
 
   @property
-  def family(self) -> Family:
+  def system(self) -> type[System]:
     """Returns the system that the model is of."""
-    return self.backbone.family
+    return type(self.backbone.config)
 
   @property
   def kind(self) -> str:
@@ -84,7 +84,7 @@ class ModelParts:
   @property
   def architecture(self) -> str:
     """Returns the name of its class in config.json."""
-    return self.family.architecture_of(self.kind)
+    return self.system.architecture_of(self.kind)
 
   @property
   def num_labels(self) -> int:
@@ -95,7 +95,7 @@ class ModelParts:
   @property
   def entity_table(self) -> Any:
     """Returns the embeddings (U, K) of the entities."""
-    return flatten(self.params)[self.family.layout.entities[0]]
+    return flatten(self.params)[self.system.layout.entities[0]]
 
   def with_config(self, config: Any, params: dict) -> "ModelParts":
     """Returns the model with other sizes, and parameters of those sizes."""

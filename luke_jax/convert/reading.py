@@ -10,8 +10,8 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.published import PUBLISHED, published
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.families import family_named
-from luke_jax.models.family import Family
+from luke_jax.models.system import System
+from luke_jax.models.table import system_named
 
 
 def named_directory(path: Path) -> Path:
@@ -29,7 +29,7 @@ def read(
   path: str | Path,
   *,
   backbone: str | Path | None = None,
-  family: Family | str | None = None,
+  system: type[System] | str | None = None,
   head: str | MakeHead | None = None,
   seed: int = 0,
   **options: Any,
@@ -39,13 +39,13 @@ def read(
   if not is_adapter_directory(path):
     if backbone is not None:
       raise InputError(f"backbone: {backbone}; expected none, for {path} is a whole model")
-    return read_model(path, family=family, head=head, seed=seed, **options)
+    return read_model(path, system=system, head=head, seed=seed, **options)
   for name in ("labels", "tokenizer", "entity_vocab", "as_encoder"):
     if options.pop(name, None) is not None:
       raise InputError(f"{name}: {path} is an adapter, which has its own; expected none")
   if isinstance(head, str):
     raise InputError(f"head: {head!r}; expected none, for {path} is an adapter with its own")
   directory = None if backbone is None else named_directory(Path(backbone))
-  if isinstance(family, str):
-    family = family_named(family)
-  return read_adapter(path, backbone=directory, family=family, head=head, **options)
+  if isinstance(system, str):
+    system = system_named(system)
+  return read_adapter(path, backbone=directory, system=system, head=head, **options)

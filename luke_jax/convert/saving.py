@@ -18,9 +18,9 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.attributes import attributes_of
 from luke_jax.models import keys
-from luke_jax.models.family import NONE, Described
 from luke_jax.models.finite import check_finite
 from luke_jax.models.names import OtherNames
+from luke_jax.models.system import NONE, Described
 from luke_jax.text import save_processor, save_tokenizer
 
 Form = Literal["transformers", "pytorch", "paddle-static", "paddle-dygraph", "paddlenlp", "fastnlp"]
@@ -66,7 +66,7 @@ def save(
     attributes = attributes_of(model.network.head)
     entries = write_attributes(attributes, folder) if attributes else {}
     write_config(model, folder, dtype=dtype, **entries)
-    released, _ = model.family.released_config
+    released, _ = model.config.released_config
     if released and form in RELEASED_FORMS:
       (folder / released).write_bytes((folder / CONFIG).read_bytes())
 
@@ -75,21 +75,21 @@ def write_config(model: ModelParts, folder: Path, **entries: Any) -> None:
   """Writes the config.json of a model, with more entries."""
   labels, architecture = model.labels, model.architecture
   described = Described(model.config, architecture, labels, model.num_labels, model.rest)
-  content = model.family.write_config(described) | entries
+  content = model.config.write_config(described) | entries
   text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
   (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
 
 
 def number_of_tensors(model: ModelParts) -> int:
   """Returns how many tensors `save` writes."""
-  leaves, table = keys.flatten(model.params), model.family.keys(model.kind)
+  leaves, table = keys.flatten(model.params), model.config.keys(model.kind)
   places = sum(len(list(keys.places(table.key(path), x.shape))) for path, x in leaves.items())
   return places + len(_written_aliases(model))
 
 
 def torch_tensors(model: ModelParts, dtype: Dtype = "float32") -> Iterator[tuple[str, np.ndarray]]:
   """Yields the names and tensors of the model's state dict in PyTorch."""
-  table = model.family.keys(model.kind)
+  table = model.config.keys(model.kind)
   second = {name: alias for alias, name in _written_aliases(model)}
   # The reference's encoder alone has no name of its own before those of its parts.
   start = f"{table.encoder}." if model.kind == NONE else ""
@@ -110,10 +110,10 @@ def _narrowed(name: str, tensor: np.ndarray, dtype: Dtype) -> np.ndarray:
 
 
 def _naming(model: ModelParts, form: str) -> OtherNames:
-  namings = {naming.name: naming for naming in model.family.keys(model.kind).other_names}
+  namings = {naming.name: naming for naming in model.config.keys(model.kind).other_names}
   if form not in namings:
     expected = ", ".join((TRANSFORMERS, *namings))
-    raise InputError(f"form: {form!r}: a {model.family.title}; expected one of {expected}")
+    raise InputError(f"form: {form!r}: a {model.config.title}; expected one of {expected}")
   return namings[form]
 
 
@@ -133,7 +133,7 @@ def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
   """
   if "masked_words" not in model.params:
     return []
-  table, leaves = model.family.keys(model.kind), keys.flatten(model.params)
+  table, leaves = model.config.keys(model.kind), keys.flatten(model.params)
   decoders = [path for path in (keys.WORD_DECODER, keys.ENTITY_DECODER) if path in leaves]
   own = {name for path in decoders for name in table.rows[path].names}
   left_out = own or set(table.tied_by_reference)

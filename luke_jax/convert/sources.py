@@ -16,8 +16,8 @@ from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_regular
 from luke_jax.files.copies import local
-from luke_jax.models.families import FAMILIES
-from luke_jax.models.family import NONE, Backbone, Described, Family
+from luke_jax.models.system import NONE, Backbone, Described, System
+from luke_jax.models.table import SYSTEMS
 from luke_jax.text import json_files
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
@@ -29,7 +29,7 @@ MEMBERS = (METADATA, "entity_vocab.tsv", "entity_vocab.jsonl", TORCH)
 class Source:
   """Files of a model. `directory` also holds those of its text side."""
 
-  family: Family
+  system: type[System]
   described: Described
   tensors: Tensors
   directory: Path
@@ -38,11 +38,11 @@ class Source:
 
 @contextlib.contextmanager
 def open_source(
-  path: Path, family: Family | None = None, *, as_encoder: bool = False
+  path: Path, system: type[System] | None = None, *, as_encoder: bool = False
 ) -> Iterator[Source]:
   """Opens the files of a model: a directory, an archive, or a weights file with its companions.
 
-  They are read as those of `family`, or else of the system that its config.json names; decoders
+  They are read as those of `system`, or else of the system that its config.json names; decoders
   are refused, or read `as_encoder`.
   """
   if not path.exists():
@@ -50,14 +50,14 @@ def open_source(
   if not path.is_dir():
     check_regular(path)
   if path.is_dir():
-    yield _directory(path, family, as_encoder)
+    yield _directory(path, system, as_encoder)
   elif path.name == TORCH or path.name.endswith(ARCHIVE_END):
-    yield _directory(path.parent, family, as_encoder)
+    yield _directory(path.parent, system, as_encoder)
   elif tarfile.is_tarfile(local(path)):
     with tempfile.TemporaryDirectory() as folder:
       _unpack(path, Path(folder))
       try:
-        yield _directory(Path(folder), family, as_encoder)
+        yield _directory(Path(folder), system, as_encoder)
       except InputError as fault:  # named by the archive, not by where it was unpacked
         raise InputError(str(fault).replace(folder, str(path))) from None
   else:
@@ -66,24 +66,24 @@ def open_source(
     )
 
 
-def read_backbone(directory: Path, family: Family | None = None) -> Backbone:
+def read_backbone(directory: Path, system: type[System] | None = None) -> Backbone:
   """Returns the backbone that a directory's config.json describes.
 
-  Weights are read only if it has no sizes. One of a `family` that starts from the files of another
+  Weights are read only if it has no sizes. One of a `system` that starts from the files of another
   one has the special entities.
   """
   _check_config(directory)
   raw = json_files.read_json_object(directory / CONFIG, "the config of a model")
-  family = family_for(raw, directory / CONFIG, family)
+  system = system_for(raw, directory / CONFIG, system)
   if "vocab_size" not in raw:
-    raw = _completed(raw, open_tensors(directory, family.keys(NONE)), directory / CONFIG)
-  config = family.described(raw, directory / CONFIG).config
-  if raw.get("model_type") in family.starts_from:
-    config = family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
+    raw = _completed(raw, open_tensors(directory, system.keys(NONE)), directory / CONFIG)
+  config = system.described(raw, directory / CONFIG).config
+  if raw.get("model_type") in system.starts_from:
+    config = config.with_entities(len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
   return Backbone(config)
 
 
-def _directory(path: Path, family: Family | None, as_encoder: bool) -> Source:
+def _directory(path: Path, system: type[System] | None, as_encoder: bool) -> Source:
   if (path / "checkpoints").is_dir():
     raise InputError(
       f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
@@ -96,21 +96,19 @@ def _directory(path: Path, family: Family | None, as_encoder: bool) -> Source:
     )
   if (path / CONFIG).exists():
     raw = json_files.read_json_object(path / CONFIG, "the config of a model")
-    family = family_for(raw, path / CONFIG, family)
-    tensors = open_tensors(path, family.keys(NONE))
+    system = system_for(raw, path / CONFIG, system)
+    tensors = open_tensors(path, system.keys(NONE))
     raw = _completed(raw, tensors, path / CONFIG)
-    described = family.described(raw, path / CONFIG, as_encoder=as_encoder)
-    return Source(family, described, tensors, path)
+    described = system.described(raw, path / CONFIG, as_encoder=as_encoder)
+    return Source(system, described, tensors, path)
   if (path / METADATA).exists():
     raw = json_files.read_json_object(path / METADATA, "the metadata of an archive")
-    family = family or next(known for known in FAMILIES if known.read_archive)
-    if family.read_archive is None:
-      raise InputError(f"{path / METADATA}: of an archive of LUKE; expected a {CONFIG}")
-    described, archive = family.read_archive(raw, path / METADATA), True
+    system, described = _of_archive(raw, path / METADATA, system)
+    archive = True
   else:
-    family, raw, config = _released(path, family)
-    described, archive = family.described(raw, config, as_encoder=as_encoder), False
-  return Source(family, described, open_tensors(path, family.keys(NONE)), path, archive)
+    system, raw, config = _released(path, system)
+    described, archive = system.described(raw, config, as_encoder=as_encoder), False
+  return Source(system, described, open_tensors(path, system.keys(NONE)), path, archive)
 
 
 def _check_config(path: Path) -> None:
@@ -119,7 +117,7 @@ def _check_config(path: Path) -> None:
     return
   if not path.exists():
     raise no_model(path)
-  released = (known.released_config[0] for known in FAMILIES)
+  released = (known.released_config[0] for known in SYSTEMS)
   if path.is_dir() and not any((path / name).exists() for name in (METADATA, *released) if name):
     raise no_model(path, f"no {CONFIG}")
   raise InputError(
@@ -137,9 +135,19 @@ def _completed(raw: dict[str, Any], tensors: Tensors, path: Path) -> dict[str, A
     return tensors.naming.described(raw, readers)
 
 
-def _released(path: Path, family: Family | None) -> tuple[Family, dict[str, Any], Path]:
+def _of_archive(
+  raw: dict[str, Any], path: Path, system: type[System] | None
+) -> tuple[type[System], Described]:
+  """Returns the system of an archive, and what its metadata describes."""
+  for known in SYSTEMS if system is None else (system,):
+    if described := known.read_archive(raw, path):
+      return known, described
+  raise InputError(f"{path}: of an archive of LUKE; expected a {CONFIG}")
+
+
+def _released(path: Path, system: type[System] | None) -> tuple[type[System], dict[str, Any], Path]:
   """Returns the system of a directory as its authors published it, and its config file."""
-  for known in FAMILIES if family is None else (family,):
+  for known in SYSTEMS if system is None else (system,):
     name, entry = known.released_config
     if name and (path / name).exists():
       raw = json_files.read_json_object(path / name, "the config of a model")
@@ -148,14 +156,14 @@ def _released(path: Path, family: Family | None) -> tuple[Family, dict[str, Any]
   raise no_model(path, f"no {CONFIG} and no {METADATA}")
 
 
-def family_for(raw: Mapping[str, Any], path: Path, family: Family | None) -> Family:
+def system_for(raw: Mapping[str, Any], path: Path, system: type[System] | None) -> type[System]:
   """Returns the system that a config.json is read as."""
   kind = raw.get("model_type")
-  families = FAMILIES if family is None else (family,)
-  for known in families:
-    if kind in known.model_types or (family and kind in known.starts_from):
+  systems = SYSTEMS if system is None else (system,)
+  for known in systems:
+    if kind in known.model_types or (system and kind in known.starts_from):
       return known
-  types = [name for known in families for name in (*known.model_types, *known.starts_from)]
+  types = [name for known in systems for name in (*known.model_types, *known.starts_from)]
   expected = ", ".join(dict.fromkeys(types))
   raise InputError(f"{path}: model_type: {kind!r}; expected one of {expected}")
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 from luke_jax.files import Path
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.text import (
   EntityVocab,
   Processor,
@@ -25,7 +25,7 @@ def read_text_side(
   `tokenizer` and `vocab` take precedence over the directory's. A model of words only has the
   special entities, so that tasks can mark spans.
   """
-  words, markers = tokenizer or directory, backbone.family.markers
+  words, markers = tokenizer or directory, backbone.config.markers
   if not has_tokenizer(words):
     return (load_tokenizer(words) if tokenizer else None), None
   if vocab is None and backbone.entities and has_entity_vocab(directory):
@@ -42,5 +42,5 @@ def read_text_side(
 def _fitted(processor: Processor, backbone: Backbone) -> Processor:
   """Returns the processor with rows no longer than the model has positions for."""
   length = min(processor.max_length, backbone.config.room_for_words)
-  types = backbone.family.token_types
+  types = backbone.config.token_types
   return dataclasses.replace(processor, max_length=length, token_types=types)

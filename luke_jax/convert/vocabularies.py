@@ -28,7 +28,7 @@ def add_entities(
   Their rows are copies of `[MASK]`'s, or the given vectors (titles, K), with `[MASK]`'s bias.
   """
   vocab = _processor(model).entity_vocab
-  entities = model.family.layout.entities
+  entities = model.config.layout.entities
   if vectors is not None:
     vectors = _checked(vectors, (len(titles), model.entity_table.shape[1]))
   grown = vocab.add(titles, language)
@@ -70,7 +70,7 @@ def add_markers(model: ModelParts) -> ModelParts:
   sources = [tokenizer.piece_id(piece) for piece in MARKER_SOURCES]
   params = changed_arrays(
     model.params,
-    model.family.layout.words,
+    model.config.layout.words,
     lambda _, array: np.concatenate([array, array[sources]]),
   )
   config = dataclasses.replace(model.config, vocab_size=tokenizer.vocab_size)
@@ -98,7 +98,7 @@ def add_second_mask(model: ModelParts, archive: bool = False) -> ModelParts:
       array[vocab.mask2_id] = array[vocab.mask_id]
     return array
 
-  params = changed_arrays(model.params, model.family.layout.entities, copied)
+  params = changed_arrays(model.params, model.config.layout.entities, copied)
   return dataclasses.replace(model, params=params)
 
 
@@ -112,14 +112,14 @@ def lite(model: ModelParts) -> ModelParts:
   vocab = _processor(model).entity_vocab
   special = [name for name in (MASK, UNKNOWN, PAD, MASK2) if name in vocab.ids]
   rows = [vocab.ids[name] for name in special]
-  params = changed_arrays(model.params, model.family.layout.entities, lambda _, x: x[rows])
+  params = changed_arrays(model.params, model.config.layout.entities, lambda _, x: x[rows])
   small = EntityVocab({name: i for i, name in enumerate(special)})
   return _with_entities(model, params, small)
 
 
 def _processor(model: ModelParts) -> Processor:
   if not model.backbone.entities:
-    raise InputError(f"a {model.family.title} without entities; expected a model that has some")
+    raise InputError(f"a {model.config.title} without entities; expected a model that has some")
   if model.processor is None:
     raise InputError("the model has no text side; expected a tokenizer and entity_vocab.json")
   return model.processor
@@ -141,7 +141,7 @@ def check_sizes(model: ModelParts) -> None:
 
 def _with_entities(model: ModelParts, params: dict, vocab: EntityVocab) -> ModelParts:
   processor = dataclasses.replace(_processor(model), entity_vocab=vocab)
-  config = model.family.with_entities(model.config, len(vocab), vocab.pad_id)
+  config = model.config.with_entities(len(vocab), vocab.pad_id)
   return dataclasses.replace(model.with_config(config, params), processor=processor)
 
 

@@ -6,8 +6,8 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.family import States, Tables
 from luke_jax.models.head import Head, Outputs
+from luke_jax.models.system import States, Tables
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense
 

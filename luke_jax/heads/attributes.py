@@ -20,8 +20,8 @@ import jax.numpy as jnp
 from luke_jax.errors import InputError
 from luke_jax.heads.labels import TextHead
 from luke_jax.models.checks import check_fields
-from luke_jax.models.family import Backbone, States, Tables
 from luke_jax.models.head import Head, LabelHead, Outputs
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.attribute_layers import AttributeLayers, AttributeSizes, uniform
 from luke_jax.nn.encoder import Encoder

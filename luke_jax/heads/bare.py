@@ -5,9 +5,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.family import States, Tables
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.network import Network
+from luke_jax.models.system import States, Tables
 
 
 class Bare(Head):
@@ -27,5 +27,5 @@ class Bare(Head):
 def without_head(network: Network, params: dict) -> tuple[Network, dict]:
   """Returns the encoder alone, which reads texts that the head has no use for."""
   backbone = network.backbone
-  name = backbone.family.name
+  name = backbone.config.name
   return Network(backbone, Bare(backbone.numerics, network.kind)), {name: params[name]}

@@ -18,8 +18,8 @@ from luke_jax.heads.labels import (
   TokenHead,
 )
 from luke_jax.heads.masked import MaskedHead, PretrainingHead
-from luke_jax.models.family import NONE, Backbone
 from luke_jax.models.head import Head
+from luke_jax.models.system import NONE, Backbone
 
 # Those that a kind, a backbone and labels say all of.
 KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
@@ -56,7 +56,7 @@ def make_head(
     "choice": lambda: ChoiceHead(numerics, dropout),
     "next_sentence": lambda: NextSentenceHead(numerics),
   }
-  if backbone.family.labels_from_first_word:
+  if backbone.config.labels_from_first_word:
     make |= {
       "entity": lambda: PooledEntityHead(numerics, labels, dropout),
       "pair": lambda: PooledPairHead(numerics, labels, dropout),

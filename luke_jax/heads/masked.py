@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.heads.aligned import AlignedEntities, Candidates, entity_scores
-from luke_jax.models.family import Backbone, Decoders, States, Tables
 from luke_jax.models.head import Head, Outputs
+from luke_jax.models.system import Backbone, Decoders, States, Tables
 from luke_jax.nn import losses
 from luke_jax.nn.activations import activate
 from luke_jax.nn.layers import Dense, LayerNorm, Numerics, embedding

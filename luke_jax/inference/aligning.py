@@ -77,7 +77,7 @@ def aligned_texts(
   processor = any_processor(model)
   starts = processor.tokenizer.word_starts()
   if starts is None or not model.backbone.decoders.vectors:
-    raise InputError(f"a {model.family.title}; expected a system that reads vectors of entities")
+    raise InputError(f"a {model.config.title}; expected a system that reads vectors of entities")
   table = open_vectors(str(vectors))
   check_width(table, model.backbone)
   checked = [

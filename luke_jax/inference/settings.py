@@ -8,8 +8,8 @@ from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.heads.attributes import attributes_of
-from luke_jax.models.family import Backbone, Described
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone, Described
 from luke_jax.tasks.known import CLASSES, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -36,7 +36,7 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
   if model.kind not in chosen.heads:
-    expected = model.family.architecture_of(chosen.heads[0])
+    expected = model.config.architecture_of(chosen.heads[0])
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
@@ -86,7 +86,7 @@ def settings_of(task: Any) -> dict[str, Any]:
 
 def processor_of(model: ModelParts, task: Any) -> Processor:
   """Returns the processor of texts for a model and its task."""
-  return task.fitted(any_processor(model), model.family.markers_of(task.name))
+  return task.fitted(any_processor(model), model.config.markers_of(task.name))
 
 
 def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
@@ -116,6 +116,6 @@ def _name_for(model: ModelParts) -> str:
     if model.kind in task_class(name).heads:
       return name
   kinds = dict.fromkeys(kind for name in CLASSES for kind in task_class(name).heads)
-  architectures = model.family.architectures
+  architectures = model.config.architectures
   known = ", ".join(architectures[kind] for kind in kinds if kind in architectures)
   raise InputError(f"a {model.architecture}; expected one of {known}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.text.rows import Sizes
 
 # Multiplications that take as long as compiling: half a second on two cores, one or two on an

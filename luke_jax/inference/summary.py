@@ -30,7 +30,7 @@ def _summary(model: ModelParts) -> Mapping[str, str]:
   count = sum(x.size for x in jax.tree.leaves(model.params))
   heads = f"{config.num_attention_heads} heads"
   rows = {
-    "system": model.family.title,
+    "system": model.config.title,
     "sizes": f"{config.num_hidden_layers} layers, width {config.hidden_size}, {heads}",
     "words": f"{config.vocab_size:,}",
     "parameters": f"{count:,}",

@@ -12,19 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.models.family import Family
 from luke_jax.models.keys import Key, flatten, unflatten
+from luke_jax.models.system import System
 from luke_jax.nn.layers import ADAPTER
 
 
-def add_adapters(params: dict, family: Family, rank: int, key: jax.Array) -> dict:
+def add_adapters(params: dict, system: type[System], rank: int, key: jax.Array) -> dict:
   """Returns parameters with adapters beside the encoder's kernels, which change nothing yet."""
-  if not family.adapters:
+  if not system.adapters:
     raise InputError(
-      f"optimizer.adapter: {rank}; expected 0, as the layers of {family.title} read none"
+      f"optimizer.adapter: {rank}; expected 0, as the layers of {system.title} read none"
     )
   leaves, added = flatten(params), {}
-  for number, (path, row) in enumerate(_kernels(leaves, family)):
+  for number, (path, row) in enumerate(_kernels(leaves, system)):
     axes, (inputs, outputs) = _axes(row), _matrix(row, leaves[path].shape)
     lead = leaves[path].shape[:axes]
     first, second = _paths(path)
@@ -33,10 +33,10 @@ def add_adapters(params: dict, family: Family, rank: int, key: jax.Array) -> dic
   return unflatten(leaves | added)
 
 
-def merge_adapters(params: dict, family: Family) -> dict:
+def merge_adapters(params: dict, system: type[System]) -> dict:
   """Returns parameters with every adapter's product in its kernel, and without adapters."""
   leaves = flatten(params)
-  for path, _ in list(_kernels(leaves, family)):
+  for path, _ in list(_kernels(leaves, system)):
     first, second = _paths(path)
     if first in leaves:
       kernel, product = np.asarray(leaves[path]), np.matmul(leaves.pop(first), leaves.pop(second))
@@ -49,26 +49,26 @@ def is_adapter(path: str) -> bool:
   return path.rpartition("/")[2] in ADAPTER
 
 
-def stays(path: str, family: Family) -> bool:
+def stays(path: str, system: type[System]) -> bool:
   """Returns true for parameters that do not train where adapters do.
 
   These are the kernels with adapters, and the tables of words, positions and types.
   """
   leaf = path.rpartition("/")[2]
-  return (leaf == "kernel" and path.startswith(_encoder(family))) or (
-    leaf == "embedding" and path.startswith(f"{family.name}/embeddings/")
+  return (leaf == "kernel" and path.startswith(_encoder(system))) or (
+    leaf == "embedding" and path.startswith(f"{system.name}/embeddings/")
   )
 
 
-def _encoder(family: Family) -> str:
-  return f"{family.name}/encoder/"
+def _encoder(system: type[System]) -> str:
+  return f"{system.name}/encoder/"
 
 
-def _kernels(leaves: dict[str, np.ndarray], family: Family) -> Iterator[tuple[str, Key]]:
-  table = family.keys("none")
+def _kernels(leaves: dict[str, np.ndarray], system: type[System]) -> Iterator[tuple[str, Key]]:
+  table = system.keys("none")
   for path in leaves:
     row = table.key(path)
-    if path.startswith(_encoder(family)) and row.kernel_inputs:
+    if path.startswith(_encoder(system)) and row.kernel_inputs:
       yield path, row
 
 

@@ -1,6 +1,8 @@
 """Checks of the fields of configs, by their declared types."""
 
+import dataclasses
 import math
+from collections.abc import Sequence
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -9,6 +11,20 @@ from luke_jax.errors import InputError
 _IDS = ("pad_token_id", "bos_token_id", "eos_token_id")
 _MOST = 2**31 - 1  # ids are 32-bit
 _MOST_LAYERS = 10_000  # each is looked for among the tensors
+
+
+def check_members(kind: type, needed: Sequence[str], what: str, contract: str) -> None:
+  """Raises InputError for a class that lacks members that an abstract class asks for."""
+  lacking = [name for name in needed if _is_missing(getattr(kind, name, None))]
+  if lacking:
+    raise InputError(
+      f"{what} {kind.__name__}: no {', '.join(lacking)}; expected all that {contract} leaves to a"
+      f" {what}: {', '.join(needed)}"
+    )
+
+
+def _is_missing(member: Any) -> bool:
+  return member in (None, ()) or getattr(member, "__isabstractmethod__", False)
 
 
 def check_config(config: Any, may_be_zero: tuple[str, ...] = ()) -> None:
@@ -27,8 +43,9 @@ def check_config(config: Any, may_be_zero: tuple[str, ...] = ()) -> None:
 
 def check_fields(value: Any, may_be_zero: tuple[str, ...] = ()) -> None:
   """Raises InputError for a field of a dataclass that its declared type does not allow."""
-  for name, kind in get_type_hints(type(value)).items():
-    _check(name, getattr(value, name), kind, least=0 if name in (*may_be_zero, *_IDS) else 1)
+  kinds = get_type_hints(type(value))
+  for name in (field.name for field in dataclasses.fields(value)):
+    _check(name, getattr(value, name), kinds[name], least=0 if name in (*may_be_zero, *_IDS) else 1)
 
 
 def _check(name: str, value: Any, kind: Any, least: int) -> None:

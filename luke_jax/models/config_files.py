@@ -3,11 +3,13 @@
 import dataclasses
 from collections.abc import Iterable, Mapping
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
-from luke_jax.models.family import Described
+
+if TYPE_CHECKING:
+  from luke_jax.models.system import Described
 
 Config = TypeVar("Config")
 
@@ -63,7 +65,7 @@ def labels_in(raw: Mapping[str, Any], path: Path) -> tuple[str, ...]:
     raise InputError(f"{path}: id2label: expected names of the labels 0, 1, 2, …") from None
 
 
-def config_json(described: Described, model_type: str, without: Iterable[str] = ()) -> dict:
+def config_json(described: "Described", model_type: str, without: Iterable[str] = ()) -> dict:
   """Returns the config.json that both majors of transformers read."""
   fields = dataclasses.asdict(described.config)
   names = described.labels or tuple(f"LABEL_{i}" for i in range(described.num_labels))

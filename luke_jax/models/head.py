@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import flax.linen as nn
 import jax
 
-from luke_jax.models.family import Backbone, States, Tables
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.layers import Numerics
 
 Outputs = dict[str, jax.Array]

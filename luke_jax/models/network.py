@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.errors import InputError
-from luke_jax.models.family import NONE, Backbone, States
 from luke_jax.models.head import Head, Outputs
+from luke_jax.models.system import NONE, Backbone, States
 
 
 class Network(nn.Module):
@@ -18,7 +18,7 @@ class Network(nn.Module):
 
   Only `input_ids` (B, W) must be given. Inputs that the encoder does not read go to the head.
   Without a head the outputs are the states. Dropout is on when `apply` has a "dropout" key. The
-  encoder's parameters are at the name of the family, those of the head beside it.
+  encoder's parameters are at the name of the system, those of the head beside it.
   """
 
   backbone: Backbone
@@ -36,8 +36,8 @@ class Network(nn.Module):
 
   def setup(self) -> None:
     """Makes the encoder; the head's parameters are those of the network."""
-    family = self.backbone.family
-    self.encoder = family.encoder(self.backbone, family.pooled(self.kind), family.name)
+    system = self.backbone.config
+    self.encoder = system.module(self.backbone, system.pooled(self.kind), name=system.name)
     if self.head is not None:
       nn.share_scope(self, self.head)
 
@@ -66,7 +66,7 @@ class Network(nn.Module):
     shape = inputs["input_ids"].shape[:-1]
     if self.choices:
       inputs = {name: x.reshape(-1, *x.shape[2:]) for name, x in inputs.items()}
-    names = self.backbone.family.inputs(self.backbone.config)
+    names = self.backbone.config.inputs
     states = self.encoder(**{name: x for name, x in inputs.items() if name in names})
     outputs = _named(states)
     rest = {name: x for name, x in inputs.items() if name not in names}

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.family import Running, TokenCounts
+from luke_jax.models.system import Running, TokenCounts
 from luke_jax.nn.embeddings import WordEmbeddings
 from luke_jax.nn.encoder import split_layers
 from luke_jax.nn.layers import Dtype, Numerics

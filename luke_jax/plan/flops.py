@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from luke_jax.models.family import Backbone, TokenCounts
+from luke_jax.models.system import Backbone, TokenCounts
 
 # The backward pass has two products for each one of the forward pass, one of them for the gradient
 # of the weights.
@@ -37,7 +37,7 @@ def step_flops(
   Weights at paths that are `frozen` need no gradient. What rematerialisation computes again does
   not count: it is no progress.
   """
-  products = backbone.family.products(backbone.config, counts)
+  products = backbone.config.products(counts)
   return sum(
     flops * (TRAINING - 1 if path and frozen(path) else TRAINING)
     for path, flops in products.items()
@@ -47,8 +47,8 @@ def step_flops(
 def encoder_flops(backbone: Backbone, *, sequences: int, words: int, entities: int) -> float:
   """Returns those of one forward pass; padding counts, all pairs of tokens attend."""
   counts = TokenCounts(sequences, words, entities)
-  products = backbone.family.products(backbone.config, counts)
-  return products[""] + products[f"{backbone.family.name}/encoder"]
+  products = backbone.config.products(counts)
+  return products[""] + products[f"{backbone.config.name}/encoder"]
 
 
 def kernel_flops(backbone: Backbone, counts: TokenCounts) -> float:

@@ -16,8 +16,8 @@ from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.inference.settings import trained_model
 from luke_jax.models.adapters import merge_adapters
-from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
@@ -39,7 +39,7 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
     network = experiment.task.network(backbone)
     model = trained_model(experiment.task, network, params)
     return dataclasses.replace(model, start=_start(experiment)), record
-  return _pretrained(experiment, backbone, merge_adapters(params, backbone.family)), record
+  return _pretrained(experiment, backbone, merge_adapters(params, type(backbone.config))), record
 
 
 def write_model(run: Path, own: Experiment | None = None) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _start(experiment: Experiment) -> Start | None:
   if not isinstance(task, FineTunedTask) or not experiment.optimizer.adapter or start is None:
     return None
   entities = task.entity_table if experiment.backbone.entities else "none"
-  added = experiment.model.family.added_words(task.name, task.new_words)
+  added = experiment.model.added_words(task.name, task.new_words)
   return Start(model_directory(Path(start)), dict(added), entities)
 
 

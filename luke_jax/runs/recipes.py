@@ -12,8 +12,8 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.settings import processor_of
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Family, Recipe
+from luke_jax.models.system import Recipe, System
+from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
@@ -42,9 +42,9 @@ def task_experiment(
   of_task = [text for text in assignments if text.startswith("task.")]
   train, dev = map(str, files)
   plain = plain_experiment(kind)
-  family = read_backbone(start).family
-  check_able(plain.task, family, start)
-  recipe = family.recipes.get(plain.task.name, Recipe())
+  system = type(read_backbone(start).config)
+  check_able(plain.task, system, start)
+  recipe = system.recipes.get(plain.task.name, Recipe())
   named: Any = plain.task
   on_files = dataclasses.replace(named, train=train, dev=dev, text=str(start), **recipe.task)
   task: Any = override(dataclasses.replace(plain, task=on_files), of_task).task
@@ -62,7 +62,7 @@ def task_experiment(
     longest = max(len(row.input_ids) for row in rows)
     fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
-  experiment = _with_recipe(model.family.for_fine_tuning(model.config), task, str(start))
+  experiment = _with_recipe(model.config.for_fine_tuning, task, str(start))
   chosen = override(experiment, assignments)
   own: Mapping[str, Any] = WITH_ADAPTERS if chosen.optimizer.adapter else optimizer_of(start)
   optimizer = dataclasses.replace(experiment.optimizer, **own)
@@ -72,12 +72,12 @@ def task_experiment(
   return consistent(override(experiment, [every, *assignments]))
 
 
-def check_able(task: Any, family: Family, start: Path) -> None:
+def check_able(task: Any, system: type[System], start: Path) -> None:
   """Raises InputError for a system without a head for one of the tasks that have names."""
-  if is_known(type(task)) and task.name not in tasks_with(family.architectures):
-    able = ", ".join(tasks_with(family.architectures))
+  if is_known(type(task)) and task.name not in tasks_with(system.architectures):
+    able = ", ".join(tasks_with(system.architectures))
     raise InputError(
-      f"{start}: a {family.title}, which has no head for {task.name}; expected one of {able}, or"
+      f"{start}: a {system.title}, which has no head for {task.name}; expected one of {able}, or"
       " another model"
     )
 
@@ -91,17 +91,17 @@ def plain_experiment(kind: str | type) -> Experiment:
   return _with_recipe(SIZES["tiny"], chosen(), None)
 
 
-def start_sizes(task: Any, start: Path, family: Family | None = None) -> Any:
+def start_sizes(task: Any, start: Path, system: type[System] | None = None) -> Any:
   """Returns the sizes of the model that a task, a class or a value, trains from a directory."""
-  config = read_backbone(start, family).config
-  if task.entity_table == "special" and config.family.decoders(config).entities:
-    config = config.family.with_entities(config, len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
-  added = len(config.family.added_words(task.name, task.new_words))
+  config = read_backbone(start, system).config
+  if task.entity_table == "special" and config.decoders.entities:
+    config = config.with_entities(len(SPECIAL_ENTITIES), SPECIAL_ENTITIES.pad_id)
+  added = len(config.added_words(task.name, task.new_words))
   return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
 def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
-  recipe = config.family.recipes.get(task.name, Recipe())
+  recipe = config.recipes.get(task.name, Recipe())
   devices = jax.device_count()
   sizes = math.lcm(recipe.batch_size, devices), math.lcm(32, devices)
   return Experiment(
@@ -112,7 +112,7 @@ def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
       learning_rate=recipe.learning_rate,
       beta2=recipe.beta2,
       max_gradient_norm=recipe.max_gradient_norm,
-      frozen=(*recipe.frozen, *config.family.unread(config)),
+      frozen=(*recipe.frozen, *config.unread),
       **recipe.optimizer,
     ),
     schedule=Schedule(warmup_ratio=recipe.warmup_ratio, decay=recipe.decay),
@@ -130,7 +130,7 @@ def consistent(experiment: Experiment) -> Experiment:
   backbone = experiment.backbone
   if backbone.entities or not isinstance(experiment.task, FineTunedTask):
     return experiment
-  tables = backbone.family.layout.entities
+  tables = backbone.config.layout.entities
   frozen = tuple(
     pattern
     for pattern in experiment.optimizer.frozen
@@ -138,6 +138,6 @@ def consistent(experiment: Experiment) -> Experiment:
   )
   return dataclasses.replace(
     experiment,
-    model=backbone.family.with_entities(backbone.config, 0, None),
+    model=backbone.config.with_entities(0, None),
     optimizer=dataclasses.replace(experiment.optimizer, frozen=frozen),
   )

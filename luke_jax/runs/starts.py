@@ -16,7 +16,7 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.heads.kinds import KINDS
 from luke_jax.models.adapters import merge_adapters
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -50,8 +50,8 @@ def start_params(start: Path, experiment: Experiment) -> dict:
     return _fine_tuned(start, experiment.task, experiment.backbone)
   named = experiment.task.text_directory
   if export.is_run(start):
-    system, other = experiment.model.family, export.read_experiment(start, experiment).model.family
-    if other is not system:
+    system, other = experiment.model, export.read_experiment(start, experiment).model
+    if type(other) is not type(system):
       raise InputError(f"run.start: {start}: a run of {other.name}; expected one of {system.name}")
     before, _, params = export.read_run(start, experiment)
     params = merge_adapters(params, system)
@@ -60,10 +60,10 @@ def start_params(start: Path, experiment: Experiment) -> dict:
       return params
     _check_tokenizer(start, load_tokenizer(origin), named)
     return _fitted(params, load_entity_vocab(origin), experiment, start)
-  family = experiment.model.family
+  system = experiment.model
   if named is None:
-    return read_model(start, family=family).params
-  model = read_model(start, family=family, trained=experiment.model)
+    return read_model(start, system=type(system)).params
+  model = read_model(start, system=type(system), trained=experiment.model)
   _warn_of_decoders(start, model.config, experiment.model)
   _check_tokenizer(start, model.tokenizer, named)
   # The records' tokenizer has markers, which the start's may lack.
@@ -98,7 +98,7 @@ def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> Mo
 
 def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone) -> dict:
   entities: Entities = task.entity_table if backbone.entities else "none"
-  changes = {"family": backbone.family, "trained": backbone.config}
+  changes = {"system": type(backbone.config), "trained": backbone.config}
   model = start_model(start, task, entities, **changes)
   _check_text(start, model, task, task.processor(backbone))
   return model.params
@@ -135,7 +135,7 @@ def _fitted(params: dict, vocab: EntityVocab | None, experiment: Experiment, sta
   if len(shared) < len(needed):
     count = f"{len(shared)} of the {len(needed)} entities of {folder}"
     warnings.warn(f"{start}: has {count}; the others begin fresh", stacklevel=2)
-  tables, deviation = backbone.family.layout.entities, backbone.numerics.init_std or 0.0
+  tables, deviation = backbone.config.layout.entities, backbone.numerics.init_std or 0.0
   return with_entities(params, tables, shared, len(needed), deviation=deviation)
 
 

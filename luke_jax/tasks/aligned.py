@@ -12,7 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph import vectors as graph_vectors
 from luke_jax.graph.vectors import NONE, Vectors
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.extra_inputs import ExtraInputs
@@ -101,7 +101,7 @@ class AlignedVectors(ExtraInputs):
     """Raises InputError for vectors that the model cannot read."""
     if not backbone.decoders.vectors:
       raise InputError(
-        f"task.vectors: {self.folder}; expected none, for {backbone.family.title} reads no vectors"
+        f"task.vectors: {self.folder}; expected none, for {backbone.config.title} reads no vectors"
       )
     check_width(open_vectors(self.folder), backbone)
 

@@ -13,8 +13,8 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
-from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.instances import NONE, Instance, Part, StoredInstances
 from luke_jax.pipeline.pair_rows import (
@@ -130,7 +130,7 @@ class AlignedPretraining(Task):
     """Returns the first pairs of the file as "train", and the last as "dev"."""
     self._check_given()
     if not backbone.decoders.vectors:
-      raise InputError(f"model: a {backbone.family.title}; expected one that reads vectors")
+      raise InputError(f"model: a {backbone.config.title}; expected one that reads vectors")
     check_width(open_vectors(self.vectors), backbone)
     stored = StoredInstances(self.pairs)
     room = min(self.words, backbone.config.room_for_words)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import jax
 import numpy as np
 
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import Reads
 from luke_jax.text.rows import Room
 

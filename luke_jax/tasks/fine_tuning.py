@@ -20,8 +20,9 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
-from luke_jax.models.family import Backbone
+from luke_jax.models.checks import check_members
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
@@ -76,13 +77,8 @@ class FineTunedTask(Task):
   def __init_subclass__(cls, **options: Any) -> None:
     """Raises InputError for a class that lacks a part of the contract."""
     super().__init_subclass__(**options)
-    needed = ["name", "heads", *sorted(FineTunedTask.__abstractmethods__)]
-    lacking = [name for name in needed if _is_missing(cls, name)]
-    if lacking:
-      raise InputError(
-        f"task {cls.__name__}: no {', '.join(lacking)}; expected all that {__name__}.FineTunedTask"
-        f" leaves to a task: {', '.join(needed)}"
-      )
+    needed = ("name", "heads", *sorted(FineTunedTask.__abstractmethods__))
+    check_members(cls, needed, "task", f"{__name__}.FineTunedTask")
 
   def __post_init__(self) -> None:
     """Raises InputError for sizes below 1 and for duplicate labels."""
@@ -240,10 +236,10 @@ class FineTunedTask(Task):
     """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
     if not self.text:
       raise InputError("task.text: empty; expected the directory of a tokenizer")
-    family = backbone.family
-    added = tuple(family.added_words(self.name, self.new_words))
-    read = _processor(self.text, added, self.entity_table, family.markers)
-    return self.fitted(read, family.markers_of(self.name))
+    system = backbone.config
+    added = tuple(system.added_words(self.name, self.new_words))
+    read = _processor(self.text, added, self.entity_table, system.markers)
+    return self.fitted(read, system.markers_of(self.name))
 
   def fitted(self, processor: Processor, markers: tuple[str, ...] = ()) -> Processor:
     """Returns a processor with the task's sizes, and with words that enclose its entities."""
@@ -280,7 +276,7 @@ class FineTunedTask(Task):
     Heads read the places of entities where there are two of them, or no entities to read.
     """
     names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
-    if backbone.family.token_types:
+    if backbone.config.token_types:
       names += ("token_type_ids",)
     places = self.network(backbone).places
     return names + (places if len(places) > 1 or not backbone.entities else ())
@@ -339,7 +335,7 @@ class FineTunedTask(Task):
   def _rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
     """Returns the room for what rows have beside their words."""
     own = self.network(backbone).own_inputs
-    rooms = dict(backbone.family.beside(backbone.config, words))
+    rooms = dict(backbone.config.beside(words))
     rooms |= {name: Room(shape) for name, shape in own.items()}
     for extra in self.extra_inputs:
       shapes = extra.shapes(backbone, words)
@@ -349,11 +345,6 @@ class FineTunedTask(Task):
 
   def _label_rooms(self) -> dict[str, Room]:
     return {"labels": Room(self.label_shape(), IGNORED, self.label_dtype)}
-
-
-def _is_missing(cls: type, name: str) -> bool:
-  member = getattr(cls, name, None)
-  return member in (None, ()) or getattr(member, "__isabstractmethod__", False)
 
 
 @cached(4)

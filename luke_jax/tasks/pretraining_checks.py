@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sha256
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash
 from luke_jax.pipeline.rows import RowSizes

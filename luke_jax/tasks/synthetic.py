@@ -11,8 +11,8 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
-from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.reads import Reads
 from luke_jax.pipeline.rows import RowSizes

@@ -13,8 +13,8 @@ import optax
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
-from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.masking import Ids

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.extra_inputs import ExtraInputs
@@ -69,7 +69,7 @@ class WordVectors(ExtraInputs):
 
   def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shape of a row's vectors, if the model reads them."""
-    room = backbone.family.beside(backbone.config, words).get(VECTORS)
+    room = backbone.config.beside(words).get(VECTORS)
     return {VECTORS: jax.ShapeDtypeStruct(room.shape, room.dtype)} if room else {}
 
   def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.models.family import Backbone, Running
+from luke_jax.models.system import Backbone, ModelConfig, Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -72,7 +72,7 @@ _MOST = 2**31 - 1  # steps and seeds are 32-bit
 class Experiment:
   """Everything that a run depends on; `config()` of an experiment file returns it."""
 
-  model: Any  # the sizes of a system, as luke_jax.models.families.SIZES has them
+  model: Any  # the sizes of a system, as luke_jax.models.table.SIZES has them
   task: Task  # a frozen dataclass
   running: Running = dataclasses.field(default_factory=Running)
   data: Data = dataclasses.field(default_factory=Data)
@@ -90,7 +90,7 @@ class Experiment:
     if not isinstance(self.task, Task):
       expected = f"a {Task.__module__}.{Task.__name__}"
       raise InputError(f"task: {self.task!r}; expected {expected}, such as Pretraining")
-    if not hasattr(self.model, "family"):
+    if not isinstance(self.model, ModelConfig):
       raise InputError(f"model: {self.model!r}; expected the sizes of a system, as SIZES has them")
     for name, kind in _GROUPS.items():
       if not isinstance(getattr(self, name), kind):

@@ -60,5 +60,5 @@ def read_run(folder: Path, own: Experiment | None = None) -> tuple[Experiment, i
     checkpoints.close()
   params = jax.device_get(merge(parts["trained"], parts["frozen"]))
   backbone = experiment.backbone
-  tables = backbone.family.layout.entities
+  tables = backbone.config.layout.entities
   return experiment, step, without_padding(params, tables, backbone.entities)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.training import typed_values
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.field_notes import field_notes

@@ -13,7 +13,7 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 
 from luke_jax.errors import InputError
 from luke_jax.models import adapters
-from luke_jax.models.family import Backbone, Spread
+from luke_jax.models.system import Backbone, Spread
 from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
 from luke_jax.pipeline.lengths import Lengths
 from luke_jax.training import messages
@@ -84,14 +84,14 @@ class Program:
   @functools.cached_property
   def optimizer(self) -> optax.GradientTransformation:
     """Returns the chain of updates."""
-    experiment, decayed = self.experiment, self.backbone.family.layout.decayed
+    experiment, decayed = self.experiment, self.backbone.config.layout.decayed
     return make_optimizer(experiment.optimizer, experiment.schedule, self.steps, decayed)
 
   @functools.cached_property
   def state_shapes(self) -> State:
     """Returns the shapes of the state, each with its sharding."""
     shapes = jax.eval_shape(self._fresh)
-    tables = self.backbone.family.layout.entities
+    tables = self.backbone.config.layout.entities
     places = shardings(shapes, self.mesh, self.experiment.mesh.fsdp, tables)
     return jax.tree.map(_placed, shapes, places)
 
@@ -130,7 +130,7 @@ class Program:
     """
     backbone = self.backbone
     # A model of words only leaves the tables out, whatever their sizes are.
-    tables = backbone.family.layout.entities if backbone.entities else ()
+    tables = backbone.config.layout.entities if backbone.entities else ()
     padded = padded_tables(params, tables, backbone.entities, backbone.spread.padding_rows)
     given: Any = flatten_dict(padded, sep="/")
     state, fresh = self.fresh_state(), []
@@ -151,11 +151,11 @@ class Program:
   def _fresh(self) -> State:
     key = jax.random.key(self.experiment.run.seed)
     params = self.experiment.task.initial_params(self.backbone, jax.random.fold_in(key, 0))
-    options, family = self.experiment.optimizer, self.backbone.family
+    options, system = self.experiment.optimizer, type(self.backbone.config)
     stays = None
     if options.adapter:
-      stays = functools.partial(adapters.stays, family=family)
-      params = adapters.add_adapters(params, family, options.adapter, jax.random.fold_in(key, 2))
+      stays = functools.partial(adapters.stays, system=system)
+      params = adapters.add_adapters(params, system, options.adapter, jax.random.fold_in(key, 2))
     trained, frozen = split_frozen(params, options.frozen, stays)
     return {
       "trained": trained,

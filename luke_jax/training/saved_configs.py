@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.models.families import family_named
+from luke_jax.models.table import system_named
 from luke_jax.training import typed_values
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.task import Task
@@ -25,7 +25,7 @@ def to_dict(experiment: Experiment) -> dict[str, Any]:
   """
   values = typed_values.to_json(experiment, "")
   values["task"] = {"class": _class_name(type(experiment.task)), **values["task"]}
-  values["model"] = {"family": experiment.model.family.name, **values["model"]}
+  values["model"] = {"family": experiment.model.name, **values["model"]}
   return values
 
 
@@ -84,9 +84,9 @@ def _named_group(
 
 
 def _config_class(system: str, own: Experiment | None) -> type:
-  if own is not None and system == own.model.family.name:
+  if own is not None and system == own.model.name:
     return type(own.model)
-  return family_named(system).config
+  return system_named(system)
 
 
 def _class_name(task_class: type) -> str:

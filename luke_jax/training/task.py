@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 import jax
 import numpy as np
 
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import Reads
 
 Params = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.nn.table_rows import rows_at, with_rows
 from luke_jax.training.task import Batch, Task
 
@@ -62,6 +62,6 @@ def touched_rows(task: Task, backbone: Backbone, batch: Batch) -> Touched:
   if not task.touched_tables:
     return Touched({}, batch, {})
   ids, local = task.touched(backbone, batch)
-  spread = backbone.family.layout.entities
+  spread = backbone.config.layout.entities
   axes = {name: backbone.spread.axis if name in spread else None for name in ids}
   return Touched(ids, local, axes)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.freezing import layer_masks, merge
 from luke_jax.training.optimizer import learning_rate

@@ -65,7 +65,7 @@ class Answers:
     """Returns the models of each task."""
     listed = {
       task: [
-        {"name": name, "system": model.family.title, "kinds": _kinds(model), **_sizes(model)}
+        {"name": name, "system": model.config.title, "kinds": _kinds(model), **_sizes(model)}
         for name, model in models.items()
       ]
       for task, models in self.by_task.items()

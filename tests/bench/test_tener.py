@@ -45,7 +45,7 @@ def test_both_sides_predict_the_same_and_learn_the_same(sides):
   assert ours.predict() == theirs.predict()
   ours.train()
   theirs.train()
-  table = ours.config.family.keys("crf")
+  table = ours.config.keys("crf")
   before, after = (
     theirs.torch.state_of(dict(keys.to_torch(params, table)))
     for params in (ours.params, ours.state["trained"])

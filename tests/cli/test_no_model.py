@@ -7,7 +7,7 @@ from luke_jax.cli import main
 TASK = ["ner", "--train", "a.conll", "--dev", "a.conll", "--output", "run"]
 EXPERIMENT = """
 import luke_jax.training.experiment as parts
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 
 def config():

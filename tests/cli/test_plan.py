@@ -13,8 +13,8 @@ from luke_jax.plan.memory import Memory, OutOfMemory
 
 QA = Path(__file__).parents[2] / "experiments/qa/luke_large.py"
 EXPERIMENT = """
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.table import SIZES
+from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run

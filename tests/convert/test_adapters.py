@@ -21,8 +21,8 @@ from luke_jax.convert.tensors import read_safetensors
 from luke_jax.errors import InputError
 from luke_jax.model import Model
 from luke_jax.models.adapters import add_adapters, stays
-from luke_jax.models.families import family_named
 from luke_jax.models.keys import flatten, unflatten
+from luke_jax.models.table import system_named
 
 MARKERS = {"<ent>": "@", "<ent2>": "#"}
 LABELS = ("none", "spouse", "works_for")
@@ -34,12 +34,12 @@ def backbone(tmp_path_factory):
   return save_start(tmp_path_factory.mktemp("models") / "start")
 
 
-def adapted(directory, family="luke", seed=0):
+def adapted(directory, system="luke", seed=0):
   """A model as after training: adapters, a head, biases and norms are not what they were."""
-  entities = "special" if family == "luke" else "none"
-  named = family_named(family)
+  entities = "special" if system == "luke" else "none"
+  named = system_named(system)
   model = fine_tuning_start(
-    directory, head="pair", labels=LABELS, new_words=MARKERS, entities=entities, family=named
+    directory, head="pair", labels=LABELS, new_words=MARKERS, entities=entities, system=named
   )
   params = flatten(add_adapters(model.params, named, 3, jax.random.key(seed)))
   rng = np.random.default_rng(seed)
@@ -96,11 +96,11 @@ def test_a_saved_adapter_is_saved_again_without_loss(saved, backbone, tmp_path):
 
 def test_a_system_that_starts_from_another_has_adapters_too(tmp_path):
   roberta = save_roberta(tmp_path / "roberta")
-  for family in ("roberta", "luke"):
-    model = adapted(roberta, family)
-    model.save(tmp_path / "adapters" / family, adapter=True)
-    again = luke_jax.load(tmp_path / "adapters" / family, backbone=roberta)
-    assert again.family.name == family
+  for system in ("roberta", "luke"):
+    model = adapted(roberta, system)
+    model.save(tmp_path / "adapters" / system, adapter=True)
+    again = luke_jax.load(tmp_path / "adapters" / system, backbone=roberta)
+    assert again.config.name == system
     assert score(again) == pytest.approx(score(model), abs=2e-3)
 
 
@@ -239,9 +239,9 @@ def test_saving_leaves_nothing_half_written(backbone, tmp_path, monkeypatch):
 def test_what_stays_is_not_in_the_file(saved, backbone):
   model, directory = saved
   names = read_safetensors(directory / "adapter.safetensors")
-  assert not any(stays(name.partition("/")[2], model.family) for name in names)
+  assert not any(stays(name.partition("/")[2], model.system) for name in names)
   again = luke_jax.load(directory, backbone=backbone)
-  kept = [path for path in flatten(model.params) if stays(path, model.family)]
+  kept = [path for path in flatten(model.params) if stays(path, model.system)]
   one, other = flatten(model.params), flatten(again.params)
   assert kept and same_params(
     {path: one[path] for path in kept}, {path: other[path] for path in kept}

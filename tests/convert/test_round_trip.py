@@ -11,9 +11,9 @@ from tiny import LABELS, same_params, tiny_model
 import luke_jax
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 
-VARIANTS = [(name, {}) for name in LUKE.architectures.values()] + [
+VARIANTS = [(name, {}) for name in LukeConfig.architectures.values()] + [
   ("LukeForMaskedLM", {"use_entity_aware_attention": False}),
   ("LukeForMaskedLM", {"entity_emb_size": 64}),
   ("LukeForMaskedLM", {"tie_word_embeddings": False}),

@@ -11,9 +11,9 @@ from systems import DISTINCT, small
 
 from luke_jax.heads.attributes import Attributes, AttributesHead
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.family import States, Tables
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, example_inputs
+from luke_jax.models.system import States, Tables
 from luke_jax.nn.layers import Numerics
 
 ATTRIBUTES = Attributes(
@@ -116,12 +116,12 @@ def test_a_stream_for_the_text_and_the_papers_activation_are_choices():
 
 
 @pytest.mark.parametrize(
-  "family", [x for x in DISTINCT if "text" in x.architectures], ids=lambda family: family.name
+  "system", [x for x in DISTINCT if "text" in x.architectures], ids=lambda system: system.name
 )
-def test_every_system_that_labels_texts_has_layers_of_attributes_too(family):
-  chosen = backbone(small(family))
+def test_every_system_that_labels_texts_has_layers_of_attributes_too(system):
+  chosen = backbone(small(system))
   network = Network(chosen, make_head("attributes", chosen, labels=3, attributes=ATTRIBUTES))
-  assert family.kind_of(family.architectures["attributes"]) == "attributes"
+  assert system.kind_of(system.architectures["attributes"]) == "attributes"
   outputs, variables = jax.eval_shape(
     lambda: network.init_with_output(jax.random.key(0), **example_inputs(network))
   )
@@ -133,5 +133,5 @@ def test_every_system_that_labels_texts_has_layers_of_attributes_too(family):
     32,
     32,
   )
-  names = [name for path in flatten(params) for name in family.keys("attributes").key(path).names]
+  names = [name for path in flatten(params) for name in system.keys("attributes").key(path).names]
   assert {"usr_embed.weight", "shop_embed.weight", "classifier.out_proj.weight"} <= set(names)

@@ -1,7 +1,5 @@
 """Adapters change what a model computes as their product with the kernels does."""
 
-import dataclasses
-
 import jax
 import numpy as np
 import pytest
@@ -30,10 +28,10 @@ ENTITIES = {"entity_ids": np.array([[3, 4]]), "entity_position_ids": np.array([[
 )
 def adapted(request):
   """A small network of each system, its parameters, and the same with adapters of rank 3."""
-  family = request.param
-  made = network(family.architecture_of("none"), small(family))
+  system = request.param
+  made = network(system.architecture_of("none"), small(system))
   params = initial_params(made, jax.random.key(0))
-  return made, params, add_adapters(params, family, 3, jax.random.key(1))
+  return made, params, add_adapters(params, system, 3, jax.random.key(1))
 
 
 def inputs(made):
@@ -57,7 +55,7 @@ def test_new_ones_change_nothing(adapted):
   outputs = applied(made, with_adapters, inputs(made))
   for name, x in outputs.items():
     np.testing.assert_allclose(x, expected[name], atol=1e-6)
-  assert same_params(merge_adapters(with_adapters, made.backbone.family), params)
+  assert same_params(merge_adapters(with_adapters, made.backbone.config), params)
 
 
 @pytest.mark.parametrize("form", ["blocks", "einsum"])
@@ -65,9 +63,9 @@ def test_they_are_their_product_with_the_kernels(adapted, form):
   made, params, with_adapters = adapted
   if form == "einsum" and not made.backbone.entities:
     pytest.skip("words alone have one form")
-  made = network(made.backbone.family.architecture_of("none"), made.backbone.config, attention=form)
+  made = network(made.backbone.config.architecture_of("none"), made.backbone.config, attention=form)
   changed = trained(with_adapters)
-  merged = merge_adapters(changed, made.backbone.family)
+  merged = merge_adapters(changed, made.backbone.config)
   assert not any(map(is_adapter, flatten(merged)))
   expected = applied(made, merged, inputs(made))
   plain = applied(made, params, inputs(made))
@@ -79,17 +77,17 @@ def test_they_are_their_product_with_the_kernels(adapted, form):
 
 def test_they_take_little_room_and_train_alone(adapted):
   made, params, with_adapters = adapted
-  family, leaves = made.backbone.family, flatten(with_adapters)
-  kernels = [path for path in flatten(params) if path.startswith(f"{family.name}/encoder/")]
+  system, leaves = made.backbone.config, flatten(with_adapters)
+  kernels = [path for path in flatten(params) if path.startswith(f"{system.name}/encoder/")]
   kernels = [path for path in kernels if path.endswith("/kernel")]
   assert len(leaves) - len(flatten(params)) == 2 * len(kernels) >= 12
-  assert all(stays(path, family) for path in kernels)
-  words = [path for path in leaves if stays(path, family) and path not in kernels]
-  assert words == [f"{family.name}/embeddings/{x}/embedding" for x in ("position", "type", "word")]
+  assert all(stays(path, system) for path in kernels)
+  words = [path for path in leaves if stays(path, system) and path not in kernels]
+  assert words == [f"{system.name}/embeddings/{x}/embedding" for x in ("position", "type", "word")]
 
 
 def test_a_system_whose_layers_read_none_is_refused(adapted):
   made, params, _ = adapted
-  other = dataclasses.replace(made.backbone.family, adapters=False)
+  other = type("Other", (type(made.backbone.config),), {"adapters": False})
   with pytest.raises(InputError, match=r"optimizer.adapter: 3; expected 0, as the layers of"):
     add_adapters(params, other, 3, jax.random.key(1))

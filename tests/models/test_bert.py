@@ -107,7 +107,7 @@ def test_a_luke_starts_from_a_bert(masked, tmp_path):
   vocab = EntityVocab({title: i for i, title in enumerate((*SPECIAL, "Tokyo"))})
   with pytest.warns(UserWarning, match="initialised") as warned:
     luke = luke_jax.load(masked, entity_vocab=vocab, use_entity_aware_attention=True)
-  assert len(warned) == 1 and luke.family.name == "luke"
+  assert len(warned) == 1 and luke.config.name == "luke"
   assert luke.config.word_positions == "bert" and luke.backbone.entities == 5
   assert all("entity" in name for name in luke.report.missing)
   bert = luke_jax.load(masked)
@@ -185,7 +185,7 @@ def test_lukes_pretraining_starts_from_a_bert(masked, tmp_path, capsys):
   assert len(warned) == 1 and "entity_embeddings" in warned[0] and "begin fresh" in warned[0]
   assert main(["export", str(tmp_path / "run"), str(tmp_path / "luke")]) == 0
   luke = luke_jax.load(tmp_path / "luke")
-  assert luke.family.name == "luke" and luke.config.word_positions == "bert"
+  assert luke.config.name == "luke" and luke.config.word_positions == "bert"
   inputs = luke.processor("Ana is a word", entity_spans=[(0, 3)])
   assert inputs["input_ids"][0, 0] == special.start
   assert luke(**inputs)["entity_logits"].shape[-1] == luke.backbone.entities

@@ -10,10 +10,9 @@ from systems import small
 
 import luke_jax
 from luke_jax.errors import InputError
-from luke_jax.models.families import FAMILIES, family_named
-from luke_jax.models.family import Described
-from luke_jax.models.luke import LUKE
-from luke_jax.models.luke.files import read_metadata
+from luke_jax.models.luke import LukeConfig
+from luke_jax.models.system import Described
+from luke_jax.models.table import SYSTEMS, system_named
 
 GOLDENS = Path(__file__).parents[1] / "goldens" / "bert"
 OTHERS = {  # values of other models
@@ -28,46 +27,46 @@ OTHERS = {  # values of other models
   "pool_act": "relu",
   "hidden_act": "gelu",
 }
-FIXED = [(family, name) for family in FAMILIES for name in family.fixed]
+FIXED = [(system, name) for system in SYSTEMS for name in system.fixed]
 
 
-def config_of(family):
+def config_of(system):
   """What a config.json of a small model of the system says."""
-  return family.write_config(Described(small(family), family.architectures["none"]))
+  return system.write_config(Described(small(system), system.architectures["none"]))
 
 
 @pytest.mark.parametrize(
-  ("family", "name"), FIXED, ids=[f"{family.name}-{name}" for family, name in FIXED]
+  ("system", "name"), FIXED, ids=[f"{system.name}-{name}" for system, name in FIXED]
 )
-def test_a_field_that_would_change_what_is_computed_is_refused(family, name):
-  raw, file = config_of(family), Path("config.json")
-  for value in (None, family.fixed[name]):
-    assert family.described(raw | {name: value}, file).config.family is family
+def test_a_field_that_would_change_what_is_computed_is_refused(system, name):
+  raw, file = config_of(system), Path("config.json")
+  for value in (None, system.fixed[name]):
+    assert type(system.described(raw | {name: value}, file).config) is system
   with pytest.raises(InputError) as refused:
-    family.described(raw | {name: OTHERS[name]}, file)
-  said, computed = json.dumps(OTHERS[name]), json.dumps(family.fixed[name])
+    system.described(raw | {name: OTHERS[name]}, file)
+  said, computed = json.dumps(OTHERS[name]), json.dumps(system.fixed[name])
   assert str(refused.value).startswith(f"config.json: {name}: {said:.40}; expected {computed}, as")
 
 
 def test_what_a_luke_starts_from_is_looked_at_as_well():
-  raw = config_of(family_named("roberta")) | {"position_embedding_type": "relative_key_query"}
+  raw = config_of(system_named("roberta")) | {"position_embedding_type": "relative_key_query"}
   with pytest.raises(InputError, match='position_embedding_type: "relative_key_query"; expected'):
-    LUKE.described(raw, Path("config.json"))
+    LukeConfig.described(raw, Path("config.json"))
 
 
 def test_metadata_of_an_archive_is_looked_at_as_well():
   raw = {"model_config": {"is_decoder": True, "entity_vocab_size": 9}}
   with pytest.raises(InputError, match=r"^metadata.json: model_config.is_decoder: true; expected"):
-    read_metadata(raw, Path("metadata.json"))
+    LukeConfig.read_archive(raw, Path("metadata.json"))
 
 
 def test_an_ernie_without_an_activation_has_that_of_its_program():
   """transformers and PaddleNLP have gelu; the authors' own files are of models with relu."""
-  family, file = family_named("ernie_baidu"), Path("config.json")
-  raw = {name: x for name, x in config_of(family).items() if name != "hidden_act"}
-  assert family.described(raw, file).config.hidden_act == "gelu"
+  system, file = system_named("ernie_baidu"), Path("config.json")
+  raw = {name: x for name, x in config_of(system).items() if name != "hidden_act"}
+  assert system.described(raw, file).config.hidden_act == "gelu"
   del raw["model_type"]
-  assert family.described(raw, file).config.hidden_act == "relu"
+  assert system.described(raw, file).config.hidden_act == "relu"
 
 
 def decoder(folder, **fields):

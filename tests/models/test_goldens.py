@@ -12,8 +12,7 @@ from networks import network
 
 from luke_jax.model import Model
 from luke_jax.models import keys
-from luke_jax.models.luke import LUKE
-from luke_jax.models.luke.files import read_config
+from luke_jax.models.luke import LukeConfig
 from luke_jax.models.luke.keys import KEYS
 from luke_jax.models.network import abstract_params
 
@@ -44,7 +43,7 @@ def read(path, **run):
   raw = json.loads(str(record["config"]))
   tensors = {KEYS.canonical(k): v for k, v in group(record, "param:").items()}
   raw["cls_entity_prediction"] = "cls_entity_predictions.bias" in tensors
-  described = read_config(raw, path)
+  described = LukeConfig.read_config(raw, path)
   bias = "classifier.bias" in tensors
   labels = described.num_labels
   made = network(described.architecture, described.config, labels=labels, bias=bias, **run)
@@ -146,5 +145,5 @@ def test_every_class_has_goldens():
       seen |= set(json.loads(str(file["config"]))["architectures"])
   # transformers has none of the two; tests/nn/test_crf.py compares the chain with pytorch-crf, and
   # tests/nn/test_attribute_layers.py the layers with golden numbers.
-  others = {LUKE.architectures[kind] for kind in ("crf", "attributes")}
-  assert seen == set(LUKE.architectures.values()) - others
+  others = {LukeConfig.architectures[kind] for kind in ("crf", "attributes")}
+  assert seen == set(LukeConfig.architectures.values()) - others

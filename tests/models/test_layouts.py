@@ -5,10 +5,10 @@ from networks import backbone
 from systems import DISTINCT, ENTITIES, WORDS, small
 
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.family import TokenCounts
 from luke_jax.models.keys import flatten
-from luke_jax.models.luke import LUKE, NOT_OF_ENTITIES
+from luke_jax.models.luke import NOT_OF_ENTITIES, LukeConfig
 from luke_jax.models.network import Network, abstract_params
+from luke_jax.models.system import TokenCounts
 from luke_jax.tasks.known import task_class
 from luke_jax.training.freezing import is_frozen, split_frozen
 
@@ -18,13 +18,13 @@ WITH_ALL = {
   "cls_entity_prediction": True,
 }
 # Systems that predict masked words; a TENER is not pretrained.
-MASKED = [family for family in DISTINCT if "masked" in family.architectures]
-RECIPES = [(family, task) for family in DISTINCT for task in family.recipes]
+MASKED = [system for system in DISTINCT if "masked" in system.architectures]
+RECIPES = [(system, task) for system in DISTINCT for task in system.recipes]
 
 
-def params_of(family, kind):
+def params_of(system, kind):
   """The shapes of a network's parameters by their paths, with every part that there may be."""
-  chosen = backbone(small(family, **WITH_ALL))
+  chosen = backbone(small(system, **WITH_ALL))
   return abstract_params(Network(chosen, make_head(kind, chosen)))
 
 
@@ -32,10 +32,10 @@ def ends(paths, patterns):
   return {path for path in paths if path.endswith(patterns)} if patterns else set()
 
 
-@pytest.mark.parametrize("family", MASKED, ids=lambda family: family.name)
-def test_the_arrays_of_a_layout_are_all_there_are_of_their_kind(family):
-  shapes = {path: x.shape for path, x in flatten(params_of(family, "masked")).items()}
-  layout = family.layout
+@pytest.mark.parametrize("system", MASKED, ids=lambda system: system.name)
+def test_the_arrays_of_a_layout_are_all_there_are_of_their_kind(system):
+  shapes = {path: x.shape for path, x in flatten(params_of(system, "masked")).items()}
+  layout = system.layout
   for rows, patterns in ((WORDS, layout.words), (ENTITIES, layout.entities)):
     assert ends(shapes, patterns) == {path for path, x in shapes.items() if x[0] == rows}
   for pattern in (*layout.words, *layout.entities, *layout.decayed):
@@ -43,32 +43,32 @@ def test_the_arrays_of_a_layout_are_all_there_are_of_their_kind(family):
   assert all(path.endswith("/scale") for path in ends(shapes, layout.decayed))
 
 
-@pytest.mark.parametrize("family", MASKED, ids=lambda family: family.name)
-def test_products_are_of_parameters_that_may_freeze(family):
-  paths = flatten(params_of(family, "masked"))
+@pytest.mark.parametrize("system", MASKED, ids=lambda system: system.name)
+def test_products_are_of_parameters_that_may_freeze(system):
+  paths = flatten(params_of(system, "masked"))
   counts = TokenCounts(2, words=8, entities=4, masked_words=3, masked_entities=2)
-  products = family.products(small(family, **WITH_ALL), counts)
+  products = system.products(small(system, **WITH_ALL), counts)
   for path, number in products.items():
     assert number > 0
     assert not path or any(is_frozen(name, (path,)) for name in paths), path
 
 
 @pytest.mark.parametrize(
-  ("family", "task"),
+  ("system", "task"),
   [
-    pytest.param(*x, id=f"{x[0].name}-{x[1]}", marks=() if x[0] is LUKE else pytest.mark.slow)
+    pytest.param(*x, id=f"{x[0].name}-{x[1]}", marks=() if x[0] is LukeConfig else pytest.mark.slow)
     for x in RECIPES
   ],
 )
-def test_what_a_recipe_freezes_is_there(family, task):
-  patterns = family.recipes[task].frozen
+def test_what_a_recipe_freezes_is_there(system, task):
+  patterns = system.recipes[task].frozen
   for kind in task_class(task).heads:
-    _, frozen = split_frozen(params_of(family, kind), patterns)
+    _, frozen = split_frozen(params_of(system, kind), patterns)
     assert bool(frozen) == bool(patterns)
 
 
 def test_the_first_stage_of_pretraining_trains_what_is_of_entities():
-  trained, _ = split_frozen(params_of(LUKE, "masked"), NOT_OF_ENTITIES)
+  trained, _ = split_frozen(params_of(LukeConfig, "masked"), NOT_OF_ENTITIES)
   decoders = {"word_decoder", "entity_decoder"}
   assert set(trained) == {"luke", "masked_entities", "page_entity", *decoders}
   assert set(trained["luke"]) == {"entity_embeddings"}

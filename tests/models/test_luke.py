@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from networks import TINY, applied, network, tiny
 
-from luke_jax.models.families import SIZES
 from luke_jax.models.network import abstract_params, initial_params
+from luke_jax.models.table import SIZES
 
 # The reference's LukeModel with its pooler: original attention, entity-aware, the entity block.
 COUNTS = {
@@ -170,8 +170,8 @@ def test_bfloat16_arithmetic_keeps_float32_parameters(params):
 
 SHARDED = """
 import jax, jax.numpy as jnp, numpy as np
-from luke_jax.models.families import SIZES
-from luke_jax.models.family import Backbone
+from luke_jax.models.table import SIZES
+from luke_jax.models.system import Backbone
 from luke_jax.models.network import Network, initial_params
 model = Network(Backbone(SIZES["tiny"]))
 params = initial_params(model, jax.random.key(0))

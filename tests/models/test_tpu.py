@@ -7,8 +7,8 @@ import pytest
 from networks import network
 from tpu_options import QUICK
 
-from luke_jax.models.families import SIZES
 from luke_jax.models.network import abstract_params
+from luke_jax.models.table import SIZES
 
 pytestmark = pytest.mark.tpu_aot
 GIB = 2**30

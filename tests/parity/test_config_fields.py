@@ -9,13 +9,13 @@ from parity.test_bert import inputs, outputs_of, reference
 
 import luke_jax
 from luke_jax.errors import InputError
-from luke_jax.models.bert import BERT, ROBERTA, XLM_ROBERTA
-from luke_jax.models.ernie_baidu import ERNIE_BAIDU
-from luke_jax.models.luke import LUKE
+from luke_jax.models.bert import BertConfig, RobertaConfig, XlmRobertaConfig
+from luke_jax.models.ernie_baidu import ErnieBaiduConfig
+from luke_jax.models.luke import LukeConfig
 
 pytestmark = pytest.mark.parity
-SYSTEMS = [(BERT, "Bert"), (ROBERTA, "Roberta"), (XLM_ROBERTA, "XLMRoberta")]
-SYSTEMS += [(ERNIE_BAIDU, "Ernie"), (LUKE, "Luke")]
+SYSTEMS = [(BertConfig, "Bert"), (RobertaConfig, "Roberta"), (XlmRobertaConfig, "XLMRoberta")]
+SYSTEMS += [(ErnieBaiduConfig, "Ernie"), (LukeConfig, "Luke")]
 READ = {"architectures", "model_type", "id2label", "label2id", "num_labels"}
 # Of the loss, of what is returned beside the numbers, of the form of files, of text and of speed.
 CHANGES_NOTHING = READ | {
@@ -29,15 +29,15 @@ OF_VERSION_4 |= {"finetuning_task", "task_specific_params", "tf_legacy_loss", "t
 OF_VERSION_4 |= {"prefix", "sep_token_id", "decoder_start_token_id"}
 
 
-@pytest.mark.parametrize(("family", "name"), SYSTEMS, ids=[name for _, name in SYSTEMS])
-def test_every_field_of_transformers_is_known(family, name):
+@pytest.mark.parametrize(("system", "name"), SYSTEMS, ids=[name for _, name in SYSTEMS])
+def test_every_field_of_transformers_is_known(system, name):
   import transformers
 
   made = getattr(transformers, f"{name}Config")()
   names = {name for name in {**made.to_dict(), **vars(made)} if not name.startswith("_")}
   generation = transformers.GenerationConfig().to_dict()
-  known = {field.name for field in dataclasses.fields(family.config)}
-  unknown = names - known - family.fixed.keys() - CHANGES_NOTHING - OF_VERSION_4
+  known = {field.name for field in dataclasses.fields(system)}
+  unknown = names - known - system.fixed.keys() - CHANGES_NOTHING - OF_VERSION_4
   assert not unknown - generation.keys()
 
 

@@ -16,7 +16,7 @@ from tiny import LABELS, TEXTS, tiny_model
 import luke_jax
 from luke_jax.inference.settings import processor_of, settings_of
 from luke_jax.model import Model
-from luke_jax.models.bert import BERT, ROBERTA, XLM_ROBERTA
+from luke_jax.models.bert import BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.models.network import abstract_params
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.tagging.task import Tagging
@@ -26,8 +26,8 @@ pytestmark = [
   pytest.mark.parity,
   pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
-SYSTEMS = {"bert": (BERT, "word_piece"), "roberta": (ROBERTA, "byte_level")}
-SYSTEMS["xlm_roberta"] = (XLM_ROBERTA, "sentence_piece")
+SYSTEMS = {"bert": (BertConfig, "word_piece"), "roberta": (RobertaConfig, "byte_level")}
+SYSTEMS["xlm_roberta"] = (XlmRobertaConfig, "sentence_piece")
 SAID = ["Beyoncé lives in Los Angeles", "She could hardly believe her luck"]
 
 
@@ -36,11 +36,11 @@ def made(name, kind, labels):
   if name == "luke":
     model = tiny_model(f"Luke{kind}")
     return dataclasses.replace(model, labels=labels)
-  family, words = SYSTEMS[name]
+  system, words = SYSTEMS[name]
   tokenizer = load_tokenizer(TEXTS / words, markers=False)
   sizes = {"vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.special.pad}
-  config = small(family, max_position_embeddings=66, **sizes)
-  net = network(family.architectures["text" if "Sequence" in kind else "token"], config, labels=3)
+  config = small(system, max_position_embeddings=66, **sizes)
+  net = network(system.architectures["text" if "Sequence" in kind else "token"], config, labels=3)
   rng = np.random.default_rng(0)
   params = jax.tree.map(
     lambda x: (0.2 * rng.normal(size=x.shape)).astype(np.float32), abstract_params(net)

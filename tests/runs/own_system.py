@@ -2,13 +2,13 @@
 
 import dataclasses
 from pathlib import Path
+from typing import ClassVar
 
 import flax.linen as nn
 import jax.numpy as jnp
 
-from luke_jax.models.config_files import config_json, labels_in, rest_of
-from luke_jax.models.family import Described, Family, Layout, States, Tables
 from luke_jax.models.keys import Keys, linear, norm, table
+from luke_jax.models.system import Backbone, Layout, States, System, Tables
 from luke_jax.nn.activations import gelu
 from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.layers import Dense, LayerNorm, Numerics, embedding
@@ -21,27 +21,11 @@ SAMPLE = Path(__file__).parents[2] / "data"
 LABELS = ("NIL", "LOC", "MISC", "ORG", "PER")
 
 
-@dataclasses.dataclass(frozen=True)
-class NeighboursConfig:
-  """Sizes of the system."""
-
-  vocab_size: int = 2002
-  hidden_size: int = 32
-  num_hidden_layers: int = 2
-  num_attention_heads: int = 1
-  pad_token_id: int = 1
-  room_for_words: int = 512
-
-  @property
-  def family(self):
-    """Returns the system that these sizes are of."""
-    return NEIGHBOURS
-
-
 class Neighbours(nn.Module):
   """Mixes each word with the one before it and the one after it, layer by layer."""
 
-  backbone: object
+  backbone: Backbone
+  pooled: bool
 
   def setup(self):
     """Makes the table of words and the layers."""
@@ -67,43 +51,36 @@ class Neighbours(nn.Module):
     return Tables(self.word.embedding)
 
 
-def keys(kind):
-  """Returns the names of tensors on disk; the layers are apart here, not stacked."""
-  rows = table("neighbours/word", "word")
-  for i in range(NeighboursConfig.num_hidden_layers):
-    rows += linear(f"neighbours/mix_{i}", f"mix.{i}") + norm(f"neighbours/norm_{i}", f"norm.{i}")
-  return Keys.of([*rows, *linear("classifier", "classifier")])
+@dataclasses.dataclass(frozen=True)
+class NeighboursConfig(System):
+  """Sizes of the system."""
 
+  vocab_size: int = 2002
+  hidden_size: int = 32
+  num_hidden_layers: int = 2
+  num_attention_heads: int = 1
+  pad_token_id: int = 1
+  room_for_words: int = 512
 
-def read_config(raw, path):
-  """Returns what a config.json of this system describes."""
-  names = [field.name for field in dataclasses.fields(NeighboursConfig)]
-  config = NeighboursConfig(**{name: raw[name] for name in names})
-  labels = labels_in(raw, path)
-  rest = rest_of(NeighboursConfig, raw)
-  return Described(config, raw["architectures"][0], labels, len(labels), rest)
+  name: ClassVar[str] = "neighbours"
+  title: ClassVar[str] = "Neighbours"
+  module: ClassVar[type] = Neighbours
+  model_types: ClassVar[tuple[str, ...]] = ("neighbours",)
+  architectures: ClassVar[dict] = {"none": "NeighboursModel", "span": "NeighboursForSpans"}
+  layout: ClassVar[Layout] = Layout(words=("neighbours/word/embedding",))
 
+  @classmethod
+  def keys(cls, kind):
+    """Returns the names of tensors on disk; the layers are apart here, not stacked."""
+    rows = table("neighbours/word", "word")
+    for i in range(cls.num_hidden_layers):
+      rows += linear(f"neighbours/mix_{i}", f"mix.{i}") + norm(f"neighbours/norm_{i}", f"norm.{i}")
+    return Keys.of([*rows, *linear("classifier", "classifier")])
 
-NEIGHBOURS = Family(
-  name="neighbours",
-  title="Neighbours",
-  model_types=("neighbours",),
-  config=NeighboursConfig,
-  sizes={},
-  encoder=lambda backbone, pooled, name: Neighbours(backbone, name=name),
-  inputs=lambda config: ("input_ids", "attention_mask"),
-  numerics=lambda config: Numerics(init_std=0.1),
-  keys=keys,
-  architectures={"none": "NeighboursModel", "span": "NeighboursForSpans"},
-  pooled=lambda kind: False,
-  read_config=read_config,
-  write_config=lambda described: config_json(described, "neighbours"),
-  products=lambda config, counts: {
-    "": 0.0,
-    "neighbours/encoder": 6.0 * counts.sequences * counts.words * config.hidden_size**2,
-  },
-  layout=Layout(words=("neighbours/word/embedding",)),
-)
+  @property
+  def numerics(self):
+    """Returns the numbers that all layers share."""
+    return Numerics(init_std=0.1)
 
 
 def config() -> Experiment:

@@ -7,9 +7,9 @@ from typing import ClassVar
 import flax.linen as nn
 
 from luke_jax.errors import InputError
-from luke_jax.models.families import SIZES
 from luke_jax.models.head import LabelHead
 from luke_jax.models.network import Network
+from luke_jax.models.table import SIZES
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense
 from luke_jax.pipeline.batches import Data

@@ -13,7 +13,7 @@ from tiny import same_params
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.models.family import TokenCounts
+from luke_jax.models.system import TokenCounts
 from luke_jax.plan.flops import step_flops
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.training.experiment_files import load_experiment
@@ -141,12 +141,12 @@ def test_a_system_of_ones_own(tmp_path, capsys):
   assert main(["predict", file, run, "Aurelio Verdano was born in Castrel."]) == 0
   predicted = last_line(capsys)
   own = load_experiment(HERE / "own_system.py")
-  model = luke_jax.load(Path(run, "model"), family=own.model.family)
+  model = luke_jax.load(Path(run, "model"), system=type(own.model))
   assert repr(model).startswith("Model(NeighboursForSpans)\n  system: Neighbours")
   spans = model.predict("Aurelio Verdano was born in Castrel.")
   assert [span.text for span in spans] == predicted["texts"]
   model.save(tmp_path / "again")
-  again = luke_jax.load(tmp_path / "again", family=own.model.family)
+  again = luke_jax.load(tmp_path / "again", system=type(own.model))
   assert same_params(again.params, model.params)
   with pytest.raises(InputError, match="model_type: 'neighbours'; expected one of luke"):
     luke_jax.load(tmp_path / "again")
@@ -154,7 +154,7 @@ def test_a_system_of_ones_own(tmp_path, capsys):
 
 def test_the_planner_counts_a_system_of_ones_own():
   own = load_experiment(HERE / "own_system.py")
-  products = 6 * 8 * 128 * own.model.hidden_size**2
+  products = own.model.num_hidden_layers * 6 * 8 * 128 * own.model.hidden_size**2
   assert step_flops(own.backbone, TokenCounts(8, 128, 0)) == 3 * products
 
 

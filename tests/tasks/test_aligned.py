@@ -17,8 +17,8 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.inference.aligning import aligned_inputs
-from luke_jax.models.bert import BERT
-from luke_jax.models.ernie_thu import ERNIE_THU
+from luke_jax.models.bert import BertConfig
+from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.task import RelationClassification
@@ -45,10 +45,10 @@ def place(tmp_path_factory):
   np.savetxt(place / "kg" / "entity2vec.vec", vectors, fmt="%.6f", delimiter="\t")
   tokenizer = load_tokenizer(place / "words")
   rng = np.random.default_rng(1)
-  for family in (ERNIE_THU, BERT):
+  for system in (ErnieThuConfig, BertConfig):
     sizes = {"vocab_size": tokenizer.vocab_size, "max_position_embeddings": 32}
     still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    config = small(family, pad_token_id=0, **sizes, **still)
+    config = small(system, pad_token_id=0, **sizes, **still)
     made = Network(backbone(config))
     params = jax.tree_util.tree_map_with_path(
       lambda path, x: (
@@ -58,12 +58,12 @@ def place(tmp_path_factory):
       ),
       abstract_params(made),
     )
-    save(ModelParts(made, params, tokenizer=tokenizer), place / family.name)
+    save(ModelParts(made, params, tokenizer=tokenizer), place / system.name)
   return place
 
 
 def rows(task, place, example):
-  chosen = backbone(small(ERNIE_THU, vocab_size=len(PIECES), pad_token_id=0))
+  chosen = backbone(small(ErnieThuConfig, vocab_size=len(PIECES), pad_token_id=0))
   task = dataclasses.replace(task, text=str(place / "words"), vectors=str(place / "kg"))
   parsed = task.parse(example, "1", "text")
   made = task.features(task.processor(chosen), [parsed], Faults())
@@ -250,7 +250,7 @@ def test_a_picture_of_links(place):
 
 def test_without_vectors_it_reads_words_only(place):
   task = RelationClassification(labels=("x",), words=16, text=str(place / "words"))
-  chosen = backbone(small(ERNIE_THU, vocab_size=len(PIECES), pad_token_id=0))
+  chosen = backbone(small(ErnieThuConfig, vocab_size=len(PIECES), pad_token_id=0))
   assert "entity_vectors" not in task.row_shapes(chosen)
 
 
@@ -262,11 +262,11 @@ def test_faults_of_vectors(place, tmp_path, capsys):
   file = tmp_path / "train.jsonl"
   file.write_text('{"text": "she saw it.", "span": [0, 3], "labels": ["x"]}\n')
   command = ["train", "typing", "--train", str(file), "--dev", str(file), "--output", str(tmp_path)]
-  for family, message in (
+  for system, message in (
     ("ernie_thu", "vectors of width 2; expected 12, as model.entity_size has it"),
     ("bert", "expected none, for BERT reads no vectors"),
   ):
-    options = ["--model", str(place / family), "--set", f"task.vectors={narrow}"]
+    options = ["--model", str(place / system), "--set", f"task.vectors={narrow}"]
     assert main([*command, *options]) == 2
     assert message in capsys.readouterr().err
   file.write_text('{"text": "she", "span": [0, 3], "links": [["Q1", 0, 9]], "labels": []}\n')
@@ -283,7 +283,7 @@ def test_words_and_places_of_the_authors(real_data, place, tmp_path):
     task = RelationClassification(
       labels=("x",), words=16, text=str(tmp_path), vectors=str(place / "kg")
     )
-  chosen = backbone(small(ERNIE_THU, vocab_size=30522, pad_token_id=0))
+  chosen = backbone(small(ErnieThuConfig, vocab_size=30522, pad_token_id=0))
   links = [["Q3", *HEAD], ["Q5", *TAIL]]
   parsed = task.parse({"text": TEXT, "head": HEAD, "tail": TAIL, "links": links}, "1", "text")
   processor = task.processor(chosen)

@@ -10,8 +10,8 @@ from systems import small
 from tiny_runs import trained
 
 from luke_jax.errors import InputError
-from luke_jax.models.bert import BERT
-from luke_jax.models.ernie_thu import ERNIE_THU
+from luke_jax.models.bert import BertConfig
+from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.instances import Instance, write_instances
@@ -54,7 +54,7 @@ def task(tmp_path_factory):
   return AlignedPretraining(**files, words=WORDS, masked=4, entities=6, held_out=0.1)
 
 
-CHOSEN = backbone(small(ERNIE_THU, pad_token_id=0))
+CHOSEN = backbone(small(ErnieThuConfig, pad_token_id=0))
 
 
 def rows(task, count=40):
@@ -103,10 +103,10 @@ def test_ablations(task):
 def experiment(task, **fields):
   still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
   return Experiment(
-    model=small(ERNIE_THU, pad_token_id=0, initializer_range=0.1, **still),
+    model=small(ErnieThuConfig, pad_token_id=0, initializer_range=0.1, **still),
     task=dataclasses.replace(task, **fields),
     data=Data(batch_size=16, evaluation_batch_size=20),
-    optimizer=Optimizer(learning_rate=3e-3, frozen=ERNIE_THU.unread(CHOSEN.config)),
+    optimizer=Optimizer(learning_rate=3e-3, frozen=CHOSEN.config.unread),
   )
 
 
@@ -129,7 +129,7 @@ def test_entities_are_learned_and_those_without_an_input_too(task, whole_batch):
 
 
 def test_the_rate_of_the_authors_stays_after_its_warm_up():
-  recipe = ERNIE_THU.recipes["relations"]
+  recipe = ErnieThuConfig.recipes["relations"]
   schedule = Schedule(warmup_ratio=recipe.warmup_ratio, decay=recipe.decay)
   rate = learning_rate(Optimizer(learning_rate=2.0), schedule, 1000)
   assert [float(rate(step)) / 2 for step in (50, 100, 900)] == [0.5, 1, 1]
@@ -150,7 +150,7 @@ def test_faults(task, fields, message):
 
 def test_a_system_without_vectors_is_refused(task):
   with pytest.raises(InputError, match="model: a BERT; expected one that reads vectors"):
-    task.records(backbone(small(BERT)), "train")
+    task.records(backbone(small(BertConfig)), "train")
 
 
 def test_shares_that_are_too_large_are_refused(task):

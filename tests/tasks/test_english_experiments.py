@@ -26,14 +26,14 @@ def test_every_file_has_the_parameters_of_its_start(file, minilm, tmp_path, monk
   reviews.parent.mkdir(parents=True)
   reviews.write_text("ana\t\tbread\t\t5\t\tgood bread .\n")  # its users have vectors
   experiment = load_experiment(file)
-  family = experiment.backbone.family
-  assert family.name == SYSTEMS.get(file.stem.rpartition("_")[2], "bert")
-  assert (family.name in FRESH) == (experiment.run.start is None)
-  if family.name in FRESH:
+  system = experiment.backbone.config
+  assert system.name == SYSTEMS.get(file.stem.rpartition("_")[2], "bert")
+  assert (system.name in FRESH) == (experiment.run.start is None)
+  if system.name in FRESH:
     return
   params = flatten(start_params(Path(experiment.run.start), experiment))
   expected = flatten(abstract_params(experiment.task.network(experiment.backbone)))
   assert {path: x.shape for path, x in params.items()} == {
     path: x.shape for path, x in expected.items()
   }
-  assert (experiment.backbone.entities > 0) == (family.name == "luke")
+  assert (experiment.backbone.entities > 0) == (system.name == "luke")

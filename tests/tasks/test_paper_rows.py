@@ -11,7 +11,7 @@ from sample_models import WIDTHS, save_roberta, save_start
 import luke_jax
 from luke_jax.cli import experiment_run
 from luke_jax.errors import InputError
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.results.records import read_results
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
@@ -154,7 +154,7 @@ def test_a_tiny_form_of_a_row_runs(path, starts, tmp_path, one_device, monkeypat
   assert 0 <= result.scores[paper["split"]][headline] <= 1
   assert len(result.data) == 3 and result.versions["jax"] == jax.__version__
   model = tmp_path / "out" / "seed-3" / "model"
-  assert luke_jax.load(model).family is experiment.model.family
+  assert luke_jax.load(model).system is type(experiment.model)
   card = (model / "README.md").read_text(encoding="utf-8")
   assert "\n| dev |" in card and "\n| test |" in card and "| seed | 3 |" in card
   capsys.readouterr()

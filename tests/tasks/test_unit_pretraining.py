@@ -12,12 +12,12 @@ from systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
-from luke_jax.models.ernie_baidu import ERNIE_BAIDU
+from luke_jax.models.ernie_baidu import ErnieBaiduConfig
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.units import UnitInstance, write_units
 from luke_jax.tasks.unit_pretraining import UnitPretraining
 
-CHOSEN = backbone(small(ERNIE_BAIDU, vocab_size=18_000))
+CHOSEN = backbone(small(ErnieBaiduConfig, vocab_size=18_000))
 WORDS = 24
 
 
@@ -164,4 +164,4 @@ def test_wrong_settings_are_one_line(place, fields, message):
 
 def test_ids_without_a_row_are_refused(place):
   with pytest.raises(InputError, match=r"phrases\.gz: id \d+; expected ids below 101"):
-    task(place).records(backbone(small(ERNIE_BAIDU)), "train")
+    task(place).records(backbone(small(ErnieBaiduConfig)), "train")

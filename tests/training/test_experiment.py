@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from networks import backbone, tiny
 
 from luke_jax.errors import InputError
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.directory import prepare
 from luke_jax.training.experiment import Experiment, Run, total_steps
@@ -19,7 +19,7 @@ from luke_jax.training.overrides import override
 from luke_jax.training.saved_configs import from_dict, to_json
 
 GOOD = """
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
 
@@ -29,7 +29,7 @@ def config():
 OWN_TASK = """
 from __future__ import annotations
 import dataclasses
-from luke_jax.models.families import SIZES
+from luke_jax.models.table import SIZES
 from luke_jax.training.experiment import Experiment
 from luke_jax.tasks.synthetic import SyntheticPretraining
 @dataclasses.dataclass(frozen=True)

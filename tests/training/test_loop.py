@@ -13,7 +13,7 @@ from shared_programs import SharedProgram
 from tiny_runs import experiment, left_at, logged, program, same, trained
 
 from luke_jax.errors import InputError
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training import loop as loops
 from luke_jax.training.checkpoints import Checkpoints

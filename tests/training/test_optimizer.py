@@ -17,7 +17,7 @@ from systems import DISTINCT, small
 
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.models.network import abstract_params
 from luke_jax.training.freezing import is_frozen, merge, split_frozen
 from luke_jax.training.optimizer import Optimizer, Schedule, decays, learning_rate, make_optimizer
@@ -195,31 +195,31 @@ FORMS = {
 }
 # One form of each class, that with all parameters there may be, and all of LUKE's pretraining.
 CLASSES = [
-  (family, name, form)
-  for family in DISTINCT
-  for name in family.architectures.values()
+  (system, name, form)
+  for system in DISTINCT
+  for name in system.architectures.values()
   for form in (FORMS if name == "LukeForMaskedLM" else ["untied"])
 ]
 
 
 @pytest.mark.parametrize(
-  ("family", "name", "form"),
+  ("system", "name", "form"),
   [
-    pytest.param(*x, id=f"{x[1]}-{x[2]}", marks=() if x[0] is LUKE else pytest.mark.slow)
+    pytest.param(*x, id=f"{x[1]}-{x[2]}", marks=() if x[0] is LukeConfig else pytest.mark.slow)
     for x in CLASSES
   ],
 )
-def test_what_decays_is_what_the_references_names_say(family, name, form):
-  table = family.keys(family.kind_of(name))
-  made = network(name, small(family, **FORMS[form]), bias=form == "untied")
+def test_what_decays_is_what_the_references_names_say(system, name, form):
+  table = system.keys(system.kind_of(name))
+  made = network(name, small(system, **FORMS[form]), bias=form == "untied")
   for path in keys.flatten(abstract_params(made)):
     for theirs in table.key(path).names:
       free = any(part in theirs for part in ("bias", "LayerNorm.weight"))
-      assert decays(path, family.layout.decayed) != free, path
+      assert decays(path, system.layout.decayed) != free, path
 
 
 def test_the_one_norm_that_decays():
-  decayed = LUKE.layout.decayed
+  decayed = LukeConfig.layout.decayed
   assert decays("masked_words/norm/scale", decayed)
   assert not decays("masked_entities/norm/scale", decayed)
   assert not decays("luke/embeddings/norm/scale", decayed)

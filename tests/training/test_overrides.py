@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from systems import small
 
 from luke_jax.errors import InputError
-from luke_jax.models.families import FAMILIES, SIZES
-from luke_jax.models.family import Running
+from luke_jax.models.system import Running
+from luke_jax.models.table import SIZES, SYSTEMS
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
@@ -134,8 +134,9 @@ def as_json(value):
 
 @given(experiments, st.randoms())
 def test_overriding_every_field_makes_any_experiment(experiment, random):
-  family = experiment.model.family
-  system = [] if family is BASE.model.family else [f"model={next(iter(family.sizes))}"]
+  kind = type(experiment.model)
+  named = next(name for name, size in SIZES.items() if type(size) is kind)
+  system = [] if kind is type(BASE.model) else [f"model={named}"]
   given_ones = list(assignments(override(BASE, system), experiment))
   random.shuffle(given_ones)  # fields that depend on each other come in any order
   again = override(BASE, [*system, *given_ones])
@@ -271,7 +272,7 @@ def test_a_named_size_of_any_system_says_nothing_of_how_it_runs_nor_of_the_task(
     given_one = dataclasses.replace(BASE, model=before, running=running)
     found = override(given_one, ["model.hidden_dropout_prob=0.5", f"model={name}"])
     assert found == dataclasses.replace(given_one, model=SIZES[name])
-    assert type(found.model) is found.model.family.config
+    assert type(found.model) is type(SIZES[name])
 
 
 def test_fields_of_a_system_are_known_once_it_is_named():
@@ -373,12 +374,15 @@ def test_a_task_of_this_package_needs_no_class():
     from_dict(to_dict(BASE))
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
-def test_a_saved_experiment_of_any_system_reads_back_equal(family):
-  for model in (*family.sizes.values(), small(family, tie_word_embeddings=False)):
+@pytest.mark.parametrize("system", SYSTEMS, ids=[system.name for system in SYSTEMS])
+def test_a_saved_experiment_of_any_system_reads_back_equal(system):
+  for model in (
+    *(x for x in SIZES.values() if type(x) is system),
+    small(system, tie_word_embeddings=False),
+  ):
     experiment = Experiment(model, SyntheticPretraining(), running=Running("bfloat16", "pallas"))
     data = json.loads(to_json(experiment))
-    assert data["model"]["family"] == family.name
+    assert data["model"]["family"] == system.name
     assert data["running"] == {"dtype": "bfloat16", "attention": "pallas", "remat": "none"}
     again = from_dict(data)
     assert again == experiment

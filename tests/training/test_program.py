@@ -11,7 +11,7 @@ from tiny_runs import TINY, arrays, experiment, program, same, trained
 
 from luke_jax.errors import InputError
 from luke_jax.models.keys import flatten, unflatten
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.models.network import abstract_params, initial_params
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.mesh import MeshShape, make_mesh, shardings
@@ -78,7 +78,7 @@ def test_every_array_stays_where_the_table_of_shardings_puts_it(monkeypatch):
 )
 def test_specs(path, shape, fsdp, expected):
   tree = unflatten({path: jax.ShapeDtypeStruct(shape, jnp.float32)})
-  found = shardings(tree, make_mesh(MeshShape()), fsdp, LUKE.layout.entities)
+  found = shardings(tree, make_mesh(MeshShape()), fsdp, LukeConfig.layout.entities)
   assert flatten(found)[path].spec == jax.P(*expected)
 
 
@@ -158,7 +158,7 @@ def test_starting_from_parameters_resets_all_else():
     np.testing.assert_array_equal(found[name][:known], x[:known])
 
 
-@pytest.mark.parametrize("path", LUKE.layout.entities)
+@pytest.mark.parametrize("path", LukeConfig.layout.entities)
 @pytest.mark.parametrize("rows", [49, 51, 512])
 def test_a_start_of_another_number_of_entities_is_refused(path, rows):
   """Also of those that the padding of the table would hold: their ids mean other entities."""

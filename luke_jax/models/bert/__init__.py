@@ -7,16 +7,5 @@ from luke_jax.models.bert.config import (
   RobertaConfig,
   XlmRobertaConfig,
 )
-from luke_jax.models.bert.families import BERT, CAMEMBERT, ROBERTA, XLM_ROBERTA
 
-__all__ = [
-  "BERT",
-  "CAMEMBERT",
-  "ROBERTA",
-  "SIZES",
-  "XLM_ROBERTA",
-  "BertConfig",
-  "CamembertConfig",
-  "RobertaConfig",
-  "XlmRobertaConfig",
-]
+__all__ = ["SIZES", "BertConfig", "CamembertConfig", "RobertaConfig", "XlmRobertaConfig"]

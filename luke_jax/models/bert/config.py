@@ -1,17 +1,70 @@
-"""Sizes of BERT, RoBERTa, XLM-R and CamemBERT."""
+"""BERT, RoBERTa, XLM-R and CamemBERT: their sizes, and all that the package knows of them."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from luke_jax.files import Path
+from luke_jax.models import shapes
+from luke_jax.models.bert.encoder import BertEncoder
+from luke_jax.models.bert.keys import bert_keys, roberta_keys
 from luke_jax.models.checks import check_config
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.keys import Keys
+from luke_jax.models.shapes import word_products
+from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
 from luke_jax.nn.activations import Activation
+from luke_jax.nn.layers import Dtype, Numerics
 
-if TYPE_CHECKING:
-  from luke_jax.models.family import Family
+# A RoBERTa under another name: the same arithmetic and vocabulary. It is written as a RoBERTa.
+_DATA2VEC = "data2vec-text"
+_KINDS = {
+  "none": "Model",
+  "masked": "ForMaskedLM",
+  "answer": "ForQuestionAnswering",
+  "text": "ForSequenceClassification",
+  "token": "ForTokenClassification",
+  "choice": "ForMultipleChoice",
+}
+# The heads of LUKE's tasks over words; transformers has no such classes.
+_OWN = {
+  "entity": "ForEntityClassification",
+  "pair": "ForEntityPairClassification",
+  "span": "ForEntitySpanClassification",
+  "cloze": "ForCloze",
+  "crf": "ForTokenClassificationWithCrf",
+  "attributes": "ForSequenceClassificationWithAttributes",
+}
+# The paper trains its RoBERTa baselines as it trains LUKE (appendix).
+_RECIPES = {
+  "typing": Recipe(1e-5, 4, 3),
+  "relations": Recipe(1e-5, 32, 5),
+  "ner": Recipe(1e-5, 8, 5),
+  "cloze": Recipe(1e-5, 32, 2),
+  "qa": Recipe(1.5e-5, 48, 2),
+  # BERT's paper (appendix A.3) gives ranges; these are in the middle of them.
+  "classification": Recipe(3e-5, 32, 3),
+  "tagging": Recipe(3e-5, 32, 3),
+}
+
+
+def classes(prefix: str) -> dict[str, str]:
+  """Returns the class names of transformers, and of heads that it lacks, by the kind of head."""
+  return {kind: f"{prefix}{name}" for kind, name in (_KINDS | _OWN).items()}
+
+
+def _layout(name: str) -> Layout:
+  # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
+  return Layout(words=tables_of_words(name), decayed=("masked_words/norm/scale",))
+
+
+def tables_of_words(name: str) -> tuple[str, ...]:
+  """Returns the paths of the arrays with a row for each word."""
+  return (f"{name}/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
 
 
 @dataclasses.dataclass(frozen=True)
-class BertConfig:
+class BertConfig(System):
   """Sizes of a BERT, named as in Hugging Face's config.json; the defaults are bert-base-uncased."""
 
   vocab_size: int = 30522  # words, special ones included
@@ -30,15 +83,62 @@ class BertConfig:
   pad_token_id: int = 0  # id of padding
   tie_word_embeddings: bool = True  # masked words are decoded with the table of words
 
+  name: ClassVar[str] = "bert"
+  title: ClassVar[str] = "BERT"
+  module: ClassVar[type] = BertEncoder
+  model_types: ClassVar[tuple[str, ...]] = ("bert",)
+  architectures: ClassVar[Mapping[str, str]] = {
+    **classes("Bert"),
+    "pretraining": "BertForPreTraining",
+    "next_sentence": "BertForNextSentencePrediction",
+  }
+  own_heads: ClassVar[tuple[str, ...]] = tuple(_OWN)
+  left_to_right: ClassVar[tuple[str, ...]] = ("BertLMHeadModel",)
+  fixed: ClassVar[Fixed] = OF_TRANSFORMERS
+  layout: ClassVar[Layout] = Layout(words=tables_of_words("bert"))
+  recipes: ClassVar[Mapping[str, Recipe]] = _RECIPES
+  token_types: ClassVar[bool] = True
+  adapters: ClassVar[bool] = True
+  positions_after_padding: ClassVar[bool] = False  # as in RoBERTa
+
   def __post_init__(self) -> None:
     check_config(self)
 
-  @property
-  def family(self) -> "Family":
-    """Returns the system that these sizes are of."""
-    from luke_jax.models.bert.families import BERT
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk."""
+    return bert_keys("bert", "bert")
 
-    return BERT
+  @classmethod
+  def pooled(cls, kind: str) -> bool:
+    """Returns true where transformers' classes have a pooler; ours read the words' states."""
+    return kind in ("none", "text", "choice", "pretraining", "next_sentence")
+
+  @property
+  def numerics(self) -> Numerics:
+    """Returns the numbers that all layers share."""
+    return Numerics(
+      self.initializer_range, self.layer_norm_eps, self.hidden_dropout_prob, self.hidden_act
+    )
+
+  @property
+  def decoders(self) -> Decoders:
+    """Returns what masked words are decoded with."""
+    return Decoders(tied=self.tie_word_embeddings)
+
+  def products(self, counts: TokenCounts) -> Mapping[str, float]:
+    """Returns the multiplications and additions of a forward pass, by the path of their weights."""
+    return word_products(self.name, self, counts)
+
+  @staticmethod
+  def for_prediction(params: dict, dtype: Dtype) -> dict:
+    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
+    return shapes.for_prediction(params, dtype)
+
+  @property
+  def about(self) -> str:
+    """Returns a description for model cards."""
+    return "A BERT ([Devlin et al., NAACL 2019](https://aclanthology.org/N19-1423/))"
 
   @property
   def room_for_words(self) -> int:
@@ -58,12 +158,38 @@ class RobertaConfig(BertConfig):
   bos_token_id: int = 0  # id that opens a text
   eos_token_id: int = 2  # id that ends a text
 
-  @property
-  def family(self) -> "Family":
-    """Returns the system that these sizes are of."""
-    from luke_jax.models.bert.families import ROBERTA
+  name: ClassVar[str] = "roberta"
+  title: ClassVar[str] = "RoBERTa"
+  model_types: ClassVar[tuple[str, ...]] = ("roberta", _DATA2VEC)
+  architectures: ClassVar[Mapping[str, str]] = classes("Roberta")
+  left_to_right: ClassVar[tuple[str, ...]] = ("RobertaForCausalLM",)
+  layout: ClassVar[Layout] = _layout("roberta")
+  paper: ClassVar[str] = "[Liu et al., 2019](https://arxiv.org/abs/1907.11692)"
+  token_types: ClassVar[bool] = False
+  positions_after_padding: ClassVar[bool] = True
 
-    return ROBERTA
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk."""
+    return roberta_keys(cls.name, kind)
+
+  @property
+  def decoders(self) -> Decoders:
+    """Returns what masked words are decoded with."""
+    # RoBERTa's head has this activation, whatever that of the layers is.
+    return Decoders(tied=self.tie_word_embeddings, words_activation="gelu")
+
+  @property
+  def about(self) -> str:
+    """Returns a description for model cards."""
+    return f"{self.title} ({self.paper})"
+
+  @classmethod
+  def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
+    """Returns the contents of a config.json, also of one under another name."""
+    read = super().read_config(raw, path)
+    architecture = read.architecture.replace("Data2VecText", "Roberta", 1)
+    return dataclasses.replace(read, architecture=architecture)
 
   @property
   def room_for_words(self) -> int:
@@ -77,12 +203,13 @@ class XlmRobertaConfig(RobertaConfig):
 
   vocab_size: int = 250002  # words, special ones included
 
-  @property
-  def family(self) -> "Family":
-    """Returns the system that these sizes are of."""
-    from luke_jax.models.bert.families import XLM_ROBERTA
-
-    return XLM_ROBERTA
+  name: ClassVar[str] = "xlm_roberta"
+  title: ClassVar[str] = "XLM-R"
+  model_types: ClassVar[tuple[str, ...]] = ("xlm-roberta",)
+  architectures: ClassVar[Mapping[str, str]] = classes("XLMRoberta")
+  left_to_right: ClassVar[tuple[str, ...]] = ("XLMRobertaForCausalLM",)
+  layout: ClassVar[Layout] = _layout("xlm_roberta")
+  paper: ClassVar[str] = "[Conneau et al., ACL 2020](https://aclanthology.org/2020.acl-main.747/)"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,12 +220,13 @@ class CamembertConfig(RobertaConfig):
   bos_token_id: int = 5  # id that opens a text
   eos_token_id: int = 6  # id that ends a text
 
-  @property
-  def family(self) -> "Family":
-    """Returns the system that these sizes are of."""
-    from luke_jax.models.bert.families import CAMEMBERT
-
-    return CAMEMBERT
+  name: ClassVar[str] = "camembert"
+  title: ClassVar[str] = "CamemBERT"
+  model_types: ClassVar[tuple[str, ...]] = ("camembert",)
+  architectures: ClassVar[Mapping[str, str]] = classes("Camembert")
+  left_to_right: ClassVar[tuple[str, ...]] = ("CamembertForCausalLM",)
+  layout: ClassVar[Layout] = _layout("camembert")
+  paper: ClassVar[str] = "[Martin et al., ACL 2020](https://aclanthology.org/2020.acl-main.645/)"
 
 
 _LARGE: dict[str, Any] = {

@@ -4,22 +4,11 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.bert.config import BertConfig
-from luke_jax.models.family import Backbone, States, Tables
 from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder
-from luke_jax.nn.layers import Numerics
 from luke_jax.nn.pooler import Pooler
-
-INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
-
-
-def numerics(config: BertConfig) -> Numerics:
-  """Returns the numbers that all layers share."""
-  return Numerics(
-    config.initializer_range, config.layer_norm_eps, config.hidden_dropout_prob, config.hidden_act
-  )
 
 
 class BertEncoder(nn.Module):
@@ -27,12 +16,11 @@ class BertEncoder(nn.Module):
 
   backbone: Backbone
   pooled: bool
-  positions_after_padding: bool  # as in RoBERTa
 
   def setup(self) -> None:
     """Makes the parts; the table of words also decodes masked ones."""
     c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
-    self.embeddings = word_embeddings(c, n, after_padding=self.positions_after_padding)
+    self.embeddings = word_embeddings(c, n, after_padding=c.positions_after_padding)
     sizes = attention_sizes(c, running)
     self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
     if self.pooled:

@@ -3,7 +3,6 @@
 The system of Sun et al. (2019), https://arxiv.org/abs/1904.09223.
 """
 
-from luke_jax.models.ernie_baidu.config import ErnieBaiduConfig
-from luke_jax.models.ernie_baidu.family import ERNIE_BAIDU
+from luke_jax.models.ernie_baidu.config import SIZES, ErnieBaiduConfig
 
-__all__ = ["ERNIE_BAIDU", "ErnieBaiduConfig"]
+__all__ = ["SIZES", "ErnieBaiduConfig"]

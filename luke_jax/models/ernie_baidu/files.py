@@ -10,8 +10,7 @@ from luke_jax.models.config_files import (
   rest_of,
   sizes_from,
 )
-from luke_jax.models.ernie_baidu.config import ErnieBaiduConfig
-from luke_jax.models.family import Described
+from luke_jax.models.system import Described
 
 MODEL_TYPE = "ernie"  # of transformers and of PaddleNLP
 PRETRAINED = "ErnieForPreTraining"
@@ -19,19 +18,19 @@ PRETRAINED = "ErnieForPreTraining"
 RELEASED = ("ernie_config.json", "max_position_embeddings")
 
 
-def read_config(raw: dict[str, Any], path: Path) -> Described:
+def read_config(kind: Any, raw: dict[str, Any], path: Path) -> Described:
   """Reads the config of an ERNIE 1.0; the authors' files leave out two numbers."""
   fields = raw
   if "model_type" in raw:
     fields = {"hidden_act": "gelu"} | raw  # as transformers and PaddleNLP read a file without
   else:
-    width = raw.get("hidden_size", ErnieBaiduConfig.hidden_size)
-    epsilon = ErnieBaiduConfig.layer_norm_eps
+    width = raw.get("hidden_size", kind.hidden_size)
+    epsilon = kind.layer_norm_eps
     fields = {"intermediate_size": 4 * width, "layer_norm_eps": epsilon} | raw
-  config = sizes_from(ErnieBaiduConfig, fields, path)
+  config = sizes_from(kind, fields, path)
   labels = labels_in(raw, path)
   architecture = architecture_in(raw, path, PRETRAINED)
-  rest = rest_of(ErnieBaiduConfig, raw)
+  rest = rest_of(kind, raw)
   return Described(config, architecture, labels, len(labels) or 2, rest)
 
 

@@ -3,7 +3,6 @@
 The system of Zhang et al. (ACL 2019), https://aclanthology.org/P19-1139/.
 """
 
-from luke_jax.models.ernie_thu.config import ErnieThuConfig
-from luke_jax.models.ernie_thu.family import ERNIE_THU
+from luke_jax.models.ernie_thu.config import SIZES, ErnieThuConfig
 
-__all__ = ["ERNIE_THU", "ErnieThuConfig"]
+__all__ = ["SIZES", "ErnieThuConfig"]

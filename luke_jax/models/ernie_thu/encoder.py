@@ -1,19 +1,20 @@
 """Encoder of two streams: words, and the vectors of the entities aligned to them."""
 
+from typing import TYPE_CHECKING
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.ernie_thu.config import ErnieThuConfig
 from luke_jax.models.ernie_thu.layers import EqualLayers, LayerSizes, Masks, Streams
-from luke_jax.models.family import Backbone, Running, States, Tables
 from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.models.system import Backbone, Running, States, Tables
 from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.pooler import Pooler
 from luke_jax.nn.queries import AttentionSizes
 
-WORD_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
-SLOT_INPUTS = ("entity_vectors", "entity_mask")
+if TYPE_CHECKING:
+  from luke_jax.models.ernie_thu.config import ErnieThuConfig
 
 
 class LayerStack(nn.Module):
@@ -35,7 +36,7 @@ class LayerStack(nn.Module):
     return streams
 
 
-def _layer_sizes(config: ErnieThuConfig, running: Running) -> LayerSizes:
+def _layer_sizes(config: "ErnieThuConfig", running: Running) -> LayerSizes:
   # The kernel for TPUs takes no attention heads as narrow as those of entities.
   form = "einsum" if running.attention == "einsum" else "blocks"
   entities = AttentionSizes(

@@ -10,8 +10,7 @@ from luke_jax.models.config_files import (
   rest_of,
   sizes_from,
 )
-from luke_jax.models.ernie_thu.config import ErnieThuConfig
-from luke_jax.models.family import Described
+from luke_jax.models.system import Described
 
 MODEL_TYPE = "ernie_thu"
 STARTS_FROM = ("bert",)
@@ -20,20 +19,21 @@ RELEASED = ("ernie_config.json", "layer_types")
 PRETRAINED = "ErnieThuForPreTraining"
 
 
-def read_config(raw: dict[str, Any], path: Path) -> Described:
+def read_config(system: Any, raw: dict[str, Any], path: Path) -> Described:
   """Reads the config of an ERNIE, of its authors' files, or of a BERT that an ERNIE starts from."""
   kind = raw.get("model_type", MODEL_TYPE)
-  fields = {"layer_norm_eps": ErnieThuConfig.layer_norm_eps} | raw
-  config = sizes_from(ErnieThuConfig, fields, path)
+  fields = {"layer_norm_eps": system.layer_norm_eps} | raw
+  config = sizes_from(system, fields, path)
   if kind in STARTS_FROM:
-    return Described(config, PRETRAINED, rest=rest_of(ErnieThuConfig, raw))
+    return Described(config, PRETRAINED, rest=rest_of(system, raw))
   labels = labels_in(raw, path)
   architecture = architecture_in(raw, path, PRETRAINED)
-  rest = rest_of(ErnieThuConfig, raw)
+  rest = rest_of(system, raw)
   return Described(config, architecture, labels, len(labels) or 2, rest)
 
 
 def write_config(described: Described) -> dict[str, Any]:
   """Returns a config.json in which the kind of every layer is written out."""
+  config: Any = described.config
   entries = config_json(described, MODEL_TYPE)
-  return entries | {"layer_types": list(described.config.kinds)}
+  return entries | {"layer_types": list(config.kinds)}

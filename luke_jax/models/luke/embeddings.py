@@ -1,18 +1,22 @@
 """From entity ids to vectors, with the positions of their mentions."""
 
+from typing import TYPE_CHECKING
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.luke.config import LukeConfig
 from luke_jax.nn.embeddings import look_up
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, embedding
+
+if TYPE_CHECKING:
+  from luke_jax.models.luke.config import LukeConfig
 
 
 class EntityEmbeddings(nn.Module):
   """B·U + the mean of the mention's position embeddings + the entity type (paper §3.1)."""
 
-  config: LukeConfig
+  config: "LukeConfig"
   numerics: Numerics
   rows: int  # U, with those that fill the table up for the mesh
   axis: str | None = None  # of the mesh, over which the rows are spread

@@ -4,13 +4,11 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.family import Backbone, States, Tables
-from luke_jax.models.luke.config import LukeConfig
 from luke_jax.models.luke.embeddings import EntityEmbeddings
 from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder
-from luke_jax.nn.layers import Numerics
 from luke_jax.nn.pooler import Pooler
 
 WORD_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
@@ -20,18 +18,6 @@ ENTITY_INPUTS = (
   "entity_token_type_ids",
   "entity_position_ids",
 )
-
-
-def inputs(config: LukeConfig) -> tuple[str, ...]:
-  """Returns the names of the encoder's inputs."""
-  return WORD_INPUTS + (ENTITY_INPUTS if config.entity_vocab_size else ())
-
-
-def numerics(config: LukeConfig) -> Numerics:
-  """Returns the numbers that all layers share."""
-  return Numerics(
-    config.initializer_range, config.layer_norm_eps, config.hidden_dropout_prob, config.hidden_act
-  )
 
 
 class LukeEncoder(nn.Module):

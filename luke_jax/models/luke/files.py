@@ -11,32 +11,31 @@ from luke_jax.models.config_files import (
   rest_of,
   sizes_from,
 )
-from luke_jax.models.family import Described
 from luke_jax.models.fixed_fields import OF_TRANSFORMERS, check_fixed
-from luke_jax.models.luke.config import LukeConfig
+from luke_jax.models.system import Described
 
 LUKE_TYPE, LUKE_WITH_BERT = "luke", "luke-bert"  # transformers has no LUKE with BERT's positions
 STARTS_FROM = ("roberta", "xlm-roberta", "bert")
 
 
-def read_config(raw: dict[str, Any], path: Path) -> Described:
+def read_config(kind: type, raw: dict[str, Any], path: Path) -> Described:
   """Reads the config.json of a LUKE, or of a language model that a LUKE starts from."""
-  kind, fields = raw["model_type"], dict(raw)
+  model_type, fields = raw["model_type"], dict(raw)
   architecture, labels = architecture_in(raw, path, "LukeModel"), ()
-  if kind in STARTS_FROM:
+  if model_type in STARTS_FROM:
     fields |= {"entity_vocab_size": 0, "use_entity_aware_attention": False}
     architecture = "LukeForMaskedLM"
   elif "entity_vocab_size" not in raw:
     raise InputError(f"{path}: entity_vocab_size: missing; expected a whole number")
   else:
     labels = labels_in(raw, path)
-  if kind in ("bert", LUKE_WITH_BERT):
+  if model_type in ("bert", LUKE_WITH_BERT):
     fields["word_positions"] = "bert"
-  config = sizes_from(LukeConfig, fields, path)
-  return Described(config, architecture, labels, len(labels) or 2, rest_of(LukeConfig, raw))
+  config = sizes_from(kind, fields, path)
+  return Described(config, architecture, labels, len(labels) or 2, rest_of(kind, raw))
 
 
-def read_metadata(raw: dict[str, Any], path: Path) -> Described:
+def read_metadata(kind: type, raw: dict[str, Any], path: Path) -> Described:
   """Reads the metadata.json of the authors' archives, which hold pretrained models."""
   model = raw.get("model_config")
   if not isinstance(model, dict):
@@ -53,15 +52,16 @@ def read_metadata(raw: dict[str, Any], path: Path) -> Described:
   fields["word_positions"] = "roberta" if roberta else "bert"
   if "entity_vocab_size" not in model:
     raise InputError(f"{path}: model_config.entity_vocab_size: missing")
-  config = sizes_from(LukeConfig, fields, path)
-  return Described(config, "LukeForMaskedLM", rest=rest_of(LukeConfig, model))
+  config = sizes_from(kind, fields, path)
+  return Described(config, "LukeForMaskedLM", rest=rest_of(kind, model))
 
 
 def write_config(described: Described) -> dict[str, Any]:
   """Returns the config.json that both majors of transformers read."""
-  roberta = described.config.word_positions == "roberta"
+  config: Any = described.config
+  roberta = config.word_positions == "roberta"
   kind = LUKE_TYPE if roberta else LUKE_WITH_BERT
   entries = config_json(described, kind, without=("word_positions", "tie_entity_embeddings"))
   # To transformers one entry says both.
-  both = described.config.tie_word_embeddings and described.config.tie_entity_embeddings
+  both = config.tie_word_embeddings and config.tie_entity_embeddings
   return entries | {"tie_word_embeddings": both}

@@ -4,7 +4,6 @@ The system of Yan et al. (2019), https://arxiv.org/abs/1911.04474, for named ent
 pretraining; and the plain transformer that the paper compares it with.
 """
 
-from luke_jax.models.tener.config import TenerConfig
-from luke_jax.models.tener.family import TENER
+from luke_jax.models.tener.config import SIZES, TenerConfig
 
-__all__ = ["TENER", "TenerConfig"]
+__all__ = ["SIZES", "TenerConfig"]

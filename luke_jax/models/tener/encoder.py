@@ -1,17 +1,16 @@
 """Encoder of whole words, from their embeddings, characters, bigrams and given vectors."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.models.family import Backbone, States, Tables
 from luke_jax.models.shapes import attention_sizes
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.models.tener.attention import Distances, RelativeSizes
 from luke_jax.models.tener.characters import CharacterEncoder
-from luke_jax.models.tener.config import TenerConfig
 from luke_jax.models.tener.layers import Attending, LayerStack, absolute_positions
 from luke_jax.nn.by_length import by_length
 from luke_jax.nn.embeddings import look_up, real_tokens
@@ -21,13 +20,16 @@ from luke_jax.text.rows import Room
 from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD
 from luke_jax.text.word_vectors import VECTORS
 
+if TYPE_CHECKING:
+  from luke_jax.models.tener.config import TenerConfig
 
-def numerics(config: TenerConfig) -> Numerics:
+
+def numerics(config: "TenerConfig") -> Numerics:
   """Returns the numbers that all layers share."""
   return Numerics(None, config.layer_norm_eps, config.hidden_dropout_prob, "relu")
 
 
-def beside(config: TenerConfig, words: int) -> dict[str, Room]:
+def beside(config: "TenerConfig", words: int) -> dict[str, Room]:
   """Returns the arrays beside the words of a row that the model reads."""
   rooms = {}
   if config.character_vocab_size:
@@ -53,7 +55,7 @@ def word_attention(backbone: Backbone) -> Attending:
   )
 
 
-def character_attention(config: TenerConfig) -> Attending | None:
+def character_attention(config: "TenerConfig") -> Attending | None:
   """Returns the sizes of the attention of characters; None for a convolution."""
   heads, rate = config.num_character_heads, config.hidden_dropout_prob
   if config.character_encoder == "adatrans":
@@ -79,6 +81,7 @@ class TenerEncoder(nn.Module):
   """States of whole words in context. The ends of a row are no part of it."""
 
   backbone: Backbone
+  pooled: bool = False  # it has no pooler
 
   def setup(self) -> None:
     """Makes the parts that the vocabularies call for."""

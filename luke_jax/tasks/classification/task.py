@@ -13,8 +13,8 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.attributes import Attributes
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.classification import attributes, features, files, score
 from luke_jax.tasks.classification.files import Example

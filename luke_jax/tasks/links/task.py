@@ -14,7 +14,7 @@ from luke_jax.graph import ranking
 from luke_jax.graph.distances import pair_distances
 from luke_jax.graph.triples import graph_files
 from luke_jax.models.checks import check_fields
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.nn.table_rows import unique_ids
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.links import features

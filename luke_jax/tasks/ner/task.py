@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from luke_jax.errors import InputError
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows

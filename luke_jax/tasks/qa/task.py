@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.evaluation import Evaluation

@@ -9,8 +9,8 @@ import jax
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.chain import ChainHead
-from luke_jax.models.family import Backbone
 from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults

@@ -11,7 +11,7 @@ import optax
 from networks import network
 
 from luke_jax.models.keys import from_torch, to_torch
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.models.luke.keys import KEYS
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.training.freezing import merge, split_frozen
@@ -49,7 +49,7 @@ def read(path: Path) -> Recording:
 
 def recording(record: dict) -> Recording:
   """A record of make_training.py with its parameters as ours."""
-  described = LUKE.read_config(json.loads(str(record["config"])), Path("config"))
+  described = LukeConfig.read_config(json.loads(str(record["config"])), Path("config"))
   module = network(described.architecture, described.config)
   shapes = abstract_params(module)
   return Recording(
@@ -78,7 +78,7 @@ def replay(
   optimizer: Optimizer | None = None,
   schedule: Schedule | None = None,
   *,
-  decayed: tuple[str, ...] = LUKE.layout.decayed,
+  decayed: tuple[str, ...] = LukeConfig.layout.decayed,
 ) -> tuple[dict, np.ndarray]:
   """Our parameters and losses after the recorded steps, with the recorded settings or others."""
   optimizer, schedule = optimizer or recorded.optimizer, schedule or recorded.schedule

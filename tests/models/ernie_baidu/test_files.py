@@ -18,7 +18,7 @@ from luke_jax.cli import main
 from luke_jax.convert.paddle_files import open_paddle, write_paddle
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
-from luke_jax.models.ernie_baidu import ERNIE_BAIDU, ErnieBaiduConfig
+from luke_jax.models.ernie_baidu import ErnieBaiduConfig
 from luke_jax.models.network import abstract_params
 
 GOLDENS = Path(__file__).parents[2] / "goldens" / "paddle"
@@ -170,7 +170,7 @@ def check_numbers(model):
 
 def test_parameter_counts():
   def size(kind):
-    params = abstract_params(network(ERNIE_BAIDU.architectures[kind], ErnieBaiduConfig()))
+    params = abstract_params(network(ErnieBaiduConfig.architectures[kind], ErnieBaiduConfig()))
     return sum(x.size for x in jax.tree.leaves(params))
 
   assert size("none") == 99_866_112

@@ -19,15 +19,15 @@ from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import make_head
 from luke_jax.model import Model
-from luke_jax.models.bert import BERT
-from luke_jax.models.ernie_thu import ERNIE_THU, ErnieThuConfig
+from luke_jax.models.bert import BertConfig
+from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.models.ernie_thu.keys import ENTITY_PARTS
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.training.freezing import layer_masks
 
 # Layers sim, mix, norm, norm: two layers are the last run.
-CONFIG = small(ERNIE_THU, num_hidden_layers=4)
+CONFIG = small(ErnieThuConfig, num_hidden_layers=4)
 
 
 def random_params(made):
@@ -168,12 +168,12 @@ def test_a_square_matrix_of_the_other_orientation_gives_other_states(model, tmp_
 
 
 def test_a_plain_bert_starts_one_and_the_new_parts_are_named(tmp_path):
-  config = small(BERT)
+  config = small(BertConfig)
   made = Network(backbone(config), make_head("masked", backbone(config)))
   params = random_params(made)
   save(ModelParts(made, params), tmp_path)
   with pytest.warns(UserWarning, match="initialised, for the files lack them"):
-    started = luke_jax.load(tmp_path, family="ernie_thu", num_entity_heads=2)
+    started = luke_jax.load(tmp_path, system="ernie_thu", num_entity_heads=2)
   fresh = [name for name in started.report.missing if any(x in name for x in ENTITY_PARTS)]
   others = {name for name in started.report.missing if name not in fresh}
   assert {name.rpartition(".")[0] for name in others} == {
@@ -218,7 +218,7 @@ def test_vectors_of_another_shape_are_refused(model):
 
 def test_what_no_head_reads_learns_nothing(model):
   """The entities' last states: frozen, so that weight decay does not shrink what makes them."""
-  patterns = ERNIE_THU.unread(CONFIG)
+  patterns = CONFIG.unread
   assert patterns == (
     "ernie_thu/encoder/from_2/layers[1:2]/mlp/entity_down",
     "ernie_thu/encoder/from_2/layers[1:2]/entity_mlp_norm",
@@ -243,11 +243,11 @@ def test_what_no_head_reads_learns_nothing(model):
 def test_a_real_bert_of_six_layers_is_a_start(minilm):
   bert = luke_jax.load(minilm, head="none")
   inputs = bert.processor("Jim Henson was a puppeteer.")
-  same = luke_jax.load(minilm, family="ernie_thu", head="none", layer_types=("sim",) * 6)
+  same = luke_jax.load(minilm, system="ernie_thu", head="none", layer_types=("sim",) * 6)
   one, other = (model(**inputs)["last_hidden_state"] for model in (same, bert))
   np.testing.assert_allclose(one, other, atol=1e-5)
   with pytest.warns(UserWarning, match="initialised"):
-    whole = luke_jax.load(minilm, family="ernie_thu", head="none")
+    whole = luke_jax.load(minilm, system="ernie_thu", head="none")
   assert whole.config.kinds == ("sim", "sim", "mix", "norm", "norm", "norm")
   assert all(any(part in name for part in ENTITY_PARTS) for name in whole.report.missing)
   states = whole(**inputs, output_hidden_states=True)["hidden_states"]

@@ -15,10 +15,10 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import make_head
-from luke_jax.models.family import TokenCounts
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, initial_params
-from luke_jax.models.tener import TENER, TenerConfig
+from luke_jax.models.system import TokenCounts
+from luke_jax.models.tener import TenerConfig
 from luke_jax.models.tener.characters import CharacterEncoder
 from luke_jax.models.tener.encoder import character_attention, numerics
 from luke_jax.plan.flops import step_flops
@@ -30,7 +30,7 @@ SMALL = {"hidden_size": 16, "intermediate_size": 32, "word_size": 10, "bigram_si
 
 
 def config(**fields):
-  return small(TENER, **SMALL, **fields)
+  return small(TenerConfig, **SMALL, **fields)
 
 
 def inputs(words=6, seed=0):
@@ -208,4 +208,4 @@ def test_training_reads_some_words_as_unknown():
 )
 def test_sizes_that_do_not_fit(fields, message):
   with pytest.raises(InputError, match=message):
-    small(TENER, **(SMALL | fields))
+    small(TenerConfig, **(SMALL | fields))

@@ -17,7 +17,7 @@ from luke_jax.convert.saving import torch_tensors
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.tener import TENER
+from luke_jax.models.tener import TenerConfig
 from luke_jax.models.tener.fastnlp import FASTNLP
 from luke_jax.text.whole_words import PLAIN, SPECIAL
 
@@ -370,7 +370,7 @@ def test_vocabularies_and_distances_are_asked_for(tmp_path):
 )
 def test_forms_that_the_authors_code_cannot_compute(fields, message):
   with pytest.raises(InputError, match=message):
-    list(FASTNLP.write([], small(TENER, **fields)))
+    list(FASTNLP.write([], small(TenerConfig, **fields)))
 
 
 def test_other_systems_have_no_such_names(tmp_path):

@@ -14,7 +14,7 @@ from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.heads.labels import TextHead
 from luke_jax.inference.settings import settings_of, task_with
-from luke_jax.models.family import States, Tables
+from luke_jax.models.system import States, Tables
 from luke_jax.nn.layers import Numerics
 from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.task import TextClassification

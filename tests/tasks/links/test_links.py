@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.models.family import Backbone
+from luke_jax.models.system import Backbone
 from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.graphs import adam

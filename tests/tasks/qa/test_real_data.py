@@ -8,7 +8,7 @@ import pytest
 from networks import tiny
 from tiny_runs import program, trained
 
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.answers import normalized
 from luke_jax.tasks.files import Faults
@@ -113,7 +113,7 @@ def test_two_hundred_paragraphs(squad, roberta, tmp_path):
       model=model,
       task=task,
       data=Data(batch_size=16, evaluation_batch_size=32),
-      optimizer=Optimizer(learning_rate=1e-3, frozen=LUKE.recipes["qa"].frozen),
+      optimizer=Optimizer(learning_rate=1e-3, frozen=LukeConfig.recipes["qa"].frozen),
       schedule=Schedule(decay="constant"),
       run=Run(steps=STEPS),
     )

@@ -13,7 +13,7 @@ from tiny import tiny_processor
 from tiny_runs import program, trained
 
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LUKE
+from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
@@ -75,7 +75,9 @@ def experiment(task, *, entities=True):
     model=model,
     task=task,
     data=Data(batch_size=16, evaluation_batch_size=16),
-    optimizer=Optimizer(learning_rate=3e-3, frozen=LUKE.recipes["qa"].frozen if entities else ()),
+    optimizer=Optimizer(
+      learning_rate=3e-3, frozen=LukeConfig.recipes["qa"].frozen if entities else ()
+    ),
     schedule=Schedule(decay="constant"),
     run=Run(steps=STEPS),
   )

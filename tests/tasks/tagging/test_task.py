@@ -13,7 +13,7 @@ from systems import DISTINCT
 from luke_jax.errors import InputError
 from luke_jax.heads.chain import ChainHead, packed, unpacked
 from luke_jax.inference.settings import settings_of, task_with
-from luke_jax.models.family import States, Tables
+from luke_jax.models.system import States, Tables
 from luke_jax.nn import crf
 from luke_jax.nn.layers import Numerics
 from luke_jax.nn.losses import IGNORED
@@ -253,7 +253,7 @@ def test_a_model_with_a_chain_learns_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-  "family", [x for x in DISTINCT if "token" in x.architectures], ids=lambda x: x.name
+  "system", [x for x in DISTINCT if "token" in x.architectures], ids=lambda x: x.name
 )
-def test_every_system_that_tags_words_has_a_chain_too(family):
-  assert "crf" in family.architectures
+def test_every_system_that_tags_words_has_a_chain_too(system):
+  assert "crf" in system.architectures
