@@ -153,7 +153,7 @@ def _base(model: ModelParts, record: Mapping[str, Any]) -> dict[str, Any]:
 def _in_pytorch(model: ModelParts) -> str:
   """Returns how transformers loads the same files, as far as it can."""
   system = model.config
-  if missing := model.config.not_in_transformers:
+  if missing := system.not_in_transformers:
     return f"In PyTorch: {missing}."
   name, title = model.architecture, "In PyTorch, from the same files:"
   if model.kind in system.own_heads:

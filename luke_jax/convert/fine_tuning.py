@@ -55,7 +55,7 @@ def _lacking(
   """Returns the entities for a system that starts from the files of one that has none."""
   if system is None or entities == "none" or not (Path(path) / CONFIG).is_file():
     return None
-  return None if isinstance(read_backbone(Path(path)).config, system) else SPECIAL_ENTITIES
+  return None if type(read_backbone(Path(path)).config) is system else SPECIAL_ENTITIES
 
 
 def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:

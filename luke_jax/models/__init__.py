@@ -1,1 +1,1 @@
-"""Systems: a folder each, whose `Family` value is all that the rest of the package knows of it."""
+"""Systems: a folder each, whose subclass of `System` is all that the rest of the package knows."""

@@ -152,7 +152,7 @@ class System(ModelConfig):
   """A system, such as LUKE, of known sizes: its encoder, its files and facts on its parameters.
 
   A subclass is a frozen dataclass whose fields are the sizes, named as in its config.json. It has a
-  name, a title, the class of its encoder and its keys; all else has a default.
+  name, a title, the class of its encoder, its keys and its room for words; all else has a default.
   """
 
   if TYPE_CHECKING:  # fields that every system has, in an order of its own

@@ -31,6 +31,7 @@ SMALL = {"ner": ["task.words=64"], "cloze": ["task.words=128", "task.entities=32
 SMALL["tagging"] = ["task.words=64", "task.crf=true"]
 SMALL["qa"] = ["task.words=96", "task.entities=16"]
 FEW = 12
+PRETRAINING = str(ROOT / "experiments/pretraining/tiny.py")
 
 
 def last_line(capsys):
@@ -270,6 +271,7 @@ def test_bad_input(arguments, fault, start, tmp_path, monkeypatch, capsys):
     (["predict", "typing", "RUN", "Ana"], "a run without model; expected one that is done"),
     (["evaluate", "typing", "MODEL", "x", "--mentions", "m"], "only qa links entities"),
     (["evaluate", "qa", "QA", "qa.jsonl", "--mentions", "m"], "m/mentions: no table of mentions"),
+    (["predict", PRETRAINING, "MODEL", "Ana"], "Pretraining is no task on texts; expected one"),
     (["predict", "ner", "MODEL", "Ana"], "expected a LukeForEntitySpanClassification"),
   ],
 )
