@@ -16,7 +16,7 @@ import luke_jax
 from luke_jax.cli import main
 from luke_jax.model import Model
 from luke_jax.models import keys
-from luke_jax.models.luke.files import read_config
+from luke_jax.models.luke.config import LukeConfig
 from luke_jax.models.luke.keys import KEYS
 from luke_jax.models.network import abstract_params
 
@@ -216,7 +216,7 @@ def test_base_size(aware):
   inputs = make_inputs("LukeForMaskedLM", config, Shape(2, 96, 12, 6))
   expected = run("LukeForMaskedLM", theirs, inputs)
   raw = config.to_dict() | {"architectures": ["LukeForMaskedLM"], "model_type": "luke"}
-  made = network("LukeForMaskedLM", read_config(raw, "base").config)
+  made = network("LukeForMaskedLM", LukeConfig.read_config(raw, Path("base")).config)
   state = {name: x.detach().numpy() for name, x in theirs.named_parameters()}
   params, _ = keys.from_torch(state.__getitem__, state, abstract_params(made), KEYS)
   arrays = {key: x.numpy() for key, x in inputs.items()}
