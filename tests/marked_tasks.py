@@ -14,9 +14,9 @@ from tiny_runs import trained
 
 from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model
-from luke_jax.models.bert.config import BertConfig
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.bert.config import BertConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment

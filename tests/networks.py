@@ -8,7 +8,7 @@ import jax
 from luke_jax.heads.kinds import make_head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Running, Spread
-from luke_jax.models.table import SIZES, SYSTEMS
+from luke_jax.models.table import SIZES, systems
 
 TINY = SIZES["tiny"]
 
@@ -23,7 +23,7 @@ def network(
   **running,
 ) -> Network:
   """A network of a class of any system; `running` are the fields of `Running`."""
-  (kind,) = (kind for kind in (f.kind_of(architecture) for f in SYSTEMS) if kind)
+  (kind,) = (kind for kind in (f.kind_of(architecture) for f in systems()) if kind)
   backbone = Backbone(config, Running(**running), spread or Spread())
   return Network(backbone, make_head(kind, backbone, labels=labels, bias=bias))
 

@@ -17,14 +17,14 @@ from pathlib import Path
 import jax
 import pytest
 from networks import network
-from systems import small
+from small_systems import small
 from tiny import TEXTS, tiny_model
 
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
 from luke_jax.model import Model
-from luke_jax.models.bert import BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.models.network import initial_params
+from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.tasks.known import CLASSES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL

@@ -4,8 +4,10 @@ import pkgutil
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import luke_jax
+from luke_jax.models.table import PLACES, systems
 
 IN_PYTORCH = {"luke_jax.bench.torch_tener"}  # the other side of a measurement
 IMPORT = """
@@ -25,3 +27,26 @@ def test_every_module_imports():
   command = [sys.executable, "-c", IMPORT, *names]
   done = subprocess.run(command, capture_output=True, text=True, check=False)
   assert done.returncode == 0, done.stderr
+
+
+LOAD = """
+import sys
+import luke_jax
+from luke_jax.models.table import PLACES, systems
+luke_jax.load(sys.argv[1])
+print(*sorted({x.split(".")[2] for x in sys.modules if x.startswith("luke_jax.systems.")}))
+"""
+
+
+def test_loading_a_luke_imports_no_other_system():
+  directory = Path(__file__).parents[1] / "data" / "sample_model"
+  command = [sys.executable, "-c", LOAD, str(directory)]
+  done = subprocess.run(command, capture_output=True, text=True, check=True)
+  assert done.stdout.split() == ["luke"]
+
+
+def test_the_table_has_every_model_type():
+  there = {
+    kind: f"{s.__module__.split('.')[2]}:{s.__name__}" for s in systems() for kind in s.model_types
+  }
+  assert there == PLACES

@@ -11,9 +11,9 @@ import numpy as np
 from array_record.python.array_record_module import ArrayRecordWriter
 from tiny import TEXTS
 
-from luke_jax.models.luke import SIZES, LukeConfig
 from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, write_metadata
 from luke_jax.pipeline.records import Record
+from luke_jax.systems.luke import SIZES, LukeConfig
 from luke_jax.text import EntityVocab, Processor, load_tokenizer, save_processor
 
 ENTITIES = 40

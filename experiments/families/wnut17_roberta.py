@@ -8,8 +8,8 @@ RoBERTa's own weights are not among the free data; its vocabulary is: datasets/t
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.bert import RobertaConfig
 from luke_jax.models.system import Running
+from luke_jax.systems.bert import RobertaConfig
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer

@@ -9,7 +9,7 @@ another vocabulary of SentencePiece, of 1,000 pieces.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.bert import XlmRobertaConfig
+from luke_jax.systems.bert import XlmRobertaConfig
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 

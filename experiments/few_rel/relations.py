@@ -13,9 +13,9 @@ data/few_rel/README.md says what ORIGINALS holds.
 
 from luke_jax.convert.published import published
 from luke_jax.convert.sources import read_backbone
-from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule

@@ -12,8 +12,8 @@ run.sh does all of it for a seed. Less than a minute on a CPU core each.
 """
 
 from luke_jax.heads.attributes import Attributes
-from luke_jax.models.bert.config import BertConfig
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.bert.config import BertConfig
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer

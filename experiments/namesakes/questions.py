@@ -11,8 +11,8 @@ have from pretraining. Chance is 25 %. Two minutes on two CPU cores.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.experiment_files import load_experiment

@@ -12,7 +12,7 @@ and 17.2 to 17.6 hours.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.luke import NOT_OF_ENTITIES
+from luke_jax.systems.luke import NOT_OF_ENTITIES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 

@@ -12,7 +12,7 @@ to 2.0 hours.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.models.luke import NOT_OF_ENTITIES
+from luke_jax.systems.luke import NOT_OF_ENTITIES
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 

@@ -14,8 +14,8 @@ import jax
 from luke_jax.bench.machine import cores_and_processor
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.luke import SIZES
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.loop import train

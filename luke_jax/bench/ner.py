@@ -22,10 +22,10 @@ from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.shapes import shapes_of
-from luke_jax.models.luke import SIZES
 from luke_jax.models.network import initial_params, on_backbone
 from luke_jax.models.system import Backbone, Running
 from luke_jax.nn.layers import Dtype
+from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities

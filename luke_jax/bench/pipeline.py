@@ -13,14 +13,14 @@ import numpy as np
 from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.ernie_baidu import ErnieBaiduConfig
-from luke_jax.models.luke import LukeConfig
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.metadata import read_metadata
 from luke_jax.pipeline.unit_files import count_levels, read_units, unit_blocks
 from luke_jax.pipeline.vocabularies import read_words
+from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
+from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.tasks.unit_pretraining import UnitPretraining
 

@@ -14,7 +14,7 @@ from luke_jax.bench.ner import LONGEST, SENTENCE
 from luke_jax.bench.tener_sides import Ours, Theirs
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
-from luke_jax.models.tener.config import SIZES
+from luke_jax.systems.tener.config import SIZES
 
 # English words: their number, and mean and deviation of the log of their letters.
 VOCABULARY, LETTERS = 8000, (1.9, 0.35)

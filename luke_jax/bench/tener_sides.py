@@ -16,8 +16,8 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.models import keys
 from luke_jax.models.network import initial_params
-from luke_jax.models.tener.config import SIZES, TenerConfig
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.tener.config import SIZES, TenerConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.tagging.decoding import legal_neighbours

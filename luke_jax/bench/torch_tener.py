@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from luke_jax.models.tener import TenerConfig
+from luke_jax.systems.tener import TenerConfig
 
 PAD, UNKNOWN = 0, 1
 # Names of tensors in a model's files, and of the modules here.

@@ -28,7 +28,7 @@ from luke_jax.models import keys
 from luke_jax.models.head import Head
 from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.models.system import NONE, Backbone, Described, Running, System
-from luke_jax.models.table import SYSTEMS, system_named
+from luke_jax.models.table import system_named, systems
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
@@ -140,7 +140,7 @@ def _system(
   if not isinstance(entity_vocab, EntityVocab | None):
     raise InputError(f"entity_vocab: {entity_vocab!r}; expected an EntityVocab")
   if system is None and entity_vocab is not None:
-    return next(known for known in SYSTEMS if known.starts_from)
+    return next(known for known in systems() if known.starts_from)
   return system
 
 

@@ -17,7 +17,7 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path, check_regular
 from luke_jax.files.copies import local
 from luke_jax.models.system import NONE, Backbone, Described, System
-from luke_jax.models.table import SYSTEMS
+from luke_jax.models.table import PLACES, system_of, systems
 from luke_jax.text import json_files
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
@@ -117,7 +117,7 @@ def _check_config(path: Path) -> None:
     return
   if not path.exists():
     raise no_model(path)
-  released = (known.released_config[0] for known in SYSTEMS)
+  released = (known.released_config[0] for known in systems())
   if path.is_dir() and not any((path / name).exists() for name in (METADATA, *released) if name):
     raise no_model(path, f"no {CONFIG}")
   raise InputError(
@@ -139,7 +139,7 @@ def _of_archive(
   raw: dict[str, Any], path: Path, system: type[System] | None
 ) -> tuple[type[System], Described]:
   """Returns the system of an archive, and what its metadata describes."""
-  for known in SYSTEMS if system is None else (system,):
+  for known in systems() if system is None else (system,):
     if described := known.read_archive(raw, path):
       return known, described
   raise InputError(f"{path}: of an archive of LUKE; expected a {CONFIG}")
@@ -147,7 +147,7 @@ def _of_archive(
 
 def _released(path: Path, system: type[System] | None) -> tuple[type[System], dict[str, Any], Path]:
   """Returns the system of a directory as its authors published it, and its config file."""
-  for known in SYSTEMS if system is None else (system,):
+  for known in systems() if system is None else (system,):
     name, entry = known.released_config
     if name and (path / name).exists():
       raw = json_files.read_json_object(path / name, "the config of a model")
@@ -159,13 +159,14 @@ def _released(path: Path, system: type[System] | None) -> tuple[type[System], di
 def system_for(raw: Mapping[str, Any], path: Path, system: type[System] | None) -> type[System]:
   """Returns the system that a config.json is read as."""
   kind = raw.get("model_type")
-  systems = SYSTEMS if system is None else (system,)
-  for known in systems:
-    if kind in known.model_types or (system and kind in known.starts_from):
-      return known
-  types = [name for known in systems for name in (*known.model_types, *known.starts_from)]
-  expected = ", ".join(dict.fromkeys(types))
-  raise InputError(f"{path}: model_type: {kind!r}; expected one of {expected}")
+  if system is None:
+    known, types = system_of(kind), tuple(PLACES)
+  else:
+    types = (*system.model_types, *system.starts_from)
+    known = system if kind in types else None
+  if known is None:
+    raise InputError(f"{path}: model_type: {kind!r}; expected one of {', '.join(types)}")
+  return known
 
 
 def _unpack(archive: Path, folder: Path) -> None:

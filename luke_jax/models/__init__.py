@@ -1,1 +1,1 @@
-"""Systems: a folder each, whose subclass of `System` is all that the rest of the package knows."""
+"""The contracts of systems and heads, and what is common to models of every system."""

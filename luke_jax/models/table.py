@@ -1,34 +1,68 @@
-"""All systems of this package."""
+"""Where each system of this package is. One is imported when something asks for it."""
+
+import importlib
+from collections.abc import Iterator, Mapping
 
 from luke_jax.errors import InputError
-from luke_jax.models import bert, ernie_baidu, ernie_thu, luke, tener
 from luke_jax.models.system import System
 
-SYSTEMS: tuple[type[System], ...] = (
-  luke.LukeConfig,
-  bert.BertConfig,
-  bert.RobertaConfig,
-  bert.XlmRobertaConfig,
-  bert.CamembertConfig,
-  ernie_thu.ErnieThuConfig,
-  ernie_baidu.ErnieBaiduConfig,
-  tener.TenerConfig,
-)
-
-SIZES: dict[str, System] = {
-  **luke.SIZES,
-  **bert.SIZES,
-  **ernie_thu.SIZES,
-  **ernie_baidu.SIZES,
-  **tener.SIZES,
+PLACES = {  # model_type of config.json -> folder and class
+  "luke": "luke:LukeConfig",
+  "luke-bert": "luke:LukeConfig",
+  "bert": "bert:BertConfig",
+  "roberta": "bert:RobertaConfig",
+  "data2vec-text": "bert:RobertaConfig",
+  "xlm-roberta": "bert:XlmRobertaConfig",
+  "camembert": "bert:CamembertConfig",
+  "ernie_thu": "ernie_thu:ErnieThuConfig",
+  "ernie": "ernie_baidu:ErnieBaiduConfig",
+  "tener": "tener:TenerConfig",
 }
-"""Sizes of all systems that have names."""
+
+
+def system_of(model_type: object) -> type[System] | None:
+  """Returns the system of a model type of config.json; None if there is none."""
+  return _at(PLACES[model_type]) if isinstance(model_type, str) and model_type in PLACES else None
+
+
+def systems() -> Iterator[type[System]]:
+  """Yields all systems, each imported when it is its turn."""
+  yield from map(_at, dict.fromkeys(PLACES.values()))
 
 
 def system_named(name: str) -> type[System]:
   """Returns the system of a name."""
-  for system in SYSTEMS:
+  for system in systems():
     if system.name == name:
       return system
-  known = ", ".join(system.name for system in SYSTEMS)
+  known = ", ".join(system.name for system in systems())
   raise InputError(f"system {name!r}: unknown; expected one of {known}")
+
+
+class _Sizes(Mapping[str, System]):
+  """The sizes of all systems that have names, which are looked up folder by folder."""
+
+  def __getitem__(self, name: str) -> System:
+    for sizes in self._by_folder():
+      if name in sizes:
+        return sizes[name]
+    raise KeyError(name)
+
+  def __iter__(self) -> Iterator[str]:
+    for sizes in self._by_folder():
+      yield from sizes
+
+  def __len__(self) -> int:
+    return sum(map(len, self._by_folder()))
+
+  def _by_folder(self) -> Iterator[Mapping[str, System]]:
+    for folder in dict.fromkeys(place.partition(":")[0] for place in PLACES.values()):
+      yield importlib.import_module(f"luke_jax.systems.{folder}").SIZES
+
+
+SIZES: Mapping[str, System] = _Sizes()
+
+
+def _at(place: str) -> type[System]:
+  folder, _, name = place.partition(":")
+  return getattr(importlib.import_module(f"luke_jax.systems.{folder}"), name)

@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.network import Network, initial_params
 from luke_jax.models.system import Backbone
-from luke_jax.models.tener.config import SIZES, TenerConfig
+from luke_jax.systems.tener.config import SIZES, TenerConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.text.whole_words import END, PLAIN, SPECIAL, Vocabularies, WholeWordTokenizer

@@ -18,9 +18,9 @@ from toy_corpus import FIRST, toy_model, toy_records, write_corpus
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.models.bert import RobertaConfig
 from luke_jax.models.network import initial_params
 from luke_jax.runs.starts import start_params
+from luke_jax.systems.bert import RobertaConfig
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer, save_entity_vocab
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment_files import load_experiment
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("one_device")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXPERIMENT = """
-from luke_jax.models.luke import LukeConfig
+from luke_jax.systems.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run

@@ -10,8 +10,8 @@ from networks import network
 from peak_memory import PEAK
 
 import luke_jax
-from luke_jax.models.luke import SIZES
 from luke_jax.models.network import abstract_params
+from luke_jax.systems.luke import SIZES
 
 CONVERT = f"""
 import sys

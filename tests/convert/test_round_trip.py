@@ -11,7 +11,7 @@ from tiny import LABELS, same_params, tiny_model
 import luke_jax
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.models.luke import LukeConfig
+from luke_jax.systems.luke import LukeConfig
 
 VARIANTS = [(name, {}) for name in LukeConfig.architectures.values()] + [
   ("LukeForMaskedLM", {"use_entity_aware_attention": False}),

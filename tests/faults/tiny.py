@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from luke_jax.models.luke import SIZES
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from networks import backbone
-from systems import DISTINCT, small
+from small_systems import DISTINCT, small
 
 from luke_jax.heads.attributes import Attributes, AttributesHead
 from luke_jax.heads.kinds import make_head

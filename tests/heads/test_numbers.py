@@ -9,9 +9,9 @@ import pytest
 from networks import TINY, backbone, tiny
 
 from luke_jax.heads.kinds import KINDS, make_head
-from luke_jax.models.bert import SIZES as BERT_SIZES
 from luke_jax.models.network import Network, abstract_params, example_inputs
 from luke_jax.nn.layers import Dense, Numerics
+from luke_jax.systems.bert import SIZES as BERT_SIZES
 
 STATES = ("last_hidden_state", "entity_last_hidden_state", "pooler_output")
 

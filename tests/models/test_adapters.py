@@ -4,7 +4,7 @@ import jax
 import numpy as np
 import pytest
 from networks import applied, network
-from systems import DISTINCT, small
+from small_systems import DISTINCT, small
 from tiny import same_params
 
 from luke_jax.errors import InputError

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from systems import small
+from small_systems import small
 
 import luke_jax
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LukeConfig
 from luke_jax.models.system import Described
-from luke_jax.models.table import SYSTEMS, system_named
+from luke_jax.models.table import system_named, systems
+from luke_jax.systems.luke import LukeConfig
 
 GOLDENS = Path(__file__).parents[1] / "goldens" / "bert"
 OTHERS = {  # values of other models
@@ -27,7 +27,7 @@ OTHERS = {  # values of other models
   "pool_act": "relu",
   "hidden_act": "gelu",
 }
-FIXED = [(system, name) for system in SYSTEMS for name in system.fixed]
+FIXED = [(system, name) for system in systems() for name in system.fixed]
 
 
 def config_of(system):

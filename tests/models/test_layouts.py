@@ -2,13 +2,13 @@
 
 import pytest
 from networks import backbone
-from systems import DISTINCT, ENTITIES, WORDS, small
+from small_systems import DISTINCT, ENTITIES, WORDS, small
 
 from luke_jax.heads.kinds import make_head
 from luke_jax.models.keys import flatten
-from luke_jax.models.luke import NOT_OF_ENTITIES, LukeConfig
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.models.system import TokenCounts
+from luke_jax.systems.luke import NOT_OF_ENTITIES, LukeConfig
 from luke_jax.tasks.known import task_class
 from luke_jax.training.freezing import is_frozen, split_frozen
 

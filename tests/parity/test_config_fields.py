@@ -9,9 +9,9 @@ from parity.test_bert import inputs, outputs_of, reference
 
 import luke_jax
 from luke_jax.errors import InputError
-from luke_jax.models.bert import BertConfig, RobertaConfig, XlmRobertaConfig
-from luke_jax.models.ernie_baidu import ErnieBaiduConfig
-from luke_jax.models.luke import LukeConfig
+from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
+from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
+from luke_jax.systems.luke import LukeConfig
 
 pytestmark = pytest.mark.parity
 SYSTEMS = [(BertConfig, "Bert"), (RobertaConfig, "Roberta"), (XlmRobertaConfig, "XLMRoberta")]

@@ -10,14 +10,14 @@ import torch
 import transformers
 from networks import network
 from safetensors.numpy import load_file
-from systems import small
+from small_systems import small
 from tiny import LABELS, TEXTS, tiny_model
 
 import luke_jax
 from luke_jax.inference.settings import processor_of, settings_of
 from luke_jax.model import Model
-from luke_jax.models.bert import BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.models.network import abstract_params
+from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.text import load_tokenizer

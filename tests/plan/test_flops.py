@@ -2,7 +2,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from networks import TINY, backbone, tiny
-from systems import DISTINCT, small
+from small_systems import DISTINCT, small
 
 from luke_jax.heads.kinds import make_head
 from luke_jax.models.network import Network, abstract_params

@@ -6,15 +6,15 @@ import jax
 import numpy as np
 import pytest
 from networks import backbone
-from systems import small
+from small_systems import small
 from tiny_runs import trained
 
 from luke_jax.errors import InputError
-from luke_jax.models.bert import BertConfig
-from luke_jax.models.ernie_thu import ErnieThuConfig
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.instances import Instance, write_instances
+from luke_jax.systems.bert import BertConfig
+from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.tasks.aligned_pretraining import AlignedPretraining
 from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment

@@ -6,8 +6,8 @@ import pytest
 from flax.traverse_util import flatten_dict
 from networks import network
 
-from luke_jax.models.bert import RobertaConfig
 from luke_jax.models.network import abstract_params
+from luke_jax.systems.bert import RobertaConfig
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.freezing import split_frozen
 

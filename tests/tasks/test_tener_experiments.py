@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from luke_jax.convert.saving import save
-from luke_jax.models.tener.config import SIZES
 from luke_jax.runs.fresh import Choices, Files, fresh_model
+from luke_jax.systems.tener.config import SIZES
 from luke_jax.training.experiment_files import experiment_and_notes
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "tener"

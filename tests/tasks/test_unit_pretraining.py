@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from networks import backbone
-from systems import small
+from small_systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
-from luke_jax.models.ernie_baidu import ErnieBaiduConfig
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.units import UnitInstance, write_units
+from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
 from luke_jax.tasks.unit_pretraining import UnitPretraining
 
 CHOSEN = backbone(small(ErnieBaiduConfig, vocab_size=18_000))

@@ -13,12 +13,12 @@ from goldens.training.replay import distances, read, replay
 from hypothesis import given
 from hypothesis import strategies as st
 from networks import network
-from systems import DISTINCT, small
+from small_systems import DISTINCT, small
 
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.models.luke import LukeConfig
 from luke_jax.models.network import abstract_params
+from luke_jax.systems.luke import LukeConfig
 from luke_jax.training.freezing import is_frozen, merge, split_frozen
 from luke_jax.training.optimizer import Optimizer, Schedule, decays, learning_rate, make_optimizer
 

@@ -11,8 +11,8 @@ from tiny_runs import TINY, arrays, experiment, program, same, trained
 
 from luke_jax.errors import InputError
 from luke_jax.models.keys import flatten, unflatten
-from luke_jax.models.luke import LukeConfig
 from luke_jax.models.network import abstract_params, initial_params
+from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.mesh import MeshShape, make_mesh, shardings
 from luke_jax.training.program import Program, options_of_one_run, scored

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 from shared_programs import SharedProgram
 
-from luke_jax.models.luke import SIZES
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.mesh import MeshShape, make_mesh

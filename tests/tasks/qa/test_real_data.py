@@ -8,8 +8,8 @@ import pytest
 from networks import tiny
 from tiny_runs import program, trained
 
-from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.answers import normalized
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode

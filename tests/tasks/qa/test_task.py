@@ -13,8 +13,8 @@ from tiny import tiny_processor
 from tiny_runs import program, trained
 
 from luke_jax.errors import InputError
-from luke_jax.models.luke import LukeConfig
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import Example

@@ -12,8 +12,8 @@ import luke_jax
 from luke_jax import show
 from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model
-from luke_jax.models.ernie_baidu import ErnieBaiduConfig
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh

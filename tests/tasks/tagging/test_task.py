@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from marked_tasks import TEXT, experiment, learned, with_labels, written
 from networks import backbone
-from systems import DISTINCT
+from small_systems import DISTINCT
 
 from luke_jax.errors import InputError
 from luke_jax.heads.chain import ChainHead, packed, unpacked

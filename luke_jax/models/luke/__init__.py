@@ -1,5 +1,0 @@
-"""LUKE (Yamada et al., EMNLP 2020) and mLUKE: words and entities in one transformer."""
-
-from luke_jax.models.luke.config import NOT_OF_ENTITIES, SIZES, LukeConfig
-
-__all__ = ["NOT_OF_ENTITIES", "SIZES", "LukeConfig"]

@@ -1,0 +1,246 @@
+"""BERT, RoBERTa, XLM-R and CamemBERT: their sizes, and all that the package knows of them."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from luke_jax.files import Path
+from luke_jax.models import shapes
+from luke_jax.models.checks import check_config
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.keys import Keys
+from luke_jax.models.shapes import word_products
+from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
+from luke_jax.nn.activations import Activation
+from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.systems.bert.encoder import BertEncoder
+from luke_jax.systems.bert.keys import bert_keys, roberta_keys
+
+# A RoBERTa under another name: the same arithmetic and vocabulary. It is written as a RoBERTa.
+_DATA2VEC = "data2vec-text"
+_KINDS = {
+  "none": "Model",
+  "masked": "ForMaskedLM",
+  "answer": "ForQuestionAnswering",
+  "text": "ForSequenceClassification",
+  "token": "ForTokenClassification",
+  "choice": "ForMultipleChoice",
+}
+# The heads of LUKE's tasks over words; transformers has no such classes.
+_OWN = {
+  "entity": "ForEntityClassification",
+  "pair": "ForEntityPairClassification",
+  "span": "ForEntitySpanClassification",
+  "cloze": "ForCloze",
+  "crf": "ForTokenClassificationWithCrf",
+  "attributes": "ForSequenceClassificationWithAttributes",
+}
+# The paper trains its RoBERTa baselines as it trains LUKE (appendix).
+_RECIPES = {
+  "typing": Recipe(1e-5, 4, 3),
+  "relations": Recipe(1e-5, 32, 5),
+  "ner": Recipe(1e-5, 8, 5),
+  "cloze": Recipe(1e-5, 32, 2),
+  "qa": Recipe(1.5e-5, 48, 2),
+  # BERT's paper (appendix A.3) gives ranges; these are in the middle of them.
+  "classification": Recipe(3e-5, 32, 3),
+  "tagging": Recipe(3e-5, 32, 3),
+}
+
+
+def classes(prefix: str) -> dict[str, str]:
+  """Returns the class names of transformers, and of heads that it lacks, by the kind of head."""
+  return {kind: f"{prefix}{name}" for kind, name in (_KINDS | _OWN).items()}
+
+
+def _layout(name: str) -> Layout:
+  # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
+  return Layout(words=tables_of_words(name), decayed=("masked_words/norm/scale",))
+
+
+def tables_of_words(name: str) -> tuple[str, ...]:
+  """Returns the paths of the arrays with a row for each word."""
+  return (f"{name}/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding")
+
+
+@dataclasses.dataclass(frozen=True)
+class BertConfig(System):
+  """Sizes of a BERT, named as in Hugging Face's config.json; the defaults are bert-base-uncased."""
+
+  vocab_size: int = 30522  # words, special ones included
+  hidden_size: int = 768  # width of the model
+  num_hidden_layers: int = 12  # layers
+  num_attention_heads: int = 12  # attention heads
+  intermediate_size: int = 3072  # width between the two products of a layer
+  max_position_embeddings: int = 512  # rows of the position table
+  type_vocab_size: int = 2  # types of tokens
+  hidden_act: Activation = "gelu"  # activation
+  hidden_dropout_prob: float = 0.1  # share of the values of states that are dropped
+  attention_probs_dropout_prob: float = 0.1  # share of the attention probabilities that are dropped
+  classifier_dropout: float | None = None  # None: as hidden_dropout_prob
+  initializer_range: float = 0.02  # standard deviation of fresh weights
+  layer_norm_eps: float = 1e-12  # added to the variance in layer norms
+  pad_token_id: int = 0  # id of padding
+  tie_word_embeddings: bool = True  # masked words are decoded with the table of words
+
+  name: ClassVar[str] = "bert"
+  title: ClassVar[str] = "BERT"
+  module: ClassVar[type] = BertEncoder
+  model_types: ClassVar[tuple[str, ...]] = ("bert",)
+  architectures: ClassVar[Mapping[str, str]] = {
+    **classes("Bert"),
+    "pretraining": "BertForPreTraining",
+    "next_sentence": "BertForNextSentencePrediction",
+  }
+  own_heads: ClassVar[tuple[str, ...]] = tuple(_OWN)
+  left_to_right: ClassVar[tuple[str, ...]] = ("BertLMHeadModel",)
+  fixed: ClassVar[Fixed] = OF_TRANSFORMERS
+  layout: ClassVar[Layout] = Layout(words=tables_of_words("bert"))
+  recipes: ClassVar[Mapping[str, Recipe]] = _RECIPES
+  token_types: ClassVar[bool] = True
+  adapters: ClassVar[bool] = True
+  positions_after_padding: ClassVar[bool] = False  # as in RoBERTa
+
+  def __post_init__(self) -> None:
+    check_config(self)
+
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk."""
+    return bert_keys("bert", "bert")
+
+  @classmethod
+  def pooled(cls, kind: str) -> bool:
+    """Returns true where transformers' classes have a pooler; ours read the words' states."""
+    return kind in ("none", "text", "choice", "pretraining", "next_sentence")
+
+  @property
+  def numerics(self) -> Numerics:
+    """Returns the numbers that all layers share."""
+    return Numerics(
+      self.initializer_range, self.layer_norm_eps, self.hidden_dropout_prob, self.hidden_act
+    )
+
+  @property
+  def decoders(self) -> Decoders:
+    """Returns what masked words are decoded with."""
+    return Decoders(tied=self.tie_word_embeddings)
+
+  def products(self, counts: TokenCounts) -> Mapping[str, float]:
+    """Returns the multiplications and additions of a forward pass, by the path of their weights."""
+    return word_products(self.name, self, counts)
+
+  @staticmethod
+  def for_prediction(params: dict, dtype: Dtype) -> dict:
+    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
+    return shapes.for_prediction(params, dtype)
+
+  @property
+  def about(self) -> str:
+    """Returns a description for model cards."""
+    return "A BERT ([Devlin et al., NAACL 2019](https://aclanthology.org/N19-1423/))"
+
+  @property
+  def room_for_words(self) -> int:
+    """Returns the most words of a text."""
+    return self.max_position_embeddings
+
+
+@dataclasses.dataclass(frozen=True)
+class RobertaConfig(BertConfig):
+  """Sizes of a RoBERTa; the defaults are roberta-base."""
+
+  vocab_size: int = 50265  # words, special ones included
+  max_position_embeddings: int = 514  # rows of the position table
+  type_vocab_size: int = 1  # types of tokens
+  layer_norm_eps: float = 1e-5  # added to the variance in layer norms
+  pad_token_id: int = 1  # id of padding
+  bos_token_id: int = 0  # id that opens a text
+  eos_token_id: int = 2  # id that ends a text
+
+  name: ClassVar[str] = "roberta"
+  title: ClassVar[str] = "RoBERTa"
+  model_types: ClassVar[tuple[str, ...]] = ("roberta", _DATA2VEC)
+  architectures: ClassVar[Mapping[str, str]] = classes("Roberta")
+  left_to_right: ClassVar[tuple[str, ...]] = ("RobertaForCausalLM",)
+  layout: ClassVar[Layout] = _layout("roberta")
+  paper: ClassVar[str] = "[Liu et al., 2019](https://arxiv.org/abs/1907.11692)"
+  token_types: ClassVar[bool] = False
+  positions_after_padding: ClassVar[bool] = True
+
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk."""
+    return roberta_keys(cls.name, kind)
+
+  @property
+  def decoders(self) -> Decoders:
+    """Returns what masked words are decoded with."""
+    # RoBERTa's head has this activation, whatever that of the layers is.
+    return Decoders(tied=self.tie_word_embeddings, words_activation="gelu")
+
+  @property
+  def about(self) -> str:
+    """Returns a description for model cards."""
+    return f"{self.title} ({self.paper})"
+
+  @classmethod
+  def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
+    """Returns the contents of a config.json, also of one under another name."""
+    read = super().read_config(raw, path)
+    architecture = read.architecture.replace("Data2VecText", "Roberta", 1)
+    return dataclasses.replace(read, architecture=architecture)
+
+  @property
+  def room_for_words(self) -> int:
+    """Returns the most words of a text: the first positions belong to padding."""
+    return self.max_position_embeddings - self.pad_token_id - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class XlmRobertaConfig(RobertaConfig):
+  """Sizes of an XLM-R; the defaults are xlm-roberta-base."""
+
+  vocab_size: int = 250002  # words, special ones included
+
+  name: ClassVar[str] = "xlm_roberta"
+  title: ClassVar[str] = "XLM-R"
+  model_types: ClassVar[tuple[str, ...]] = ("xlm-roberta",)
+  architectures: ClassVar[Mapping[str, str]] = classes("XLMRoberta")
+  left_to_right: ClassVar[tuple[str, ...]] = ("XLMRobertaForCausalLM",)
+  layout: ClassVar[Layout] = _layout("xlm_roberta")
+  paper: ClassVar[str] = "[Conneau et al., ACL 2020](https://aclanthology.org/2020.acl-main.747/)"
+
+
+@dataclasses.dataclass(frozen=True)
+class CamembertConfig(RobertaConfig):
+  """Sizes of a CamemBERT, a RoBERTa of French; the defaults are camembert-base."""
+
+  vocab_size: int = 32005  # words, special ones included
+  bos_token_id: int = 5  # id that opens a text
+  eos_token_id: int = 6  # id that ends a text
+
+  name: ClassVar[str] = "camembert"
+  title: ClassVar[str] = "CamemBERT"
+  model_types: ClassVar[tuple[str, ...]] = ("camembert",)
+  architectures: ClassVar[Mapping[str, str]] = classes("Camembert")
+  left_to_right: ClassVar[tuple[str, ...]] = ("CamembertForCausalLM",)
+  layout: ClassVar[Layout] = _layout("camembert")
+  paper: ClassVar[str] = "[Martin et al., ACL 2020](https://aclanthology.org/2020.acl-main.645/)"
+
+
+_LARGE: dict[str, Any] = {
+  "hidden_size": 1024,
+  "num_hidden_layers": 24,
+  "num_attention_heads": 16,
+  "intermediate_size": 4096,
+}
+
+SIZES: dict[str, BertConfig] = {
+  "bert-base": BertConfig(),
+  "bert-large": BertConfig(**_LARGE),
+  "roberta-base": RobertaConfig(),
+  "roberta-large": RobertaConfig(**_LARGE),
+  "xlm-roberta-base": XlmRobertaConfig(),
+  "xlm-roberta-large": XlmRobertaConfig(**_LARGE),
+}

@@ -1,0 +1,192 @@
+"""ERNIE of Tsinghua: its sizes, and all that the package knows of it."""
+
+import dataclasses
+import itertools
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.keys import Keys
+from luke_jax.models.shapes import cast_once
+from luke_jax.models.system import Decoders, Described, Layout, Recipe, TokenCounts
+from luke_jax.nn.layers import Dtype
+from luke_jax.systems.bert.config import BertConfig, tables_of_words
+from luke_jax.systems.ernie_thu import files
+from luke_jax.systems.ernie_thu.encoder import ErnieThuEncoder
+from luke_jax.systems.ernie_thu.keys import KEYS
+from luke_jax.systems.ernie_thu.layers import KINDS, Kind
+
+ARCHITECTURES = {
+  "none": "ErnieThuModel",
+  "masked": "ErnieThuForMaskedLM",
+  "pretraining": files.PRETRAINED,
+  "entity": "ErnieThuForEntityClassification",
+  "pair": "ErnieThuForEntityPairClassification",
+  "span": "ErnieThuForEntitySpanClassification",
+  "cloze": "ErnieThuForCloze",
+  "answer": "ErnieThuForQuestionAnswering",
+  "text": "ErnieThuForSequenceClassification",
+  "token": "ErnieThuForTokenClassification",
+  "crf": "ErnieThuForTokenClassificationWithCrf",
+  "attributes": "ErnieThuForSequenceClassificationWithAttributes",
+  "choice": "ErnieThuForMultipleChoice",
+}
+# The authors' code: Adam of BERT, and a rate that stays after its warm-up.
+_AS_BERT: dict[str, Any] = {
+  "beta2": 0.999,
+  "max_gradient_norm": 1.0,
+  "warmup_ratio": 0.1,
+  "decay": "constant",
+}
+RECIPES = {
+  "typing": Recipe(2e-5, 16, 10, markers=("。",), **_AS_BERT),  # Open Entity
+  "relations": Recipe(2e-5, 32, 10, markers=("#", "$"), **_AS_BERT),  # FewRel
+}
+
+
+class LayerRun(NamedTuple):
+  """Consecutive layers of one kind: the number of the first one, their kind and their count."""
+
+  first: int
+  kind: Kind
+  count: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ErnieThuConfig(BertConfig):
+  """Sizes of an ERNIE of Tsinghua; the defaults are those of its authors, over bert-base-uncased.
+
+  A layer is a `sim` of words alone, a `mix` that adds entities to the words, or a `norm` whose
+  entities also attend to each other.
+  """
+
+  # Kinds of the layers, the missing last ones `sim`; none: the lower half reads words, the last
+  # layer of it mixes, and the upper half is `norm`.
+  layer_types: tuple[str, ...] = ()
+  entity_size: int = 100  # width of the vectors of entities
+  num_entity_heads: int = 4  # attention heads of the entities
+  fusion_output_act: bool = False  # activation after a layer's last products, as in the paper
+
+  name: ClassVar[str] = "ernie_thu"
+  title: ClassVar[str] = "ERNIE of Tsinghua"
+  module: ClassVar[type] = ErnieThuEncoder
+  model_types: ClassVar[tuple[str, ...]] = (files.MODEL_TYPE,)
+  architectures: ClassVar[Mapping[str, str]] = ARCHITECTURES
+  own_heads: ClassVar[tuple[str, ...]] = ()
+  left_to_right: ClassVar[tuple[str, ...]] = ()
+  released_config: ClassVar[tuple[str, str]] = files.RELEASED
+  starts_from: ClassVar[tuple[str, ...]] = files.STARTS_FROM
+  fixed: ClassVar[Fixed] = OF_TRANSFORMERS
+  layout: ClassVar[Layout] = Layout(
+    words=tables_of_words("ernie_thu"),
+    # The reference goes by names, and calls this norm LayerNorm_ent.
+    decayed=("entity_mlp_norm/scale",),
+  )
+  recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
+  labels_from_first_word: ClassVar[bool] = True
+
+  def __post_init__(self) -> None:
+    object.__setattr__(self, "layer_types", tuple(self.layer_types))  # a list in config.json
+    super().__post_init__()
+    known = ", ".join(KINDS)
+    for kind in self.layer_types:
+      if kind not in KINDS:
+        raise InputError(f"layer_types: {kind!r}; expected each to be one of {known}")
+    if len(self.layer_types) > self.num_hidden_layers:
+      raise InputError(
+        f"layer_types: {len(self.layer_types)} of them; expected at most {self.num_hidden_layers},"
+        " as num_hidden_layers has it"
+      )
+    if self.entity_size % self.num_entity_heads:
+      raise InputError(
+        f"entity_size: {self.entity_size}; expected a multiple of num_entity_heads,"
+        f" {self.num_entity_heads}"
+      )
+
+  @property
+  def kinds(self) -> tuple[str, ...]:
+    """Returns the kind of each layer."""
+    count, given = self.num_hidden_layers, self.layer_types
+    if not given:
+      lower = count // 2
+      given = ("sim",) * (lower - 1) + ("mix",) + ("norm",) * (count - max(lower, 1))
+    return given + ("sim",) * (count - len(given))
+
+  @property
+  def runs(self) -> tuple[LayerRun, ...]:
+    """Returns the layers as runs of equal ones."""
+    groups = itertools.groupby(enumerate(self.kinds), key=lambda layer: layer[1])
+    numbered = [(kind, [number for number, _ in layers]) for kind, layers in groups]
+    return tuple(LayerRun(numbers[0], kind, len(numbers)) for kind, numbers in numbered)  # type: ignore[arg-type]
+
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk."""
+    return KEYS
+
+  @classmethod
+  def pooled(cls, kind: str) -> bool:
+    """Returns true where a head reads the pooled state, or the authors' class has a pooler."""
+    return kind in ("none", "pretraining", "entity", "pair", "text", "choice")
+
+  @property
+  def decoders(self) -> Decoders:
+    """Returns what masked words and hidden entities are decoded with."""
+    return Decoders(tied=self.tie_word_embeddings, vectors=self.entity_size)
+
+  def products(self, counts: TokenCounts) -> Mapping[str, float]:
+    """Returns the products of a BERT, and those of the entities in layers that have any."""
+    slots, k = 2.0 * counts.sequences * counts.words, self.entity_size
+    fused = sum(run.count for run in self.runs if run.kind != "sim")
+    attending = sum(run.count for run in self.runs if run.kind == "norm")
+    products = dict(super().products(counts))
+    products["ernie_thu/encoder"] += slots * fused * 2 * k * self.intermediate_size
+    products["ernie_thu/encoder"] += slots * attending * 4 * k * k
+    products[""] += slots * attending * 2 * counts.words * k
+    return products
+
+  @property
+  def unread(self) -> tuple[str, ...]:
+    """Returns what makes the entities' last states, which no head reads."""
+    run = next((run for run in reversed(self.runs) if run.kind != "sim"), None)
+    if run is None:
+      return ()
+    last = f"ernie_thu/encoder/from_{run.first}/layers[{run.count - 1}:{run.count}]"
+    return (f"{last}/mlp/entity_down", f"{last}/entity_mlp_norm")
+
+  @staticmethod
+  def for_prediction(params: dict, dtype: Dtype) -> dict:
+    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
+    return cast_once(params, dtype)
+
+  def read_for(self, trained: "ErnieThuConfig") -> "ErnieThuConfig":
+    """Returns the sizes of files with the kinds of layers that a run trains."""
+    return dataclasses.replace(self, layer_types=trained.layer_types)
+
+  @property
+  def about(self) -> str:
+    """Returns a description for model cards."""
+    return (
+      "An ERNIE of Tsinghua: a BERT that also reads vectors of a knowledge graph's entities\n"
+      "([Zhang et al., ACL 2019](https://aclanthology.org/P19-1139/))"
+    )
+
+  @property
+  def not_in_transformers(self) -> str:
+    """Returns why transformers has no class for it."""
+    return "transformers has no ERNIE of Tsinghua"
+
+  @classmethod
+  def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
+    """Returns the contents of a config of an ERNIE, or of a BERT that an ERNIE starts from."""
+    return files.read_config(cls, raw, path)
+
+  @classmethod
+  def write_config(cls, described: Described) -> dict[str, Any]:
+    """Returns a config.json in which the kind of every layer is written out."""
+    return files.write_config(described)
+
+
+SIZES = {"ernie-thu-base": ErnieThuConfig()}

@@ -1,0 +1,264 @@
+"""LUKE and mLUKE: their sizes, and all that the package knows of them."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from luke_jax.files import Path
+from luke_jax.models import shapes
+from luke_jax.models.checks import check_config
+from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.keys import Keys
+from luke_jax.models.shapes import word_products
+from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
+from luke_jax.nn.activations import Activation
+from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.systems.luke import files
+from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
+from luke_jax.systems.luke.keys import KEYS
+
+ARCHITECTURES = {
+  "none": "LukeModel",
+  "masked": "LukeForMaskedLM",
+  "entity": "LukeForEntityClassification",
+  "pair": "LukeForEntityPairClassification",
+  "span": "LukeForEntitySpanClassification",
+  "cloze": "LukeForCloze",  # ours; transformers has no such class
+  "answer": "LukeForQuestionAnswering",
+  "text": "LukeForSequenceClassification",
+  "token": "LukeForTokenClassification",
+  "crf": "LukeForTokenClassificationWithCrf",  # ours
+  "attributes": "LukeForSequenceClassificationWithAttributes",  # ours
+  "choice": "LukeForMultipleChoice",
+}
+UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
+# Parameters that the first stage of the paper's pretraining does not train (appendix A).
+NOT_OF_ENTITIES = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
+
+# The paper's appendix.
+RECIPES = {
+  "typing": Recipe(1e-5, 4, 3, UNTRAINED),
+  "relations": Recipe(1e-5, 32, 5, UNTRAINED),
+  "ner": Recipe(1e-5, 8, 5, UNTRAINED),
+  "cloze": Recipe(1e-5, 32, 2, UNTRAINED),
+  # The head of questions has no pooler; the entity table is not fine-tuned.
+  "qa": Recipe(1.5e-5, 48, 2, ("luke/entity_embeddings/entity",)),
+  # Not of the paper, which has no such tasks: as in BERT's.
+  "classification": Recipe(3e-5, 32, 3),
+  "tagging": Recipe(3e-5, 32, 3),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class LukeConfig(System):
+  """Sizes of a LUKE, named as in Hugging Face's config.json.
+
+  The defaults are luke-base as it was released. (The defaults of Hugging Face's own `LukeConfig`
+  fit no released model.)
+  """
+
+  vocab_size: int = 50267  # words, special ones included
+  entity_vocab_size: int = 500000  # 0: words only
+  hidden_size: int = 768  # width of the model
+  entity_emb_size: int = 256  # width of an entity embedding
+  num_hidden_layers: int = 12  # layers
+  num_attention_heads: int = 12  # attention heads
+  intermediate_size: int = 3072  # width between the two products of a layer
+  max_position_embeddings: int = 514  # rows of the position table
+  type_vocab_size: int = 1  # types of tokens
+  hidden_act: Activation = "gelu"  # activation
+  hidden_dropout_prob: float = 0.1  # share of the values of states that are dropped
+  attention_probs_dropout_prob: float = 0.1  # share of the attention probabilities that are dropped
+  classifier_dropout: float | None = None  # None: as hidden_dropout_prob
+  initializer_range: float = 0.02  # standard deviation of fresh weights
+  layer_norm_eps: float = 1e-5  # added to the variance in layer norms
+  # Four queries, by the kinds of both tokens (paper, section 3.2).
+  use_entity_aware_attention: bool = True
+  pad_token_id: int = 1  # id of padding
+  bos_token_id: int = 0  # id that opens a text
+  eos_token_id: int = 2  # id that ends a text
+  # Its row learns nothing from look-ups, as in the reference; None: every row learns. In lite
+  # models row 0 is [MASK].
+  entity_padding_id: int | None = 0
+  bert_model_name: str | None = None  # the language model it started from
+  tie_word_embeddings: bool = True  # transformers 5 can train the decoder apart from the table
+  tie_entity_embeddings: bool = True  # the same of entities; only the tensors of a file say so
+  cls_entity_prediction: bool = False  # pretraining also regresses the page's own entity
+  # Counted as in RoBERTa, after its pad id, or as in BERT, from 0.
+  word_positions: Literal["roberta", "bert"] = "roberta"
+
+  name: ClassVar[str] = "luke"
+  title: ClassVar[str] = "LUKE"
+  module: ClassVar[type] = LukeEncoder
+  model_types: ClassVar[tuple[str, ...]] = (files.LUKE_TYPE, files.LUKE_WITH_BERT)
+  architectures: ClassVar[Mapping[str, str]] = ARCHITECTURES
+  own_heads: ClassVar[tuple[str, ...]] = ("cloze", "crf", "attributes")
+  fixed: ClassVar[Fixed] = OF_TRANSFORMERS
+  starts_from: ClassVar[tuple[str, ...]] = files.STARTS_FROM
+  recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
+  adapters: ClassVar[bool] = True
+  markers: ClassVar[bool] = True
+  layout: ClassVar[Layout] = Layout(
+    words=("luke/embeddings/word/embedding", "masked_words/bias", "word_decoder/embedding"),
+    entities=(
+      "luke/entity_embeddings/entity/embedding",
+      "masked_entities/bias",
+      "entity_decoder/embedding",
+    ),
+    # The reference goes by names, and RoBERTa's head calls its norm layer_norm, not LayerNorm.
+    decayed=("masked_words/norm/scale",),
+  )
+
+  def __post_init__(self) -> None:
+    check_config(self, may_be_zero=("entity_vocab_size",))
+
+  @property
+  def room_for_words(self) -> int:
+    """Returns the most words of a text: RoBERTa's first positions belong to padding."""
+    before = self.pad_token_id + 1 if self.word_positions == "roberta" else 0
+    return self.max_position_embeddings - before
+
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk."""
+    return KEYS
+
+  @classmethod
+  def pooled(cls, kind: str) -> bool:
+    """Returns true where transformers' classes have a pooler, read or not."""
+    return kind not in ("answer", "token", "crf", "attributes")
+
+  @property
+  def inputs(self) -> tuple[str, ...]:
+    """Returns the names of the encoder's inputs: without entities, of words alone."""
+    return WORD_INPUTS + (ENTITY_INPUTS if self.entity_vocab_size else ())
+
+  @property
+  def numerics(self) -> Numerics:
+    """Returns the numbers that all layers share."""
+    return Numerics(
+      self.initializer_range, self.layer_norm_eps, self.hidden_dropout_prob, self.hidden_act
+    )
+
+  @property
+  def decoders(self) -> Decoders:
+    """Returns what masked tokens are decoded with."""
+    page = self.entity_emb_size if self.cls_entity_prediction else 0
+    return Decoders(
+      tied=self.tie_word_embeddings,
+      # In RoBERTa's head it is always this one, in BERT's that of the layers.
+      words_activation="gelu" if self.word_positions == "roberta" else None,
+      entities=self.entity_vocab_size,
+      entities_tied=self.tie_entity_embeddings,
+      page_width=page,
+    )
+
+  def products(self, counts: TokenCounts) -> Mapping[str, float]:
+    """Returns the multiplications and additions of a forward pass, by the path of their weights."""
+    d, k = self.hidden_size, self.entity_emb_size
+    tokens = counts._replace(words=counts.words + counts.entities)
+    more = 1 if self.use_entity_aware_attention and counts.entities else 0
+    second_query = 2.0 * tokens.sequences * self.num_hidden_layers * tokens.words * d * d * more
+    products = dict(word_products("luke", self, tokens))
+    products["luke/encoder"] += second_query
+    decoder = "luke/entity_embeddings/entity" if self.tie_entity_embeddings else "entity_decoder"
+    projected = 2.0 * counts.sequences * counts.entities * k * d
+    return products | {
+      "luke/entity_embeddings/projection": projected if k != d else 0.0,
+      decoder: 2.0 * counts.masked_entities * k * self.entity_vocab_size,
+      "masked_entities/transform": 2.0 * counts.masked_entities * d * k,
+      "page_entity": 2.0 * counts.sequences * d * k if self.cls_entity_prediction else 0.0,
+    }
+
+  @staticmethod
+  def for_prediction(params: dict, dtype: Dtype) -> dict:
+    """Returns the encoder's parameters in a form that predictions read faster, of that type."""
+    return shapes.for_prediction(params, dtype)
+
+  def with_entities(self, size: int, padding_id: int | None) -> "LukeConfig":
+    """Returns the sizes with another entity vocabulary, or of words alone."""
+    if not size:
+      return dataclasses.replace(self, entity_vocab_size=0, use_entity_aware_attention=False)
+    # A lite model's row 0 is [MASK], which must learn.
+    padding_id = None if self.entity_padding_id is None else padding_id
+    return dataclasses.replace(self, entity_vocab_size=size, entity_padding_id=padding_id)
+
+  @property
+  def for_fine_tuning(self) -> "LukeConfig":
+    """Returns the sizes with four queries: pretraining has the original attention (paper §3.2)."""
+    return dataclasses.replace(self, use_entity_aware_attention=self.entity_vocab_size > 0)
+
+  def read_for(self, trained: "LukeConfig") -> "LukeConfig":
+    """Returns the sizes of files with as many queries as a run trains."""
+    entity_aware = trained.use_entity_aware_attention
+    return dataclasses.replace(self, use_entity_aware_attention=entity_aware)
+
+  @property
+  def about(self) -> str:
+    """Returns a description for model cards."""
+    attention = "entity-aware" if self.use_entity_aware_attention else "the original"
+    return (
+      f"A LUKE: a transformer over words and entities with {attention} self-attention\n"
+      "([Yamada et al., EMNLP 2020](https://aclanthology.org/2020.emnlp-main.523/))"
+    )
+
+  @property
+  def not_in_transformers(self) -> str:
+    """Returns why transformers has no class for it; "" if it has."""
+    bert = self.word_positions == "bert"
+    return "transformers has no LUKE with BERT's positions" if bert else ""
+
+  @classmethod
+  def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
+    """Returns the contents of a LUKE's config.json, or of that of a model that it starts from."""
+    return files.read_config(cls, raw, path)
+
+  @classmethod
+  def read_archive(cls, raw: dict[str, Any], path: Path) -> Described:
+    """Returns the contents of the metadata.json of the authors' archives."""
+    return files.read_metadata(cls, raw, path)
+
+  @classmethod
+  def write_config(cls, described: Described) -> dict[str, Any]:
+    """Returns the config.json that both majors of transformers read."""
+    return files.write_config(described)
+
+
+_LARGE: dict[str, Any] = {
+  "hidden_size": 1024,
+  "num_hidden_layers": 24,
+  "num_attention_heads": 16,
+  "intermediate_size": 4096,
+}
+_MLUKE: dict[str, Any] = {
+  "vocab_size": 250004,
+  "entity_vocab_size": 1200001,
+  "use_entity_aware_attention": False,
+}
+# Each with the language model it starts from, and where it differs from luke-base.
+_RELEASED: dict[str, tuple[str, dict[str, Any]]] = {
+  "luke": ("roberta", {}),
+  "mluke": ("xlm-roberta", _MLUKE),
+}
+
+
+def _sizes() -> dict[str, LukeConfig]:
+  sizes = {}
+  for name, (base, fields) in _RELEASED.items():
+    for size, shape in (("base", {}), ("large", _LARGE)):
+      config = LukeConfig(**fields, **shape, bert_model_name=f"{base}-{size}")
+      sizes[f"{name}-{size}"] = config
+      sizes[f"{name}-{size}-lite"] = dataclasses.replace(config, entity_vocab_size=4)
+  sizes["tiny"] = LukeConfig(
+    vocab_size=1000,
+    entity_vocab_size=200,
+    hidden_size=64,
+    entity_emb_size=32,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    intermediate_size=128,
+  )
+  return sizes
+
+
+SIZES: dict[str, LukeConfig] = _sizes()

@@ -1,0 +1,75 @@
+"""LUKE's encoder: words and entities in one transformer (paper §3)."""
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from luke_jax.models.shapes import attention_sizes, word_embeddings
+from luke_jax.models.system import Backbone, States, Tables
+from luke_jax.nn.embeddings import real_tokens
+from luke_jax.nn.encoder import Encoder
+from luke_jax.nn.pooler import Pooler
+from luke_jax.systems.luke.embeddings import EntityEmbeddings
+
+WORD_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+ENTITY_INPUTS = (
+  "entity_ids",
+  "entity_attention_mask",
+  "entity_token_type_ids",
+  "entity_position_ids",
+)
+
+
+class LukeEncoder(nn.Module):
+  """States of words and entities in context."""
+
+  backbone: Backbone
+  pooled: bool = True
+
+  def setup(self) -> None:
+    """Makes the parts; the tables of both embeddings also decode masked tokens."""
+    c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
+    self.embeddings = word_embeddings(c, n, after_padding=c.word_positions == "roberta")
+    if c.entity_vocab_size:
+      spread = self.backbone.spread
+      rows = c.entity_vocab_size + spread.padding_rows
+      self.entity_embeddings = EntityEmbeddings(c, n, rows, spread.axis)
+    sizes = attention_sizes(c, running, kinds=2 if c.use_entity_aware_attention else 1)
+    self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
+    if self.pooled:
+      self.pooler = Pooler(n)
+
+  def __call__(
+    self,
+    *,
+    input_ids: jax.Array,
+    attention_mask: jax.Array | None = None,
+    token_type_ids: jax.Array | None = None,
+    position_ids: jax.Array | None = None,
+    entity_ids: jax.Array | None = None,
+    entity_attention_mask: jax.Array | None = None,
+    entity_token_type_ids: jax.Array | None = None,
+    entity_position_ids: jax.Array | None = None,
+  ) -> States:
+    """Returns the states of words, of entities if they are given, and of the first word."""
+    num_words = input_ids.shape[1]
+    x = self.embeddings(input_ids, token_type_ids, position_ids)
+    word_mask = real_tokens(attention_mask, input_ids)
+    entity_mask = jnp.zeros((input_ids.shape[0], 0), bool)
+    if entity_ids is not None:
+      if entity_position_ids is None:
+        raise ValueError("entity_ids needs entity_position_ids")
+      entities = self.entity_embeddings(entity_ids, entity_position_ids, entity_token_type_ids)
+      entity_mask = real_tokens(entity_attention_mask, entity_ids)
+      x = jnp.concatenate([x, entities], axis=1)
+    x = self.encoder(x, word_mask, entity_mask)
+    words = x[:, :num_words]
+    entity_states = None if entity_ids is None else x[:, num_words:]
+    return States(words, entity_states, self.pooler(words) if self.pooled else None)
+
+  def tables(self) -> Tables:
+    """Returns the embeddings that decode masked tokens."""
+    entities = None
+    if self.backbone.config.entity_vocab_size:
+      entities = self.entity_embeddings.entity.embedding
+    return Tables(self.embeddings.word.embedding, entities)

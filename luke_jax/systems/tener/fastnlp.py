@@ -1,0 +1,190 @@
+"""A TENER in the files of its authors' program, which is written with fastNLP.
+
+That joins the projections of an attention and has two special words, where there are five here.
+What it computes from its vocabularies is not read.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.models.names import Naming, Readers
+from luke_jax.systems.tener import fastnlp_sizes
+from luke_jax.systems.tener.characters import KERNEL
+from luke_jax.systems.tener.config import TenerConfig
+from luke_jax.text.whole_words import PLAIN, SPECIAL, WORDS_FILE
+
+# Names here, and there.
+_PARTS = """
+tener.word_embeddings.weight embed.embeds.0.embedding.weight
+tener.character_embeddings.weight embed.embeds.1.char_embedding.weight
+tener.characters.convolution.weight embed.embeds.1.convs.0.weight
+tener.characters.convolution.bias embed.embeds.1.convs.0.bias
+tener.characters.output.weight embed.embeds.1.fc.weight
+tener.characters.output.bias embed.embeds.1.fc.bias
+tener.bigram_embeddings.weight bi_embed.embedding.weight
+tener.input.weight in_fc.weight
+tener.input.bias in_fc.bias
+classifier.weight out_fc.weight
+classifier.bias out_fc.bias
+crf.transitions crf.trans_m
+crf.start_transitions crf.start_scores
+crf.end_transitions crf.end_scores
+"""
+_STACKS = (
+  ("tener.encoder.layer.{layer}.", "transformer.layers.{layer}."),
+  ("tener.characters.layer.", "embed.embeds.1.transformer.layers.0."),
+)
+_LAYER_PARTS = """
+attention.self. self_attn.
+attention.self.for_keys self_attn.r_r_bias
+attention.self.for_distances self_attn.r_w_bias
+attention.output.dense.weight self_attn.fc.weight
+attention.output.dense.bias self_attn.fc.bias
+attention.output.LayerNorm.weight norm1.weight
+attention.output.LayerNorm.bias norm1.bias
+intermediate.dense.weight ffn.0.weight
+intermediate.dense.bias ffn.0.bias
+output.dense.weight ffn.3.weight
+output.dense.bias ffn.3.bias
+output.LayerNorm.weight norm2.weight
+output.LayerNorm.bias norm2.bias
+"""
+_WORDS, _BIGRAMS = "tener.word_embeddings.weight", "tener.bigram_embeddings.weight"
+_CONVOLUTION = "tener.characters.convolution.weight"
+_ALONE, _STACKED = "embed.", "embed.embeds.0."  # words' embeddings without characters, and with
+_PROJECTIONS = {"q": "query", "k": "key", "v": "value"}
+_JOINED = re.compile(r"(.*self_attn\.)(qk?v)_linear\.(weight|bias)")
+_QUERY = re.compile(r"(.*attention\.self\.)query\.(weight|bias)")
+_ROWS = "words_to_words"  # the row of each word, where several may share one
+_COMPUTED = re.compile(
+  rf".*\.(pos_embed\.(weights|_float_tensor)|{_ROWS}|words_to_chars_embedding|word_lengths)"
+  r"|crf\._constrain"
+)
+
+
+def _pairs() -> Iterator[tuple[str, str]]:
+  whole = [("", "")]
+  for starts, parts in ((whole, _PARTS), (_STACKS, _LAYER_PARTS)):
+    for line in parts.strip().split("\n"):
+      ours, theirs = line.split()
+      yield from ((start + ours, their_start + theirs) for start, their_start in starts)
+
+
+_NAMES = Naming("fastnlp", tuple(_pairs()), encoder="")
+
+
+class FastNlp:
+  """Names of the authors' program, read both ways; linear kernels are (out, in) in both."""
+
+  name = "fastnlp"
+  vocabulary = WORDS_FILE
+
+  def fits(self, names: Iterable[str]) -> bool:
+    """Returns true if a file's names are of this kind."""
+    return any(name.startswith("transformer.layers.0.self_attn.") for name in names)
+
+  def read(self, theirs: Readers) -> Readers:
+    """Returns what reads each tensor of a file, under the names here."""
+    if not any(name.startswith("embed.embeds.") for name in theirs):
+      theirs = {re.sub(rf"^{re.escape(_ALONE)}", _STACKED, x): read for x, read in theirs.items()}
+    ours: dict[str, Callable[[], np.ndarray]] = {}
+    for name, read in theirs.items():
+      if match := _JOINED.fullmatch(name):
+        ours |= _parted(match, read)
+      elif not _COMPUTED.fullmatch(name):
+        ours[_NAMES.reference(name)] = read
+    for table, start, special in ((_WORDS, _STACKED, SPECIAL), (_BIGRAMS, "bi_embed.", PLAIN)):
+      if table in ours:
+        rows, added = theirs.get(f"{start}{_ROWS}"), len(special) - len(PLAIN)
+        ours[table] = functools.partial(_table, table, ours[table], rows, added)
+    if _CONVOLUTION in ours:
+      ours[_CONVOLUTION] = functools.partial(_side_by_side, ours[_CONVOLUTION])
+    return _with_biases(ours)
+
+  def write(
+    self, tensors: Iterable[tuple[str, np.ndarray]], config: TenerConfig
+  ) -> Iterator[tuple[str, np.ndarray]]:
+    """Yields the tensors of a model as the authors' program has them."""
+    fastnlp_sizes.check_writable(config)
+    left = dict(tensors)
+    for match in filter(None, map(_QUERY.fullmatch, tuple(left))):
+      start, end = match.groups()
+      parts = {x: left.pop(f"{start}{name}.{end}", None) for x, name in _PROJECTIONS.items()}
+      there = {x: part for x, part in parts.items() if part is not None}
+      if end == "weight" or any(part.any() for part in there.values()):  # see `_with_biases`
+        name = f"{_NAMES.theirs(start)}{''.join(there)}_linear.{end}"
+        yield name, np.concatenate(list(there.values()))
+    for name, tensor in left.items():
+      if name == _WORDS:
+        tensor = np.delete(tensor, slice(len(PLAIN), len(SPECIAL)), axis=0)
+      elif name == _CONVOLUTION:
+        tensor = tensor.reshape(len(tensor), KERNEL, -1).transpose(0, 2, 1)
+      start = _STACKED if config.character_vocab_size else _ALONE
+      yield _NAMES.theirs(name).replace(_STACKED, start), np.ascontiguousarray(tensor)
+
+  def described(self, raw: dict[str, Any], tensors: Readers) -> dict[str, Any]:
+    """Returns the entries of a config.json; one without sizes leaves them to the tensors."""
+    if "vocab_size" in raw:
+      fastnlp_sizes.check_distances(raw)
+      return raw
+    return fastnlp_sizes.sizes(raw, tensors) | raw
+
+
+FASTNLP = FastNlp()
+
+
+def _parted(match: re.Match[str], read: Callable[[], np.ndarray]) -> Readers:
+  """Returns what reads the parts of joined projections, by their names here."""
+  start, letters, end = match.groups()
+
+  def part(number: int) -> np.ndarray:
+    tensor = read()
+    if not tensor.ndim or len(tensor) % len(letters):
+      expected = f"as many rows for each of {', '.join(letters)}"
+      raise InputError(f"{match[0]}: shape {tensor.shape}; expected {expected}")
+    return np.split(tensor, len(letters))[number]
+
+  ours = _NAMES.reference(start)
+  return {
+    f"{ours}{_PROJECTIONS[letter]}.{end}": functools.partial(part, number)
+    for number, letter in enumerate(letters)
+  }
+
+
+def _table(
+  name: str, read: Callable[[], np.ndarray], rows: Callable[[], np.ndarray] | None, added: int
+) -> np.ndarray:
+  """Returns a table with a row for each entry of the vocabulary, and so many special ones more."""
+  table = read()
+  if rows is not None:
+    numbers = rows()
+    if numbers.ndim != 1 or numbers.min(initial=0) < 0 or numbers.max(initial=0) >= len(table):
+      raise InputError(f"{_ROWS}: not rows of {name}; expected numbers below {len(table)}")
+    table = table[numbers]
+  special = np.zeros((added, *table.shape[1:]), table.dtype)
+  return np.concatenate([table[: len(PLAIN)], special, table[len(PLAIN) :]])
+
+
+def _side_by_side(read: Callable[[], np.ndarray]) -> np.ndarray:
+  """Returns the kernel of a convolution (out, in, 3) as one of neighbours side by side."""
+  tensor = read()
+  if tensor.shape[2:] != (KERNEL,):
+    raise InputError(f"{_NAMES.theirs(_CONVOLUTION)}: shape {tensor.shape}; expected a width of 3")
+  return tensor.transpose(0, 2, 1).reshape(len(tensor), -1)
+
+
+def _with_biases(ours: Readers) -> Readers:
+  """Returns the tensors with biases of zero where the plain transformer, since 2020, has none."""
+  absent = {}
+  for name, read in ours.items():
+    match = _QUERY.fullmatch(name)
+    plain = match and f"{match[1].removesuffix('self.')}output.dense.weight" in ours
+    if plain and name.endswith("weight"):
+      biases = (f"{match[1]}{part}.bias" for part in _PROJECTIONS.values())
+      absent |= {bias: lambda read=read: np.zeros_like(read()[:, 0]) for bias in biases}
+  return absent | dict(ours)
