@@ -135,7 +135,7 @@ assert main(["data", "units", str(FOLDER / "text.txt"), *units]) == 0
 import luke_jax
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
-from luke_jax.tasks.unit_pretraining import UnitPretraining
+from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
 

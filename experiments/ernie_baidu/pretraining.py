@@ -19,7 +19,7 @@ Hardware: v5e:2x4 or more. No corpus is needed to plan it:
 from luke_jax.models.system import Running
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
-from luke_jax.tasks.unit_pretraining import UnitPretraining
+from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
 

@@ -19,7 +19,7 @@ The directory of the BERT, in place of "english", is what `luke-jax get` prints:
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_thu import ErnieThuConfig
-from luke_jax.tasks.aligned_pretraining import AlignedPretraining
+from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
 

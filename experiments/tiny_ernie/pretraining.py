@@ -8,7 +8,7 @@ is a folder with their vocab.txt. Single characters here; run.sh has the other s
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
-from luke_jax.tasks.unit_pretraining import UnitPretraining
+from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule
 

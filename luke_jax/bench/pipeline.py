@@ -17,12 +17,12 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.metadata import read_metadata
-from luke_jax.pipeline.unit_files import count_levels, read_units, unit_blocks
 from luke_jax.pipeline.vocabularies import read_words
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
+from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
+from luke_jax.systems.ernie_baidu.unit_files import count_levels, read_units, unit_blocks
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.pretraining import Pretraining
-from luke_jax.tasks.unit_pretraining import UnitPretraining
 
 _SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")
 _BLOCKS = 200  # of a file's lines, about 50 MB

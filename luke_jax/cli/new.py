@@ -7,8 +7,8 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.convert.saving import save
 from luke_jax.files import Path
-from luke_jax.runs.fresh import Choices, Coverage, Files, fresh_model
 from luke_jax.systems.tener.config import TenerConfig
+from luke_jax.systems.tener.fresh import Choices, Coverage, Files, fresh_model
 
 
 def run(

@@ -8,7 +8,7 @@ from toy_corpus import MAX_WORDS, toy_records, write_corpus
 
 from luke_jax.cli import main
 from luke_jax.files import Path as LukePath
-from luke_jax.pipeline.units import UnitInstance, write_units
+from luke_jax.systems.ernie_baidu.units import UnitInstance, write_units
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from luke_jax.errors import InputError
 from luke_jax.pipeline.entity_text import read_documents
 from luke_jax.pipeline.instances import StoredInstances, write_instances
 from luke_jax.pipeline.masking import Ids
-from luke_jax.pipeline.pair_rows import corrupted
 from luke_jax.pipeline.sentence_pairs import PairMaker, PairSettings, Pieces, first_pieces
+from luke_jax.systems.ernie_thu.pair_rows import corrupted
 from luke_jax.text.special_tokens import BERT, SpecialTokens
 
 SPECIAL = SpecialTokens(dict(zip(BERT, (2, 0, 3, 1, 4), strict=True)), (), BERT)

@@ -10,13 +10,13 @@ from toy_corpus import toy_records, write_corpus
 from luke_jax.errors import InputError
 from luke_jax.graph.vectors import open_vectors
 from luke_jax.runs.fingerprints import fingerprints
-from luke_jax.tasks.aligned_pretraining import AlignedPretraining
+from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
+from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.links.task import LinkPrediction
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.tasks.synthetic import SyntheticPretraining
-from luke_jax.tasks.unit_pretraining import UnitPretraining
 
 OTHERS = (AlignedPretraining, LinkPrediction, Pretraining, SyntheticPretraining, UnitPretraining)
 # Of the fields that are texts, those that name no file that a run reads.

@@ -9,9 +9,9 @@ from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.model import Model
-from luke_jax.runs.fresh import Choices, Files, fresh_model
 from luke_jax.show import attention
 from luke_jax.show.heat_maps import attention_of
+from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
 
 TEXT = "Beyoncé lives in Los Angeles."
 SPANS = [(0, 7), (17, 28)]

@@ -9,11 +9,11 @@ import numpy as np
 
 from luke_jax.models.shapes import attention_sizes
 from luke_jax.models.system import Backbone, States, Tables
-from luke_jax.nn.by_length import by_length
 from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.tener.attention import Distances, RelativeSizes
+from luke_jax.systems.tener.by_length import by_length
 from luke_jax.systems.tener.characters import CharacterEncoder
 from luke_jax.systems.tener.layers import Attending, LayerStack, absolute_positions
 from luke_jax.text.rows import Room

@@ -10,7 +10,7 @@ from small_wikis import TOKENIZER, build_wiki, write_wikidata
 
 from luke_jax.cli import main
 from luke_jax.pipeline.instances import StoredInstances
-from luke_jax.pipeline.unit_files import read_units
+from luke_jax.systems.ernie_baidu.unit_files import read_units
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki.mentions.linker import MentionLinker
 from luke_jax.wiki.stages.linked_documents import LinkedDocuments

@@ -15,7 +15,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.pipeline.instances import Instance, write_instances
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
-from luke_jax.tasks.aligned_pretraining import AlignedPretraining
+from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh

@@ -17,13 +17,13 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.instances import NONE, Instance, Part, StoredInstances
-from luke_jax.pipeline.pair_rows import (
+from luke_jax.pipeline.reads import Reads
+from luke_jax.systems.ernie_thu.pair_rows import (
   aligned_entities,
   corrupted,
   target_arrays,
   word_arrays,
 )
-from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks import aligned
 from luke_jax.tasks.aligned import check_width, open_vectors
 from luke_jax.training.task import Batch, Params, Task

@@ -13,11 +13,11 @@ from peak_memory import PEAK
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
-from luke_jax.pipeline import unit_files, unit_lines
 from luke_jax.pipeline.cache import clear_caches
-from luke_jax.pipeline.unit_files import UnitInstances, read_units
-from luke_jax.pipeline.unit_lines import _any, _plain
-from luke_jax.pipeline.units import UnitInstance, write_units
+from luke_jax.systems.ernie_baidu import unit_files
+from luke_jax.systems.ernie_baidu import units as unit_lines
+from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
+from luke_jax.systems.ernie_baidu.units import UnitInstance, _any, _plain, write_units
 
 GOOD = "1 7 8 2;0 0 0 0;0 1 2 3;-1 0 1 -1;1"
 
@@ -164,7 +164,7 @@ def test_files_in_a_bucket(bucket, tmp_path):
 # What a process has for itself: pages of files are shared.
 READ = f"""
 import pickle, sys
-from luke_jax.pipeline.unit_files import read_units
+from luke_jax.systems.ernie_baidu.unit_files import read_units
 {PEAK}
 def own():
   with open("/proc/self/status") as file:

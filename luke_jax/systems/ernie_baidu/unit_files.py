@@ -19,8 +19,14 @@ from luke_jax.files.copies import local
 from luke_jax.files.made import Made, made
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.stored import most_open
-from luke_jax.pipeline.unit_lines import BLOCK, Block, read_blocks, word_type
-from luke_jax.pipeline.units import EXPECTED, UnitInstance
+from luke_jax.systems.ernie_baidu.units import (
+  BLOCK,
+  EXPECTED,
+  Block,
+  UnitInstance,
+  read_blocks,
+  word_type,
+)
 
 CODE = 1  # version of the form
 _WORDS, _TEXTS, _SIZES = "words", "texts", "sizes.json"

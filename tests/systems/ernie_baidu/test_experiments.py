@@ -8,7 +8,7 @@ import pytest
 
 from luke_jax.training.experiment_files import experiment_and_notes, load_experiment
 
-FOLDER = Path(__file__).parents[2] / "experiments" / "ernie_baidu"
+FOLDER = Path(__file__).parents[3] / "experiments" / "ernie_baidu"
 ROWS = sorted(path for path in FOLDER.glob("*.py") if "pretraining" not in path.stem)
 # Rate, batch, epochs, length and decay of the authors' scripts, and dev and test as published.
 RECIPES = {

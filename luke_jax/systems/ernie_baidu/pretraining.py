@@ -19,10 +19,9 @@ from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.masking import Ids
 from luke_jax.pipeline.reads import Reads
-from luke_jax.pipeline.unit_files import UnitInstances, read_units
-from luke_jax.pipeline.unit_masking import Texts, masked_texts, single
-from luke_jax.pipeline.unit_rows import unit_arrays
-from luke_jax.pipeline.units import UnitInstance
+from luke_jax.systems.ernie_baidu.masking import Texts, masked_texts, single, unit_arrays
+from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
+from luke_jax.systems.ernie_baidu.units import UnitInstance
 from luke_jax.tasks.pretraining import weighted
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.training.task import Batch, Params, Task

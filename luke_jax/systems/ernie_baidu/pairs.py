@@ -8,10 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, read_json
 from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings, Pieces
-from luke_jax.pipeline.units import CONTINUED, FIRST, SPECIAL, UnitInstance
+from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
 from luke_jax.text import Tokenizer
+from luke_jax.wiki.stages.linked_sentences import split_paragraph
+from luke_jax.wiki.stages.page_stage import shards_of
+from luke_jax.wiki.stages.stage import MANIFEST, read_finished
 
 LEVELS = ("phrase", "entity")
 UTTERANCES = 3  # of a dialogue that are an instance
@@ -168,3 +171,19 @@ def _cut(parts: Sequence[Pieces], room: int) -> list[Pieces]:
   while sum(lengths) > room:
     lengths[int(np.argmax(lengths))] -= 1
   return [Pieces(*(x[:n] for x in part)) for part, n in zip(parts, lengths, strict=True)]
+
+
+def unit_documents(folder: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[Document]:
+  """Yields the pages of a build, a sentence as pieces with the units that they go on in."""
+  pages = shards_of(folder / "pages", read_finished(folder / "pages"))
+  site = read_json(folder / "pages" / MANIFEST)["made_of"]["site"]
+  for shard in range(len(pages)):
+    for page in pages.read_pages(shard):
+      split = (split_paragraph(paragraph, site["language"]) for paragraph in page.paragraphs)
+      document = []
+      for sentence in (sentence for paragraph in split for sentence in paragraph.sentences):
+        chunks = [Chunk(text, place % 2 == 1) for place, text in enumerate(sentence.segments)]
+        pieces = encoded(chunks, tokenizer, segment)
+        if len(pieces.ids):
+          document.append(pieces)
+      yield document

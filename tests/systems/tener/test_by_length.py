@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from luke_jax.nn.by_length import PART, by_length
 from luke_jax.nn.layers import Dropout, Numerics
 from luke_jax.systems.tener.attention import RelativeSizes
+from luke_jax.systems.tener.by_length import PART, by_length
 from luke_jax.systems.tener.characters import CharacterEncoder
 from luke_jax.training.mesh import MeshShape, make_mesh
 

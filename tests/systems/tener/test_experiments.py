@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from luke_jax.convert.saving import save
-from luke_jax.runs.fresh import Choices, Files, fresh_model
 from luke_jax.systems.tener.config import SIZES
+from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
 from luke_jax.training.experiment_files import experiment_and_notes
 
-FOLDER = Path(__file__).parents[2] / "experiments" / "tener"
+FOLDER = Path(__file__).parents[3] / "experiments" / "tener"
 OTHER = ("transformer", "with_scale")
 FREE = ("crossner", "uner_zh", "wnut17")  # of run.sh
 # Attention heads, their width, layers, rate, epochs; F1 of TENER, of the transformer, with scale.

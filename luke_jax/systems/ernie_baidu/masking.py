@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.masking import Ids, Masked
-from luke_jax.pipeline.units import CONTINUED, FIRST, SPECIAL
+from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL
 
 SHARE = 0.15  # of the units that are selected
 _RANDOM, _KEPT = 0.2, 0.1  # below which a random word replaces a selected one, or it stays
@@ -71,3 +72,26 @@ def masked_texts(
     spared = masked.places[~kept]
     masked.ids[spared] = ids[spared]
   return Masked(masked.ids, masked.places[kept])
+
+
+def unit_arrays(
+  texts: Texts, masked: Masked, pad: int, *, words: int, slots: int
+) -> dict[str, np.ndarray]:
+  """Returns the words (B, W), padded, and the masked ones (B, P), of which each text has a few."""
+  shape, targets = (len(texts.lengths), words), (len(texts.lengths), slots)
+  ids, types = np.full(shape, pad, np.int32), np.zeros(shape, np.int32)
+  positions, labels = np.zeros(targets, np.int32), np.full(targets, IGNORED, np.int32)
+  inside = np.arange(words) < texts.lengths[:, None]
+  ids[inside], types[inside] = masked.ids, texts.types
+  ends = np.cumsum(texts.lengths)
+  text = np.searchsorted(ends, masked.places, side="right")
+  used = np.arange(slots) < np.bincount(text, minlength=len(ends))[:, None]
+  positions[used] = masked.places - (ends - texts.lengths)[text]
+  labels[used] = texts.ids[masked.places]
+  return {
+    "input_ids": ids,
+    "attention_mask": inside.astype(np.int32),
+    "token_type_ids": types,
+    "masked_positions": positions,
+    "labels": labels,
+  }

@@ -7,7 +7,7 @@ import pytest
 
 from luke_jax.training.experiment_files import experiment_and_notes, load_experiment
 
-FOLDER = Path(__file__).parents[2] / "experiments" / "ernie_thu"
+FOLDER = Path(__file__).parents[3] / "experiments" / "ernie_thu"
 ROWS = sorted(path for path in FOLDER.glob("*.py") if "pretraining" not in path.stem)
 # Rate, batch, epochs, length, share of the steps in which the rate rises, threshold of links.
 RECIPES = {
