@@ -5,7 +5,7 @@ import functools
 
 import jax
 
-from luke_jax.heads.kinds import make_head
+from luke_jax.heads.kinds import kind_of, make_head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Running, Spread
 from luke_jax.models.table import SIZES, systems
@@ -23,9 +23,10 @@ def network(
   **running,
 ) -> Network:
   """A network of a class of any system; `running` are the fields of `Running`."""
-  (kind,) = (kind for kind in (f.kind_of(architecture) for f in systems()) if kind)
+  (kind,) = (kind for kind in (kind_of(system, architecture) for system in systems()) if kind)
   backbone = Backbone(config, Running(**running), spread or Spread())
-  return Network(backbone, make_head(kind, backbone, labels=labels, bias=bias))
+  head = make_head(kind, backbone, labels=labels)
+  return Network(backbone, head.clone(bias=True) if head and bias else head)
 
 
 @functools.partial(jax.jit, static_argnames="network")

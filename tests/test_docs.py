@@ -22,6 +22,7 @@ from tiny import TEXTS, tiny_model
 
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
+from luke_jax.heads.kinds import class_names
 from luke_jax.model import Model
 from luke_jax.models.network import initial_params
 from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
@@ -112,7 +113,7 @@ def save_language_model(name, system, tokenizer):
   """Writes a model of words with random parameters."""
   sizes = {"vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.special.pad}
   config = small(system, max_position_embeddings=66, **sizes)
-  made = network(system.architectures["masked"], config)
+  made = network(class_names(system)["masked"], config)
   Model(made, initial_params(made, jax.random.key(0)), (), tokenizer).save(name)
 
 

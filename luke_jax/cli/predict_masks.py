@@ -12,6 +12,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 from luke_jax.cli.wiki_annotate import printable
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.heads.kinds import class_names
 from luke_jax.inference.settings import any_processor
 from luke_jax.model import load
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
@@ -44,7 +45,7 @@ def run(
   """
   model = load(directory)
   if model.kind not in ("masked", "pretraining") or model.report.missing:
-    masked = model.config.architectures.get("masked")
+    masked = class_names(model.system).get("masked")
     expected = f"a whole {masked}" if masked else "another system, with masked words"
     raise InputError(f"{directory}: a {model.architecture}; expected {expected}")
   predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)

@@ -24,6 +24,7 @@ from luke_jax.convert.sources import CONFIG, system_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.kinds import kind_of
 from luke_jax.models.adapters import stays
 from luke_jax.models.keys import Report, unflatten
 from luke_jax.models.system import System
@@ -78,7 +79,7 @@ def read_adapter(
   directory = backbone or find_backbone(origin["backbone"], path)
   _check_hash(directory, origin["backbone"], path)
   start = Start(directory, origin["new_words"], origin["entities"])
-  kind = head or system.kind_of(described.architecture)
+  kind = head or kind_of(system, described.architecture)
   model = _before(start, kind, described.config, described.labels, blank=True, **fields)
   arrays = with_changes(model, read_safetensors(path / ADAPTER), path / ADAPTER)
   arrays = {name: _shared(name, x, model, origin) for name, x in arrays.items()}

@@ -10,7 +10,6 @@ from luke_jax.convert.card_head import card_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular, whole
-from luke_jax.models.system import NONE
 
 # In a model's config.json, under this project's name: the record of a run, and facts from the card
 # of a model that others made.
@@ -156,10 +155,11 @@ def _in_pytorch(model: ModelParts) -> str:
   if missing := system.not_in_transformers:
     return f"In PyTorch: {missing}."
   name, title = model.architecture, "In PyTorch, from the same files:"
-  if model.kind in system.own_heads:
-    name, head = system.architectures[NONE], f"the head (`{_head_name(model)}`)"
+  own = model.network.head
+  if own is not None and not own.in_transformers and own.kind not in system.head_classes:
+    name, head = f"{system.prefix}Model", f"the head (`{_head_name(model)}`)"
     if model.kind == "crf":  # a classifier of words, which transformers has, and a chain
-      name, head = system.architectures["token"], "its chain (`crf`)"
+      name, head = f"{system.prefix}ForTokenClassification", "its chain (`crf`)"
     title = f"In PyTorch, from the same files, without {head}, which transformers lacks:"
   code = f'from transformers import {name}\n\nmodel = {name}.from_pretrained("DIRECTORY")'
   return f"{title}\n\n```python\n{code}\n```"

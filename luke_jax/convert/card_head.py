@@ -7,20 +7,6 @@ from typing import Any
 
 from luke_jax.convert.parts import ModelParts
 
-# The hub's names for the tasks of these kinds of heads.
-HUB_TASKS = {
-  "masked": "fill-mask",
-  "pretraining": "fill-mask",
-  "entity": "text-classification",
-  "pair": "text-classification",
-  "text": "text-classification",
-  "attributes": "text-classification",
-  "span": "token-classification",
-  "token": "token-classification",
-  "crf": "token-classification",
-  "answer": "question-answering",
-  "cloze": "question-answering",
-}
 # Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
 _NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
@@ -31,7 +17,7 @@ def card_head(
   """Returns the metadata of a model; `base` are facts of the model that it started from."""
   languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
   known = sorted(language for language in languages if language)
-  task = HUB_TASKS.get(model.kind)
+  task = model.network.head.hub_task if model.network.head else ""
   tags = [model.config.name, "luke_jax", *([task] if task else [])]
   library = "luke_jax" if adapter else "transformers"
   lines = [f"library_name: {library}", "tags:", *(f"- {tag}" for tag in tags)]

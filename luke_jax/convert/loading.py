@@ -15,17 +15,16 @@ import jax
 import numpy as np
 
 from luke_jax.convert import vocabularies
-from luke_jax.convert.attributes import of_authors, read_head
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.attributes import AttributesHead
-from luke_jax.heads.kinds import make_head
+from luke_jax.heads.attributes import AttributesHead, of_authors
+from luke_jax.heads.kinds import class_names, heads_of, kind_of
 from luke_jax.models import keys
-from luke_jax.models.head import Head
+from luke_jax.models.head import Head, SavedHead
 from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.models.system import NONE, Backbone, Described, Running, System
 from luke_jax.models.table import system_named, systems
@@ -78,9 +77,7 @@ def read_model(
       config = described.config.with_entities(0, None)
       described = dataclasses.replace(described, config=config)
     own = None if isinstance(head, str) else head
-    if head is None and source.system.kind_of(described.architecture) == AttributesHead.kind:
-      own = functools.partial(read_head, source.directory)
-    network = _network(source.system, described, tensors, fields, own)
+    network = _network(source, described, tensors, fields, own)
     params, report = _params(network, tensors, None if blank else seed)
     unread = source.tensors.names - tensors.names - set(report.apart)
     left_over = (*report.unexpected, *sorted(unread))
@@ -107,7 +104,20 @@ def _opened(
 ) -> Iterator[Source]:
   """Opens the files of a model as those of the system that the caller asks for."""
   with open_source(path, _system(system, entity_vocab), as_encoder=as_encoder) as source:
-    yield of_authors(source)
+    yield _of_authors(source)
+
+
+def _of_authors(source: Source) -> Source:
+  """Returns the files of a model, with what those of MA-BERT's authors say by their tensors."""
+  tensors = source.tensors
+  changed = of_authors(source.described, tensors.names, tensors.read, source.directory)
+  if changed is None:
+    return source
+  described, read = changed
+  architecture = AttributesHead.class_name(source.system.prefix)
+  described = dataclasses.replace(described, architecture=architecture)
+  tensors = dataclasses.replace(tensors, read=read)
+  return dataclasses.replace(source, described=described, tensors=tensors)
 
 
 def _known(network: Network, left_over: tuple[str, ...]) -> bool:
@@ -149,7 +159,7 @@ def _without_other_head(source: Source, requested: Described) -> Tensors:
   before = source.described
   if (requested.architecture, requested.labels) == (before.architecture, before.labels):
     return source.tensors
-  kind = source.system.kind_of(requested.architecture) or ""
+  kind = kind_of(source.system, requested.architecture) or ""
   heads = source.system.keys(kind).heads
   names = frozenset(name for name in source.tensors.names if not name.startswith(heads))
   return dataclasses.replace(source.tensors, names=names)
@@ -172,41 +182,45 @@ def _requested(
     config = described.config.with_entities(len(entity_vocab), padding)
     described = dataclasses.replace(described, config=config)
   if head is not None:
-    if head not in system.architectures:
-      known = ", ".join(system.architectures)
-      raise InputError(f"head {head!r}: unknown; expected one of {known}")
-    described = dataclasses.replace(described, architecture=system.architectures[head])
+    names = class_names(system)
+    if head not in names:
+      raise InputError(f"head {head!r}: unknown; expected one of {', '.join(names)}")
+    described = dataclasses.replace(described, architecture=names[head])
   return described
 
 
 def _network(
-  system: type[System],
+  source: Source,
   described: Described,
   tensors: Tensors,
   fields: dict[str, Any],
   own: MakeHead | None,
 ) -> Network:
+  system = source.system
   if own is not None:
     backbone = _changed(Backbone(described.config), fields)
     return Network(backbone, own(backbone, described))
-  kind = system.kind_of(described.architecture)
+  kind = kind_of(system, described.architecture)
   if described.architecture in system.left_to_right:
     raise InputError(
       f"architecture {described.architecture!r}: reads from left to right; expected an encoder, or"
       " as_encoder=True of luke_jax.load, which reads it as one"
     )
   if kind is None:
-    known = ", ".join(system.architectures.values())
+    known = ", ".join(class_names(system).values())
     raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {known}")
-  config, bias = _as_tensors_say(system, described.config, kind, tensors)
-  backbone = _changed(Backbone(config), fields)
-  return Network(backbone, make_head(kind, backbone, labels=described.num_labels, bias=bias))
+  backbone = _changed(Backbone(_as_tensors_say(system, described.config, kind, tensors)), fields)
+  if kind == NONE:
+    return Network(backbone)
+  head, labels = heads_of(system)[kind], described.num_labels
+  if described.architecture != source.described.architecture:
+    return Network(backbone, head.fresh(backbone, labels))
+  saved = SavedHead(labels, described.rest, tensors.names, source.directory)
+  return Network(backbone, head.saved(backbone, saved))
 
 
-def _as_tensors_say(
-  system: type[System], config: Any, kind: str, tensors: Tensors
-) -> tuple[Any, bool]:
-  """Returns the config with what only the tensors show, and the bias of a classifier of pairs."""
+def _as_tensors_say(system: type[System], config: Any, kind: str, tensors: Tensors) -> Any:
+  """Returns the config with what only the tensors show."""
   if kind in ("masked", "pretraining"):
     table = system.keys(kind)
     for path, field in _DECODERS.items():
@@ -216,7 +230,7 @@ def _as_tensors_say(
     if "page_entity/decoder/kernel" in table.rows:
       (page,) = table.rows["page_entity/decoder/kernel"].names
       config = dataclasses.replace(config, cls_entity_prediction=page in tensors.names)
-  return config, "classifier.bias" in tensors.names
+  return config
 
 
 def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:

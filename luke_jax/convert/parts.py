@@ -84,7 +84,8 @@ class ModelParts:
   @property
   def architecture(self) -> str:
     """Returns the name of its class in config.json."""
-    return self.system.architecture_of(self.kind)
+    head, prefix = self.network.head, self.system.prefix
+    return f"{prefix}Model" if head is None else head.class_name(prefix)
 
   @property
   def num_labels(self) -> int:

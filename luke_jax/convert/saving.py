@@ -7,7 +7,6 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 
-from luke_jax.convert.attributes import write_attributes
 from luke_jax.convert.card import model_card
 from luke_jax.convert.paddle_files import write_paddle
 from luke_jax.convert.parts import ModelParts
@@ -16,7 +15,6 @@ from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import SAFETENSORS, TORCH, Dtype, write_safetensors, write_torch
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.attributes import attributes_of
 from luke_jax.models import keys
 from luke_jax.models.finite import check_finite
 from luke_jax.models.names import OtherNames
@@ -63,9 +61,8 @@ def save(
     elif model.tokenizer:
       save_tokenizer(model.tokenizer, folder)
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
-    attributes = attributes_of(model.network.head)
-    entries = write_attributes(attributes, folder) if attributes else {}
-    write_config(model, folder, dtype=dtype, **entries)
+    head = model.network.head
+    write_config(model, folder, dtype=dtype, **({} if head is None else head.write(folder)))
     released, _ = model.config.released_config
     if released and form in RELEASED_FORMS:
       (folder / released).write_bytes((folder / CONFIG).read_bytes())

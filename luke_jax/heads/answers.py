@@ -16,6 +16,9 @@ class AnswerHead(Head):
   """Scores of every word as the start and as the end of an answer."""
 
   kind: ClassVar[str] = "answer"
+  suffix: ClassVar[str] = "ForQuestionAnswering"
+  in_transformers: ClassVar[bool] = True
+  hub_task: ClassVar[str] = "question-answering"
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
@@ -34,3 +37,6 @@ class AnswerHead(Head):
     logits = jnp.stack([outputs["start_logits"], outputs["end_logits"]], axis=-1)
     positions = jnp.stack([start_positions, end_positions], axis=-1)
     return losses.span_loss(logits, positions, weights)
+
+
+HEADS = (AnswerHead,)

@@ -14,6 +14,7 @@ class Bare(Head):
   """Stands for a head of some kind, which decides on the encoder's parts."""
 
   kind: str  # pyrefly: ignore[bad-override]
+  pooled: bool  # pyrefly: ignore[bad-override]
 
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns no outputs."""
@@ -26,6 +27,7 @@ class Bare(Head):
 
 def without_head(network: Network, params: dict) -> tuple[Network, dict]:
   """Returns the encoder alone, which reads texts that the head has no use for."""
-  backbone = network.backbone
+  backbone, head = network.backbone, network.head
   name = backbone.config.name
-  return Network(backbone, Bare(backbone.numerics, network.kind)), {name: params[name]}
+  pooled = head is not None and head.pooled
+  return Network(backbone, Bare(backbone.numerics, network.kind, pooled)), {name: params[name]}

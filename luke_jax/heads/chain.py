@@ -21,15 +21,16 @@ class ChainHead(LabelHead):
   that training allows; without it all of them are.
   """
 
-  dropout: float
   legal: Legal | None = None
 
   kind: ClassVar[str] = "crf"
+  suffix: ClassVar[str] = "ForTokenClassificationWithCrf"
+  hub_task: ClassVar[str] = "token-classification"
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns logits (B, W, C), and the chain's scores (B, C + 2, C), the same for every row."""
-    words = Dropout(self.dropout)(states.words)
+    words = Dropout(self.numerics.of_classifiers)(states.words)
     logits = Dense(self.numerics, (self.labels,), output="float32", name="classifier")(words)
     chain = packed(crf.ChainScores(self.labels, self.numerics.init_std, name="crf")())
     return {"logits": logits, "chain": jnp.broadcast_to(chain, (len(logits), *chain.shape))}
@@ -56,3 +57,6 @@ def packed(chain: crf.Chain) -> jax.Array:
 def unpacked(array: jax.Array) -> crf.Chain:
   """Returns the chain in an array."""
   return crf.Chain(array[:-2], array[-2], array[-1])
+
+
+HEADS = (ChainHead,)

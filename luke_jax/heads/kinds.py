@@ -1,64 +1,37 @@
-"""Heads by their kind."""
+"""Heads by their kind, and the classes that a system has for them."""
 
-from collections.abc import Callable
-
-from luke_jax.heads.answers import AnswerHead
-from luke_jax.heads.attributes import Attributes, attributes_head
-from luke_jax.heads.chain import ChainHead
-from luke_jax.heads.labels import (
-  ChoiceHead,
-  ClozeHead,
-  EntityHead,
-  NextSentenceHead,
-  PairHead,
-  PooledEntityHead,
-  PooledPairHead,
-  SpanHead,
-  TextHead,
-  TokenHead,
-)
-from luke_jax.heads.masked import MaskedHead, PretrainingHead
+from luke_jax.heads import answers, attributes, chain, labels, masked
 from luke_jax.models.head import Head
-from luke_jax.models.system import NONE, Backbone
+from luke_jax.models.system import NONE, Backbone, System
 
-# Those that a kind, a backbone and labels say all of.
-KINDS = ("masked", "pretraining", "entity", "pair", "span", "cloze", "answer")
-KINDS += ("text", "token", "crf", "choice", "next_sentence")
+HEADS: dict[str, type[Head]] = {
+  head.kind: head
+  for heads in (masked.HEADS, labels.HEADS, answers.HEADS, chain.HEADS, attributes.HEADS)
+  for head in heads
+}
 
-OF_REVIEWS = Attributes(("user", "product"))  # what heads of attributes read by default
+
+def heads_of(system: type[System]) -> dict[str, type[Head]]:
+  """Returns the heads that a system can have, by their kind."""
+  known = HEADS | dict(system.heads)
+  return {kind: head for kind, head in known.items() if system.takes(kind)}
 
 
-def make_head(
-  kind: str,
-  backbone: Backbone,
-  *,
-  labels: int = 2,
-  bias: bool = False,
-  attributes: Attributes | None = None,
-) -> Head | None:
-  """Returns the head of a kind for a backbone; `bias` is that of the classifier of pairs."""
-  numerics = backbone.numerics
-  rate = getattr(backbone.config, "classifier_dropout", None)
-  dropout = numerics.dropout if rate is None else rate
-  make: dict[str, Callable[[], Head | None]] = {
-    NONE: lambda: None,
-    "masked": lambda: MaskedHead(numerics, backbone.decoders, backbone.spread.axis),
-    "pretraining": lambda: PretrainingHead(numerics, backbone.decoders),
-    "entity": lambda: EntityHead(numerics, labels),
-    "pair": lambda: PairHead(numerics, labels, bias),
-    "span": lambda: SpanHead(numerics, labels),
-    "cloze": lambda: ClozeHead(numerics),
-    "answer": lambda: AnswerHead(numerics),
-    "text": lambda: TextHead(numerics, labels, dropout),
-    "token": lambda: TokenHead(numerics, labels, dropout),
-    "crf": lambda: ChainHead(numerics, labels, dropout),
-    "attributes": lambda: attributes_head(backbone, labels, attributes or OF_REVIEWS),
-    "choice": lambda: ChoiceHead(numerics, dropout),
-    "next_sentence": lambda: NextSentenceHead(numerics),
+def class_names(system: type[System]) -> dict[str, str]:
+  """Returns the names of a system's classes in config.json, by the kind of their head."""
+  heads = heads_of(system).items()
+  return {NONE: f"{system.prefix}Model"} | {
+    kind: head.class_name(system.prefix) for kind, head in heads
   }
-  if backbone.config.labels_from_first_word:
-    make |= {
-      "entity": lambda: PooledEntityHead(numerics, labels, dropout),
-      "pair": lambda: PooledPairHead(numerics, labels, dropout),
-    }
-  return make[kind]()
+
+
+def kind_of(system: type[System], architecture: str) -> str | None:
+  """Returns the kind of head of a class of a system; None if it has no such class."""
+  kinds = (kind for kind, name in class_names(system).items() if name == architecture)
+  return next(kinds, None)
+
+
+def make_head(kind: str, backbone: Backbone, *, labels: int = 2) -> Head | None:
+  """Returns the head of a kind for a backbone, with the usual settings."""
+  system: type[System] = type(backbone.config)
+  return None if kind == NONE else heads_of(system)[kind].fresh(backbone, labels)

@@ -1,13 +1,13 @@
 """Heads that give labels: to entities, pairs, spans, texts or word pieces; one picks a text."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.head import Head, LabelHead, Outputs
-from luke_jax.models.system import States, Tables
+from luke_jax.models.head import Head, LabelHead, Outputs, SavedHead
+from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense, Dropout, Numerics
 
@@ -42,6 +42,8 @@ class EntityHead(LabelHead):
   """Labels of the first entity, as in entity typing."""
 
   kind: ClassVar[str] = "entity"
+  suffix: ClassVar[str] = "ForEntityClassification"
+  hub_task: ClassVar[str] = "text-classification"
   entities: ClassVar[int] = 1
   places: ClassVar[tuple[str, ...]] = (STARTS,)
 
@@ -66,8 +68,15 @@ class PairHead(LabelHead):
   bias: bool = False
 
   kind: ClassVar[str] = "pair"
+  suffix: ClassVar[str] = "ForEntityPairClassification"
+  hub_task: ClassVar[str] = "text-classification"
   entities: ClassVar[int] = 2
   places: ClassVar[tuple[str, ...]] = (STARTS,)
+
+  @classmethod
+  def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
+    """Returns the head that a model's files describe, with a bias if they have one."""
+    return cls(backbone.numerics, saved.labels, "classifier.bias" in saved.tensors)
 
   @nn.compact
   def __call__(
@@ -85,6 +94,8 @@ class SpanHead(LabelHead):
   """Labels of every entity from its first word, its last word and itself, as in NER."""
 
   kind: ClassVar[str] = "span"
+  suffix: ClassVar[str] = "ForEntitySpanClassification"
+  hub_task: ClassVar[str] = "token-classification"
   entities: ClassVar[int] = 1
   places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
 
@@ -112,6 +123,8 @@ class ClozeHead(Head):
   """Scores of every candidate entity for the placeholder, which is the first entity (ReCoRD)."""
 
   kind: ClassVar[str] = "cloze"
+  suffix: ClassVar[str] = "ForCloze"
+  hub_task: ClassVar[str] = "question-answering"
   entities: ClassVar[int] = 2
   places: ClassVar[tuple[str, ...]] = (STARTS,)
 
@@ -138,15 +151,17 @@ class TextHead(LabelHead):
   They are read off the pooled state or, in a system without one, the state of the first word.
   """
 
-  dropout: float
-
   kind: ClassVar[str] = "text"
+  suffix: ClassVar[str] = "ForSequenceClassification"
+  in_transformers: ClassVar[bool] = True
+  hub_task: ClassVar[str] = "text-classification"
+  pooled: ClassVar[bool] = True
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns logits (B, C)."""
     text = states.words[:, 0] if states.pooled is None else states.pooled
-    return {"logits": _dense(self.numerics, self.labels, text, self.dropout)}
+    return {"logits": _dense(self.numerics, self.labels, text)}
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
@@ -159,43 +174,38 @@ class TextHead(LabelHead):
     return losses.label_loss(outputs["logits"], labels, weights)
 
 
-class PooledEntityHead(TextHead):
-  """Labels of the marked entity of a text, from the text's pooled state (ERNIE of Tsinghua)."""
+class MeanTextHead(TextHead):
+  """Labels of the whole text, from the mean of its words' states."""
 
-  kind: ClassVar[str] = "entity"
+  kind: ClassVar[str] = "mean_text"
+  suffix: ClassVar[str] = "ForSequenceClassificationByMean"
+  in_transformers: ClassVar[bool] = False
+  pooled: ClassVar[bool] = False
+  shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
 
   @nn.compact
-  def __call__(self, states: States, tables: Tables) -> Outputs:
+  def __call__(
+    self, states: States, tables: Tables, *, attention_mask: jax.Array | None = None
+  ) -> Outputs:
     """Returns logits (B, C)."""
-    assert states.pooled is not None
-    dropped = Dropout(self.dropout)(states.pooled)
-    dense = Dense(
-      self.numerics, (self.labels,), use_bias=False, output="float32", name="classifier"
-    )
-    return {"logits": dense(dropped)}
-
-  loss = EntityHead.loss
-
-
-class PooledPairHead(TextHead):
-  """Labels of the two marked entities of a text, from the text's pooled state."""
-
-  kind: ClassVar[str] = "pair"
-
-  loss = EntityHead.loss
+    words = states.words.astype(jnp.float32)
+    mask = jnp.ones(words.shape[:2]) if attention_mask is None else attention_mask != 0
+    text = jnp.einsum("bwd,bw->bd", words, mask / mask.sum(1, keepdims=True))
+    return {"logits": _dense(self.numerics, self.labels, text.astype(states.words.dtype))}
 
 
 class TokenHead(LabelHead):
   """Labels of every word piece."""
 
-  dropout: float
-
   kind: ClassVar[str] = "token"
+  suffix: ClassVar[str] = "ForTokenClassification"
+  in_transformers: ClassVar[bool] = True
+  hub_task: ClassVar[str] = "token-classification"
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns logits (B, W, C)."""
-    return {"logits": _dense(self.numerics, self.labels, states.words, self.dropout)}
+    return {"logits": _dense(self.numerics, self.labels, states.words)}
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
@@ -207,16 +217,17 @@ class TokenHead(LabelHead):
 class ChoiceHead(Head):
   """Choice of one of several texts; every input has an axis of choices after the batch."""
 
-  dropout: float
-
   kind: ClassVar[str] = "choice"
+  suffix: ClassVar[str] = "ForMultipleChoice"
+  in_transformers: ClassVar[bool] = True
+  pooled: ClassVar[bool] = True
   choices: ClassVar[bool] = True
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns logits (B C, 1) of states whose batch axis has all choices."""
     assert states.pooled is not None
-    return {"logits": _dense(self.numerics, 1, states.pooled, self.dropout)}
+    return {"logits": _dense(self.numerics, 1, states.pooled)}
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
@@ -229,6 +240,9 @@ class NextSentenceHead(Head):
   """Classifier of pairs by whether the second text continues the first, as BERT was pretrained."""
 
   kind: ClassVar[str] = "next_sentence"
+  suffix: ClassVar[str] = "ForNextSentencePrediction"
+  in_transformers: ClassVar[bool] = True
+  pooled: ClassVar[bool] = True
 
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
@@ -256,5 +270,10 @@ def _classified(
   return Dense(numerics, (labels,), use_bias=use_bias, output="float32", name=name)(dropped)
 
 
-def _dense(numerics: Numerics, labels: int, features: jax.Array, dropout: float) -> jax.Array:
-  return Dense(numerics, (labels,), output="float32", name="classifier")(Dropout(dropout)(features))
+def _dense(numerics: Numerics, labels: int, features: jax.Array) -> jax.Array:
+  dropped = Dropout(numerics.of_classifiers)(features)
+  return Dense(numerics, (labels,), output="float32", name="classifier")(dropped)
+
+
+HEADS = (EntityHead, PairHead, SpanHead, ClozeHead, TextHead, MeanTextHead)
+HEADS += (TokenHead, ChoiceHead, NextSentenceHead)

@@ -7,7 +7,6 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.heads.aligned import AlignedEntities, Candidates, entity_scores
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.system import Backbone, Decoders, States, Tables
 from luke_jax.nn import losses
@@ -79,6 +78,14 @@ class MaskedHead(Head):
   axis: str | None = None  # of the mesh, over which the entity table is spread
 
   kind: ClassVar[str] = "masked"
+  suffix: ClassVar[str] = "ForMaskedLM"
+  in_transformers: ClassVar[bool] = True
+  hub_task: ClassVar[str] = "fill-mask"
+
+  @classmethod
+  def fresh(cls, backbone: Backbone, labels: int) -> Self:
+    """Returns a head for a backbone, with its decoders."""
+    return cls(backbone.numerics, backbone.decoders, backbone.spread.axis)
 
   def on(self, backbone: Backbone) -> Self:
     """Returns the head for another backbone, with its decoders."""
@@ -134,12 +141,12 @@ class MaskedHead(Head):
     `pages` (U, K) are the vectors of entities that the page's own is compared with.
     With `page_ids` (B,) also page_losses (B,), 0 where the page is no entity, which is -1.
     """
-    picked = _picked(states.words, masked_positions)
+    picked = picked_states(states.words, masked_positions)
     scores = self.masked_words.scores(picked, tables.words, labels)
     outputs = {"word_losses": scores.losses, "word_hits": scores.hits}
     if entity_labels is not None and masked_entity_positions is not None:
       assert states.entities is not None and tables.entities is not None
-      picked = _picked(states.entities, masked_entity_positions)
+      picked = picked_states(states.entities, masked_entity_positions)
       size, axis = self.decoders.entities, self.axis
       scores = self.masked_entities.scores(
         picked, tables.entities, entity_labels, size=size, axis=axis
@@ -181,45 +188,18 @@ class MaskedHead(Head):
 
 
 class PretrainingHead(MaskedHead):
-  """Masked words; for pairs of sentences, the prediction of the next one (BERT).
-
-  If the decoders have vectors of entities, also the entities that words are aligned to (ERNIE of
-  Tsinghua): `entity_labels` are numbers of candidates, the distinct ones of a text, or of the whole
-  batch.
-  """
-
-  whole_batch: bool = False  # the candidates are the entities of the batch
+  """Masked words and, for pairs of sentences, the prediction of the next one (BERT)."""
 
   kind: ClassVar[str] = "pretraining"
-
-  def setup(self) -> None:
-    """Makes the decoders."""
-    super().setup()
-    if self.decoders.vectors:
-      self.aligned_entities = AlignedEntities(self.numerics, self.decoders.vectors)
+  suffix: ClassVar[str] = "ForPreTraining"
+  pooled: ClassVar[bool] = True
 
   @nn.compact
   def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
-    """Returns the outputs of `MaskedHead`, next_sentence_logits (B, 2) and aligned_entities.
-
-    The latter are vectors (B, W, K) or, given labels, entity_losses and entity_hits (B, P).
-    """
+    """Returns the outputs of `MaskedHead`, and next_sentence_logits (B, 2)."""
     assert states.pooled is not None
     logits = Dense(self.numerics, (2,), output="float32", name="next_sentence")(states.pooled)
-    outputs = {"next_sentence_logits": logits}
-    if self.decoders.vectors:
-      outputs |= self._aligned(states, inputs)
-      inputs = {name: x for name, x in inputs.items() if name in ("masked_positions", "labels")}
-    return super().__call__(states, tables, **inputs) | outputs
-
-  def _aligned(self, states: States, inputs: dict[str, jax.Array]) -> Outputs:
-    if "entity_labels" not in inputs:
-      return {"aligned_entities": self.aligned_entities(states.words)}
-    predicted = self.aligned_entities(_picked(states.words, inputs["aligned_positions"]))
-    candidates = Candidates(inputs["candidate_ids"], inputs["candidate_vectors"])
-    labels = inputs["entity_labels"]
-    scores = entity_scores(predicted, labels, candidates, whole_batch=self.whole_batch)
-    return {"entity_losses": scores.losses, "entity_hits": scores.hits}
+    return super().__call__(states, tables, **inputs) | {"next_sentence_logits": logits}
 
   def loss(  # type: ignore[override]
     self,
@@ -234,7 +214,10 @@ class PretrainingHead(MaskedHead):
     return total
 
 
-def _picked(states: jax.Array, positions: jax.Array) -> jax.Array:
+def picked_states(states: jax.Array, positions: jax.Array) -> jax.Array:
   """Returns states (B, P, D) at positions, as a product: its gradient is one too, not a scatter."""
   at = jax.nn.one_hot(positions, states.shape[1], dtype=states.dtype)
   return jnp.einsum("bpt,btd->bpd", at, states)
+
+
+HEADS = (MaskedHead, PretrainingHead)

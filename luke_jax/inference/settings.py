@@ -8,6 +8,7 @@ from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.heads.attributes import attributes_of
+from luke_jax.heads.kinds import class_names
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described
 from luke_jax.tasks.known import CLASSES, is_known, task_class
@@ -36,7 +37,8 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
   if model.kind not in chosen.heads:
-    expected = model.config.architecture_of(chosen.heads[0])
+    kind = chosen.heads[0]
+    expected = class_names(model.system).get(kind, f"head of kind {kind}")
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
@@ -116,6 +118,6 @@ def _name_for(model: ModelParts) -> str:
     if model.kind in task_class(name).heads:
       return name
   kinds = dict.fromkeys(kind for name in CLASSES for kind in task_class(name).heads)
-  architectures = model.config.architectures
-  known = ", ".join(architectures[kind] for kind in kinds if kind in architectures)
+  names = class_names(model.system)
+  known = ", ".join(names[kind] for kind in kinds if kind in names)
   raise InputError(f"a {model.architecture}; expected one of {known}")

@@ -1,15 +1,46 @@
 """The contract of heads: what a network reads off the states of its encoder."""
 
+import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import flax.linen as nn
 import jax
 
-from luke_jax.models.system import Backbone, States, Tables
+from luke_jax.files import Path
 from luke_jax.nn.layers import Numerics
 
+if TYPE_CHECKING:
+  from luke_jax.models.system import Backbone
+
 Outputs = dict[str, jax.Array]
+
+
+class States(NamedTuple):
+  """Output of every encoder, which heads and pictures read."""
+
+  words: jax.Array  # (B, W, D)
+  entities: jax.Array | None = None  # (B, E, D)
+  pooled: jax.Array | None = None  # (B, D)
+  slots: jax.Array | None = None  # (B, W, K), of the entities aligned to words
+
+
+class Tables(NamedTuple):
+  """Embedding tables of an encoder, which also decode masked tokens."""
+
+  words: jax.Array  # (V, D)
+  entities: jax.Array | None = None  # (U, K), with the rows that fill it up
+
+
+@dataclasses.dataclass(frozen=True)
+class SavedHead:
+  """What the files of a model say of its head."""
+
+  labels: int
+
+  entries: Mapping[str, Any]  # of config.json, beside the sizes
+  tensors: frozenset[str]  # their names
+  directory: Path
 
 
 class Head(nn.Module):
@@ -17,7 +48,12 @@ class Head(nn.Module):
 
   numerics: Numerics
 
-  kind: ClassVar[str]  # in `FineTunedTask.heads` and in the classes of a system
+  kind: ClassVar[str]  # in `FineTunedTask.heads`
+  suffix: ClassVar[str] = ""  # of the names of its classes in config.json; "": by its kind
+  # transformers has such classes for most systems; else `System.head_classes` names those it has.
+  in_transformers: ClassVar[bool] = False
+  hub_task: ClassVar[str] = ""  # under which Hugging Face's hub lists its models
+  pooled: ClassVar[bool] = False  # it reads the pooled state
   entities: ClassVar[int] = 0  # entities that a text needs at least
   places: ClassVar[tuple[str, ...]] = ()  # inputs with the places of entities among the words
   choices: ClassVar[bool] = False  # every input has an axis of choices after the batch
@@ -28,7 +64,26 @@ class Head(nn.Module):
     """Returns the shapes, after the batch, of the inputs that no encoder has."""
     return {}
 
-  def on(self, backbone: Backbone) -> Self:
+  @classmethod
+  def class_name(cls, prefix: str) -> str:
+    """Returns the name of its class in config.json, for a system with this prefix."""
+    return prefix + (cls.suffix or f"For{cls.kind.title().replace('_', '')}")
+
+  @classmethod
+  def fresh(cls, backbone: "Backbone", labels: int) -> Self:
+    """Returns a head for a backbone, with the usual settings."""
+    return cls(backbone.numerics)
+
+  @classmethod
+  def saved(cls, backbone: "Backbone", saved: SavedHead) -> Self:
+    """Returns the head that a model's files describe."""
+    return cls.fresh(backbone, saved.labels)
+
+  def write(self, directory: Path) -> dict[str, Any]:
+    """Writes files of the head's own; returns its entries of config.json."""
+    return {}
+
+  def on(self, backbone: "Backbone") -> Self:
     """Returns the head for another backbone."""
     return self.clone(numerics=backbone.numerics)
 
@@ -47,3 +102,8 @@ class LabelHead(Head):
   """A head with a number of labels."""
 
   labels: int
+
+  @classmethod
+  def fresh(cls, backbone: "Backbone", labels: int) -> Self:
+    """Returns a head for a backbone, with this number of labels."""
+    return cls(backbone.numerics, labels)

@@ -37,7 +37,7 @@ class Network(nn.Module):
   def setup(self) -> None:
     """Makes the encoder; the head's parameters are those of the network."""
     system = self.backbone.config
-    self.encoder = system.module(self.backbone, system.pooled(self.kind), name=system.name)
+    self.encoder = system.module(self.backbone, system.pooled(self.head), name=system.name)
     if self.head is not None:
       nn.share_scope(self, self.head)
 

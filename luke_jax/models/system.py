@@ -14,6 +14,9 @@ from luke_jax.files import Path
 from luke_jax.models import config_files
 from luke_jax.models.checks import check_fields, check_members
 from luke_jax.models.fixed_fields import OF_DECODERS, Fixed, check_fixed
+from luke_jax.models.head import Head
+from luke_jax.models.head import States as States
+from luke_jax.models.head import Tables as Tables
 from luke_jax.models.keys import Keys
 from luke_jax.models.products import traced_products
 from luke_jax.nn.activations import Activation
@@ -23,23 +26,7 @@ from luke_jax.nn.queries import AttentionForm
 from luke_jax.text.rows import Room
 
 NONE = "none"  # the kind of head of a network that is an encoder alone
-MASKED = "masked"  # of one that decodes masked tokens
-
-
-class States(NamedTuple):
-  """Output of every encoder, which heads and pictures read."""
-
-  words: jax.Array  # (B, W, D)
-  entities: jax.Array | None = None  # (B, E, D)
-  pooled: jax.Array | None = None  # (B, D)
-  slots: jax.Array | None = None  # (B, W, K), of the entities aligned to words
-
-
-class Tables(NamedTuple):
-  """Embedding tables of an encoder, which also decode masked tokens."""
-
-  words: jax.Array  # (V, D)
-  entities: jax.Array | None = None  # (U, K), with the rows that fill it up
+OF_PAIRS = ("pretraining", "next_sentence")  # of networks that judge pairs of sentences
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,8 +153,11 @@ class System(ModelConfig):
   # method `tables` returns `Tables`.
   module: ClassVar[Callable[..., nn.Module]]
   model_types: ClassVar[tuple[str, ...]] = ()  # of config.json, the first is written
-  architectures: ClassVar[Mapping[str, str]] = {}  # kind of head -> class name in config.json
-  own_heads: ClassVar[tuple[str, ...]] = ()  # kinds of heads that transformers has no classes for
+  prefix: ClassVar[str] = ""  # of the names of its classes in config.json
+  unnamed: ClassVar[str] = "Model"  # the end of the name of the class that a file without one is of
+  heads: ClassVar[Mapping[str, type[Head]]] = {}  # by kind, in place of the usual ones
+  # Kinds of heads for which transformers has classes of this system alone.
+  head_classes: ClassVar[tuple[str, ...]] = ()
   # Classes of the same parameters as the one for masked words, which read from left to right.
   left_to_right: ClassVar[tuple[str, ...]] = ()
   # Fields of config files that this system computes with one value only.
@@ -180,8 +170,6 @@ class System(ModelConfig):
   token_types: ClassVar[bool] = False  # words have the type of the text of a pair that they are in
   adapters: ClassVar[bool] = False  # its layers compute with adapters, as those of `luke_jax.nn` do
   markers: ClassVar[bool] = False  # its vocabularies have LUKE's markers of entities
-  # Marked entities are classified by the text's pooled state, not by their own.
-  labels_from_first_word: ClassVar[bool] = False
 
   def __init_subclass__(cls, **options: Any) -> None:
     """Raises InputError for a class that lacks a part of the contract."""
@@ -222,9 +210,14 @@ class System(ModelConfig):
     return {"": 0.0, f"{self.name}/encoder": traced_products(traced.jaxpr)}
 
   @classmethod
-  def pooled(cls, kind: str) -> bool:
-    """Returns true if the encoder has a pooler under a kind of head."""
-    return False
+  def takes(cls, kind: str) -> bool:
+    """Returns true if a kind of head can be put on the encoder."""
+    return kind not in OF_PAIRS
+
+  @classmethod
+  def pooled(cls, head: Head | None) -> bool:
+    """Returns true if the encoder has a pooler under a head."""
+    return head is not None and head.pooled
 
   def beside(self, words: int) -> Mapping[str, Room]:
     """Returns the arrays beside so many words of a row, which words of its own vocabulary have."""
@@ -267,7 +260,7 @@ class System(ModelConfig):
   def read_config(cls, raw: dict[str, Any], path: Path) -> "Described":
     """Returns the contents of a config.json."""
     labels = config_files.labels_in(raw, path)
-    architecture = config_files.architecture_in(raw, path, cls.architectures[NONE])
+    architecture = config_files.architecture_in(raw, path, f"{cls.prefix}{cls.unnamed}")
     sizes, rest = config_files.sizes_from(cls, raw, path), config_files.rest_of(cls, raw)
     return Described(sizes, architecture, labels, len(labels) or 2, rest)
 
@@ -291,14 +284,8 @@ class System(ModelConfig):
     check_fixed(fields, cls.fixed, f"{path}: ")
     read = cls.read_config(fields, path)
     if as_encoder and read.architecture in cls.left_to_right:
-      read = dataclasses.replace(read, architecture=cls.architectures[MASKED])
+      read = dataclasses.replace(read, architecture=f"{cls.prefix}ForMaskedLM")
     return read
-
-  @classmethod
-  def kind_of(cls, architecture: str) -> str | None:
-    """Returns the kind of head of a class of this system; None if it has no such class."""
-    kinds = (kind for kind, name in cls.architectures.items() if name == architecture)
-    return next(kinds, None)
 
   @classmethod
   def markers_of(cls, task: str) -> tuple[str, ...]:
@@ -309,12 +296,6 @@ class System(ModelConfig):
   def added_words(cls, task: str, words: Mapping[str, str]) -> Mapping[str, str]:
     """Returns those of a task's new words that it needs: none where it has words for them."""
     return {} if cls.markers_of(task) else words
-
-  @classmethod
-  def architecture_of(cls, kind: str) -> str:
-    """Returns the class name of a kind of head, which may be a user's own."""
-    stem = cls.architectures[NONE].removesuffix("Model")
-    return cls.architectures.get(kind) or f"{stem}For{kind.title().replace('_', '')}"
 
 
 @dataclasses.dataclass(frozen=True)

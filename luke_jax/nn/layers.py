@@ -35,6 +35,12 @@ class Numerics:
   activation: Activation = "gelu"
   dtype: Dtype = "float32"  # of products; statistics, softmax and losses are in float32
   on_cpu: bool = False  # products have the form that CPUs compute fastest
+  classifier_dropout: float | None = None  # what classifiers of words and texts drop; None: dropout
+
+  @property
+  def of_classifiers(self) -> float:
+    """Returns the share of values that classifiers of words and texts drop; None: as elsewhere."""
+    return self.dropout if self.classifier_dropout is None else self.classifier_dropout
 
 
 def batch_axes() -> tuple[str, ...]:

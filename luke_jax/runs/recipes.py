@@ -11,6 +11,7 @@ from luke_jax.convert.published import optimizer_of
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.kinds import heads_of
 from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Recipe, System
 from luke_jax.models.table import SIZES
@@ -74,8 +75,8 @@ def task_experiment(
 
 def check_able(task: Any, system: type[System], start: Path) -> None:
   """Raises InputError for a system without a head for one of the tasks that have names."""
-  if is_known(type(task)) and task.name not in tasks_with(system.architectures):
-    able = ", ".join(tasks_with(system.architectures))
+  if is_known(type(task)) and task.name not in tasks_with(heads_of(system)):
+    able = ", ".join(tasks_with(heads_of(system)))
     raise InputError(
       f"{start}: a {system.title}, which has no head for {task.name}; expected one of {able}, or"
       " another model"

@@ -14,7 +14,8 @@ from luke_jax.convert.reading import named_directory
 from luke_jax.convert.vocabularies import add_markers
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
-from luke_jax.heads.kinds import KINDS
+from luke_jax.heads.attributes import AttributesHead
+from luke_jax.heads.kinds import HEADS
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.metadata import tokenizer_hash
@@ -84,7 +85,8 @@ def _warn_of_decoders(start: Path, config: Any, trained: Any) -> None:
 
 def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> ModelParts:
   """Returns what a task's training starts from: a model directory, or that of a run."""
-  own = None if task.head in KINDS else lambda backbone, _: task.network(backbone).head
+  usual = task.head in HEADS and task.head != AttributesHead.kind  # else it has settings
+  own = None if usual else lambda backbone, _: task.network(backbone).head
   return fine_tuning_start(
     model_directory(start),
     head=own or task.head,

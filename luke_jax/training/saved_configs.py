@@ -15,6 +15,10 @@ from luke_jax.training.task import Task
 from luke_jax.training.typed_values import dotted, field_kinds, is_group
 
 _ABSENT = object()
+_MOVED = {  # modules of tasks that runs and models name, where they were when those were saved
+  "luke_jax.tasks.aligned_pretraining": "luke_jax.systems.ernie_thu.pretraining",
+  "luke_jax.tasks.unit_pretraining": "luke_jax.systems.ernie_baidu.pretraining",
+}
 
 
 def to_dict(experiment: Experiment) -> dict[str, Any]:
@@ -94,9 +98,11 @@ def _class_name(task_class: type) -> str:
 
 
 def _task_class(name: str, given: type | None) -> type:
+  module, _, own = name.partition(":")
+  module = _MOVED.get(module, module)
+  name = f"{module}:{own}"
   if given and name == _class_name(given):
     return given
-  module, _, own = name.partition(":")
   # The name of a module starts with a letter, so that __main__ and the like are not run.
   if re.fullmatch(r"luke_jax(\.[a-z]\w*)+", module, re.ASCII):
     try:

@@ -10,10 +10,11 @@ from tiny import LABELS, same_params, tiny_model
 
 import luke_jax
 from luke_jax.errors import InputError
+from luke_jax.heads.kinds import class_names
 from luke_jax.models import keys
 from luke_jax.systems.luke import LukeConfig
 
-VARIANTS = [(name, {}) for name in LukeConfig.architectures.values()] + [
+VARIANTS = [(name, {}) for name in class_names(LukeConfig).values()] + [
   ("LukeForMaskedLM", {"use_entity_aware_attention": False}),
   ("LukeForMaskedLM", {"entity_emb_size": 64}),
   ("LukeForMaskedLM", {"tie_word_embeddings": False}),

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from networks import TINY, backbone, tiny
 
-from luke_jax.heads.kinds import KINDS, make_head
+from luke_jax.heads.kinds import HEADS, make_head
 from luke_jax.models.network import Network, abstract_params, example_inputs
+from luke_jax.models.system import OF_PAIRS
 from luke_jax.nn.layers import Dense, Numerics
 from luke_jax.systems.bert import SIZES as BERT_SIZES
 
 STATES = ("last_hidden_state", "entity_last_hidden_state", "pooler_output")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", HEADS)
 def test_logits_are_float32_where_products_are_bfloat16(kind):
-  config = BERT_SIZES["bert-base"] if kind == "pretraining" else tiny(cls_entity_prediction=True)
+  config = BERT_SIZES["bert-base"] if kind in OF_PAIRS else tiny(cls_entity_prediction=True)
   base = backbone(dataclasses.replace(config, num_hidden_layers=1), dtype="bfloat16")
   made = Network(base, make_head(kind, base, labels=3))
   params = abstract_params(made)

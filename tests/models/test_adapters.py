@@ -8,6 +8,7 @@ from small_systems import DISTINCT, small
 from tiny import same_params
 
 from luke_jax.errors import InputError
+from luke_jax.heads.kinds import class_names
 from luke_jax.models.adapters import add_adapters, is_adapter, merge_adapters, stays
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import initial_params
@@ -29,7 +30,7 @@ ENTITIES = {"entity_ids": np.array([[3, 4]]), "entity_position_ids": np.array([[
 def adapted(request):
   """A small network of each system, its parameters, and the same with adapters of rank 3."""
   system = request.param
-  made = network(system.architecture_of("none"), small(system))
+  made = network(f"{system.prefix}Model", small(system))
   params = initial_params(made, jax.random.key(0))
   return made, params, add_adapters(params, system, 3, jax.random.key(1))
 
@@ -63,7 +64,9 @@ def test_they_are_their_product_with_the_kernels(adapted, form):
   made, params, with_adapters = adapted
   if form == "einsum" and not made.backbone.entities:
     pytest.skip("words alone have one form")
-  made = network(made.backbone.config.architecture_of("none"), made.backbone.config, attention=form)
+  made = network(
+    class_names(type(made.backbone.config))["none"], made.backbone.config, attention=form
+  )
   changed = trained(with_adapters)
   merged = merge_adapters(changed, made.backbone.config)
   assert not any(map(is_adapter, flatten(merged)))

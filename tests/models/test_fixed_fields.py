@@ -10,6 +10,7 @@ from small_systems import small
 
 import luke_jax
 from luke_jax.errors import InputError
+from luke_jax.heads.kinds import class_names
 from luke_jax.models.system import Described
 from luke_jax.models.table import system_named, systems
 from luke_jax.systems.luke import LukeConfig
@@ -32,7 +33,7 @@ FIXED = [(system, name) for system in systems() for name in system.fixed]
 
 def config_of(system):
   """What a config.json of a small model of the system says."""
-  return system.write_config(Described(small(system), system.architectures["none"]))
+  return system.write_config(Described(small(system), class_names(system)["none"]))
 
 
 @pytest.mark.parametrize(

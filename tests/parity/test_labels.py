@@ -14,6 +14,7 @@ from small_systems import small
 from tiny import LABELS, TEXTS, tiny_model
 
 import luke_jax
+from luke_jax.heads.kinds import class_names
 from luke_jax.inference.settings import processor_of, settings_of
 from luke_jax.model import Model
 from luke_jax.models.network import abstract_params
@@ -40,7 +41,7 @@ def made(name, kind, labels):
   tokenizer = load_tokenizer(TEXTS / words, markers=False)
   sizes = {"vocab_size": tokenizer.vocab_size, "pad_token_id": tokenizer.special.pad}
   config = small(system, max_position_embeddings=66, **sizes)
-  net = network(system.architectures["text" if "Sequence" in kind else "token"], config, labels=3)
+  net = network(class_names(system)["text" if "Sequence" in kind else "token"], config, labels=3)
   rng = np.random.default_rng(0)
   params = jax.tree.map(
     lambda x: (0.2 * rng.normal(size=x.shape)).astype(np.float32), abstract_params(net)

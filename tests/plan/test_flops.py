@@ -4,7 +4,7 @@ import pytest
 from networks import TINY, backbone, tiny
 from small_systems import DISTINCT, small
 
-from luke_jax.heads.kinds import make_head
+from luke_jax.heads.kinds import class_names, make_head
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.models.products import traced_products
 from luke_jax.models.shapes import attention_sizes
@@ -15,7 +15,7 @@ from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.freezing import is_frozen
 
 B, W, E = 3, 10, 6
-MASKED = [system for system in DISTINCT if "masked" in system.architectures]
+MASKED = [system for system in DISTINCT if "masked" in class_names(system)]
 SIZES = {"sequences": B, "words": W, "entities": E}
 COUNTS = TokenCounts(**SIZES, masked_words=5, masked_entities=4)
 UNMASKED = TokenCounts(**SIZES)
@@ -110,14 +110,15 @@ def test_a_forward_pass_of_any_system_has_as_many(system):
     return made.apply({"params": params}, **inputs)
 
   found = traced_products(jax.make_jaxpr(outputs)(abstract_params(made)).jaxpr)
-  assert found == step_flops(chosen, counts) / 3 + uncounted(config, entities)
+  assert found == step_flops(chosen, counts) / 3 + uncounted(made, entities)
 
 
-def uncounted(config, entities):
+def uncounted(made, entities):
   """The pooler, and the positions of mentions as a product: no work worth counting."""
+  config = made.backbone.config
   d = config.hidden_size
   mentions = 2 * B * entities * config.max_position_embeddings * d
-  pooler = 2 * B * d * d if config.pooled("masked") else 0
+  pooler = 2 * B * d * d if config.pooled(made.head) else 0
   return mentions + pooler
 
 

@@ -66,7 +66,7 @@ class NeighboursConfig(System):
   title: ClassVar[str] = "Neighbours"
   module: ClassVar[type] = Neighbours
   model_types: ClassVar[tuple[str, ...]] = ("neighbours",)
-  architectures: ClassVar[dict] = {"none": "NeighboursModel", "span": "NeighboursForSpans"}
+  prefix: ClassVar[str] = "Neighbours"
   layout: ClassVar[Layout] = Layout(words=("neighbours/word/embedding",))
 
   @classmethod

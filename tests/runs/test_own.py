@@ -142,7 +142,9 @@ def test_a_system_of_ones_own(tmp_path, capsys):
   predicted = last_line(capsys)
   own = load_experiment(HERE / "own_system.py")
   model = luke_jax.load(Path(run, "model"), system=type(own.model))
-  assert repr(model).startswith("Model(NeighboursForSpans)\n  system: Neighbours")
+  assert repr(model).startswith(
+    "Model(NeighboursForEntitySpanClassification)\n  system: Neighbours"
+  )
   spans = model.predict("Aurelio Verdano was born in Castrel.")
   assert [span.text for span in spans] == predicted["texts"]
   model.save(tmp_path / "again")

@@ -16,6 +16,7 @@ from networks import network
 from small_systems import DISTINCT, small
 
 from luke_jax.errors import InputError
+from luke_jax.heads.kinds import class_names, kind_of
 from luke_jax.models import keys
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.luke import LukeConfig
@@ -197,7 +198,7 @@ FORMS = {
 CLASSES = [
   (system, name, form)
   for system in DISTINCT
-  for name in system.architectures.values()
+  for name in class_names(system).values()
   for form in (FORMS if name == "LukeForMaskedLM" else ["untied"])
 ]
 
@@ -210,7 +211,7 @@ CLASSES = [
   ],
 )
 def test_what_decays_is_what_the_references_names_say(system, name, form):
-  table = system.keys(system.kind_of(name))
+  table = system.keys(kind_of(system, name))
   made = network(name, small(system, **FORMS[form]), bias=form == "untied")
   for path in keys.flatten(abstract_params(made)):
     for theirs in table.key(path).names:

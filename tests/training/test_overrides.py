@@ -14,6 +14,8 @@ from luke_jax.errors import InputError
 from luke_jax.models.system import Running
 from luke_jax.models.table import SIZES, systems
 from luke_jax.pipeline.batches import Data
+from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
+from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.mesh import MeshShape
@@ -287,6 +289,15 @@ def test_fields_of_a_system_are_known_once_it_is_named():
 
 def saved(**changes):
   return json.loads(to_json(BASE)) | changes
+
+
+@pytest.mark.parametrize("task", [AlignedPretraining(), UnitPretraining()])
+def test_a_task_that_has_moved_is_found_under_the_name_that_a_run_has(task):
+  there = to_dict(dataclasses.replace(BASE, task=task))
+  room = {"ernie_thu": "aligned", "ernie_baidu": "unit"}[type(task).__module__.split(".")[2]]
+  name = type(task).__name__
+  there["task"]["class"] = f"luke_jax.tasks.{room}_pretraining:{name}"
+  assert from_dict(there).task == task
 
 
 @pytest.mark.parametrize(

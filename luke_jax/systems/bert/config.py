@@ -8,6 +8,7 @@ from luke_jax.files import Path
 from luke_jax.models import shapes
 from luke_jax.models.checks import check_config
 from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
@@ -18,23 +19,6 @@ from luke_jax.systems.bert.keys import bert_keys, roberta_keys
 
 # A RoBERTa under another name: the same arithmetic and vocabulary. It is written as a RoBERTa.
 _DATA2VEC = "data2vec-text"
-_KINDS = {
-  "none": "Model",
-  "masked": "ForMaskedLM",
-  "answer": "ForQuestionAnswering",
-  "text": "ForSequenceClassification",
-  "token": "ForTokenClassification",
-  "choice": "ForMultipleChoice",
-}
-# The heads of LUKE's tasks over words; transformers has no such classes.
-_OWN = {
-  "entity": "ForEntityClassification",
-  "pair": "ForEntityPairClassification",
-  "span": "ForEntitySpanClassification",
-  "cloze": "ForCloze",
-  "crf": "ForTokenClassificationWithCrf",
-  "attributes": "ForSequenceClassificationWithAttributes",
-}
 # The paper trains its RoBERTa baselines as it trains LUKE (appendix).
 _RECIPES = {
   "typing": Recipe(1e-5, 4, 3),
@@ -46,11 +30,6 @@ _RECIPES = {
   "classification": Recipe(3e-5, 32, 3),
   "tagging": Recipe(3e-5, 32, 3),
 }
-
-
-def classes(prefix: str) -> dict[str, str]:
-  """Returns the class names of transformers, and of heads that it lacks, by the kind of head."""
-  return {kind: f"{prefix}{name}" for kind, name in (_KINDS | _OWN).items()}
 
 
 def _layout(name: str) -> Layout:
@@ -87,12 +66,7 @@ class BertConfig(System):
   title: ClassVar[str] = "BERT"
   module: ClassVar[type] = BertEncoder
   model_types: ClassVar[tuple[str, ...]] = ("bert",)
-  architectures: ClassVar[Mapping[str, str]] = {
-    **classes("Bert"),
-    "pretraining": "BertForPreTraining",
-    "next_sentence": "BertForNextSentencePrediction",
-  }
-  own_heads: ClassVar[tuple[str, ...]] = tuple(_OWN)
+  prefix: ClassVar[str] = "Bert"
   left_to_right: ClassVar[tuple[str, ...]] = ("BertLMHeadModel",)
   fixed: ClassVar[Fixed] = OF_TRANSFORMERS
   layout: ClassVar[Layout] = Layout(words=tables_of_words("bert"))
@@ -110,15 +84,24 @@ class BertConfig(System):
     return bert_keys("bert", "bert")
 
   @classmethod
-  def pooled(cls, kind: str) -> bool:
-    """Returns true where transformers' classes have a pooler; ours read the words' states."""
-    return kind in ("none", "text", "choice", "pretraining", "next_sentence")
+  def takes(cls, kind: str) -> bool:
+    """Returns true if a kind of head can be put on the encoder; only a BERT judges pairs."""
+    return cls.token_types or super().takes(kind)
+
+  @classmethod
+  def pooled(cls, head: Head | None) -> bool:
+    """Returns true where a head reads the pooled state, and where there is none."""
+    return head is None or head.pooled
 
   @property
   def numerics(self) -> Numerics:
     """Returns the numbers that all layers share."""
     return Numerics(
-      self.initializer_range, self.layer_norm_eps, self.hidden_dropout_prob, self.hidden_act
+      self.initializer_range,
+      self.layer_norm_eps,
+      self.hidden_dropout_prob,
+      self.hidden_act,
+      classifier_dropout=self.classifier_dropout,
     )
 
   @property
@@ -161,7 +144,7 @@ class RobertaConfig(BertConfig):
   name: ClassVar[str] = "roberta"
   title: ClassVar[str] = "RoBERTa"
   model_types: ClassVar[tuple[str, ...]] = ("roberta", _DATA2VEC)
-  architectures: ClassVar[Mapping[str, str]] = classes("Roberta")
+  prefix: ClassVar[str] = "Roberta"
   left_to_right: ClassVar[tuple[str, ...]] = ("RobertaForCausalLM",)
   layout: ClassVar[Layout] = _layout("roberta")
   paper: ClassVar[str] = "[Liu et al., 2019](https://arxiv.org/abs/1907.11692)"
@@ -206,7 +189,7 @@ class XlmRobertaConfig(RobertaConfig):
   name: ClassVar[str] = "xlm_roberta"
   title: ClassVar[str] = "XLM-R"
   model_types: ClassVar[tuple[str, ...]] = ("xlm-roberta",)
-  architectures: ClassVar[Mapping[str, str]] = classes("XLMRoberta")
+  prefix: ClassVar[str] = "XLMRoberta"
   left_to_right: ClassVar[tuple[str, ...]] = ("XLMRobertaForCausalLM",)
   layout: ClassVar[Layout] = _layout("xlm_roberta")
   paper: ClassVar[str] = "[Conneau et al., ACL 2020](https://aclanthology.org/2020.acl-main.747/)"
@@ -223,7 +206,7 @@ class CamembertConfig(RobertaConfig):
   name: ClassVar[str] = "camembert"
   title: ClassVar[str] = "CamemBERT"
   model_types: ClassVar[tuple[str, ...]] = ("camembert",)
-  architectures: ClassVar[Mapping[str, str]] = classes("Camembert")
+  prefix: ClassVar[str] = "Camembert"
   left_to_right: ClassVar[tuple[str, ...]] = ("CamembertForCausalLM",)
   layout: ClassVar[Layout] = _layout("camembert")
   paper: ClassVar[str] = "[Martin et al., ACL 2020](https://aclanthology.org/2020.acl-main.645/)"

@@ -11,7 +11,6 @@ from luke_jax.models.system import Described, Layout, Recipe
 from luke_jax.nn.activations import Activation
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
 from luke_jax.systems.bert.keys import bert_keys
-from luke_jax.systems.ernie_baidu import files
 from luke_jax.systems.ernie_baidu.names import DYGRAPH, PADDLENLP, STATIC
 
 _TABLE = bert_keys("ernie_baidu", "ernie")
@@ -43,12 +42,11 @@ class ErnieBaiduConfig(BertConfig):
 
   name: ClassVar[str] = "ernie_baidu"
   title: ClassVar[str] = "ERNIE of Baidu"
-  model_types: ClassVar[tuple[str, ...]] = (files.MODEL_TYPE,)
-  architectures: ClassVar[Mapping[str, str]] = {
-    kind: name.replace("Bert", "Ernie") for kind, name in BertConfig.architectures.items()
-  }
+  model_types: ClassVar[tuple[str, ...]] = ("ernie",)  # of transformers and of PaddleNLP
+  prefix: ClassVar[str] = "Ernie"
+  unnamed: ClassVar[str] = "ForPreTraining"
   left_to_right: ClassVar[tuple[str, ...]] = ("ErnieForCausalLM",)
-  released_config: ClassVar[tuple[str, str]] = files.RELEASED
+  released_config: ClassVar[tuple[str, str]] = ("ernie_config.json", "max_position_embeddings")
   fixed: ClassVar[Fixed] = OF_ERNIE
   layout: ClassVar[Layout] = Layout(words=tables_of_words("ernie_baidu"))
   recipes: ClassVar[Mapping[str, Recipe]] = {**BertConfig.recipes, **RECIPES}
@@ -69,12 +67,17 @@ class ErnieBaiduConfig(BertConfig):
   @classmethod
   def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
     """Returns the contents of the config of an ERNIE 1.0."""
-    return files.read_config(cls, raw, path)
+    if "model_type" in raw:
+      fields = {"hidden_act": "gelu"} | raw  # as transformers and PaddleNLP read a file without
+    else:  # the authors' files leave out two numbers
+      width = raw.get("hidden_size", cls.hidden_size)
+      fields = {"intermediate_size": 4 * width, "layer_norm_eps": cls.layer_norm_eps} | raw
+    return super().read_config(fields, path)
 
   @classmethod
   def write_config(cls, described: Described) -> dict[str, Any]:
     """Returns the config.json of an ERNIE without embeddings of tasks."""
-    return files.write_config(described)
+    return super().write_config(described) | {"use_task_id": False}
 
 
 SIZES = {"ernie-1.0": ErnieBaiduConfig()}

@@ -8,31 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, TokenCounts
 from luke_jax.nn.layers import Dtype
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
-from luke_jax.systems.ernie_thu import files
 from luke_jax.systems.ernie_thu.encoder import ErnieThuEncoder
+from luke_jax.systems.ernie_thu.heads import HEADS
 from luke_jax.systems.ernie_thu.keys import KEYS
 from luke_jax.systems.ernie_thu.layers import KINDS, Kind
 
-ARCHITECTURES = {
-  "none": "ErnieThuModel",
-  "masked": "ErnieThuForMaskedLM",
-  "pretraining": files.PRETRAINED,
-  "entity": "ErnieThuForEntityClassification",
-  "pair": "ErnieThuForEntityPairClassification",
-  "span": "ErnieThuForEntitySpanClassification",
-  "cloze": "ErnieThuForCloze",
-  "answer": "ErnieThuForQuestionAnswering",
-  "text": "ErnieThuForSequenceClassification",
-  "token": "ErnieThuForTokenClassification",
-  "crf": "ErnieThuForTokenClassificationWithCrf",
-  "attributes": "ErnieThuForSequenceClassificationWithAttributes",
-  "choice": "ErnieThuForMultipleChoice",
-}
 # The authors' code: Adam of BERT, and a rate that stays after its warm-up.
 _AS_BERT: dict[str, Any] = {
   "beta2": 0.999,
@@ -72,12 +58,13 @@ class ErnieThuConfig(BertConfig):
   name: ClassVar[str] = "ernie_thu"
   title: ClassVar[str] = "ERNIE of Tsinghua"
   module: ClassVar[type] = ErnieThuEncoder
-  model_types: ClassVar[tuple[str, ...]] = (files.MODEL_TYPE,)
-  architectures: ClassVar[Mapping[str, str]] = ARCHITECTURES
-  own_heads: ClassVar[tuple[str, ...]] = ()
+  model_types: ClassVar[tuple[str, ...]] = ("ernie_thu",)
+  prefix: ClassVar[str] = "ErnieThu"
+  unnamed: ClassVar[str] = "ForPreTraining"
+  heads: ClassVar[Mapping[str, type[Head]]] = HEADS
   left_to_right: ClassVar[tuple[str, ...]] = ()
-  released_config: ClassVar[tuple[str, str]] = files.RELEASED
-  starts_from: ClassVar[tuple[str, ...]] = files.STARTS_FROM
+  released_config: ClassVar[tuple[str, str]] = ("ernie_config.json", "layer_types")
+  starts_from: ClassVar[tuple[str, ...]] = ("bert",)
   fixed: ClassVar[Fixed] = OF_TRANSFORMERS
   layout: ClassVar[Layout] = Layout(
     words=tables_of_words("ernie_thu"),
@@ -85,7 +72,6 @@ class ErnieThuConfig(BertConfig):
     decayed=("entity_mlp_norm/scale",),
   )
   recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
-  labels_from_first_word: ClassVar[bool] = True
 
   def __post_init__(self) -> None:
     object.__setattr__(self, "layer_types", tuple(self.layer_types))  # a list in config.json
@@ -127,9 +113,9 @@ class ErnieThuConfig(BertConfig):
     return KEYS
 
   @classmethod
-  def pooled(cls, kind: str) -> bool:
-    """Returns true where a head reads the pooled state, or the authors' class has a pooler."""
-    return kind in ("none", "pretraining", "entity", "pair", "text", "choice")
+  def takes(cls, kind: str) -> bool:
+    """Returns true if a kind of head can be put on the encoder."""
+    return kind != "next_sentence"
 
   @property
   def decoders(self) -> Decoders:
@@ -181,12 +167,16 @@ class ErnieThuConfig(BertConfig):
   @classmethod
   def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
     """Returns the contents of a config of an ERNIE, or of a BERT that an ERNIE starts from."""
-    return files.read_config(cls, raw, path)
+    read = super().read_config({"layer_norm_eps": cls.layer_norm_eps} | raw, path)
+    if raw.get("model_type") not in cls.starts_from:
+      return read
+    return Described(read.config, f"{cls.prefix}{cls.unnamed}", rest=read.rest)
 
   @classmethod
   def write_config(cls, described: Described) -> dict[str, Any]:
     """Returns a config.json in which the kind of every layer is written out."""
-    return files.write_config(described)
+    config: Any = described.config
+    return super().write_config(described) | {"layer_types": list(config.kinds)}
 
 
 SIZES = {"ernie-thu-base": ErnieThuConfig()}

@@ -8,6 +8,7 @@ from luke_jax.files import Path
 from luke_jax.models import shapes
 from luke_jax.models.checks import check_config
 from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
@@ -17,20 +18,6 @@ from luke_jax.systems.luke import files
 from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
 from luke_jax.systems.luke.keys import KEYS
 
-ARCHITECTURES = {
-  "none": "LukeModel",
-  "masked": "LukeForMaskedLM",
-  "entity": "LukeForEntityClassification",
-  "pair": "LukeForEntityPairClassification",
-  "span": "LukeForEntitySpanClassification",
-  "cloze": "LukeForCloze",  # ours; transformers has no such class
-  "answer": "LukeForQuestionAnswering",
-  "text": "LukeForSequenceClassification",
-  "token": "LukeForTokenClassification",
-  "crf": "LukeForTokenClassificationWithCrf",  # ours
-  "attributes": "LukeForSequenceClassificationWithAttributes",  # ours
-  "choice": "LukeForMultipleChoice",
-}
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
 # Parameters that the first stage of the paper's pretraining does not train (appendix A).
 NOT_OF_ENTITIES = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
@@ -91,8 +78,8 @@ class LukeConfig(System):
   title: ClassVar[str] = "LUKE"
   module: ClassVar[type] = LukeEncoder
   model_types: ClassVar[tuple[str, ...]] = (files.LUKE_TYPE, files.LUKE_WITH_BERT)
-  architectures: ClassVar[Mapping[str, str]] = ARCHITECTURES
-  own_heads: ClassVar[tuple[str, ...]] = ("cloze", "crf", "attributes")
+  prefix: ClassVar[str] = "Luke"
+  head_classes: ClassVar[tuple[str, ...]] = ("entity", "pair", "span")
   fixed: ClassVar[Fixed] = OF_TRANSFORMERS
   starts_from: ClassVar[tuple[str, ...]] = files.STARTS_FROM
   recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
@@ -124,9 +111,9 @@ class LukeConfig(System):
     return KEYS
 
   @classmethod
-  def pooled(cls, kind: str) -> bool:
-    """Returns true where transformers' classes have a pooler, read or not."""
-    return kind not in ("answer", "token", "crf", "attributes")
+  def pooled(cls, head: Head | None) -> bool:
+    """Returns true where a head reads the pooled state, or transformers' class has a pooler."""
+    return head is None or head.pooled or head.kind in ("masked", "cloze", *cls.head_classes)
 
   @property
   def inputs(self) -> tuple[str, ...]:
@@ -137,7 +124,11 @@ class LukeConfig(System):
   def numerics(self) -> Numerics:
     """Returns the numbers that all layers share."""
     return Numerics(
-      self.initializer_range, self.layer_norm_eps, self.hidden_dropout_prob, self.hidden_act
+      self.initializer_range,
+      self.layer_norm_eps,
+      self.hidden_dropout_prob,
+      self.hidden_act,
+      classifier_dropout=self.classifier_dropout,
     )
 
   @property

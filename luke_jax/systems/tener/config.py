@@ -20,11 +20,6 @@ from luke_jax.text.rows import Room
 from luke_jax.text.whole_words import LONGEST_WORD
 
 MOST_WORDS = 1_000_000
-ARCHITECTURES = {  # kind of head -> class name in config.json
-  "none": "TenerModel",
-  "token": "TenerForTokenClassification",
-  "crf": "TenerForTokenClassificationWithCrf",
-}
 _MAY_BE_ZERO = ("character_vocab_size", "bigram_vocab_size", "vector_size", "unk_token_id")
 # The authors' scripts; the rate differs by data set.
 RECIPES = {
@@ -88,7 +83,7 @@ class TenerConfig(System):
   title: ClassVar[str] = "TENER"
   module: ClassVar[type] = TenerEncoder
   model_types: ClassVar[tuple[str, ...]] = ("tener",)
-  architectures: ClassVar[Mapping[str, str]] = ARCHITECTURES
+  prefix: ClassVar[str] = "Tener"
   fixed: ClassVar[Fixed] = OF_TENER
   layout: ClassVar[Layout] = Layout(words=("tener/word/embedding",))
   recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
@@ -108,6 +103,11 @@ class TenerConfig(System):
   def room_for_words(self) -> int:
     """Returns the most words of a row, as many as any has: no table of distances ends."""
     return MOST_WORDS
+
+  @classmethod
+  def takes(cls, kind: str) -> bool:
+    """Returns true if a kind of head can be put on the encoder, which reads no texts whole."""
+    return kind in ("token", "crf")
 
   @classmethod
   def keys(cls, kind: str) -> Keys:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 def numerics(config: "TenerConfig") -> Numerics:
   """Returns the numbers that all layers share."""
-  return Numerics(None, config.layer_norm_eps, config.hidden_dropout_prob, "relu")
+  rate = config.classifier_dropout
+  return Numerics(
+    None, config.layer_norm_eps, config.hidden_dropout_prob, "relu", classifier_dropout=rate
+  )
 
 
 def beside(config: "TenerConfig", words: int) -> dict[str, Room]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.attributes import Attributes
+from luke_jax.heads.attributes import Attributes, AttributesHead
 from luke_jax.heads.kinds import make_head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
@@ -48,6 +48,7 @@ class TextClassification(FineTunedTask):
   # Word pieces of the beginning and the end of a text that is too long, such as 128,382. Without
   # it such a text is read from the beginning.
   keep: tuple[int, ...] = ()
+  pooling: Literal["first", "mean"] = "first"  # words' states that labels are read from
   threshold: float = 0.5  # of several labels: the probability above which one is predicted
   positive: str = ""  # the label whose F1 and ranking count; "": that of 0 and 1 which is 1
   # Attributes that texts have beside their words, such as a user.
@@ -55,7 +56,7 @@ class TextClassification(FineTunedTask):
   columns: tuple[str, ...] = ()  # of files: field=column for each, or a benchmark, such as mnli
 
   name: ClassVar[str] = "classification"
-  heads: ClassVar[tuple[str, ...]] = ("text", "attributes")
+  heads: ClassVar[tuple[str, ...]] = ("text", "mean_text", "attributes")
 
   def __post_init__(self) -> None:
     super().__post_init__()
@@ -66,6 +67,8 @@ class TextClassification(FineTunedTask):
     if self.keep and (len(self.keep) != 2 or min(self.keep) < 0 or not sum(self.keep)):
       given = ",".join(map(str, self.keep))
       raise InputError(f"keep: {given!r}; expected two numbers of word pieces, such as 128,382")
+    if self.attributes.names and self.pooling != "first":
+      raise InputError("pooling: mean; expected first for texts with attributes")
     if not 0 <= self.threshold < 1:
       raise InputError(f"threshold: {self.threshold!r}; expected a probability")
     if self.labels and (len(self.labels) == 1) != (self.target == "number"):
@@ -83,7 +86,8 @@ class TextClassification(FineTunedTask):
   @property
   def head(self) -> str:
     """Returns the kind of head."""
-    return "attributes" if self.attributes.names else "text"
+    of_words = "text" if self.pooling == "first" else "mean_text"
+    return "attributes" if self.attributes.names else of_words
 
   @property
   def known_attributes(self) -> Attributes:
@@ -95,8 +99,9 @@ class TextClassification(FineTunedTask):
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the task's head."""
     count = len(self.labels) or 2
-    head = make_head(self.head, backbone, labels=count, attributes=self.known_attributes)
-    return Network(backbone, head)
+    if self.attributes.names:
+      return Network(backbone, AttributesHead.fresh(backbone, count, self.known_attributes))
+    return Network(backbone, make_head(self.head, backbone, labels=count))
 
   @property
   def metric(self) -> str:

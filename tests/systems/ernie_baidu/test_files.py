@@ -18,6 +18,7 @@ from luke_jax.cli import main
 from luke_jax.convert.paddle_files import open_paddle, write_paddle
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
+from luke_jax.heads.kinds import class_names
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
 
@@ -170,7 +171,7 @@ def check_numbers(model):
 
 def test_parameter_counts():
   def size(kind):
-    params = abstract_params(network(ErnieBaiduConfig.architectures[kind], ErnieBaiduConfig()))
+    params = abstract_params(network(class_names(ErnieBaiduConfig)[kind], ErnieBaiduConfig()))
     return sum(x.size for x in jax.tree.leaves(params))
 
   assert size("none") == 99_866_112

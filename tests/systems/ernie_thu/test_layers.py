@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from networks import backbone
 
-from luke_jax.heads import aligned
-from luke_jax.heads.aligned import AlignedEntities, Candidates
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.nn.layers import LayerNorm, Numerics
 from luke_jax.nn.losses import IGNORED
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.ernie_thu import ErnieThuConfig
+from luke_jax.systems.ernie_thu import heads as aligned
+from luke_jax.systems.ernie_thu.heads import AlignedEntities, Candidates
 from luke_jax.systems.ernie_thu.layers import FusedLayer, Fusion, LayerSizes, Masks, Streams
 
 EXACT = Numerics(epsilon=1e-12)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from networks import network
 
+from luke_jax.heads.kinds import class_names
 from luke_jax.model import Model
 from luke_jax.models import keys
 from luke_jax.models.network import abstract_params
@@ -144,6 +145,6 @@ def test_every_class_has_goldens():
     with np.load(path) as file:
       seen |= set(json.loads(str(file["config"]))["architectures"])
   # transformers has none of the two; tests/nn/test_crf.py compares the chain with pytorch-crf, and
-  # tests/nn/test_attribute_layers.py the layers with golden numbers.
-  others = {LukeConfig.architectures[kind] for kind in ("crf", "attributes")}
-  assert seen == set(LukeConfig.architectures.values()) - others
+  # tests/heads/attributes/test_layers.py the layers with golden numbers.
+  others = {class_names(LukeConfig)[kind] for kind in ("crf", "attributes")}
+  assert seen == set(class_names(LukeConfig).values()) - others

@@ -10,8 +10,10 @@ from marked_tasks import TEXT, experiment, learned, random_bert, with_labels, wr
 from networks import backbone
 from tiny import TEXTS
 
+import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
+from luke_jax.heads.attributes import Attributes
 from luke_jax.heads.labels import TextHead
 from luke_jax.inference.settings import settings_of, task_with
 from luke_jax.models.system import States, Tables
@@ -20,6 +22,7 @@ from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Number
+from luke_jax.text import TextInput
 from luke_jax.training.optimizer import Optimizer
 
 TASK = TextClassification(text=TEXT, labels=("a", "b", "c"), words=16)
@@ -162,12 +165,32 @@ def test_transformers_config_knows_the_target(target):
 
 def test_a_system_without_a_pooled_state_has_its_first_word():
   words = jnp.asarray(np.random.default_rng(0).normal(size=(2, 3, 4)), jnp.float32)
-  head, tables = TextHead(Numerics(), 3, 0.0), Tables(jnp.zeros((5, 4)))
+  head, tables = TextHead(Numerics(), 3), Tables(jnp.zeros((5, 4)))
   params = head.init(jax.random.key(0), States(words), tables)
   found = head.apply(params, States(words), tables)["logits"]
   np.testing.assert_array_equal(
     found, head.apply(params, States(words, pooled=words[:, 0]), tables)["logits"]
   )
+
+
+def test_mean_pooling_saves_no_pooler_and_predicts_the_same_again(tmp_path):
+  task = dataclasses.replace(TASK, pooling="mean")
+  model = random_bert(task)
+  model.save(tmp_path)
+  again = luke_jax.load(tmp_path)
+  assert again.kind == "mean_text" and "pooler" not in again.params["bert"]
+  texts = ["Ana saw Bo .", "Bo"]
+  arrays = again.processor.pad(again.processor.encode([TextInput(text) for text in texts]))
+  outputs = again(**arrays)
+  mask, states = arrays["attention_mask"], outputs["last_hidden_state"]
+  means = [row[own != 0].mean(0) for row, own in zip(states, mask, strict=True)]
+  dense = again.params["classifier"]
+  np.testing.assert_allclose(
+    outputs["logits"], np.stack(means) @ dense["kernel"] + dense["bias"], atol=1e-5
+  )
+  assert again.predict(texts) == model.predict(texts)
+  with pytest.raises(InputError, match="pooling: mean; expected first"):
+    dataclasses.replace(task, attributes=Attributes(("user",)))
 
 
 @pytest.mark.slow

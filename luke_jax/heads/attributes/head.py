@@ -9,72 +9,27 @@ The encoder is any system. The paper's Figure 1 has four ways to read attributes
 """
 
 import dataclasses
-import re
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Self
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.heads.attributes import files
+from luke_jax.heads.attributes.files import OF_REVIEWS, Attributes, table_name
+from luke_jax.heads.attributes.layers import AttributeLayers, AttributeSizes, uniform
 from luke_jax.heads.labels import TextHead
-from luke_jax.models.checks import check_fields
-from luke_jax.models.head import Head, LabelHead, Outputs
+from luke_jax.models.head import Head, LabelHead, Outputs, SavedHead
 from luke_jax.models.system import Backbone, States, Tables
-from luke_jax.nn.activations import Activation
-from luke_jax.nn.attribute_layers import AttributeLayers, AttributeSizes, uniform
 from luke_jax.nn.encoder import Encoder
 from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.nn.repeatable_dropout import kept_features
 
-UNKNOWN = "<unk>"  # stands for all values that training has not seen; row 0 of each table
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_TABLES = {"user": "usr_embed", "product": "prd_embed"}  # as the authors' files have them
 _WIDE = 0.25  # bound of the uniform distributions of the authors' vectors
 _EPSILON = 1e-12  # of the norms of the layers, under any encoder
-
-
-@dataclasses.dataclass(frozen=True)
-class Attributes:
-  """Attributes that a text has beside its words, and how they are read."""
-
-  names: tuple[str, ...] = ()  # such as user,product; none: texts have no attributes
-  # Values of each attribute that have a vector, beside that of the others; none: those of the
-  # training file.
-  values: tuple[tuple[str, ...], ...] = ()
-  form: Literal["a", "b", "c", "d"] = "d"  # of the paper's figure 1
-  layers: int = 6  # above the encoder
-  dropout: float = 0.1  # share of the attributes that training reads as unknown
-  text_attribute: bool = True  # the layers of c and d have a learned attribute of all texts
-  act: Activation = "gelu"  # of the layers; the paper has relu, the authors' code gelu
-  attribute_init: Literal["normal", "uniform25"] = "normal"  # of the vectors of values
-
-  def __post_init__(self) -> None:
-    check_fields(self)
-    for name in self.names:
-      if not _NAME.fullmatch(name) or self.names.count(name) > 1:
-        raise InputError(f"names: {name!r}; expected different names of letters, digits and _")
-    if self.values and len(self.values) != len(self.names):
-      raise InputError(
-        f"values: of {len(self.values)} attributes; expected those of {len(self.names)}"
-      )
-
-  @property
-  def known(self) -> tuple[tuple[str, ...], ...]:
-    """Returns the values of each attribute that have a vector."""
-    return self.values or ((),) * len(self.names)
-
-  @property
-  def sizes(self) -> tuple[int, ...]:
-    """Returns the number of vectors of each attribute, with the one of unknown values."""
-    return tuple(1 + len(values) for values in self.known)
-
-  @property
-  def streams(self) -> int:
-    """Returns the number of streams of attention: attributes and, by default, the text's own."""
-    return len(self.names) + self.text_attribute
 
 
 class AttributesHead(LabelHead):
@@ -85,7 +40,25 @@ class AttributesHead(LabelHead):
   hidden: int  # F, of the plain layers of form a
 
   kind: ClassVar[str] = "attributes"
+  suffix: ClassVar[str] = "ForSequenceClassificationWithAttributes"
+  hub_task: ClassVar[str] = TextHead.hub_task
   shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
+
+  @classmethod
+  def fresh(cls, backbone: Backbone, labels: int, attributes: Attributes = OF_REVIEWS) -> Self:
+    """Returns a head for a backbone, whose layers have as many attention heads as those below."""
+    config = backbone.config
+    hidden = getattr(config, "intermediate_size", 4 * config.hidden_size)
+    return cls(backbone.numerics, labels, attributes, config.num_attention_heads, hidden)
+
+  @classmethod
+  def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
+    """Returns the head that a model's files describe, with the values of its attributes."""
+    return cls.fresh(backbone, saved.labels, files.read(saved.directory, saved.entries))
+
+  def write(self, directory: Path) -> dict[str, Any]:
+    """Writes the values of each attribute; returns the entry of config.json."""
+    return files.write(self.attributes, directory)
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
@@ -177,18 +150,9 @@ class Classifier(nn.Module):
     return Dense(n, (self.labels,), output="float32", name="out_proj")(hidden)
 
 
-def table_name(attribute: str) -> str:
-  """Returns the name of an attribute's table of vectors, that of the authors' if they have it."""
-  return _TABLES.get(attribute, f"{attribute}_embed")
-
-
 def attributes_of(head: Head | None) -> Attributes | None:
   """Returns the attributes that a head reads; None if it reads none."""
   return head.attributes if isinstance(head, AttributesHead) else None
 
 
-def attributes_head(backbone: Backbone, labels: int, attributes: Attributes) -> AttributesHead:
-  """Returns the head for any encoder; its layers have as many attention heads as those below."""
-  config = backbone.config
-  hidden = getattr(config, "intermediate_size", 4 * config.hidden_size)
-  return AttributesHead(backbone.numerics, labels, attributes, config.num_attention_heads, hidden)
+HEADS = (AttributesHead,)

@@ -1,29 +1,75 @@
-"""Attributes in a model directory: an entry of config.json, and their values as lists of text."""
+"""Attributes of texts, and their place in a model directory: an entry of config.json, and lists."""
 
 import dataclasses
 import functools
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from luke_jax.convert.sources import CONFIG, Source
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.attributes import (
-  UNKNOWN,
-  Attributes,
-  AttributesHead,
-  attributes_head,
-  table_name,
-)
-from luke_jax.models.system import Backbone, Described
+from luke_jax.models.checks import check_fields
+from luke_jax.models.system import Described
+from luke_jax.nn.activations import Activation
 from luke_jax.text import json_files
 
-ENTRY = "attributes"  # of config.json
-AUTHORS_TABLES = ("user", "product")
+CONFIG, ENTRY = "config.json", "attributes"
+UNKNOWN = "<unk>"  # stands for all values that training has not seen; row 0 of each table
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_TABLES = {"user": "usr_embed", "product": "prd_embed"}  # as the authors' files have them
 _LAYER = re.compile(r"(?:ATrans_decoder|layer)\.(\d+)\.")
+Read = Callable[[str], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Attributes:
+  """Attributes that a text has beside its words, and how they are read."""
+
+  names: tuple[str, ...] = ()  # such as user,product; none: texts have no attributes
+  # Values of each attribute that have a vector, beside that of the others; none: those of the
+  # training file.
+  values: tuple[tuple[str, ...], ...] = ()
+  form: Literal["a", "b", "c", "d"] = "d"  # of the paper's figure 1
+  layers: int = 6  # above the encoder
+  dropout: float = 0.1  # share of the attributes that training reads as unknown
+  text_attribute: bool = True  # the layers of c and d have a learned attribute of all texts
+  act: Activation = "gelu"  # of the layers; the paper has relu, the authors' code gelu
+  attribute_init: Literal["normal", "uniform25"] = "normal"  # of the vectors of values
+
+  def __post_init__(self) -> None:
+    check_fields(self)
+    for name in self.names:
+      if not _NAME.fullmatch(name) or self.names.count(name) > 1:
+        raise InputError(f"names: {name!r}; expected different names of letters, digits and _")
+    if self.values and len(self.values) != len(self.names):
+      raise InputError(
+        f"values: of {len(self.values)} attributes; expected those of {len(self.names)}"
+      )
+
+  @property
+  def known(self) -> tuple[tuple[str, ...], ...]:
+    """Returns the values of each attribute that have a vector."""
+    return self.values or ((),) * len(self.names)
+
+  @property
+  def sizes(self) -> tuple[int, ...]:
+    """Returns the number of vectors of each attribute, with the one of unknown values."""
+    return tuple(1 + len(values) for values in self.known)
+
+  @property
+  def streams(self) -> int:
+    """Returns the number of streams of attention: attributes and, by default, the text's own."""
+    return len(self.names) + self.text_attribute
+
+
+OF_REVIEWS = Attributes(tuple(_TABLES))
+
+
+def table_name(attribute: str) -> str:
+  """Returns the name of an attribute's table of vectors, that of the authors' if they have it."""
+  return _TABLES.get(attribute, f"{attribute}_embed")
 
 
 def values_file(name: str) -> str:
@@ -31,7 +77,7 @@ def values_file(name: str) -> str:
   return f"attribute-{name}.txt"
 
 
-def write_attributes(attributes: Attributes, folder: Path) -> dict[str, Any]:
+def write(attributes: Attributes, folder: Path) -> dict[str, Any]:
   """Writes the values of each attribute, a line each; returns the entry of config.json."""
   for name, values in zip(attributes.names, attributes.known, strict=True):
     lines = "".join(f"{value}\n" for value in (UNKNOWN, *values))
@@ -39,15 +85,14 @@ def write_attributes(attributes: Attributes, folder: Path) -> dict[str, Any]:
   return {ENTRY: {key: x for key, x in dataclasses.asdict(attributes).items() if key != "values"}}
 
 
-def read_head(directory: Path, backbone: Backbone, described: Described) -> AttributesHead:
-  """Returns the head that the config.json of a directory describes."""
-  entry = described.rest.get(ENTRY)
+def read(directory: Path, entries: Mapping[str, Any]) -> Attributes:
+  """Returns the attributes that the config.json of a directory describes."""
+  entry = entries.get(ENTRY)
   if not isinstance(entry, dict) or not entry.get("names"):
     raise InputError(f"{directory / CONFIG}: {ENTRY}: {entry!r:.40}; expected an object with names")
   attributes = _attributes(entry, f"{directory / CONFIG}: {ENTRY}")
   values = tuple(read_values(directory / values_file(name)) for name in attributes.names)
-  attributes = dataclasses.replace(attributes, values=values)
-  return attributes_head(backbone, described.num_labels, attributes)
+  return dataclasses.replace(attributes, values=values)
 
 
 def _attributes(entry: Mapping[str, Any], place: str) -> Attributes:
@@ -84,19 +129,20 @@ def _lines(file: Path) -> list[str]:
   return lines
 
 
-def of_authors(source: Source) -> Source:
-  """Returns a model of the authors of MA-BERT with all that its tensors say; others unchanged.
+def of_authors(
+  described: Described, names: frozenset[str], read: Read, directory: Path
+) -> tuple[Described, Read] | None:
+  """Returns what a model of MA-BERT's authors is, and how tensors are read; None for another.
 
   Their config.json is that of the BERT. Their pickles of users and products are not read: the
   directory has to have a list of each. Values that they do not know get the mean vector, as
   theirs has no such row.
   """
-  names, described = source.tensors.names, source.described
-  found = [name for name in AUTHORS_TABLES if f"{table_name(name)}.weight" in names]
+  found = [name for name in _TABLES if f"{table_name(name)}.weight" in names]
   if not found or ENTRY in described.rest:
-    return source
+    return None
   layers = {int(match[1]) for name in names if (match := _LAYER.match(name))}
-  count = len(source.tensors.read("classifier.out_proj.weight"))
+  count = len(read("classifier.out_proj.weight"))
   labels = described.labels
   if len(labels) != count:
     labels = tuple(str(rating) for rating in range(1, count + 1))
@@ -106,21 +152,14 @@ def of_authors(source: Source) -> Source:
     "layers": max(1, len(layers)),
     "text_attribute": "text" in names,
   }
-  described = dataclasses.replace(
-    described,
-    architecture=source.system.architectures[AttributesHead.kind],
-    labels=labels,
-    num_labels=count,
-    rest={**described.rest, ENTRY: entry},
-  )
+  rest = {**described.rest, ENTRY: entry}
+  described = dataclasses.replace(described, labels=labels, num_labels=count, rest=rest)
   tables = frozenset(
     f"{table_name(name)}.weight"
     for name in found
-    if _lines(source.directory / values_file(name))[0] != UNKNOWN
+    if _lines(directory / values_file(name))[0] != UNKNOWN
   )
-  read = functools.partial(_with_unknown, source.tensors.read, tables)
-  tensors = dataclasses.replace(source.tensors, read=read)
-  return dataclasses.replace(source, described=described, tensors=tensors)
+  return described, functools.partial(_with_unknown, read, tables)
 
 
 def _form(names: frozenset[str]) -> str:
@@ -131,8 +170,6 @@ def _form(names: frozenset[str]) -> str:
   return "c" if "ATrans_decoder.0.attention.atts.0.value.weight" in names else "d"
 
 
-def _with_unknown(
-  read: Callable[[str], np.ndarray], tables: frozenset[str], name: str
-) -> np.ndarray:
+def _with_unknown(read: Read, tables: frozenset[str], name: str) -> np.ndarray:
   tensor = read(name)
   return np.concatenate([tensor.mean(0, keepdims=True), tensor]) if name in tables else tensor

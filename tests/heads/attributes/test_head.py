@@ -10,7 +10,7 @@ from networks import backbone
 from small_systems import DISTINCT, small
 
 from luke_jax.heads.attributes import Attributes, AttributesHead
-from luke_jax.heads.kinds import make_head
+from luke_jax.heads.kinds import class_names, kind_of
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, example_inputs
 from luke_jax.models.system import States, Tables
@@ -116,12 +116,12 @@ def test_a_stream_for_the_text_and_the_papers_activation_are_choices():
 
 
 @pytest.mark.parametrize(
-  "system", [x for x in DISTINCT if "text" in x.architectures], ids=lambda system: system.name
+  "system", [x for x in DISTINCT if "text" in class_names(x)], ids=lambda system: system.name
 )
 def test_every_system_that_labels_texts_has_layers_of_attributes_too(system):
   chosen = backbone(small(system))
-  network = Network(chosen, make_head("attributes", chosen, labels=3, attributes=ATTRIBUTES))
-  assert system.kind_of(system.architectures["attributes"]) == "attributes"
+  network = Network(chosen, AttributesHead.fresh(chosen, 3, ATTRIBUTES))
+  assert kind_of(system, class_names(system)["attributes"]) == "attributes"
   outputs, variables = jax.eval_shape(
     lambda: network.init_with_output(jax.random.key(0), **example_inputs(network))
   )

@@ -1,14 +1,18 @@
-"""Prediction of the entities that words are aligned to (Zhang et al. 2019, §3.4)."""
+"""Heads of ERNIE of Tsinghua: labels of whole texts, and entities aligned to words (§3.4)."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import optax
 
+from luke_jax.heads.labels import EntityHead, PairHead, TextHead
+from luke_jax.heads.masked import PretrainingHead, picked_states
+from luke_jax.models.head import Outputs
+from luke_jax.models.system import States, Tables
 from luke_jax.nn.activations import activate
-from luke_jax.nn.layers import Dense, LayerNorm, Numerics
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics
 from luke_jax.nn.losses import IGNORED
 
 _NOT_ONE = -1e9  # the logit of what is no candidate
@@ -26,6 +30,63 @@ class EntityScores(NamedTuple):
 
   losses: jax.Array
   hits: jax.Array
+
+
+class PooledEntityHead(TextHead):
+  """Labels of the marked entity of a text, from the text's pooled state."""
+
+  kind: ClassVar[str] = EntityHead.kind
+  suffix: ClassVar[str] = EntityHead.suffix
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns logits (B, C)."""
+    assert states.pooled is not None
+    n = self.numerics
+    dense = Dense(n, (self.labels,), use_bias=False, output="float32", name="classifier")
+    return {"logits": dense(Dropout(n.of_classifiers)(states.pooled))}
+
+  loss = EntityHead.loss
+
+
+class PooledPairHead(TextHead):
+  """Labels of the two marked entities of a text, from the text's pooled state."""
+
+  kind: ClassVar[str] = PairHead.kind
+  suffix: ClassVar[str] = PairHead.suffix
+
+  loss = EntityHead.loss
+
+
+class AlignedPretrainingHead(PretrainingHead):
+  """Masked words, the next sentence, and the entities that words are aligned to.
+
+  `entity_labels` are numbers of candidates, the distinct ones of a text, or of the whole batch.
+  """
+
+  whole_batch: bool = False  # the candidates are the entities of the batch
+
+  def setup(self) -> None:
+    """Makes the decoders."""
+    super().setup()
+    self.aligned_entities = AlignedEntities(self.numerics, self.decoders.vectors)
+
+  def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
+    """Returns the outputs of `PretrainingHead`, and aligned_entities.
+
+    The latter are vectors (B, W, K) or, given labels, entity_losses and entity_hits (B, P).
+    """
+    of_words = {name: x for name, x in inputs.items() if name in ("masked_positions", "labels")}
+    return super().__call__(states, tables, **of_words) | self._aligned(states, inputs)
+
+  def _aligned(self, states: States, inputs: dict[str, jax.Array]) -> Outputs:
+    if "entity_labels" not in inputs:
+      return {"aligned_entities": self.aligned_entities(states.words)}
+    predicted = self.aligned_entities(picked_states(states.words, inputs["aligned_positions"]))
+    candidates = Candidates(inputs["candidate_ids"], inputs["candidate_vectors"])
+    labels = inputs["entity_labels"]
+    scores = entity_scores(predicted, labels, candidates, whole_batch=self.whole_batch)
+    return {"entity_losses": scores.losses, "entity_hits": scores.hits}
 
 
 class AlignedEntities(nn.Module):
@@ -87,3 +148,6 @@ def first_places(ids: jax.Array) -> jax.Array:
   group = jax.lax.cummax(jnp.where(starts, places, 0), axis=1)
   first = jnp.take_along_axis(order, group, axis=1)
   return jnp.put_along_axis(jnp.zeros_like(order), order, first, axis=1, inplace=False)
+
+
+HEADS = {head.kind: head for head in (PooledEntityHead, PooledPairHead, AlignedPretrainingHead)}
