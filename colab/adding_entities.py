@@ -72,7 +72,7 @@ for title in titles:
 # which nothing is known.
 
 # %%
-from luke_jax.convert.vocabularies import add_entities
+from luke_jax.convert.text_side import add_entities
 
 new = [title for title in titles if not vocab.contains(title)]
 grown = add_entities(model, new)

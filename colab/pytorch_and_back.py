@@ -135,7 +135,7 @@ if pytorch:
 # NER never read. In a shell: `luke-jax convert SOURCE TARGET --lite --dtype bfloat16`.
 
 # %%
-from luke_jax.convert.vocabularies import lite
+from luke_jax.convert.text_side import lite
 
 lite(model).save("runs/notebooks/lite", dtype="bfloat16")
 for folder in ("for-pytorch", "lite"):

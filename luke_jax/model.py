@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.convert.adapter_files import save_adapter
+from luke_jax.convert.adapters import save_adapter
 from luke_jax.convert.inputs import check_inputs
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read

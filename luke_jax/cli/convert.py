@@ -6,7 +6,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.stderr import stderr_console
-from luke_jax.convert import vocabularies
+from luke_jax.convert import text_side as vocabularies
 from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read

@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.saving import save
-from luke_jax.convert.vocabularies import add_entities
+from luke_jax.convert.text_side import add_entities
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local

@@ -10,7 +10,7 @@ import numpy as np
 from luke_jax.convert.loading import MakeHead, read_model
 from luke_jax.convert.parts import Entities, ModelParts
 from luke_jax.convert.sources import CONFIG, read_backbone
-from luke_jax.convert.vocabularies import add_second_mask, changed_arrays
+from luke_jax.convert.text_side import add_second_mask, changed_arrays
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import System

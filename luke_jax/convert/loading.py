@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from luke_jax.convert import vocabularies
+from luke_jax.convert import text_side as vocabularies
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors

@@ -3,11 +3,11 @@
 from typing import Any
 
 from luke_jax import english
-from luke_jax.convert.adapter_files import is_adapter_directory, read_adapter
+from luke_jax.convert.adapters import is_adapter_directory, read_adapter
 from luke_jax.convert.loading import MakeHead, read_model
-from luke_jax.convert.missing import no_model
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.published import PUBLISHED, published
+from luke_jax.convert.sources import no_model
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import System

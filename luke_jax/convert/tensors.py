@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from luke_jax.convert.paddle_files import STATIC_FOLDER, open_paddle, paddle_weights
+from luke_jax.convert.paddle import STATIC_FOLDER, open_paddle, paddle_weights
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, check_regular, sha256
 from luke_jax.files.copies import local

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from luke_jax.convert.adapter_files import is_adapter_directory
+from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.saving import torch_tensors
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path

@@ -3,14 +3,13 @@
 import dataclasses
 from typing import Any
 
-from luke_jax.convert.adapter_files import save_adapter
+from luke_jax.convert.adapters import save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts, Start
 from luke_jax.convert.reading import named_directory
 from luke_jax.convert.saving import save
-from luke_jax.convert.text_side import read_text_side
-from luke_jax.convert.vocabularies import add_second_mask
+from luke_jax.convert.text_side import add_second_mask, read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head

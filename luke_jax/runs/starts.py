@@ -11,7 +11,7 @@ from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import Entities, ModelParts
 from luke_jax.convert.reading import named_directory
-from luke_jax.convert.vocabularies import add_markers
+from luke_jax.convert.text_side import add_markers
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.heads.attributes import AttributesHead

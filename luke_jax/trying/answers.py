@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from luke_jax import english
-from luke_jax.convert.adapter_files import is_adapter_directory
+from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.settings import task_of

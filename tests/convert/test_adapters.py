@@ -14,7 +14,7 @@ from tiny import same_params
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.convert.adapter_files import save_adapter
+from luke_jax.convert.adapters import save_adapter
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.parts import Start
 from luke_jax.convert.tensors import read_safetensors
@@ -230,7 +230,7 @@ def test_saving_leaves_nothing_half_written(backbone, tmp_path, monkeypatch):
   def full(*_, **__):
     raise OSError(28, "No space left on device")
 
-  monkeypatch.setattr("luke_jax.convert.adapter_files.write_safetensors", full)
+  monkeypatch.setattr("luke_jax.convert.adapters.write_safetensors", full)
   with pytest.raises(InputError, match="No space left"):
     save_adapter(adapted(backbone), tmp_path / "adapter")
   assert not (tmp_path / "adapter").exists()

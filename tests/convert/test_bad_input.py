@@ -13,7 +13,7 @@ from tiny import tiny_model
 import luke_jax
 from luke_jax.convert.card import card_facts
 from luke_jax.convert.loading import read_model
-from luke_jax.convert.vocabularies import add_entities
+from luke_jax.convert.text_side import add_entities
 from luke_jax.errors import InputError
 
 

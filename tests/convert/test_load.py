@@ -280,7 +280,7 @@ def test_an_archive_without_a_tokenizer_keeps_its_words(tmp_path):
 
 
 def test_adding_entities_keeps_the_old_ones(saved):
-  from luke_jax.convert.vocabularies import add_entities
+  from luke_jax.convert.text_side import add_entities
 
   model = luke_jax.load(saved)
   vectors = np.ones((2, 32), np.float32)
@@ -301,7 +301,7 @@ def test_adding_entities_keeps_the_old_ones(saved):
 
 
 def test_lite_gives_the_same_for_masked_entities(saved, tmp_path):
-  from luke_jax.convert.vocabularies import lite
+  from luke_jax.convert.text_side import lite
 
   model = luke_jax.load(saved)
   small = lite(model)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tiny import tiny_model
 
-from luke_jax.convert import replacing, saving
+from luke_jax.convert import saving
+from luke_jax.convert import saving as replacing
 from luke_jax.errors import InputError
 
 FILES = 9  # that a model with a text side has

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.convert.paddle_files import open_paddle, write_paddle
+from luke_jax.convert.paddle import open_paddle, write_paddle
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
 from luke_jax.heads.kinds import class_names
