@@ -26,8 +26,7 @@ from luke_jax.bench.sides import (
 )
 from luke_jax.errors import InputError, not_installed
 from luke_jax.models import keys
-from luke_jax.models.network import Network, abstract_params
-from luke_jax.models.prediction import prepared
+from luke_jax.models.network import Network, abstract_params, prepared
 from luke_jax.models.system import Backbone, Running
 from luke_jax.nn.layers import Dtype
 from luke_jax.plan.flops import TRAINING, encoder_flops

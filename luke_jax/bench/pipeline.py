@@ -17,7 +17,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.metadata import read_metadata
-from luke_jax.pipeline.vocabularies import read_words
+from luke_jax.pipeline.rows import read_words
 from luke_jax.systems.ernie_baidu import ErnieBaiduConfig
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.systems.ernie_baidu.unit_files import count_levels, read_units, unit_blocks

@@ -6,7 +6,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.stderr import stderr_console
-from luke_jax.convert import text_side as vocabularies
+from luke_jax.convert import text_side
 from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
@@ -58,7 +58,7 @@ def run(
     model = read(source, backbone=backbone, tokenizer=tokenizer, entity_vocab=vocab).merged
   if OURS not in model.rest:
     model = with_record(model, {"name": source.name, **card_facts(source)}, ORIGIN)
-  _write(vocabularies.lite(model) if lite else model, target, form, dtype)
+  _write(text_side.lite(model) if lite else model, target, form, dtype)
 
 
 def _write(model: ModelParts, target: Path, form: Form, dtype: Dtype) -> None:

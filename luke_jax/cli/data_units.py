@@ -9,15 +9,16 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.systems.ernie_baidu.pairs import (
   LEVELS,
+  Segmenter,
   dialogue_instances,
   dialogues,
   pair_instances,
+  segmenter,
   text_documents,
   unit_documents,
 )
 from luke_jax.systems.ernie_baidu.units import write_units
 from luke_jax.text import load_tokenizer
-from luke_jax.text.segments import Segmenter, segmenter
 from luke_jax.text.unknown import CountingTokenizer
 from luke_jax.text.word_piece import WordPieceTokenizer
 

@@ -9,10 +9,9 @@ from tyro.conf import Positional, arg
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.vectors import open_vectors
-from luke_jax.pipeline.entity_text import read_documents
 from luke_jax.pipeline.instances import write_instances
 from luke_jax.pipeline.masking import Ids
-from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings
+from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings, read_documents
 from luke_jax.tasks.linked_texts import TextDocuments, read_linked_texts
 from luke_jax.text import Tokenizer, load_tokenizer
 from luke_jax.text.alignment import Alignment

@@ -33,6 +33,8 @@ from luke_jax.text import json_files
 
 PART = "adapter"  # of config.json, under this project's name
 _ARRAYS: Any = weakref.WeakValueDictionary()  # of backbones, that models in memory share
+VALUE, CHANGE, SCALE = "value/", "change/", "scale/"  # before the paths of arrays
+LARGE = 4096  # numbers of an array from which it is kept in 8 bits
 
 
 def is_adapter_directory(path: Path) -> bool:
@@ -143,10 +145,6 @@ def _check_hash(directory: Path, backbone: Mapping[str, str], path: Path) -> Non
       f"{path}: an adapter of {backbone['name']} (sha256 {expected[:12]}…), {directory} is another"
       f" model ({found[:12]}…); expected the same weights"
     )
-
-
-VALUE, CHANGE, SCALE = "value/", "change/", "scale/"  # before the paths of arrays
-LARGE = 4096  # numbers of an array from which it is kept in 8 bits
 
 
 def _fresh(before: ModelParts) -> set[str]:

@@ -77,6 +77,8 @@ import luke_jax
 model = luke_jax.load("DIRECTORY", backbone="BACKBONE")
 ```"""
 _WHOLE = "In PyTorch: a whole model, which `luke-jax convert DIRECTORY WHOLE` writes."
+# Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
+_NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> str:
@@ -275,10 +277,6 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 def _cell(value: Any) -> str:
   return " ".join(str(value).replace("|", "\\|").split())
-
-
-# Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
-_NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
 
 def card_head(

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from luke_jax.convert import text_side as vocabularies
+from luke_jax.convert import text_side
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
@@ -88,9 +88,9 @@ def read_model(
       file = source.tensors.naming.vocabulary
       raise InputError(f"no {file}; expected the vocabularies of these tensors in it")
     model = ModelParts(network, params, described.labels, *text, report, described.rest)
-    model = vocabularies.add_markers(model)
-    vocabularies.check_sizes(model)
-    model = vocabularies.add_second_mask(model, source.archive)
+    model = text_side.add_markers(model)
+    text_side.check_sizes(model)
+    model = text_side.add_second_mask(model, source.archive)
     if model.tokenizer is None and has_entity_vocab(source.directory):
       warnings.warn(f"{path}: no tokenizer, so its entity vocabulary is left out", stacklevel=2)
   if report.missing or not _known(network, report.unexpected):

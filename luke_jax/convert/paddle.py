@@ -25,6 +25,16 @@ _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": (
 _FEWER = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 _IGNORED = {"PROTO", "FRAME", "STOP"}
 _OWN = "@@"  # ends the names of Paddle's own entries
+_MODULES = ("numpy.core.", "numpy._core.", "numpy ", "_codecs ", "builtins ", "__builtin__ ")
+_MODULES += ("collections ",)
+ARCHIVE_END = ".pdparams"
+STATIC_FOLDER = "params"
+ARCHIVES = {"paddle-dygraph": "saved_weights.pdparams", "paddlenlp": "model_state.pdparams"}
+_HEAD = struct.Struct("<IQIi")  # version, levels, version, length of the description
+_TYPES = {4: "<f2", 5: "<f4", 6: "<f8"}  # numbers of their enumeration
+_CODES = {np.dtype(name): code for code, name in _TYPES.items()}
+_PROTOCOL = 2  # of the archives that Paddle 1 reads, too
+Reader = Callable[[], np.ndarray]
 
 
 class _RefusedError(Exception):
@@ -76,8 +86,6 @@ _CALLS: dict[str, Callable[..., Any]] = {
   "__builtin__ tuple": tuple,
   "collections OrderedDict": dict,
 }
-_MODULES = ("numpy.core.", "numpy._core.", "numpy ", "_codecs ", "builtins ", "__builtin__ ")
-_MODULES += ("collections ",)
 
 
 def read_pickled_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -172,17 +180,6 @@ class _Global:
       if self.name.endswith(end) and self.name.startswith(_MODULES):
         return function(*arguments)
     raise _RefusedError(f"a call of {self.name.replace(' ', '.')}")
-
-
-ARCHIVE_END = ".pdparams"
-STATIC_FOLDER = "params"
-ARCHIVES = {"paddle-dygraph": "saved_weights.pdparams", "paddlenlp": "model_state.pdparams"}
-_HEAD = struct.Struct("<IQIi")  # version, levels, version, length of the description
-_TYPES = {4: "<f2", 5: "<f4", 6: "<f8"}  # numbers of their enumeration
-_CODES = {np.dtype(name): code for code, name in _TYPES.items()}
-_PROTOCOL = 2  # of the archives that Paddle 1 reads, too
-
-Reader = Callable[[], np.ndarray]
 
 
 def paddle_weights(directory: Path) -> Path | None:

@@ -10,8 +10,7 @@ from luke_jax.files import Path
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.head import LabelHead
 from luke_jax.models.keys import Report, flatten
-from luke_jax.models.network import Network, on_backbone
-from luke_jax.models.prediction import prepared
+from luke_jax.models.network import Network, on_backbone, prepared
 from luke_jax.models.system import Backbone, System
 from luke_jax.text import Processor, Tokenizer
 

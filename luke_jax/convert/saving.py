@@ -39,6 +39,18 @@ PYTORCH: Form = "pytorch"
 FASTNLP: Form = "fastnlp"
 RELEASED_FORMS = (PYTORCH, "paddle-static", "paddle-dygraph")  # read with ernie_config.json
 _DTYPES = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}
+MODEL_FILES = frozenset(
+  {
+    CONFIG,
+    SAFETENSORS,
+    INDEX,
+    TORCH,
+    ADAPTER,
+    "README.md",
+    *TOKENIZER_FILES,
+    *entity_vocab_files.FILES,
+  }
+)
 
 
 def save(
@@ -155,20 +167,6 @@ def _reported(
   for name, tensor in tensors:
     progress(name)
     yield name, tensor
-
-
-MODEL_FILES = frozenset(
-  {
-    CONFIG,
-    SAFETENSORS,
-    INDEX,
-    TORCH,
-    ADAPTER,
-    "README.md",
-    *TOKENIZER_FILES,
-    *entity_vocab_files.FILES,
-  }
-)
 
 
 @contextlib.contextmanager

@@ -25,6 +25,15 @@ from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 CONFIG, METADATA = "config.json", "metadata.json"
 MEMBERS = (METADATA, "entity_vocab.tsv", "entity_vocab.jsonl", TORCH)
+# Owners on Hugging Face's hub of models that people call by their names alone.
+_OWNERS = {
+  "luke": "studio-ousia",
+  "mluke": "studio-ousia",
+  "bert": "google-bert",
+  "roberta": "FacebookAI",
+  "xlm": "FacebookAI",
+}
+_EXAMPLE = "studio-ousia/luke-base", "luke-base"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,19 +194,6 @@ def _unpack(archive: Path, folder: Path) -> None:
     raise InputError(f"{archive}: not a whole archive ({fault})") from None
   if not (folder / METADATA).exists():
     raise InputError(f"{archive}: no {METADATA} inside; expected an archive of LUKE's authors")
-
-
-# Owners on Hugging Face's hub of models that people call by their names alone.
-_OWNERS = {
-  "luke": "studio-ousia",
-  "mluke": "studio-ousia",
-  "bert": "google-bert",
-  "roberta": "FacebookAI",
-  "xlm": "FacebookAI",
-}
-
-
-_EXAMPLE = "studio-ousia/luke-base", "luke-base"
 
 
 def no_model(path: Path, fault: str = "no such file or directory") -> InputError:

@@ -22,6 +22,9 @@ from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.tokenizer_files import has_tokenizer
 from luke_jax.text.whole_words import WORDS_FILE
 
+# The rows that new markers start from, in the order of the markers.
+MARKER_SOURCES = ("@", "#")
+
 
 def read_text_side(
   backbone: Backbone, directory: Path, tokenizer: Path | None, vocab: EntityVocab | None
@@ -50,10 +53,6 @@ def _fitted(processor: Processor, backbone: Backbone) -> Processor:
   length = min(processor.max_length, backbone.config.room_for_words)
   types = backbone.config.token_types
   return dataclasses.replace(processor, max_length=length, token_types=types)
-
-
-# The rows that new markers start from, in the order of the markers.
-MARKER_SOURCES = ("@", "#")
 
 
 def add_entities(

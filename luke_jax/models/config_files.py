@@ -10,6 +10,7 @@ from luke_jax.files import Path
 
 if TYPE_CHECKING:
   from luke_jax.models.system import Described
+import json
 
 Config = TypeVar("Config")
 
@@ -25,6 +26,27 @@ REQUIRED = (
   "layer_norm_eps",
 )
 _WRITTEN = ("id2label", "label2id", "architectures", "model_type")
+Fixed = Mapping[str, Any]
+# Those that an encoder has not.
+OF_DECODERS: Fixed = {"is_decoder": False, "add_cross_attention": False}
+# Of transformers, in any of its versions.
+OF_TRANSFORMERS: Fixed = {
+  **OF_DECODERS,
+  "is_encoder_decoder": False,
+  "position_embedding_type": "absolute",
+  "pruned_heads": {},
+  "per_layer_config": {},
+  "quantization_config": {},
+}
+# Of transformers' and PaddleNLP's ERNIE; with tasks it is an ERNIE 2 or 3.
+OF_ERNIE: Fixed = {**OF_TRANSFORMERS, "use_task_id": False, "pool_act": "tanh"}
+# TENER has transformers' form of a file only.
+OF_TENER: Fixed = {**OF_TRANSFORMERS, "hidden_act": "relu"}
+_NOTES = {
+  "is_decoder": "; as_encoder=True of luke_jax.load reads a decoder as an encoder",
+  "add_cross_attention": "; as_encoder=True of luke_jax.load reads a decoder as an encoder",
+  "use_task_id": "; an ERNIE 2 or 3 has another value, an ERNIE 1.0 this one",
+}
 
 
 def sizes_from(kind: type[Config], fields: Mapping[str, Any], path: Path) -> Config:
@@ -81,3 +103,15 @@ def config_json(described: "Described", model_type: str, without: Iterable[str] 
 
 def _names(kind: type) -> set[str]:
   return {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+
+
+def check_fixed(fields: Mapping[str, Any], fixed: Fixed, place: str) -> None:
+  """Raises InputError for a field with another value than the one that is computed with here.
+
+  `place` is written before its name.
+  """
+  for name, computed in fixed.items():
+    value = fields.get(name)
+    if value is not None and value != computed:
+      expected = f"{json.dumps(computed)}, as this system is computed here{_NOTES.get(name, '')}"
+      raise InputError(f"{place}{name}: {json.dumps(value):.40}; expected {expected}")

@@ -2,21 +2,22 @@
 
 import contextlib
 import datetime
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 
 import luke_jax
 from luke_jax.convert.card import card_facts
 from luke_jax.errors import InputError
-from luke_jax.files import Path, write_json
+from luke_jax.files import Path, sample, write_json
 from luke_jax.files.locks import locked
 from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.cache import clear_caches
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
-from luke_jax.runs.fingerprints import fingerprints
+from luke_jax.tasks.datasets import is_split
 from luke_jax.training import directory, loop, messages
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
@@ -30,6 +31,8 @@ OMITTED |= {f"task.{name}" for name in LOCAL if name != "words"}
 PARTS = ("task", "data", "optimizer", "schedule", "run")
 MODEL_SETTINGS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 RUNNING_SETTINGS = ("dtype",)
+# What a task reads of a directory is its tokenizer and its vocabularies, no weights.
+_TEXT = ("tokenizer", "vocab", "merges", "sentencepiece", "spiece", "spm", "entity_vocab")
 
 
 def train(
@@ -151,3 +154,31 @@ def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, Any]:
   finally:
     checkpoints.close()
   return {"dev": scores} if scores else {}
+
+
+def fingerprints(experiment: Experiment) -> dict[str, str]:
+  """Returns a hash for each file that the rows of the experiment's records depend on."""
+  task = experiment.task
+  reads, text = task.reads(), task.text_directory
+  whole = [*reads.whole, *map(str, _text_files(Path(text)) if text else ())]
+  found = {source: hash_of(source) or _missing(source) for source in whole}
+  return found | {name: _sampled(Path(name)) for name in reads.parts}
+
+
+def _sampled(path: Path) -> str:
+  """Returns a hash of a large file's name, size and some blocks."""
+  try:
+    return hashlib.sha256(sample(path)).hexdigest()
+  except FileNotFoundError:
+    _missing(path)
+
+
+def _text_files(folder: Path) -> list[Path]:
+  """Returns the files of a directory's tokenizer and vocabularies."""
+  files = sorted(folder.iterdir()) if folder.is_dir() else []
+  return [path for path in files if path.name.startswith(_TEXT) and path.is_file()]
+
+
+def _missing(path: str | Path) -> NoReturn:
+  expected = "FOLDER:SPLIT or a file" if is_split(str(path)) else "a file that can be read"
+  raise InputError(f"{path}: no such file; expected {expected}")

@@ -7,8 +7,7 @@ from luke_jax.files import Path, sha256
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, read_metadata, tokenizer_hash
-from luke_jax.pipeline.rows import RowSizes
-from luke_jax.pipeline.vocabularies import read_words
+from luke_jax.pipeline.rows import RowSizes, read_words
 
 
 def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -> None:

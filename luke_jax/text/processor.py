@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text.checks import whole_number
 from luke_jax.text.entity_vocab import SPECIAL, EntityVocab
 from luke_jax.text.parts import Part, ReadAs, as_written, tokenized
 from luke_jax.text.rows import (
@@ -23,6 +22,7 @@ from luke_jax.text.rows import (
   enclosed,
   padded,
   padded_length,
+  whole_number,
 )
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.text_inputs import MARKED, TASKS, Task, TextInput, mentions, text_inputs

@@ -1,5 +1,6 @@
 """Rows for the model: texts between special tokens, and rows padded to arrays."""
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -7,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text.checks import whole_number
 from luke_jax.text.parts import NOT_TEXT, Entity, Part, moved
 from luke_jax.text.special_tokens import Bounds, SpecialTokens
 
@@ -17,6 +17,8 @@ WORD_INPUTS = ("input_ids", "attention_mask")
 ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")
 BOUNDARY_INPUTS = ("entity_start_positions", "entity_end_positions")
 INPUTS = (*WORD_INPUTS, "token_type_ids", *ENTITY_INPUTS, *BOUNDARY_INPUTS)
+# Far beyond any model, and small enough that no array of such a length is made by mistake.
+MOST = 10**6
 
 
 class Origin(NamedTuple):
@@ -223,3 +225,14 @@ def _filled(values: Sequence[Any], room: Room) -> np.ndarray:
     if value is not None:
       array[(i, *map(slice, np.shape(value)))] = value
   return array
+
+
+def whole_number(where: str, value: Any, least: int) -> int:
+  """Returns a whole number from `least` to a million; raises InputError for another value."""
+  try:
+    number = least - 1 if isinstance(value, bool) else operator.index(value)
+  except TypeError:
+    number = least - 1
+  if not least <= number <= MOST:
+    raise InputError(f"{where}: {value!r}; expected a whole number from {least} to {MOST}")
+  return number

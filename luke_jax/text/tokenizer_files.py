@@ -25,10 +25,11 @@ from luke_jax.text.sentence_piece import (
   XLM_R,
   Numbering,
   SentencePieceTokenizer,
+  is_unigram,
+  serialized_model,
 )
 from luke_jax.text.special_tokens import MARKERS, ROBERTA, Roles
 from luke_jax.text.tokenizer import Tokenizer
-from luke_jax.text.unigram_files import is_unigram, serialized_model
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE
 from luke_jax.text.word_piece_files import is_word_piece, load_word_piece

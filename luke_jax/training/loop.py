@@ -5,6 +5,7 @@ The host waits for the device only to log, to evaluate and to save.
 """
 
 import contextlib
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -12,24 +13,25 @@ from types import MappingProxyType
 from typing import Any
 
 import jax
+import numpy as np
+from jax.experimental.compilation_cache import compilation_cache
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
-from luke_jax.pipeline.batches import Rows, TrainingBatches
+from luke_jax.files import Path, program_folder
+from luke_jax.pipeline.batches import Rows, TrainingBatches, evaluation_batches
 from luke_jax.training import directory, messages, processes
 from luke_jax.training.checkpoints import Checkpoints
-from luke_jax.training.compiled import keep_programs
-from luke_jax.training.evaluation import evaluate, metrics_of
+from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Experiment, total_steps
-from luke_jax.training.ledger import Ledger
-from luke_jax.training.mesh import make_mesh
+from luke_jax.training.mesh import make_mesh, own_rows
 from luke_jax.training.metrics import MetricsWriter
 from luke_jax.training.program import Program, State
-from luke_jax.training.progress import Progress
+from luke_jax.training.progress import Progress, Trace
 from luke_jax.training.saved_configs import to_json
 from luke_jax.training.task import Params
-from luke_jax.training.trace import Trace
 from luke_jax.training.watch import Watch, watching
+
+COMPILED = "compiled"
 
 
 def train(
@@ -246,3 +248,53 @@ class _Loop:
     self.progress.note(f"goodput {goodput:.1%}: share of {self.ledger.wall:,.0f} s spent in steps")
     known = {"status": status, "step": step, "steps": self.steps, "goodput": goodput}
     return known | scores | {"seconds": seconds}
+
+
+def keep_programs(folder: Path) -> None:
+  """Keeps a command's programs in the run's folder, where all hosts and the next start find them.
+
+  A machine of one process with a CPU keeps them in the user's cache, which other runs share: the
+  disks of TPU hosts end with them. So does one whose user named another place.
+  """
+  named = os.environ.get("JAX_COMPILATION_CACHE_DIR")
+  own = program_folder()
+  if named != str(own) or (messages.alone() and jax.default_backend() == "cpu"):
+    return
+  jax.config.update("jax_compilation_cache_dir", str(folder / COMPILED / own.name))
+  compilation_cache.reset_cache()
+
+
+def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
+  """Returns the task's metrics on a split; the same on every process."""
+  task, backbone = program.experiment.task, program.backbone
+  records = task.records(backbone, split)
+  size = program.experiment.data.evaluation_batch_size
+  rows = own_rows(program.mesh, size)
+  outputs = []
+  for batch in evaluation_batches(records, program.make_rows, size, rows):
+    arrays = {
+      name: jax.make_array_from_process_local_data(
+        program.evaluation_sharding, x, (size, *x.shape[1:])
+      )
+      for name, x in batch.items()
+    }
+    outputs.append(program.predict(state, arrays))
+  whole = jax.tree.map(lambda *parts: np.concatenate(list(map(np.asarray, parts))), *outputs)
+  return task.score(records, _without_padding(whole, len(records)))
+
+
+def metrics_of(program: Program, split: str) -> list[str]:
+  """Returns the names of a split's metrics.
+
+  They come from scoring zeros, which shows before training what cannot be scored.
+  """
+  task = program.experiment.task
+  records = task.records(program.backbone, split)
+  zeros = jax.tree.map(
+    lambda x: np.zeros((len(records), *x.shape[1:]), x.dtype), program.prediction_shapes()
+  )
+  return list(task.score(records, zeros))
+
+
+def _without_padding(predictions: Any, count: int) -> Any:
+  return jax.tree.map(lambda x: x[:count], predictions)

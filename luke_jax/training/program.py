@@ -14,8 +14,7 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 from luke_jax.errors import InputError
 from luke_jax.models import adapters
 from luke_jax.models.system import Backbone, Spread
-from luke_jax.pipeline.batches import MakeRows, Rows, TrainingBatches
-from luke_jax.pipeline.lengths import Lengths
+from luke_jax.pipeline.batches import Lengths, MakeRows, Rows, TrainingBatches
 from luke_jax.training import messages
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.freezing import merge, split_frozen

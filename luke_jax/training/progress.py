@@ -1,13 +1,20 @@
 """Progress of a run, on stderr."""
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
 from typing import Any, Self
 
+import jax
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
+
+from luke_jax.files import Path
+
+PROFILE = "profile"
+_SKIPPED = 3  # steps, in which buffers fill
 
 
 class Progress:
@@ -88,3 +95,27 @@ def _duration(seconds: float) -> str:
   if minutes < 48 * 60:
     return f"{minutes // 60} h {minutes % 60:02} min"
   return f"{hours // 24} d {hours % 24} h"
+
+
+class Trace:
+  """Trace of `steps` steps soon after `first`, written by process 0 into the run's folder."""
+
+  def __init__(self, folder: Path, first: int, steps: int):
+    self._folder = folder / PROFILE
+    enabled = steps > 0 and jax.process_index() == 0
+    self._begin = first + _SKIPPED if enabled else None
+    self._end = first + _SKIPPED + steps
+    self._open = contextlib.ExitStack()
+
+  def __enter__(self) -> Self:
+    return self
+
+  def at(self, step: int) -> None:
+    """Begins or ends the trace, before a step is taken."""
+    if step == self._begin:
+      self._open.enter_context(jax.profiler.trace(str(self._folder)))
+    elif self._begin is not None and step == self._end:
+      self._open.close()
+
+  def __exit__(self, *_: Any) -> None:
+    self._open.close()

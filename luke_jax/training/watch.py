@@ -17,7 +17,7 @@ from typing import Any, Self
 import jax
 
 from luke_jax.training import messages
-from luke_jax.training.library_messages import LibraryMessages
+from luke_jax.training.messages import LibraryMessages
 
 # sysexits.h's EX_TEMPFAIL: the same command goes on. Shells and systemd give 130 for Ctrl-C.
 GOES_ON, INTERRUPTED = 75, 130

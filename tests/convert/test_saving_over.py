@@ -11,7 +11,6 @@ import pytest
 from tiny import tiny_model
 
 from luke_jax.convert import saving
-from luke_jax.convert import saving as replacing
 from luke_jax.errors import InputError
 
 FILES = 9  # that a model with a text side has
@@ -123,8 +122,8 @@ def test_nothing_is_touched_if_the_older_files_cannot_be_kept(older, monkeypatch
   def faulty(*_):
     raise OSError("No space left on device")
 
-  monkeypatch.setattr(replacing.os, "link", faulty)
-  monkeypatch.setattr(replacing.shutil, "copy2", faulty)
+  monkeypatch.setattr(saving.os, "link", faulty)
+  monkeypatch.setattr(saving.shutil, "copy2", faulty)
   with pytest.raises(InputError, match="No space left"):
     tiny_model().save(older)
   assert contents(older) == before
@@ -136,7 +135,7 @@ def test_without_hard_links_the_older_files_are_copied(older, monkeypatch):
 
   before = contents(older)
   with monkeypatch.context() as without_links:
-    without_links.setattr(replacing.os, "link", faulty)
+    without_links.setattr(saving.os, "link", faulty)
     failing(without_links, 3, OSError("No space left on device"))
     with pytest.raises(InputError, match="No space left"):
       tiny_model().save(older)

@@ -11,8 +11,7 @@ from luke_jax.errors import InputError
 from luke_jax.heads.kinds import class_names
 from luke_jax.models.adapters import add_adapters, is_adapter, merge_adapters, stays
 from luke_jax.models.keys import flatten
-from luke_jax.models.network import initial_params
-from luke_jax.models.prediction import prepared
+from luke_jax.models.network import initial_params, prepared
 
 QUICK = ("luke",)  # which has the most kinds of kernels
 INPUTS = {"input_ids": np.array([[4, 5, 6, 7, 9]])}

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from networks import network
 
-from luke_jax.models.network import initial_params
-from luke_jax.models.prediction import prepared
+from luke_jax.models.network import initial_params, prepared
 from luke_jax.nn.encoder import stack_layers
 
 INPUTS = {

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.batches import Data, TrainingBatches
-from luke_jax.pipeline.lengths import WINDOW, Lengths
+from luke_jax.pipeline.batches import WINDOW, Data, Lengths, TrainingBatches
 
 
 def batches(records, count=3, size=4, longest=64, accumulation=1):

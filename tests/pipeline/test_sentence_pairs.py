@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.entity_text import read_documents
 from luke_jax.pipeline.instances import StoredInstances, write_instances
 from luke_jax.pipeline.masking import Ids
-from luke_jax.pipeline.sentence_pairs import PairMaker, PairSettings, Pieces, first_pieces
+from luke_jax.pipeline.sentence_pairs import (
+  PairMaker,
+  PairSettings,
+  Pieces,
+  first_pieces,
+  read_documents,
+)
 from luke_jax.systems.ernie_thu.pair_rows import corrupted
 from luke_jax.text.special_tokens import BERT, SpecialTokens
 

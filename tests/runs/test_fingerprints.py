@@ -9,7 +9,7 @@ from toy_corpus import toy_records, write_corpus
 
 from luke_jax.errors import InputError
 from luke_jax.graph.vectors import open_vectors
-from luke_jax.runs.fingerprints import fingerprints
+from luke_jax.runs.notes import fingerprints
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.tasks.classification.task import TextClassification

@@ -5,7 +5,7 @@ import tempfile
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.text.segments import segmenter
+from luke_jax.systems.ernie_baidu.pairs import segmenter
 
 
 def test_spaces_cut():

@@ -13,7 +13,7 @@ from luke_jax.files import buckets, sizes
 from luke_jax.files.buckets import BucketPath
 from luke_jax.show.lines import read_run as read_metrics
 from luke_jax.training import loop as loops
-from luke_jax.training import segments
+from luke_jax.training import metrics
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Run
 from luke_jax.training.export import read_run
@@ -124,7 +124,7 @@ def write(directory, *steps, start_step=0, killed=False):
 
 def test_metrics_are_joined_and_what_runs_again_is_dropped(bucket, monkeypatch):
   write(bucket, 1, 2, 3, killed=True)
-  monkeypatch.setattr(segments, "SECONDS", 0)
+  monkeypatch.setattr(metrics, "SECONDS", 0)
   write(bucket, 3, 4, 5, start_step=2)
   assert len(list((bucket / "metrics").iterdir())) == 4
   write(bucket, 5, 6, start_step=4)

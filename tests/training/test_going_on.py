@@ -13,7 +13,7 @@ from tiny_runs import experiment, left_at, program, same
 from luke_jax.errors import InputError
 from luke_jax.runs import notes
 from luke_jax.tasks.synthetic import SyntheticPretraining
-from luke_jax.training import compiled, directory, integrity, messages
+from luke_jax.training import directory, integrity, messages
 from luke_jax.training import loop as loops
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Run
@@ -233,11 +233,11 @@ def test_skipping_bad_steps_may_change_on_the_way():
 def test_programs_of_several_hosts_lie_in_the_folder_of_the_run(
   alone, named, kept, tmp_path, monkeypatch
 ):
-  monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", named or str(compiled.program_folder()))
+  monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", named or str(loops.program_folder()))
   monkeypatch.setattr(messages, "alone", lambda: alone)
-  monkeypatch.setattr(compiled.compilation_cache, "reset_cache", lambda: None)
+  monkeypatch.setattr(loops.compilation_cache, "reset_cache", lambda: None)
   changed = {}
-  monkeypatch.setattr(compiled.jax.config, "update", changed.__setitem__)
-  compiled.keep_programs(tmp_path)
-  place = str(tmp_path / "compiled" / compiled.program_folder().name)
+  monkeypatch.setattr(loops.jax.config, "update", changed.__setitem__)
+  loops.keep_programs(tmp_path)
+  place = str(tmp_path / "compiled" / loops.program_folder().name)
   assert changed == ({"jax_compilation_cache_dir": place} if kept else {})

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.training.ledger import PARTS, Ledger
+from luke_jax.training.directory import PARTS, Ledger
 
 waits = st.integers(0, 10**15)
 # A wait, or parts within a part.

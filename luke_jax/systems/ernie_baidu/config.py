@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from luke_jax.files import Path
-from luke_jax.models.fixed_fields import OF_ERNIE, Fixed
+from luke_jax.models.config_files import OF_ERNIE, Fixed
 from luke_jax.models.keys import Keys
 from luke_jax.models.system import Described, Layout, Recipe
 from luke_jax.nn.activations import Activation

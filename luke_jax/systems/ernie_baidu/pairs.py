@@ -3,12 +3,12 @@
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json
+from luke_jax.errors import InputError, not_installed
+from luke_jax.files import Path, cache_folder, read_json
 from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings, Pieces
 from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
 from luke_jax.text import Tokenizer
@@ -20,6 +20,7 @@ LEVELS = ("phrase", "entity")
 UTTERANCES = 3  # of a dialogue that are an instance
 
 Segment = Callable[[str], list[str]]  # a text to its phrases
+Segmenter = Literal["spaces", "jieba"]
 
 
 class Chunk(NamedTuple):
@@ -187,3 +188,25 @@ def unit_documents(folder: Path, tokenizer: Tokenizer, segment: Segment) -> Iter
         if len(pieces.ids):
           document.append(pieces)
       yield document
+
+
+def segmenter(name: Segmenter) -> Callable[[str], list[str]]:
+  """Returns what cuts a text: at its spaces, or into Chinese words by jieba."""
+  return str.split if name == "spaces" else _jieba()
+
+
+def _jieba() -> Callable[[str], list[str]]:
+  try:
+    import jieba
+  except ImportError:
+    raise not_installed("jieba", "to cut Chinese into words", "zh") from None
+  jieba.setLogLevel("WARNING")  # it reports its dictionary's loading
+  folder = cache_folder() / "jieba"
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+  except OSError as fault:
+    expected = "a folder that can be written, as LUKE_JAX_CACHE can name one"
+    raise InputError(f"{folder}: {fault.strerror}; expected {expected}") from None
+  # Not the folder that all users of the machine may write to: it reads back what lies there.
+  jieba.dt.tmp_dir = str(folder)
+  return lambda text: [word for word in jieba.dt.lcut(text) if not word.isspace()]

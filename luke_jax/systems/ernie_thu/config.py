@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.models.fixed_fields import OF_TRANSFORMERS, Fixed
+from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
 from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import cast_once

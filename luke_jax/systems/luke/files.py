@@ -5,13 +5,14 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.config_files import (
+  OF_TRANSFORMERS,
   architecture_in,
+  check_fixed,
   config_json,
   labels_in,
   rest_of,
   sizes_from,
 )
-from luke_jax.models.fixed_fields import OF_TRANSFORMERS, check_fixed
 from luke_jax.models.system import Described
 
 LUKE_TYPE, LUKE_WITH_BERT = "luke", "luke-bert"  # transformers has no LUKE with BERT's positions

@@ -16,7 +16,6 @@ from luke_jax.errors import InputError
 from luke_jax.heads.chain import ChainHead
 from luke_jax.heads.labels import TokenHead
 from luke_jax.models.names import Naming, Readers
-from luke_jax.systems.tener import fastnlp as fastnlp_sizes
 from luke_jax.systems.tener.characters import KERNEL
 from luke_jax.systems.tener.config import TenerConfig
 from luke_jax.text.whole_words import PLAIN, SPECIAL, WORDS_FILE
@@ -113,7 +112,7 @@ class FastNlp:
     self, tensors: Iterable[tuple[str, np.ndarray]], config: TenerConfig
   ) -> Iterator[tuple[str, np.ndarray]]:
     """Yields the tensors of a model as the authors' program has them."""
-    fastnlp_sizes.check_writable(config)
+    check_writable(config)
     left = dict(tensors)
     for match in filter(None, map(_QUERY.fullmatch, tuple(left))):
       start, end = match.groups()
@@ -133,9 +132,9 @@ class FastNlp:
   def described(self, raw: dict[str, Any], tensors: Readers) -> dict[str, Any]:
     """Returns the entries of a config.json; one without sizes leaves them to the tensors."""
     if "vocab_size" in raw:
-      fastnlp_sizes.check_distances(raw)
+      check_distances(raw)
       return raw
-    return fastnlp_sizes.sizes(raw, tensors) | raw
+    return sizes(raw, tensors) | raw
 
 
 FASTNLP = FastNlp()

@@ -9,7 +9,7 @@ from luke_jax.files import Path, read_json, sha256, write_json
 from luke_jax.files.locks import locked
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
-from luke_jax.text.checks import whole_number
+from luke_jax.text.rows import whole_number
 from luke_jax.wiki.read.dump import Site, read_site
 from luke_jax.wiki.read.dump_files import KINDS
 from luke_jax.wiki.read.dump_parts import DumpPart, split_dumps

@@ -14,8 +14,7 @@ from peak_memory import PEAK
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
 from luke_jax.pipeline.cache import clear_caches
-from luke_jax.systems.ernie_baidu import unit_files
-from luke_jax.systems.ernie_baidu import units as unit_lines
+from luke_jax.systems.ernie_baidu import unit_files, units
 from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
 from luke_jax.systems.ernie_baidu.units import UnitInstance, _any, _plain, write_units
 
@@ -88,7 +87,7 @@ def test_odd_lines_are_read_too(line, tmp_path):
 
 
 def test_a_fault_far_from_the_start_is_named(tmp_path, monkeypatch):
-  monkeypatch.setattr(unit_lines, "BLOCK", 100)
+  monkeypatch.setattr(units, "BLOCK", 100)
   (tmp_path / "x").write_text(f"{GOOD}\n" * 50 + f"{GOOD};\n" + f"{GOOD}\n" * 50)
   for _ in range(2):
     with pytest.raises(InputError, match=r"x: line 51: 6 fields; expected 5"):

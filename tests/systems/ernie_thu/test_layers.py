@@ -13,13 +13,12 @@ from luke_jax.models.network import Network, abstract_params
 from luke_jax.nn.layers import LayerNorm, Numerics
 from luke_jax.nn.losses import IGNORED
 from luke_jax.nn.queries import AttentionSizes
-from luke_jax.systems.ernie_thu import ErnieThuConfig
-from luke_jax.systems.ernie_thu import heads as aligned
+from luke_jax.systems.ernie_thu import ErnieThuConfig, heads
 from luke_jax.systems.ernie_thu.heads import AlignedEntities, Candidates
 from luke_jax.systems.ernie_thu.layers import FusedLayer, Fusion, LayerSizes, Masks, Streams
 
 EXACT = Numerics(epsilon=1e-12)
-entity_scores = jax.jit(aligned.entity_scores, static_argnames="whole_batch")
+entity_scores = jax.jit(heads.entity_scores, static_argnames="whole_batch")
 
 
 def g(shape, c):

@@ -16,8 +16,8 @@ from luke_jax.pipeline.instances import Instance, write_instances
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
-from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.loop import evaluate
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer, Schedule, learning_rate
 from luke_jax.training.program import Program

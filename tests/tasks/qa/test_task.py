@@ -21,8 +21,8 @@ from luke_jax.tasks.qa.files import Example
 from luke_jax.tasks.qa.score import read_predictions, score_file
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import save_processor
-from luke_jax.training.evaluation import evaluate
 from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.loop import evaluate
 from luke_jax.training.optimizer import Optimizer, Schedule
 
 NAMES, PLACES, YEARS = ("Ana", "Bo", "Emi"), ("Rye", "Oslo", "Lima"), ("1912", "1984", "2001")
