@@ -20,8 +20,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.tener.config import SIZES, TenerConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example
-from luke_jax.tasks.tagging.decoding import legal_neighbours
-from luke_jax.tasks.tagging.task import Tagging
+from luke_jax.tasks.tagging.task import Tagging, legal_neighbours
 from luke_jax.text import Processor, Row, save_processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.whole_words import (

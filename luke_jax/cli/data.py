@@ -28,7 +28,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import counted
 from luke_jax.tasks.known import TaskName, task_class, task_files
 from luke_jax.tasks.ner.documents import Example, to_words
-from luke_jax.tasks.ner.learnable import marks, missed
+from luke_jax.tasks.ner.features import marks, missed_entities
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.text import Processor, Row, Tokenizer
 
@@ -151,7 +151,7 @@ def _findable(
   lost = [
     one
     for number, example in enumerate(examples)
-    for one in missed(example, settings.span_words, rows and by_example[number])
+    for one in missed_entities(example, settings.span_words, rows and by_example[number])
   ]
   for one in lost[:MISSED]:
     yield f"{one.place}: {one.text[:LONGEST]!r} cannot be found: {one.why}"

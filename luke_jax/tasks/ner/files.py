@@ -9,6 +9,7 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import Faults, Text, check_fields, listed, read_json_lines, read_text
+from luke_jax.tasks.fine_tuning import check_label
 from luke_jax.tasks.ner.columns import (
   BOUNDARY,
   Document,
@@ -17,11 +18,25 @@ from luke_jax.tasks.ner.columns import (
   read_columns,
   warn_repaired,
 )
-from luke_jax.tasks.ner.conll_2012 import is_conll_2012, read_conll_2012
-from luke_jax.tasks.ner.documents import Example, labelled, of_words, to_characters, to_words
-from luke_jax.tasks.ner.other_tools import as_ours, check_json, check_name
+from luke_jax.tasks.ner.documents import (
+  PAPER,
+  Example,
+  Reading,
+  labelled,
+  of_words,
+  sentences_of,
+  to_characters,
+  to_words,
+  words_of,
+)
+from luke_jax.tasks.ner.formats import (
+  as_ours,
+  check_json,
+  check_name,
+  is_conll_2012,
+  read_conll_2012,
+)
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
-from luke_jax.tasks.ner.words import PAPER, Reading, sentences_of, words_of
 from luke_jax.tasks.predictions import Span
 from luke_jax.text.special_tokens import Bounds
 
@@ -215,3 +230,28 @@ def _line(example: Example, row: Sequence[str]) -> str:
     if len(part.split()) != 1:
       raise InputError(f"{example.place}: {part!r}; expected no white space, for columns")
   return " ".join(row)
+
+
+def form_of(task: Any) -> Reading:
+  """Returns how the settings of a task say that its files are read."""
+  columns = task.columns, task.repair_tags, task.tag_names
+  return Reading(task.language, task.every_word_spaced, *columns)
+
+
+def check_spans(example: Example, labels: Sequence[str]) -> None:
+  """Raises InputError for a document without spans, or with a label that is not among `labels`."""
+  if example.spans is None:
+    raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
+  for span in example.spans:
+    if span.label not in labels:
+      check_label(span.label, labels, example.place_of(span.start))
+
+
+def to_prediction(example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
+  """Returns a document's line in a file of predictions."""
+  return {
+    "id": example.id,
+    "spans": [list(span) for span in as_in_files(example, labelled(prediction))],
+    "texts": [span.text for span in prediction],
+    "scores": [round(span.score, 4) for span in prediction],
+  }

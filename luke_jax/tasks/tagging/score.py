@@ -8,7 +8,7 @@ from luke_jax.tasks.ner import score as spans
 from luke_jax.tasks.ner.documents import Example, labelled
 from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.predictions import TaggedSpans
-from luke_jax.tasks.tagging.decoding import spans_of
+from luke_jax.tasks.tagging.features import spans_of
 
 __all__ = ["evaluate", "read_predictions", "score_file"]
 

@@ -1,4 +1,4 @@
-"""Files of other tools: read as ours if that is simple, otherwise refused by their name."""
+"""Files of other tools and of CoNLL-2012: read as ours, or refused by the tool's name."""
 
 import contextlib
 import re
@@ -7,9 +7,10 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import lines, listed, read_json
-from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, is_tag, scheme_of
-from luke_jax.tasks.ner.words import Reading
+from luke_jax.tasks.files import Faults, lines, listed, read_json
+from luke_jax.tasks.ner.columns import Document, Line, Sentence
+from luke_jax.tasks.ner.documents import Reading
+from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_of
 
 # What files are, by the ends of their names, and what is expected instead.
 UNREAD = {
@@ -21,28 +22,12 @@ LABEL_STUDIO = "a Label Studio export in JSON; expected its export as CONLL2003,
 PAIRS = "pairs of a text and its entities, as for spaCy 2; expected an object on each line, as"
 TAG_FIELDS = ("ner_tags", "tags")
 SPAN_FIELDS = ("label", "labels", "entities", "ents")
-_COMMA_AND_TAG = re.compile(r'[,;]"?(O|[BIES]-[^\s,;]+)"?')
 
 
 def check_name(path: Path) -> None:
   """Raises InputError for a file that is not text, by its name."""
   if path.suffix in UNREAD and path.is_file():
     raise InputError(f"{path}: {UNREAD[path.suffix]}")
-
-
-def check_separator(path: Path, rows: Sequence[Sequence[str]]) -> None:
-  """Raises InputError if lines that were split at spaces and tabs are comma-separated values."""
-  if path.suffix == ".csv":
-    comma_separated = rows and re.search("[,;]", " ".join(rows[0])) and not is_tag(rows[0][-1])
-  else:
-    # The first line may name the columns.
-    ends = (len(row) == 1 and _COMMA_AND_TAG.search(row[0]) for row in rows[1:])
-    comma_separated = len(rows) > 2 and all(ends)
-  if comma_separated:
-    raise InputError(
-      f"{path}: comma-separated values; expected tabs or spaces between a word and its tag, and an"
-      " empty line after each sentence, or JSON lines with tokens and ner_tags"
-    )
 
 
 def check_json(path: Path) -> None:
@@ -146,3 +131,53 @@ def _sentences(value: Mapping[str, Any], place: str) -> dict[str, Any]:
     return {}
   spans = (x if isinstance(x, dict) else {} for x in listed(value, "sents", place))
   return {"sentences": [[span.get("start"), span.get("end")] for span in spans]}
+
+
+BEGIN, END = "#begin document", "#end document"
+_WORD, _NAME = 3, 10  # columns, from 0
+# A name begins as (GPE, ends with ), and a word of it is *; those of one word are (GPE).
+_PART = re.compile(r"(?:\((?P<label>[^()*\s]+))?\*?(?P<end>\))?")
+
+
+def is_conll_2012(path: Path) -> bool:
+  """Returns whether the first line that is not empty begins a document as in CoNLL-2012."""
+  return next((line.startswith(BEGIN) for _, line in lines(path) if line.strip()), False)
+
+
+def read_conll_2012(path: Path, faults: Faults) -> list[Document]:
+  """Returns the sentences of each document, with the tags that its brackets are as IOB2."""
+  documents: list[Document] = []
+  sentence, label = Sentence(), ""
+  for number, line in lines(path):
+    place = f"{path}: line {number}"
+    if line.startswith("#") or not line.strip():
+      if label and sentence.sound:
+        sentence.sound = False
+        with faults.caught():
+          raise InputError(f"{place}: the name of {label!r} has no end; expected ) before")
+      sentence, label = Sentence(), ""
+      if line.startswith(BEGIN):
+        documents.append([])
+      continue
+    if not sentence.lines:
+      documents[-1].append(sentence)
+    with faults.caught():
+      word, tag, label = _read_name(line.split(), label, place)
+      sentence.lines.append(Line(number, word, tag))
+      continue
+    sentence.lines.append(Line(number, "_", "O"))
+    sentence.sound, label = False, ""
+  return [document for document in documents if document]
+
+
+def _read_name(columns: list[str], inside: str, place: str) -> tuple[str, str, str]:
+  """Returns the word of a line, its tag, and the label of the name that goes on after it."""
+  if len(columns) <= _NAME:
+    raise InputError(f"{place}: {len(columns)} columns; expected {_NAME + 1} or more")
+  found = _PART.fullmatch(columns[_NAME])
+  begins, ends = (found["label"], found["end"]) if found and columns[_NAME] else (None, None)
+  if not found or (inside and begins) or (ends and not (inside or begins)):
+    raise InputError(f"{place}: name {columns[_NAME]!r}; expected such as *, (GPE), (GPE* or *)")
+  label = begins or inside
+  tag = f"B-{begins}" if begins else f"I-{inside}" if inside else "O"
+  return columns[_WORD], tag, "" if ends else label

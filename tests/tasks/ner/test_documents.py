@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.tasks.ner.words import PAPER, Reading, joined, sentences_of, words_of
+from luke_jax.tasks.ner.documents import PAPER, Reading, joined, sentences_of, words_of
 
 
 def split(text):
