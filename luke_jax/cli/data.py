@@ -21,7 +21,7 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.models import model_directory
-from luke_jax.show.marked_tokens import marked, pieces_of
+from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
@@ -177,7 +177,7 @@ def _words(examples: Sequence[Example]) -> Iterator[str]:
         break
     inside = [Labelled(start - first, end - first, label) for start, end, label in spans]
     words = [f" {example.text[start:end]}" for start, end in example.words[first:last]]
-    yield f"example {example.id}: {marked(words, [x for x in inside if x.end <= len(words)])}"
+    yield f"example {example.id}: {marked_line(words, [x for x in inside if x.end <= len(words)])}"
 
 
 def _spans(example: Example) -> list[Labelled]:
@@ -200,7 +200,7 @@ def _pieces(
       firsts[row.example] = row
   for row in _first(firsts.values(), spans):
     pieces = pieces_of(tokenizer, row.input_ids.tolist())
-    yield f"example {examples[row.example].id}: {marked(pieces, spans(row))}"
+    yield f"example {examples[row.example].id}: {marked_line(pieces, spans(row))}"
 
 
 BUILDERS = Path("data")

@@ -14,8 +14,8 @@ from luke_jax.files import Path
 from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import model_directory
-from luke_jax.show.colours import hue
 from luke_jax.show.heat_maps import attention_of
+from luke_jax.show.marked import hue
 from luke_jax.tasks.predictions import Span
 
 MOST_CHARACTERS = 20_000  # of a text

@@ -14,7 +14,7 @@ from luke_jax.cli import main
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
 from luke_jax.model import Model, load
-from luke_jax.show.colours import hue
+from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
 from luke_jax.trying import answers
 from luke_jax.trying.answers import MOST_CHARACTERS, Answers, read_models

@@ -1,3 +1,5 @@
+"""Marked spans in texts: colours of labels, and lines of word pieces."""
+
 import io
 import itertools
 import json
@@ -7,12 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from tiny import tiny_processor
 
 from luke_jax import english
 from luke_jax.show import entities, relations
-from luke_jax.show.colours import hue, terminal_colour
-from luke_jax.show.marked import terminal_text
+from luke_jax.show.marked import (
+  MOST_PIECES,
+  hue,
+  marked_line,
+  pieces_of,
+  terminal_colour,
+  terminal_text,
+)
 from luke_jax.tasks.evaluation import Mark
+from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.predictions import Span
 from luke_jax.trying.answers import _names
 
@@ -100,3 +110,27 @@ def test_a_label_has_the_same_colour_everywhere(read):
   console = Console(file=io.StringIO(), force_terminal=True, color_system="standard")
   console.print(terminal_text("Ana sang.", [Mark(0, 3, "person")]))
   assert terminal_colour("PER") == "blue" and "\x1b[1;34mAna" in console.file.getvalue()
+
+
+def test_spans_are_marked():
+  pieces = [" Ana", " in", " Los", " An", "geles", "."]
+  assert marked_line(pieces, [Labelled(2, 5, "LOC"), Labelled(0, 1, "")]) == (
+    "[Ana] in [Los An·geles](LOC)·."
+  )
+  nested = [Labelled(2, 5, "A"), Labelled(3, 5, "B"), Labelled(2, 3, "C")]
+  assert marked_line(pieces, nested) == "Ana in [[Los](C) [An·geles](B)](A)·."
+
+
+def test_long_lines_are_cut_around_the_first_mark():
+  pieces = [f" {number}" for number in range(100)]
+  assert marked_line(pieces, []) == f"{' '.join(map(str, range(MOST_PIECES)))} …"
+  assert marked_line(pieces, [Labelled(50, 51, "X")]).startswith(
+    "… 42 43 44 45 46 47 48 49 [50](X) 51"
+  )
+
+
+@given(st.text(st.sampled_from("Abé 東!"), max_size=8))
+def test_pieces_are_the_text(text):
+  tokenizer = tiny_processor().tokenizer
+  (tokens,) = tokenizer.encode([text])
+  assert "".join(pieces_of(tokenizer, tokens.ids)) == tokenizer.decode(tokens.ids)
