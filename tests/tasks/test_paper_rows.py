@@ -14,7 +14,7 @@ from luke_jax.models.table import SIZES
 from luke_jax.results.records import read_results
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
-from luke_jax.tasks.qa.linking import linked
+from luke_jax.tasks.qa.task import linked
 from luke_jax.training.experiment_files import experiment_and_notes, load_experiment
 
 ROOT = Path(__file__).parents[2]

@@ -49,8 +49,8 @@ class Columns(NamedTuple):
 
 def check_names(names: Sequence[str]) -> None:
   """Raises InputError for names of columns that do not say which holds the words."""
-  known = set(names) <= {WORD, TAG, IGNORED}
-  if names and not (known and names.count(WORD) == 1 and names.count(TAG) <= 1):
+  are_names = set(names) <= {WORD, TAG, IGNORED}
+  if names and not (are_names and names.count(WORD) == 1 and names.count(TAG) <= 1):
     raise InputError(
       f"columns: {','.join(names)!r}; expected word once, tag at most once and _ for columns that"
       " are not read, such as _,word,_,tag"

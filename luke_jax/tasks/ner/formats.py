@@ -174,9 +174,9 @@ def _read_name(columns: list[str], inside: str, place: str) -> tuple[str, str, s
   """Returns the word of a line, its tag, and the label of the name that goes on after it."""
   if len(columns) <= _NAME:
     raise InputError(f"{place}: {len(columns)} columns; expected {_NAME + 1} or more")
-  found = _PART.fullmatch(columns[_NAME])
-  begins, ends = (found["label"], found["end"]) if found and columns[_NAME] else (None, None)
-  if not found or (inside and begins) or (ends and not (inside or begins)):
+  match = _PART.fullmatch(columns[_NAME])
+  begins, ends = (match["label"], match["end"]) if match and columns[_NAME] else (None, None)
+  if not match or (inside and begins) or (ends and not (inside or begins)):
     raise InputError(f"{place}: name {columns[_NAME]!r}; expected such as *, (GPE), (GPE* or *)")
   label = begins or inside
   tag = f"B-{begins}" if begins else f"I-{inside}" if inside else "O"

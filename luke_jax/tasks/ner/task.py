@@ -144,7 +144,10 @@ def entities_of(
   candidates: list[list[_Candidate]] = [[] for _ in examples]
   for i, row in enumerate(rows):
     candidates[row.example] += _candidates(row, np.asarray(outputs["logits"][i], np.float64))
-  return [_apart(example, own, labels) for example, own in zip(examples, candidates, strict=True)]
+  return [
+    _apart(example, of_example, labels)
+    for example, of_example in zip(examples, candidates, strict=True)
+  ]
 
 
 def _candidates(row: Row, logits: np.ndarray) -> list[_Candidate]:

@@ -15,10 +15,10 @@ __all__ = ["evaluate", "read_predictions", "score_file"]
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[TaggedSpans]) -> Evaluation:
   """Returns the evaluation of entities, and the F1 of tags that are read as conlleval does."""
-  found = spans.evaluate(examples, predictions)
+  evaluation = spans.evaluate(examples, predictions)
   any_tags = [
     set(labelled(spans_of(x, tagged.tags, tagged.scores, None)))
     for x, tagged in zip(examples, predictions, strict=True)
   ]
   lenient = spans.score([set(x.spans or ()) for x in examples], any_tags)
-  return dataclasses.replace(found, scores={**found.scores, "lenient_f1": lenient["f1"]})
+  return dataclasses.replace(evaluation, scores={**evaluation.scores, "lenient_f1": lenient["f1"]})
