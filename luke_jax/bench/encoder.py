@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.sides import (
   devices,
   product_flops,
@@ -24,6 +23,7 @@ from luke_jax.bench.sides import (
   torch_square_product,
   waited,
 )
+from luke_jax.bench.timing import Timing, alternate
 from luke_jax.errors import InputError, not_installed
 from luke_jax.models import keys
 from luke_jax.models.network import Network, abstract_params

@@ -11,10 +11,9 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.bench.roofline import Roofline, Speeds, needs, seconds, speeds
 from luke_jax.bench.sides import devices, share_gpu
+from luke_jax.bench.timing import Timing, alternate, cores_and_processor, one_core
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.triples import read_graph

@@ -13,9 +13,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.sides import devices, share_gpu, torch_device
 from luke_jax.bench.text import made_up
+from luke_jax.bench.timing import Timing, alternate
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.bench.timing import cores_and_processor, one_core
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone

@@ -8,10 +8,9 @@ import tempfile
 import jax
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.bench.ner import LONGEST, SENTENCE
 from luke_jax.bench.tener_sides import Ours, Theirs
+from luke_jax.bench.timing import Timing, alternate, cores_and_processor, one_core
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
 from luke_jax.systems.tener.config import SIZES

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.bench.timing import Timing, alternate, cores_and_processor, one_core
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
 from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor

@@ -9,7 +9,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.published import PUBLISHED, fetch
-from luke_jax.doctor.machine import Room
+from luke_jax.doctor.inventory import Room
 from luke_jax.doctor.report import Report, examine
 from luke_jax.errors import InputError
 from luke_jax.files import Path

@@ -24,10 +24,9 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import task_of
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.memory import OutOfMemory
-from luke_jax.results import comparison
 from luke_jax.results.paper_runs import Check, checks
 from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results
-from luke_jax.results.tables import tables
+from luke_jax.results.tables import by_seed, compare, comparison_table, tables
 from luke_jax.runs.models import MODEL, run_model
 from luke_jax.runs.notes import train
 from luke_jax.runs.recipes import consistent, read_experiment
@@ -262,5 +261,5 @@ def experiment_compare(
   first = results[str(folders[0])][0]
   split = split or first.split
   metric = metric or next(iter(first.scores.get(split, {})), "metric")
-  scores = {name: comparison.by_seed(name, x, split, metric) for name, x in results.items()}
-  print(comparison.table(comparison.compare(scores), metric), end="")
+  scores = {name: by_seed(name, x, split, metric) for name, x in results.items()}
+  print(comparison_table(compare(scores), metric), end="")

@@ -7,8 +7,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.files import Path
-from luke_jax.trying.answers import Answers, read_models
-from luke_jax.trying.server import Server
+from luke_jax.serve.answers import Answers, read_models
+from luke_jax.serve.server import Server
 
 
 def run(

@@ -93,8 +93,8 @@ def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
     # On a GPU, JAX's products of float32 are otherwise in TF32, and those of PyTorch are not.
     with jax.default_matmul_precision("highest"):
       states = model(**inputs, output_hidden_states=True, output_attentions=True)
-      found = states | model(**inputs)  # outputs as they are computed when nobody looks inside
-    batches[name] = list(_differences(found, expected))
+      outputs = states | model(**inputs)  # outputs as they are computed when nobody looks inside
+    batches[name] = list(_differences(outputs, expected))
   return Parity(
     str(directory),
     model.architecture,
@@ -166,7 +166,7 @@ def _random_inputs(model: Model, spans: list[tuple[int, int]]) -> dict[str, np.n
   }
 
 
-def _differences(found: dict[str, Any], expected: Any) -> Iterator[Difference]:
+def _differences(outputs: dict[str, Any], expected: Any) -> Iterator[Difference]:
   """Every state by layer, every attention head, every output."""
   for name, value in expected.items():
     empty = isinstance(value, tuple) and (not value or value[0] is None)  # as cross_attentions
@@ -176,15 +176,17 @@ def _differences(found: dict[str, Any], expected: Any) -> Iterator[Difference]:
       for layer, probs in enumerate(value):
         for head in range(probs.shape[1]):
           what = f"attention, layer {layer}, head {head}"
-          yield _difference(what, found[name][layer][:, head], probs[:, head])
+          yield _difference(what, outputs[name][layer][:, head], probs[:, head])
     elif isinstance(value, tuple):
       kind = "entities" if name.startswith("entity") else "words"
       for layer, states in enumerate(value):
-        yield _difference(f"{kind}, layer {layer}", found[name][layer], states)
+        yield _difference(f"{kind}, layer {layer}", outputs[name][layer], states)
     else:
-      yield _difference(name, found[name], value)
+      yield _difference(name, outputs[name], value)
 
 
-def _difference(what: str, found: Any, expected: Any) -> Difference:
-  distance = np.abs(np.asarray(found, np.float64) - expected.double().numpy().reshape(found.shape))
+def _difference(what: str, output: Any, expected: Any) -> Difference:
+  distance = np.abs(
+    np.asarray(output, np.float64) - expected.double().numpy().reshape(output.shape)
+  )
   return Difference(what, float(distance.max()), float(distance.mean()))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from luke_jax.bench import graph
-from luke_jax.bench.alternating import Timing
 from luke_jax.bench.roofline import Needs, Roofline, Speeds, needs
+from luke_jax.bench.timing import Timing
 from luke_jax.cli import main
 from luke_jax.cli.bench import report_graph
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from tiny import tiny_processor
 
 from luke_jax import english
+from luke_jax.serve.answers import _names
 from luke_jax.show import entities, relations
 from luke_jax.show.marked import (
   MOST_PIECES,
@@ -24,7 +25,6 @@ from luke_jax.show.marked import (
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.predictions import Span
-from luke_jax.trying.answers import _names
 
 GREEN, RED = range(61, 180), (*range(345, 360), *range(15))
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_tasks" / "types.tsv"

@@ -1,4 +1,4 @@
-"""Relation classification as the engine trains it: two entities, between markers and as entities."""
+"""Relation classification as the engine trains it: head and tail, between markers."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence

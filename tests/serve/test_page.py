@@ -7,7 +7,7 @@ import time
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.trying.server import Server
+from luke_jax.serve.server import Server
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
 expect = playwright.expect

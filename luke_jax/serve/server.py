@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.trying.answers import Answers, BusyError, GoneError
+from luke_jax.serve.answers import Answers, BusyError, GoneError
 
 HOST = "127.0.0.1"
 MOST_BYTES = 1_000_000  # of a request
@@ -71,7 +71,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
       self._send(HTTPStatus.OK, json.dumps(self._served.answers.about()), "json")
     elif self.path in FILES:
       name = FILES[self.path]
-      text = importlib.resources.files("luke_jax.trying").joinpath(name).read_text("utf-8")
+      text = importlib.resources.files("luke_jax.serve").joinpath(name).read_text("utf-8")
       self._send(HTTPStatus.OK, text, name.rpartition(".")[2])
     else:
       self._refuse(HTTPStatus.NOT_FOUND, f"{self.path}: nothing there")

@@ -14,11 +14,11 @@ from luke_jax.cli import main
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
 from luke_jax.model import Model, load
+from luke_jax.serve import answers
+from luke_jax.serve.answers import MOST_CHARACTERS, Answers, read_models
+from luke_jax.serve.server import MOST_BYTES, Server
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
-from luke_jax.trying import answers
-from luke_jax.trying.answers import MOST_CHARACTERS, Answers, read_models
-from luke_jax.trying.server import MOST_BYTES, Server
 
 TEXT = "Ana lives in Castrel 🏝 near Zahir."
 LABELS = {"ner": ("NIL", "LOC", "PER"), "typing": ("city", "person"), "relations": ("none", "in")}
