@@ -132,7 +132,7 @@ class Ours:
     """Times both parts of an epoch in turn; returns the seconds of one step."""
     timing = alternate(self.steps, self.host_rows, rounds)
     named = {"step": timing.ours, "host_rows": timing.theirs}
-    return {name: [x / self.program.steps for x in found] for name, found in named.items()}
+    return {name: [x / self.program.steps for x in seconds] for name, seconds in named.items()}
 
   def roofline(self, rounds: int) -> Roofline:
     """Times both parts in turn with what the machine can do."""
@@ -141,12 +141,12 @@ class Ours:
     least = needs(self.program.batch_shapes, rows, config.hidden_size, config.norm)
     touched = sum(self.placed[name].size for name in ("heads", "tails", "negatives"))
     measure = speeds(rows[0], touched, config.hidden_size, config.norm)
-    step, host_rows, found = [], [], []
+    step, host_rows, measured = [], [], []
     for _ in range(rounds):
       step.append(seconds(self.steps) / steps)
-      found.append(measure())
+      measured.append(measure())
       host_rows.append(seconds(self.host_rows) / steps)
-    arithmetic, row_bytes = map(list, zip(*found, strict=True))
+    arithmetic, row_bytes = map(list, zip(*measured, strict=True))
     return Roofline(least, Speeds(arithmetic, row_bytes), step, host_rows)
 
 

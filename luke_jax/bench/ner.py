@@ -203,8 +203,8 @@ class UsualLoop:
       logits = self._model(**inputs.to(self._device)).logits.float().cpu()
     return {
       (i, words[0][0] + start, words[0][0] + end, label)
-      for (i, words), own, row in zip(sentences, spans, logits, strict=True)
-      for start, end, label in best_spans(own, row[: len(own)].numpy())
+      for (i, words), of_sentence, row in zip(sentences, spans, logits, strict=True)
+      for start, end, label in best_spans(of_sentence, row[: len(of_sentence)].numpy())
     }
 
 

@@ -69,8 +69,8 @@ def _run(arguments: list[str]) -> int | None:
   near = nearest(arguments)
   hint = f", perhaps {near!r}" if near else ""
   expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
-  given = " ".join(arguments[:2]) if group else arguments[0]
-  raise InputError(f"{given!r}: no such command; expected {expected}{hint}")
+  typed = " ".join(arguments[:2]) if group else arguments[0]
+  raise InputError(f"{typed!r}: no such command; expected {expected}{hint}")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:

@@ -166,8 +166,8 @@ def bench_ner(
   with stderr_console().status(f"timing {size}"):
     result = ner.run(directory, size, dtype, documents, rounds)
   rates = result.sentences_per_second
-  found = {"entities": result.entities, "different": result.different}
-  summary = {"ratio": result.timing.ratio, "sentences_per_second": rates, **found}
+  counts = {"entities": result.entities, "different": result.different}
+  summary = {"ratio": result.timing.ratio, "sentences_per_second": rates, **counts}
   print_figures(
     result, summary, [_ner_table(result)], f"{result.machine}; {result.versions}", output=output
   )

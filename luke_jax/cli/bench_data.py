@@ -37,9 +37,9 @@ def bench_text(
   """
   if output:
     check_place(output)
-  given = text.read_texts(texts) if texts else None
+  read = text.read_texts(texts) if texts else None
   with stderr_console().status(f"timing {directory}"):
-    result = text.run(directory, given, rounds)
+    result = text.run(directory, read, rounds)
   summary = {"ratio": result.timing.ratio, "texts_per_second": result.texts_per_second}
   print_figures(
     result, summary, [_text_table(result)], f"{result.machine}; {result.versions}", output=output

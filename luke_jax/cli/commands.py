@@ -141,10 +141,10 @@ def nearest(arguments: Sequence[str]) -> str | None:
   tries = {first, f"{first} {second}", f"{second} {first}"}
 
   def likeness(name: str) -> float:
-    whole = (difflib.SequenceMatcher(None, given.lower(), name).ratio() for given in tries)
+    likenesses = (difflib.SequenceMatcher(None, phrase.lower(), name).ratio() for phrase in tries)
     # One word of a name is weaker evidence than the whole name.
     parts = (difflib.SequenceMatcher(None, first, x).ratio() for x in re.split("[ -]+", name))
-    return max(*whole, *(0.9 * part for part in parts))
+    return max(*likenesses, *(0.9 * part for part in parts))
 
   best = max((*COMMANDS, "--help", "--version"), key=likeness)
   return best if likeness(best) > _SIMILAR else None

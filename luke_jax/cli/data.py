@@ -247,11 +247,11 @@ def _builder(name: str) -> Any:
   """Returns the class of one of the repository's builders, which the package does not include."""
   if not (BUILDERS / "builders.py").is_file():
     raise InputError(f"{BUILDERS}/builders.py: no such file; expected the repository's root here")
-  known = sorted(path.parent.name for path in BUILDERS.glob("*/dummy_data"))
-  if name not in known:
-    near = difflib.get_close_matches(name, known, n=1)
+  names = sorted(path.parent.name for path in BUILDERS.glob("*/dummy_data"))
+  if name not in names:
+    near = difflib.get_close_matches(name, names, n=1)
     hint = f", perhaps {near[0]}" if near else ""
-    raise InputError(f"{name!r}: no such dataset; expected one of {', '.join(known)}{hint}")
+    raise InputError(f"{name!r}: no such dataset; expected one of {', '.join(names)}{hint}")
   sys.path.insert(0, str(Path(".").absolute()))
   module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
   return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))

@@ -19,7 +19,7 @@ from luke_jax.text import load_tokenizer
 from luke_jax.text.segments import Segmenter, segmenter
 from luke_jax.text.unknown import CountingTokenizer
 from luke_jax.text.word_piece import WordPieceTokenizer
-from luke_jax.wiki.stages.unit_documents import unit_documents
+from luke_jax.wiki.stages.linked_documents import unit_documents
 
 
 def run(

@@ -101,8 +101,8 @@ def export_run(
     experiment: Experiment file of the run, if it defines a task or a system of its own.
     adapter: Writes only what a run with optimizer.adapter changed, for luke_jax.load alone.
   """
-  own = load_experiment(experiment) if experiment else None
-  model, step = export(source, target, own, adapter=adapter)
+  loaded = load_experiment(experiment) if experiment else None
+  model, step = export(source, target, loaded, adapter=adapter)
   print(f"{target}: {model.architecture} of step {step}")
 
 

@@ -113,8 +113,8 @@ def _rows(
     elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
       shown = next(note.metavar for note in notes if hasattr(note, "metavar"))
       optional = parameter.default is not inspect.Parameter.empty
-      given = f"[{shown}]" if optional else shown
-      positional.append(Argument(given, meanings[name], _default(parameter.default)))
+      form = f"[{shown}]" if optional else shown
+      positional.append(Argument(form, meanings[name], _default(parameter.default)))
     else:
       shown = next((note.name for note in notes if getattr(note, "name", None)), name)
       options.append(_option(shown, kind, meanings[name], parameter.default))

@@ -34,18 +34,18 @@ class FileOptions:
 
   def of(self, task: Any) -> Any:
     """Returns the task with these options, if its files have such layouts."""
-    given = {name: value for name, value in vars(self).items() if value}
-    if not given:
+    options = {name: value for name, value in vars(self).items() if value}
+    if not options:
       return task
-    known = {field.name for field in dataclasses.fields(task)}
-    if lacking := [name for name in given if name not in known]:
+    fields = {field.name for field in dataclasses.fields(task)}
+    if lacking := [name for name in options if name not in fields]:
       option = f"--{lacking[0].replace('_', '-')}"
       raise InputError(
         f"{option}: {task.name} has no such files; expected it for ner, tagging or classification"
       )
     changes = {
       name: tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
-      for name, value in given.items()
+      for name, value in options.items()
     }
     return dataclasses.replace(task, **changes)
 
@@ -57,8 +57,8 @@ def with_attributes(task: Any, names: str) -> Any:
   if not isinstance(task, TextClassification):
     raise InputError(f"--attributes: {task.name} reads none; expected it for classification")
   with at("--attributes"):
-    given = tuple(name.strip() for name in names.split(","))
-    attributes = dataclasses.replace(task.attributes, names=given)
+    attribute_names = tuple(name.strip() for name in names.split(","))
+    attributes = dataclasses.replace(task.attributes, names=attribute_names)
     return dataclasses.replace(task, attributes=attributes)
 
 
@@ -80,17 +80,17 @@ def load_for(
   """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
-  own = load_experiment(Path(task)) if task.endswith(".py") else None
-  kind = task_class(task) if own is None else type(own.task)
+  experiment = load_experiment(Path(task)) if task.endswith(".py") else None
+  kind = task_class(task) if experiment is None else type(experiment.task)
   if not issubclass(kind, FineTunedTask):
     raise InputError(
       f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
     )
   directory = model_directory(directory)
-  if own is None:
+  if experiment is None:
     model = read(directory, backbone=backbone)
   else:
-    model = read(directory, backbone=backbone, system=type(own.model), head=own_head(kind))
+    model = read(directory, backbone=backbone, system=type(experiment.model), head=own_head(kind))
   with at(directory):
     if vectors and not kind.reads_vectors:
       raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")

@@ -17,7 +17,7 @@ from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE
 from luke_jax.wiki.read.wikidata import check_name, read_items
-from luke_jax.wiki.show import as_text, shown_records, write_html
+from luke_jax.wiki.show import as_text, figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, Settings, StageName, build
 from luke_jax.wiki.stages.engines import beam, local
 from luke_jax.wiki.stages.multilingual_vocabulary import (
@@ -28,7 +28,6 @@ from luke_jax.wiki.stages.multilingual_vocabulary import (
 )
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.stage import Engine
-from luke_jax.wiki.stages.summary import figures, table
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection, read_lists
 
 
@@ -158,7 +157,7 @@ def wiki_build(
     report_fewer(entities.entities, result.stages["vocabulary"].counts["entities"], "pages")
   if until == RESULT:
     numbers = figures(result, settings.limits)
-    Console().print(table(numbers))
+    Console().print(figures_table(numbers))
   else:
     numbers = result.stages[until].counts
   print(json.dumps({"folder": str(output / until), **numbers}))

@@ -167,7 +167,7 @@ PRETRAINING = ("word_loss", "entity_accuracy")
 
 
 def invented_sections(folder: Path) -> list[show.Section]:
-  """Returns what pretraining made of the sample wiki."""
+  """Returns the sections on a LUKE pretrained on the sample wiki."""
   model = luke_jax.load(folder / "luke")
   first, fresh = (100 * typing_f1(folder, name) for name in ("typing", "typing" + FRESH))
   parts: list[str | show.Picture] = [

@@ -153,7 +153,7 @@ def optional_parts(python: str) -> list[Extra]:
 
 
 def requirements(name: str) -> list[Requirement]:
-  """Returns what an installed package requires; nothing where it is not installed."""
+  """Returns the requirements of an installed package; none where it is not installed."""
   try:
     lines = importlib.metadata.requires(name) or []
   except importlib.metadata.PackageNotFoundError:

@@ -42,7 +42,7 @@ class Result:
 
   @property
   def split(self) -> str:
-    """The split whose scores tables have."""
+    """Returns the split whose scores tables have."""
     return str(self.paper.get("split") or ("test" if "test" in self.scores else "dev"))
 
 

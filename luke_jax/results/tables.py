@@ -124,7 +124,7 @@ def compare(scores: Mapping[str, Mapping[int, float]]) -> list[Compared]:
 
 
 def chance_of(differences: Sequence[float]) -> float:
-  """Returns how often differences of random signs have a mean as far from 0, over all signs.
+  """Returns the share of all signs of the differences with a mean as far from 0.
 
   That of n pairs is never below 2 / 2**n: .25 for three of them.
   """

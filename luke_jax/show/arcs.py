@@ -124,7 +124,7 @@ def _captioned(parts: Sequence[tuple[int, Segment]], caption: str) -> Iterator[t
 
 
 def _ends(rows: Rows, arcs: Sequence[Arc]) -> dict[tuple[int, int], float]:
-  """Returns where arcs meet their mentions, side by side in an order that avoids crossings."""
+  """Returns the ends of arcs at their mentions, side by side in an order that avoids crossings."""
   meeting: dict[Bounds, list[tuple[bool, float, int, int]]] = {}
   for number, arc in enumerate(arcs):
     for side in (0, 1):

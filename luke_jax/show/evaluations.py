@@ -60,13 +60,13 @@ def _stretches(text: str, marks: Iterable[Mark]) -> list[Bounds]:
 
 
 def _before(text: str, mark: int) -> int:
-  """Returns where the text shown before a mark starts, at a word if there is any."""
+  """Returns the start of the text shown before a mark, at a word if there is any."""
   first = max(0, mark - SURROUNDINGS)
   return text.find(" ", first, mark) + 1 or first if first else 0
 
 
 def _after(text: str, mark: int) -> int:
-  """Returns where the text shown after a mark ends, at a word if there is any."""
+  """Returns the end of the text shown after a mark, at a word if there is any."""
   last = mark + SURROUNDINGS
   if last >= len(text):
     return len(text)

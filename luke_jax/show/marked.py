@@ -219,7 +219,7 @@ def pieces_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
 
 
 def _stretch(length: int, marks: Sequence[Labelled]) -> tuple[int, int]:
-  """Returns which of so many pieces make a line, the first mark among them."""
+  """Returns the range of pieces that make a line, with the first mark among them."""
   first = min((mark.start for mark in marks), default=0)
   start = 0 if first < MOST_PIECES - PIECES_BEFORE else first - PIECES_BEFORE
   return start, min(start + MOST_PIECES, length)

@@ -119,7 +119,7 @@ def marks(prediction: Any) -> list[Mark]:
 
 
 def below(prediction: Any) -> str:
-  """Returns what the marks do not show, such as scores."""
+  """Returns a line of scores and all else that the marks do not show."""
   if isinstance(prediction, Number):
     return f"{prediction.value:.4g}"
   if isinstance(prediction, Labels):

@@ -59,18 +59,6 @@ def readings(
   return Picture(body, text[:60])
 
 
-def readings_of(
-  model: "Model",
-  text: str,
-  readers: Sequence[Mapping[str, Any]],
-  *,
-  attribute: str = "",
-  layer: int = -1,
-) -> list[Reading]:
-  """Returns the weights that `readings` draws."""
-  return _read(model, text, readers, attribute, layer)[0]
-
-
 def _read(
   model: "Model", text: str, readers: Sequence[Mapping[str, Any]], attribute: str, layer: int
 ) -> tuple[list[Reading], list[Any]]:

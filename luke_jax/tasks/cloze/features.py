@@ -122,7 +122,7 @@ def _texts(example: Example, mask: int, authors: bool) -> Iterator[Mentions]:
 def _windows(
   processor: Processor, query: Part, passage: Part, place: str, stride: int
 ) -> Iterator[tuple[Part, Part]]:
-  """The question with as much of the passage, and as many candidates, as a row has room for."""
+  """Yields the question with as much of the passage, and as many candidates, as fit a row."""
   most = processor.max_length - processor.tokenizer.special.around(2)
   room = most - len(query.ids)
   longest = max(end - start for start, end in (entity.tokens for entity in passage.entities))

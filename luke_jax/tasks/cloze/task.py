@@ -73,7 +73,7 @@ class ClozeAnswering(FineTunedTask):
     return ()
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without answers."""
+    """Raises InputError for an example without answers."""
     if not example.answers:
       raise InputError(f"{example.place}: answers: none; expected one at least")
 
@@ -92,7 +92,7 @@ class ClozeAnswering(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Answer]]:
-    """The candidates of each example, the best first."""
+    """Returns the candidates of each example, the best first."""
     return ranked_candidates(examples, rows, outputs)
 
   def evaluate(

@@ -50,51 +50,53 @@ class Loss:
   norm: int
 
 
-def each_loss(loss: Loss, positive: jax.Array, negative: jax.Array, known: jax.Array) -> jax.Array:
+def each_loss(
+  loss: Loss, positive: jax.Array, negative: jax.Array, is_known: jax.Array
+) -> jax.Array:
   """Returns the loss of each triple (C,), from its distance and those of its negatives (C, N).
 
   Negatives that are known triples are left out.
   """
   if loss.name == "self_adversarial":  # Sun et al. 2019, equations 5 and 6
     scores = loss.margin - negative
-    weights = jax.nn.softmax(jnp.where(known, FAR, loss.temperature * scores), axis=-1)
-    weights = jax.lax.stop_gradient(jnp.where(known, 0, weights))
+    weights = jax.nn.softmax(jnp.where(is_known, FAR, loss.temperature * scores), axis=-1)
+    weights = jax.lax.stop_gradient(jnp.where(is_known, 0, weights))
     far = -(weights * jax.nn.log_sigmoid(-scores)).sum(-1)
     return (far - jax.nn.log_sigmoid(loss.margin - positive)) / 2
   if loss.name == "margin":  # Bordes et al. 2013, equation 1
-    terms = jnp.where(known, 0, jax.nn.relu(loss.margin + positive[:, None] - negative))
-    return terms.sum(-1) / jnp.maximum((~known).sum(-1), 1)
-  scores = jnp.concatenate([-positive[:, None], jnp.where(known, FAR, -negative)], axis=-1)
+    terms = jnp.where(is_known, 0, jax.nn.relu(loss.margin + positive[:, None] - negative))
+    return terms.sum(-1) / jnp.maximum((~is_known).sum(-1), 1)
+  scores = jnp.concatenate([-positive[:, None], jnp.where(is_known, FAR, -negative)], axis=-1)
   return jax.nn.logsumexp(scores, axis=-1) + positive
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def total_loss(loss: Loss, vectors: Any, weights: jax.Array, known: jax.Array) -> jax.Array:
+def total_loss(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array) -> jax.Array:
   """Returns the weighted sum of the losses of all chunks.
 
   `vectors` are the distances of true triples (B, C), the queries (B, C, K) and their negatives
   (B, N, K); weights are (B, C), known ones (B, C, N).
   """
-  return _forward(loss, vectors, weights, known)[0]
+  return _forward(loss, vectors, weights, is_known)[0]
 
 
-def _forward(loss: Loss, vectors: Any, weights: jax.Array, known: jax.Array) -> tuple:
+def _forward(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array) -> tuple:
   """Returns the sum, and its derivative by the vectors.
 
   One chunk after another, each forward and backward while it is in a CPU's cache.
   """
 
-  def chunk(vectors: Any, weights: jax.Array, known: jax.Array) -> jax.Array:
+  def chunk(vectors: Any, weights: jax.Array, is_known: jax.Array) -> jax.Array:
     positive, queries, negatives = vectors
     negative = distances(queries, negatives, loss.norm)
-    return (weights * each_loss(loss, positive, negative, known)).sum()
+    return (weights * each_loss(loss, positive, negative, is_known)).sum()
 
   def here(*arrays: Any) -> tuple:
     return jax.lax.map(lambda parts: jax.value_and_grad(chunk)(*parts), arrays)
 
   if axes := batch_axes():
     here = jax.shard_map(here, in_specs=jax.P(axes), out_specs=jax.P(axes), check_vma=False)
-  losses, gradients = here(vectors, weights, known)
+  losses, gradients = here(vectors, weights, is_known)
   return losses.sum(), gradients
 
 
@@ -243,9 +245,9 @@ class LinkPrediction(Task):
         for chunk, rng in zip(records, rngs, strict=True)
       ]
     else:
-      triples, known = self._scored, all_known(self.graph)
+      triples, true_triples = self._scored, all_known(self.graph)
       parts = [
-        ranking.ranked_arrays(triples[chunk.numbers], known, self.source.entities)
+        ranking.ranked_arrays(triples[chunk.numbers], true_triples, self.source.entities)
         for chunk in records
       ]
     return {name: np.stack([part[name] for part in parts]) for name in parts[0]}

@@ -49,7 +49,7 @@ def features(
   labels: Sequence[str],
   faults: Faults,
 ) -> list[Row]:
-  """Rows for every sentence, which share out its candidates evenly; `source` are their words.
+  """Returns rows for every sentence, which share its candidates evenly; `source` are their words.
 
   The row of a sentence has as much of the document around it as there is room for (paper §4.3). A
   sentence that is longer than that has several, each with some of its candidates.
@@ -81,13 +81,13 @@ def tokenized(
   written = [_written(example, context) for example in examples]
   words = list(dict.fromkeys(word for document in written for word in document))
   tokens = processor.tokenizer.encode(words)
-  ids = {word: found.ids for word, found in zip(words, tokens, strict=True)}
+  ids = {word: pieces.ids for word, pieces in zip(words, tokens, strict=True)}
   for example, document in zip(examples, written, strict=True):
     yield example, [ids[word] for word in document]
 
 
 def _written(example: Example, context: bool) -> list[str]:
-  """The words, each with a space before it if the text has white space there.
+  """Returns the words, each with a space before it if the text has white space there.
 
   A document, or where there is no context a sentence, begins without one if it is given as text.
   """
@@ -130,7 +130,7 @@ def lengths_of(example: Example, ids: list[list[int]], room: int) -> np.ndarray:
 
 
 def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.ndarray:
-  """The numbers of the labels of candidates, 0 for those that are no entity."""
+  """Returns the numbers of the labels of candidates, 0 for those that are no entity."""
   numbers = {label: number for number, label in enumerate(labels)}
   targets = np.zeros(len(document.starts), np.int32)
   for span in to_words(example, example.spans or ()):
@@ -181,7 +181,7 @@ def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Bounds]]:
 
 
 def window(target: Bounds, length: int, room: int) -> Bounds:
-  """The part of a text of which the target is the middle, as far as the text goes.
+  """Returns the part of a text of which the target is the middle, as far as the text goes.
 
   What one side cannot fill is the other's (paper §4.3).
   """
@@ -255,7 +255,7 @@ def _is_candidate(words: Labelled, rows: Sequence[Row]) -> bool:
 
 
 def marks(row: Row, labels: Sequence[str]) -> Iterator[Labelled]:
-  """The entities of a row, as places in its word pieces."""
+  """Yields the entities of a row, as places in its word pieces."""
   if row.labels is not None:
     for number in np.flatnonzero(row.labels > 0).tolist():
       start, end = row.entity_tokens[number].tolist()

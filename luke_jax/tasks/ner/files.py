@@ -113,11 +113,11 @@ def parse(
   """
   value = as_ours(value, place, reading, [] if repaired is None else repaired)
   check_fields(value, FIELDS, place)
-  given = read_text(value, place)
-  edges = _edges(value, given, place)
-  spans = _gold(value, given, place) if "spans" in value else None
+  text_or_words = read_text(value, place)
+  edges = _edges(value, text_or_words, place)
+  spans = _gold(value, text_or_words, place) if "spans" in value else None
   if "tokens" not in value:
-    text = given.text
+    text = text_or_words.text
     edges = list(sentences_of(text, reading.language)) if edges is None else edges
     _check_edges(edges, text, place)
     split = (words_of(text, start, end) for start, end in edges)
@@ -129,12 +129,12 @@ def parse(
   return dataclasses.replace(example, spans=spans and to_characters(example, spans))
 
 
-def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Bounds] | None:
+def _edges(value: Mapping[str, Any], text: Text, place: str) -> list[Bounds] | None:
   if "sentences" not in value:
     return None
   spans = listed(value, "sentences", place)
   for span in spans:
-    given.span(span, "sentences")
+    text.span(span, "sentences")
   return [(start, end) for start, end in spans]
 
 
@@ -150,11 +150,11 @@ def _check_edges(edges: Sequence[Bounds], text: str, place: str) -> None:
     last = end
 
 
-def _gold(value: Mapping[str, Any], given: Text, place: str) -> tuple[Labelled, ...]:
+def _gold(value: Mapping[str, Any], text: Text, place: str) -> tuple[Labelled, ...]:
   spans = spans_in(value, place)
   seen = set()
   for start, end, _ in spans:
-    given.span([start, end], "spans")
+    text.span([start, end], "spans")
     if (start, end) in seen:
       raise InputError(f"{place}: spans: [{start}, {end}] twice; expected one label for a span")
     seen.add((start, end))
@@ -165,8 +165,10 @@ def spans_in(value: Mapping[str, Any], place: str) -> tuple[Labelled, ...]:
   """Returns the spans of an object with their labels, without a check against its text."""
   spans = listed(value, "spans", place)
   for span in spans:
-    whole = isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
-    if not (whole and 0 <= span[0] < span[1]):
+    is_span = (
+      isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
+    )
+    if not (is_span and 0 <= span[0] < span[1]):
       raise InputError(f"{place}: spans: {span!r}; expected [start, end, label], the start first")
   return tuple(Labelled(*span) for span in spans)
 
@@ -210,17 +212,17 @@ def to_columns(
 
 def _tags(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
   tags: list[str] = []
-  left = to_words(example, spans)
+  remaining = to_words(example, spans)
   for sentence in example.sentences:
     first, last = len(tags), len(tags) + len(sentence)
-    inside = [span for span in left if span and first <= span.start < span.end <= last]
-    left = [span for span in left if span not in inside]
+    inside = [span for span in remaining if span and first <= span.start < span.end <= last]
+    remaining = [span for span in remaining if span not in inside]
     moved = [Labelled(start - first, end - first, label) for start, end, label in inside]
     tags += tagged(moved, len(sentence), scheme, example.place)
-  if left:
+  if remaining:
     raise InputError(
-      f"{example.place}: spans that are not whole words of a sentence: {len(left)}; expected none,"
-      " for tags"
+      f"{example.place}: spans that are not whole words of a sentence: {len(remaining)}; expected"
+      " none, for tags"
     )
   return tags
 
@@ -233,7 +235,7 @@ def _line(example: Example, row: Sequence[str]) -> str:
 
 
 def form_of(task: Any) -> Reading:
-  """Returns how the settings of a task say that its files are read."""
+  """Returns the reading of files that a task's settings ask for."""
   columns = task.columns, task.repair_tags, task.tag_names
   return Reading(task.language, task.every_word_spaced, *columns)
 

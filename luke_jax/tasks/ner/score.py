@@ -191,5 +191,5 @@ def _mistake(
   shown: tuple[str, tuple[Mark, ...]],
 ) -> Mistake:
   correct = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
-  given = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
-  return Mistake(example.id, *shown, correct, given, predicted.score if predicted else 0.0)
+  prediction = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
+  return Mistake(example.id, *shown, correct, prediction, predicted.score if predicted else 0.0)

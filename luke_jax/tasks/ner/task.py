@@ -95,13 +95,13 @@ class NamedEntities(FineTunedTask):
     return (NIL, *sorted(labels - {NIL}))
 
   def check_example(self, example: Example) -> None:
-    """Refuses a document without known entities, of labels that the model has."""
+    """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, self.labels[1:])
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """The rows of each sentence."""
+    """Returns the rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
     pieces = AUTHORS_PIECES if self.authors else self.span_pieces
     limits = features.Limits(self.span_words, pieces, self.context)
@@ -114,7 +114,7 @@ class NamedEntities(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Span]]:
-    """The entities of each document, in order."""
+    """Returns the entities of each document, in order."""
     return entities_of(examples, rows, outputs, self.labels)
 
   def evaluate(

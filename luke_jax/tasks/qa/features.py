@@ -49,7 +49,7 @@ class _Asked(NamedTuple):
 def features(
   processor: Processor, examples: Sequence[Example], limits: Limits, faults: Faults
 ) -> list[Row]:
-  """As many rows for each example as its passage needs, those of one after the other.
+  """Returns as many rows for each example as its passage needs, those of one after the other.
 
   Entities whose titles the vocabulary lacks are left out. Of a question longer than
   `question_words`, or than half a row, the beginning is read, as in the paper's code. A warning
@@ -146,7 +146,7 @@ def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Ro
 
 
 def _tokens(offsets: np.ndarray, span: Bounds) -> Bounds:
-  """The first and the last token with characters of the span; (-1, -1) if there are none."""
+  """Returns the first and last token with characters of the span; (-1, -1) if there are none."""
   (inside,) = np.nonzero(np.maximum(offsets[:, 0], span[0]) < np.minimum(offsets[:, 1], span[1]))
   return (int(inside[0]), int(inside[-1])) if len(inside) else (-1, -1)
 

@@ -141,8 +141,12 @@ def _question(
   if "answers" in question:
     value["answers"] = [_checked_span(x, text, place) for x in _objects(question, "answers", place)]
     if bool(question.get("is_impossible")) == bool(value["answers"]):
-      given = f"is_impossible: {question.get('is_impossible')}, {len(value['answers'])} answers"
-      raise InputError(f"{place}: {given}; expected answers where there can be some, or none")
+      contradiction = (
+        f"is_impossible: {question.get('is_impossible')}, {len(value['answers'])} answers"
+      )
+      raise InputError(
+        f"{place}: {contradiction}; expected answers where there can be some, or none"
+      )
   return parse(value, id, place)
 
 

@@ -91,8 +91,8 @@ class QuestionAnswering(FineTunedTask):
 
   def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of starts and ends, which have a mean each."""
-    known, rows = batch["labels"] != IGNORED, self.micro_batch if self.authors else None
-    return jnp.stack([target_weights(known[:, i], rows) for i in range(2)], axis=-1)
+    labelled, rows = batch["labels"] != IGNORED, self.micro_batch if self.authors else None
+    return jnp.stack([target_weights(labelled[:, i], rows) for i in range(2)], axis=-1)
 
   def loss(
     self,
@@ -118,7 +118,7 @@ class QuestionAnswering(FineTunedTask):
     return ()
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without answers, unless it is known to have none."""
+    """Raises InputError for an example without answers, unless it may have none."""
     if example.answers is None:
       raise InputError(f"{example.place}: answers: missing; expected a list of them")
     if not example.answers and not self.unanswerable:
@@ -127,7 +127,7 @@ class QuestionAnswering(FineTunedTask):
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """The windows of each example; its entities are looked for where nobody did before."""
+    """Returns the windows of each example; texts without links are linked by the mentions."""
     with_links = linked(examples, self.mentions) if self.mentions else examples
     limits = features.Limits(self.question_words, self.stride, self.answer_words, self.authors)
     return features.features(processor, with_links, limits, faults or Faults(skip=self.skip_bad))
@@ -167,8 +167,8 @@ def linked(examples: Sequence[Example], folder: str) -> list[Example]:
   """Returns the examples with entities; those without get the ones of the folder's table."""
   linker = _linker(folder)
 
-  def links(given: Links | None, text: str, title: str | None) -> Links:
-    return linker.links(text, title) if given is None else given
+  def links(entities: Links | None, text: str, title: str | None) -> Links:
+    return linker.links(text, title) if entities is None else entities
 
   return [
     dataclasses.replace(

@@ -83,13 +83,13 @@ class RelationClassification(FineTunedTask):
     return tuple(sorted(labels, key=lambda label: (label != negative, label)))
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without a label that the model knows."""
+    """Raises InputError for an example without a label, or with one that the model lacks."""
     check_label(score.gold_label(example), self.labels, example.place)
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """A row for each example."""
+    """Returns a row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
@@ -103,7 +103,7 @@ class RelationClassification(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Relation]:
-    """The most probable label of each example; of one without a row, none, which is ""."""
+    """Returns the most probable label of each example; of one without a row, none, which is ""."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
     return [self._relation(example, logits.get(i)) for i, example in enumerate(examples)]
 
@@ -139,7 +139,7 @@ def rows_of(
   *,
   aligner: Aligner | None = None,
 ) -> list[Row]:
-  """A row for each example; of a text that is too long, what stands around the two entities."""
+  """Returns a row for each example; of too long a text, what stands around the two entities."""
   spans = [[example.head, example.tail] for example in examples]
   numbers = {label: number for number, label in enumerate(labels)}
   return [

@@ -95,7 +95,7 @@ def features(
 def _beside(
   processor: Processor, example: Example, lengths: np.ndarray, folder: str
 ) -> Beside | None:
-  """Returns what stands beside the words of a document; None for a vocabulary of word pieces."""
+  """Returns the inputs beside the words of a document; None for a vocabulary of word pieces."""
   tokenizer: Any = processor.tokenizer  # perhaps one that counts what another does
   if not hasattr(tokenizer, "beside"):
     return None

@@ -130,13 +130,13 @@ class Tagging(FineTunedTask):
     return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
 
   def check_example(self, example: Example) -> None:
-    """Refuses a document without known entities, of labels that the model has."""
+    """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, sorted({tag[2:] for tag in self.labels if tag != "O"}))
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """The rows of each sentence."""
+    """Returns the rows of each sentence."""
     return features.features(
       processor,
       examples,
@@ -159,7 +159,7 @@ class Tagging(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[TaggedSpans]:
-    """The entities of each document, in order, and its tags."""
+    """Returns the entities of each document, in order, and its tags."""
     scheme = self.tag_scheme
     best = best_tags(rows, outputs, self.labels, scheme)
     read_as = None if self.lenient else scheme
@@ -181,7 +181,7 @@ Best = tuple[np.ndarray, np.ndarray]  # of a row's words: numbers of tags, and t
 
 
 def legal_neighbours(labels: Sequence[str], scheme: Scheme) -> tuple[tuple[bool, ...], ...]:
-  """Returns which tags may follow which, may begin and may end a sentence, (C + 2, C)."""
+  """Returns the tags that may follow each tag, begin and end a sentence, as booleans (C + 2, C)."""
   rows = [tuple(may_follow(tag, before, scheme) for tag in labels) for before in (*labels, "O")]
   return (*rows, tuple(may_follow("O", before, scheme) for before in labels))
 
@@ -264,6 +264,8 @@ def tagged_spans(
   names = (*labels, "O")  # the last of words that no row has
   tags = [tuple(names[number] for number in numbers) for numbers in map(np.ndarray.tolist, chosen)]
   return [
-    TaggedSpans(tuple(spans_of(example, own, chances, scheme)), own, tuple(chances))
-    for example, own, chances in zip(examples, tags, map(np.ndarray.tolist, scores), strict=True)
+    TaggedSpans(tuple(spans_of(example, word_tags, chances, scheme)), word_tags, tuple(chances))
+    for example, word_tags, chances in zip(
+      examples, tags, map(np.ndarray.tolist, scores), strict=True
+    )
   ]

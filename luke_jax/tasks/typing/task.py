@@ -81,7 +81,7 @@ class EntityTyping(FineTunedTask):
     return tuple(sorted({label for example in examples for label in example.labels or ()}))
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without labels that the model knows."""
+    """Raises InputError for an example without labels, or with one that the model lacks."""
     if example.labels is None:
       raise InputError(f"{example.place}: labels: missing; expected a list of them")
     for label in example.labels:
@@ -93,7 +93,7 @@ class EntityTyping(FineTunedTask):
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """A row for each example."""
+    """Returns a row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
@@ -108,7 +108,7 @@ class EntityTyping(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Types]:
-    """The types of each entity, the most probable first; of one without a row, none."""
+    """Returns the types of each entity, the most probable first; of one without a row, none."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
     return [
       self._types(x, logits[i]) if i in logits else Types((), {}) for i, x in enumerate(examples)
@@ -161,7 +161,7 @@ def rows_of(
   *,
   aligner: Aligner | None = None,
 ) -> list[Row]:
-  """A row for each example; of a text that is too long, what stands around the mention."""
+  """Returns a row for each example; of a text that is too long, what stands around the mention."""
   spans = [[example.span] for example in examples]
   rows = marked_rows(processor, examples, spans, faults, aligner=aligner)
   return [row.labelled(_targets(examples[row.example], labels)) for row in rows]

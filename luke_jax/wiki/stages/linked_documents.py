@@ -1,4 +1,4 @@
-"""Pages of a build as documents: their sentences as word pieces, with the entities of the links."""
+"""Pages of a build as documents whose entities are the texts of links, by page or as units."""
 
 import dataclasses
 import itertools
@@ -9,6 +9,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json
 from luke_jax.pipeline.sentence_pairs import Document, Pieces, first_pieces
+from luke_jax.pipeline.unit_pairs import Chunk, Segment, encoded
 from luke_jax.text import Tokenizer
 from luke_jax.wiki.read.wikidata import KINDS, check_name, read_items
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
@@ -67,9 +68,9 @@ class LinkedDocuments:
     rows = iter(encoder.encode([segment for x in sentences for segment in x.segments]))
     document = []
     for segments, targets in sentences:
-      own = list(itertools.islice(rows, len(segments)))
-      ids = np.frombuffer(b"".join(own), "<i4")
-      ends = np.cumsum([len(part) // WIDTH for part in own])
+      of_segments = list(itertools.islice(rows, len(segments)))
+      ids = np.frombuffer(b"".join(of_segments), "<i4")
+      ends = np.cumsum([len(part) // WIDTH for part in of_segments])
       beside = np.full(len(ids), NOWHERE, np.int32)
       for target, start, end in zip(targets, ends[::2], ends[1::2], strict=False):
         page = titles.page(target)
@@ -102,3 +103,19 @@ def read_names(path: Path, site: str) -> Iterable[tuple[str, str]]:
         yield title, name.strip()
   except (OSError, UnicodeDecodeError) as fault:
     raise InputError(f"{path}: {fault}; expected titles with their Qids") from None
+
+
+def unit_documents(folder: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[Document]:
+  """Yields the pages of a build, a sentence as pieces with the units that they go on in."""
+  pages = shards_of(folder / "pages", read_finished(folder / "pages"))
+  site = read_json(folder / "pages" / MANIFEST)["made_of"]["site"]
+  for shard in range(len(pages)):
+    for page in pages.read_pages(shard):
+      split = (split_paragraph(paragraph, site["language"]) for paragraph in page.paragraphs)
+      document = []
+      for sentence in (sentence for paragraph in split for sentence in paragraph.sentences):
+        chunks = [Chunk(text, place % 2 == 1) for place, text in enumerate(sentence.segments)]
+        pieces = encoded(chunks, tokenizer, segment)
+        if len(pieces.ids):
+          document.append(pieces)
+      yield document
