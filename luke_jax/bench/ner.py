@@ -15,10 +15,10 @@ import numpy as np
 
 from luke_jax.bench.sides import devices, share_gpu, torch_device
 from luke_jax.bench.text import made_up
-from luke_jax.bench.timing import Timing, alternate
+from luke_jax.bench.timing import Timing, alternate, imported
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
-from luke_jax.errors import InputError, not_installed
+from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.shapes import shapes_of
@@ -69,11 +69,7 @@ class Result:
 
 def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -> Result:
   """Times both sides in turn; in float32, once they are seen to predict the same entities."""
-  try:
-    import torch
-    import transformers
-  except ImportError as missing:
-    raise not_installed(missing.name, "to compare with", "parity") from None
+  torch, transformers = imported("torch", "transformers")
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   for name, number in (("documents", documents), ("rounds", rounds)):

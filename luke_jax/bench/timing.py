@@ -2,12 +2,15 @@
 
 import contextlib
 import dataclasses
+import importlib
 import os
 import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
+from luke_jax.errors import not_installed
 from luke_jax.files import Path
 
 
@@ -50,6 +53,14 @@ def cores_and_processor() -> str:
   """Returns the number of cores this process may use, and the processor's name."""
   cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
   return f"{cores} core{'s' if cores != 1 else ''}, {_processor()}"
+
+
+def imported(*names: str) -> list[Any]:
+  """Imports the packages to compare with; raises InputError if one is not installed."""
+  try:
+    return [importlib.import_module(name) for name in names]
+  except ImportError as missing:
+    raise not_installed(missing.name, "to compare with", "parity") from None
 
 
 @contextlib.contextmanager
