@@ -144,7 +144,7 @@ show.entities(text, found)
 # %%
 import numpy as np
 
-from luke_jax.tasks.tagging.decoding import legal_neighbours
+from luke_jax.tasks.tagging.task import legal_neighbours
 
 legal = legal_neighbours(tener.labels, "BIOES")
 learned = np.asarray(tener.params["crf"]["transitions"])

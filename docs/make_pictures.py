@@ -9,8 +9,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from luke_jax.trying.answers import Answers, read_models
-from luke_jax.trying.server import Server
+from luke_jax.serve.answers import Answers, read_models
+from luke_jax.serve.server import Server
 
 PICTURE = Path(__file__).parent / "try.png"
 TEXT = (

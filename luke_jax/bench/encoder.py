@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.sides import (
   devices,
   product_flops,
@@ -24,7 +23,8 @@ from luke_jax.bench.sides import (
   torch_square_product,
   waited,
 )
-from luke_jax.errors import InputError, not_installed
+from luke_jax.bench.timing import Timing, alternate, imported
+from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.models.network import Network, abstract_params, prepared
 from luke_jax.models.system import Backbone, Running
@@ -90,11 +90,7 @@ def batches(text: str) -> list[BatchSizes]:
 
 def run(size: str, some: list[BatchSizes], dtype: Dtype, rounds: int) -> Result:
   """Times both sides in turn, with products of type `dtype`."""
-  try:
-    import torch
-    import transformers
-  except ImportError as missing:
-    raise not_installed(missing.name, "to compare with", "parity") from None
+  torch, transformers = imported("torch", "transformers")
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   config = SIZES[size]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import jax
 
-from luke_jax.bench.machine import cores_and_processor
+from luke_jax.bench.timing import cores_and_processor
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.pipeline.batches import Data

@@ -11,10 +11,9 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.bench.roofline import Roofline, Speeds, needs, seconds, speeds
 from luke_jax.bench.sides import devices, share_gpu
+from luke_jax.bench.timing import Timing, alternate, cores_and_processor, one_core
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.triples import read_graph
@@ -133,7 +132,7 @@ class Ours:
     """Times both parts of an epoch in turn; returns the seconds of one step."""
     timing = alternate(self.steps, self.host_rows, rounds)
     named = {"step": timing.ours, "host_rows": timing.theirs}
-    return {name: [x / self.program.steps for x in found] for name, found in named.items()}
+    return {name: [x / self.program.steps for x in seconds] for name, seconds in named.items()}
 
   def roofline(self, rounds: int) -> Roofline:
     """Times both parts in turn with what the machine can do."""
@@ -142,12 +141,12 @@ class Ours:
     least = needs(self.program.batch_shapes, rows, config.hidden_size, config.norm)
     touched = sum(self.placed[name].size for name in ("heads", "tails", "negatives"))
     measure = speeds(rows[0], touched, config.hidden_size, config.norm)
-    step, host_rows, found = [], [], []
+    step, host_rows, measured = [], [], []
     for _ in range(rounds):
       step.append(seconds(self.steps) / steps)
-      found.append(measure())
+      measured.append(measure())
       host_rows.append(seconds(self.host_rows) / steps)
-    arithmetic, row_bytes = map(list, zip(*found, strict=True))
+    arithmetic, row_bytes = map(list, zip(*measured, strict=True))
     return Roofline(least, Speeds(arithmetic, row_bytes), step, host_rows)
 
 

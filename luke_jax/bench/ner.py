@@ -13,12 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
 from luke_jax.bench.sides import devices, share_gpu, torch_device
 from luke_jax.bench.text import made_up
+from luke_jax.bench.timing import Timing, alternate, imported
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
-from luke_jax.errors import InputError, not_installed
+from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.shapes import shapes_of
@@ -69,11 +69,7 @@ class Result:
 
 def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -> Result:
   """Times both sides in turn; in float32, once they are seen to predict the same entities."""
-  try:
-    import torch
-    import transformers
-  except ImportError as missing:
-    raise not_installed(missing.name, "to compare with", "parity") from None
+  torch, transformers = imported("torch", "transformers")
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
   for name, number in (("documents", documents), ("rounds", rounds)):
@@ -203,8 +199,8 @@ class UsualLoop:
       logits = self._model(**inputs.to(self._device)).logits.float().cpu()
     return {
       (i, words[0][0] + start, words[0][0] + end, label)
-      for (i, words), own, row in zip(sentences, spans, logits, strict=True)
-      for start, end, label in best_spans(own, row[: len(own)].numpy())
+      for (i, words), of_sentence, row in zip(sentences, spans, logits, strict=True)
+      for start, end, label in best_spans(of_sentence, row[: len(of_sentence)].numpy())
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.bench.timing import cores_and_processor, one_core
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
@@ -132,7 +132,7 @@ def unit_batches(path: Path, folder: Path, batch_size: int) -> TrainingBatches:
 
 
 def _lines_per_second(path: str) -> float:
-  """Returns how many of a file's first lines are parsed in a second."""
+  """Returns the number of a file's first lines that are parsed in a second."""
   blocks = unit_blocks(path, count_levels(path))
   start = time.perf_counter()
   lines = sum(len(block.lengths) for block in itertools.islice(blocks, _BLOCKS))

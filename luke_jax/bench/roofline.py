@@ -68,7 +68,7 @@ class Roofline:
 
 
 def needs(shapes: Mapping[str, Any], rows: tuple[int, int], width: int, norm: int) -> Needs:
-  """Returns what a step needs, from the shapes of its batch and the rows of both tables."""
+  """Returns the needs of a step, from the shapes of its batch and the rows of both tables."""
   size = {name: int(np.prod(shape.shape)) for name, shape in shapes.items()}
   pairs = size["known"]  # of a triple and a negative
   entities = min(size["heads"] + size["tails"] + size["negatives"], rows[0])

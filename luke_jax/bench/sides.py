@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.bench.machine import cores_and_processor
+from luke_jax.bench.timing import cores_and_processor
 from luke_jax.errors import InputError
 from luke_jax.nn.layers import Dtype
 

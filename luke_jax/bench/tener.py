@@ -8,11 +8,10 @@ import tempfile
 import jax
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor, one_core
 from luke_jax.bench.ner import LONGEST, SENTENCE
 from luke_jax.bench.tener_sides import Ours, Theirs
-from luke_jax.errors import InputError, not_installed
+from luke_jax.bench.timing import Timing, alternate, cores_and_processor, imported, one_core
+from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.systems.tener.config import SIZES
 
@@ -80,10 +79,7 @@ def run(
   for name, number in (("sentences", sentences), ("batch", batch), ("rounds", rounds)):
     if number < 1:
       raise InputError(f"{name}: {number}; expected 1 or more")
-  try:
-    import torch
-  except ImportError as missing:
-    raise not_installed(missing.name, "to compare with", "parity") from None
+  (torch,) = imported("torch")
   if jax.default_backend() != "cpu":
     raise InputError(
       f"{jax.devices()[0].device_kind}: expected JAX_PLATFORMS=cpu: one core is timed"

@@ -20,8 +20,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.tener.config import SIZES, TenerConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example
-from luke_jax.tasks.tagging.decoding import legal_neighbours
-from luke_jax.tasks.tagging.task import Tagging
+from luke_jax.tasks.tagging.task import Tagging, legal_neighbours
 from luke_jax.text import Processor, Row, save_processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.whole_words import (
@@ -59,10 +58,13 @@ def vocabularies(examples: Sequence[Example]) -> Vocabularies:
   return Vocabularies((*SPECIAL, *words), (*PLAIN, *characters))
 
 
-def sized(config: TenerConfig, known: Vocabularies, dropout: bool) -> TenerConfig:
+def sized(config: TenerConfig, vocabularies: Vocabularies, dropout: bool) -> TenerConfig:
   """Returns the sizes with those of vocabularies, with dropout or without any."""
   fields: dict[str, Any] = {} if dropout else dict.fromkeys(RATES, 0.0)
-  fields |= {"vocab_size": len(known.words), "character_vocab_size": len(known.characters)}
+  fields |= {
+    "vocab_size": len(vocabularies.words),
+    "character_vocab_size": len(vocabularies.characters),
+  }
   return dataclasses.replace(config, character_encoder="adatrans", **fields)
 
 
@@ -101,7 +103,7 @@ class Ours:
     self.batches = self.program.training_batches(records)
     self.programs = {room: self.program.padded_to(room) for room in self.batches.rooms}
     start = time.perf_counter()
-    self.steps: Any = {room: own.compiled_step for room, own in self.programs.items()}
+    self.steps: Any = {room: program.compiled_step for room, program in self.programs.items()}
     self.compiling = time.perf_counter() - start
     network = self.task.network(experiment.backbone)
     self.params = jax.device_get(initial_params(network, jax.random.key(0)))
@@ -117,8 +119,8 @@ class Ours:
 
   def predict(self) -> list[str]:
     """Returns the tags of all sentences, one after the other."""
-    found = predictions(self.model, self.task, self.examples)
-    return [tag for _, tagged in found for tag in tagged.tags]
+    pairs = predictions(self.model, self.task, self.examples)
+    return [tag for _, tagged in pairs for tag in tagged.tags]
 
   def settle(self) -> None:
     """Predicts until some passes in a row compile nothing, as shapes are added where it pays."""
@@ -131,8 +133,8 @@ class Ours:
   def logits(self, some: slice) -> list[np.ndarray]:
     """Returns the logits of the words of some sentences, without dropout."""
     rows, shapes = self.rows[some], shapes_of(self.backbone)
-    found = outputs(self.model, self.task, rows, SPECIAL_ENTITIES.pad_id, shapes)["logits"]
-    return [x[1 : len(row.input_ids) - 1] for x, row in zip(found, rows, strict=True)]
+    logits = outputs(self.model, self.task, rows, SPECIAL_ENTITIES.pad_id, shapes)["logits"]
+    return [x[1 : len(row.input_ids) - 1] for x, row in zip(logits, rows, strict=True)]
 
   def loss(self, some: slice) -> float:
     """Returns the mean loss of some sentences, without dropout."""
@@ -174,7 +176,7 @@ class Theirs:
       for words in example.sentences
     ]
     numbers = map(ours.batches.record_ids, range(ours.program.steps))
-    self.trained = [[self.indexed[i] for i in own] for own in numbers]
+    self.trained = [[self.indexed[i] for i in of_batch] for of_batch in numbers]
 
   def train(self) -> None:
     """Trains for an epoch, of the same batches as ours."""
@@ -192,14 +194,14 @@ class Theirs:
     import torch
 
     self.model.eval()
-    found: list[str] = []
+    tags: list[str] = []
     with torch.no_grad():
       for some in self._batches(self.sentences):
         inputs = self.torch.padded([self._read(words) for words in some])
         logits = self.model(inputs.words, inputs.characters)
         paths = self.model.crf.best(logits, inputs.words != 0, self.legal)
-        found += [self.labels[number] for path in paths for number in path]
-    return found
+        tags += [self.labels[number] for path in paths for number in path]
+    return tags
 
   def logits(self, some: slice) -> list[np.ndarray]:
     """Returns the logits of the words of some sentences, without dropout."""
@@ -208,8 +210,8 @@ class Theirs:
     chosen = self.indexed[some]
     inputs = self.torch.padded(chosen)
     with torch.no_grad():
-      found = self.model.eval()(inputs.words, inputs.characters).numpy()
-    return [x[: len(sentence.words)] for x, sentence in zip(found, chosen, strict=True)]
+      logits = self.model.eval()(inputs.words, inputs.characters).numpy()
+    return [x[: len(sentence.words)] for x, sentence in zip(logits, chosen, strict=True)]
 
   def loss(self, some: slice) -> float:
     """Returns the mean loss of some sentences, without dropout."""

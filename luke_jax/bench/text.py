@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.bench.alternating import Timing, alternate
-from luke_jax.bench.machine import cores_and_processor, one_core
-from luke_jax.errors import InputError, not_installed
+from luke_jax.bench.timing import Timing, alternate, cores_and_processor, imported, one_core
+from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
@@ -45,11 +44,7 @@ class Result:
 
 def run(directory: Path, texts: Sequence[str] | None, rounds: int) -> Result:
   """Times both sides in turn on one core, once their inputs are seen to be equal."""
-  try:
-    import tokenizers
-    import transformers
-  except ImportError as missing:
-    raise not_installed(missing.name, "to compare with", "parity") from None
+  tokenizers, transformers = imported("tokenizers", "transformers")
   if rounds < 1:
     raise InputError(f"rounds: {rounds}; expected 1 or more")
   tokenizer = load_tokenizer(directory)

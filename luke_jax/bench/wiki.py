@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 
-from luke_jax.bench.machine import cores_and_processor, one_core
+from luke_jax.bench.timing import cores_and_processor, one_core
 from luke_jax.files import Path
 from luke_jax.wiki.read.dump_files import chunks
 from luke_jax.wiki.stages.build import RESULT, Settings, build

@@ -4,7 +4,6 @@ Status 0: done. 1: done, and the answer is no. 2: wrong input, reported in one l
 was preempted, and the same command goes on with it. 130: interrupted by Ctrl-C.
 """
 
-import importlib
 import io
 import logging
 import os
@@ -13,11 +12,9 @@ import warnings
 from collections.abc import Sequence
 
 from luke_jax import __version__
-from luke_jax.cli.commands import COMMANDS, group_overview, nearest, overview
-from luke_jax.cli.huge_pages import ask_for_huge_pages
-from luke_jax.cli.outcomes import outcome
+from luke_jax.cli.commands import COMMANDS, command, group_overview, nearest, overview
+from luke_jax.cli.process import ask_for_huge_pages, keep_programs, outcome
 from luke_jax.errors import InputError
-from luke_jax.files import program_folder
 
 HELP = {"-h", "--help", "help"}
 
@@ -25,7 +22,7 @@ HELP = {"-h", "--help", "help"}
 def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   if arguments is None:  # not where another program calls this
-    _keep_programs()
+    keep_programs()
     ask_for_huge_pages(sys.argv[1:])
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
@@ -48,21 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return said[1]
 
 
-def _keep_programs() -> None:
-  """Lets JAX keep compiled programs in the user's cache, before it is imported."""
-  if "JAX_COMPILATION_CACHE_DIR" in os.environ:
-    return
-  folder = program_folder()
-  try:
-    folder.mkdir(parents=True, exist_ok=True)
-  except OSError:
-    return
-  if not os.access(folder, os.W_OK):  # JAX would complain of each program
-    return
-  os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
-  os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
-
-
 def _run(arguments: list[str]) -> int | None:
   if not arguments or set(arguments) <= HELP:
     print(overview())
@@ -72,15 +54,14 @@ def _run(arguments: list[str]) -> int | None:
     return 0
   if arguments[0] in HELP:
     return _run([*arguments[1:], "--help"])
-  for name, (module, _) in COMMANDS.items():
+  for name in COMMANDS:
     words = name.split()
     if arguments[: len(words)] == words:
       from luke_jax.cli.arguments import bound
       from luke_jax.pipeline.cache import clear_caches
 
-      run = importlib.import_module(f"luke_jax.cli.{module}").run
       clear_caches()
-      return bound(run, f"luke-jax {name}", arguments[len(words) :])()
+      return bound(command(name), f"luke-jax {name}", arguments[len(words) :])()
   group = [name for name in COMMANDS if name.startswith(f"{arguments[0]} ")]
   if group and set(arguments[1:]) <= HELP:
     print(group_overview(group))
@@ -88,8 +69,8 @@ def _run(arguments: list[str]) -> int | None:
   near = nearest(arguments)
   hint = f", perhaps {near!r}" if near else ""
   expected = f"one of {', '.join(group)}" if group else "one of luke-jax --help"
-  given = " ".join(arguments[:2]) if group else arguments[0]
-  raise InputError(f"{given!r}: no such command; expected {expected}{hint}")
+  typed = " ".join(arguments[:2]) if group else arguments[0]
+  raise InputError(f"{typed!r}: no such command; expected {expected}{hint}")
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:

@@ -47,7 +47,7 @@ def _path(kind: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Path] | None:
   return PrimitiveConstructorSpec(
     nargs=1,
     metavar="PATH",
-    instance_from_str=lambda given: Path(given[0]),
+    instance_from_str=lambda values: Path(values[0]),
     is_instance=lambda value: isinstance(value, Path),
     str_from_instance=lambda path: [str(path)],
   )
@@ -75,9 +75,9 @@ def bound(run: Callable[..., int | None], prog: str, arguments: Sequence[str]) -
   def bind(*args, **kwargs):
     return functools.partial(run, *args, **kwargs)
 
-  def parse(given: Sequence[str]) -> Call:
+  def parse(words: Sequence[str]) -> Call:
     config = (FlagCreatePairsOff, DisallowNone)
-    return tyro.cli(bind, prog=prog, args=given, config=config, registry=_REGISTRY)
+    return tyro.cli(bind, prog=prog, args=words, config=config, registry=_REGISTRY)
 
   arguments = _joined(arguments)
   try:
@@ -104,19 +104,19 @@ def _printed(parse: Parse, arguments: Sequence[str]) -> str:
 
 def _unknown_option(parse: Parse, arguments: Sequence[str]) -> str | None:
   """Reports the first option that is not in the help; tyro takes it for a value."""
-  known = set(re.findall(r"(?<![\w-])--?[a-z][\w.-]*", _printed(parse, ["--help"])))
-  for number, given in enumerate(arguments):
-    option = given.partition("=")[0].replace("_", "-")
-    if re.match(r"--?[A-Za-z]", option) and option not in known:
-      near = difflib.get_close_matches(option, known, n=1)
+  options = set(re.findall(r"(?<![\w-])--?[a-z][\w.-]*", _printed(parse, ["--help"])))
+  for number, argument in enumerate(arguments):
+    option = argument.partition("=")[0].replace("_", "-")
+    if re.match(r"--?[A-Za-z]", option) and option not in options:
+      near = difflib.get_close_matches(option, options, n=1)
       expected = ", perhaps ".join(["another", *near])
-      if "--set" in known and not difflib.get_close_matches(option, known, cutoff=_CERTAIN):
+      if "--set" in options and not difflib.get_close_matches(option, options, cutoff=_CERTAIN):
         expected = _of_field(option, arguments[number:]) or expected
       return f"{option}: no such option; expected {expected}"
   return None
 
 
-def _of_field(option: str, given: Sequence[str]) -> str | None:
+def _of_field(option: str, arguments: Sequence[str]) -> str | None:
   """Returns the argument that sets a field of an experiment of the name of an option, if any."""
   from luke_jax.runs.recipes import plain_experiment
   from luke_jax.training.overrides import settings
@@ -126,9 +126,9 @@ def _of_field(option: str, given: Sequence[str]) -> str | None:
   near = difflib.get_close_matches(_USUAL.get(option, option), fields, n=1, cutoff=_CERTAIN)
   if not near:
     return None
-  _, equals, value = given[0].partition("=")
-  if not equals and len(given) > 1 and not given[1].startswith("-"):
-    value = given[1]
+  _, equals, value = arguments[0].partition("=")
+  if not equals and len(arguments) > 1 and not arguments[1].startswith("-"):
+    value = arguments[1]
   return f"--set {fields[near[0]]}={value or 'VALUE'}"
 
 
@@ -139,8 +139,8 @@ def _fault(printed: str) -> str:
     return f"{', '.join(names)}: missing; expected {'it' if len(names) == 1 else 'them'}"
   sentence = " ".join(text.split())
   if choice := re.search(CHOICE, sentence):
-    given, argument, choices = choice.groups()
-    near = difflib.get_close_matches(given, re.findall(r"'([^']*)'", choices), n=1)
-    return f"{argument}: {given!r}; expected {', perhaps '.join([f'one of {choices}', *near])}"
+    value, argument, choices = choice.groups()
+    near = difflib.get_close_matches(value, re.findall(r"'([^']*)'", choices), n=1)
+    return f"{argument}: {value!r}; expected {', perhaps '.join([f'one of {choices}', *near])}"
   matches = ((re.search(theirs, sentence), ours) for theirs, ours in FAULTS)
   return next((match.expand(ours) for match, ours in matches if match), sentence)

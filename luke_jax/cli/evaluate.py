@@ -1,4 +1,4 @@
-"""`luke-jax evaluate`."""
+"""`luke-jax evaluate` and `luke-jax score`."""
 
 import json
 import sys
@@ -8,21 +8,21 @@ from typing import Annotated, Any
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.task_inputs import load_for, report_faults
+from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults, with_attributes
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import as_json, tables
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.tasks.ner.score import other_labels, without_labels
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.metrics import summary_line
 
 
-def run(
+def evaluate(
   task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
   directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   file: Annotated[Path, Positional, arg(metavar="FILE")],
@@ -112,3 +112,41 @@ def _with_labels_of(
     file=sys.stderr,
   )
   return predicted
+
+
+def score(
+  task: Annotated[TaskName, Positional, arg(metavar="TASK")],
+  /,
+  *,
+  gold: Path,
+  predictions: Path,
+  skip_bad: bool = False,
+  attributes: str = "",
+  form: OmitArgPrefixes[FileOptions],
+) -> None:
+  """Scores any system's predictions by a task's official metric; prints JSON.
+
+  Predictions are JSON lines with the ids of the examples, as `luke-jax predict` writes them, or
+  files that the task's official script reads.
+
+      luke-jax score qa --gold dev-v1.1.json --predictions answers.json
+
+  Args:
+    task: typing, relations, ner, cloze, qa, classification or tagging.
+    gold: File of examples with answers.
+    predictions: File of predictions.
+    skip_bad: Leaves out examples that are faulty, and counts them.
+    attributes: For classification: names of attributes that texts have, such as user,product.
+  """
+  faults = Faults(skip=skip_bad)
+  settings = with_attributes(form.of(task_class(task)()), attributes)
+  examples = settings.read_examples(str(gold), faults)
+  if not examples:
+    raise InputError(f"{gold}: no examples; expected one at least")
+  scores = task_scores(task)
+  by_id = scores.read_predictions(predictions, faults)
+  if not by_id:
+    raise InputError(f"{predictions}: no predictions; expected one for each example")
+  report_faults(faults)
+  summary = dict(scores.score_file(examples, by_id)) | {"examples": len(examples)}
+  print(summary_line(summary | {"predictions": len(by_id)}))

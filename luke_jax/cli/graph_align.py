@@ -63,12 +63,12 @@ def run(
     texts = [x if x.links else LinkedText(x.text, tuple(link(x.text))) for x in texts]
   model = read(model_directory(directory))
   split = [x.text for x in texts], [x.links for x in texts]
-  found = aligned_texts(model, *split, vectors=vectors, threshold=threshold, alignment=alignment)
+  aligned = aligned_texts(model, *split, vectors=vectors, threshold=threshold, alignment=alignment)
   if output is None:
-    Console().print(_table(found))
+    Console().print(_table(aligned))
   else:
-    _write(found, output)
-  print(json.dumps(_counts(found) | ({"file": str(output)} if output else {})))
+    _write(aligned, output)
+  print(json.dumps(_counts(aligned) | ({"file": str(output)} if output else {})))
 
 
 def _texts(source: str) -> list[LinkedText]:
@@ -84,34 +84,34 @@ def _texts(source: str) -> list[LinkedText]:
   return texts
 
 
-def _table(found: AlignedTexts) -> Table:
+def _table(aligned: AlignedTexts) -> Table:
   table = Table("text", "entity", "mention", "beside the piece", box=None)
-  for number, (text, links) in enumerate(zip(found.texts, found.links, strict=True), start=1):
-    for link, pieces in zip(links, found.pieces(number - 1), strict=True):
+  for number, (text, links) in enumerate(zip(aligned.texts, aligned.links, strict=True), start=1):
+    for link, pieces in zip(links, aligned.pieces(number - 1), strict=True):
       mention = Text(text[link.start : link.end])
-      beside = " ".join(pieces) or f"({found.reason(link)})"
+      beside = " ".join(pieces) or f"({aligned.reason(link)})"
       table.add_row(str(number), Text(link.entity), mention, Text(beside))
   return table
 
 
-def _counts(found: AlignedTexts) -> dict[str, int]:
-  links = [link for of_one in found.links for link in of_one]
-  known = found.aligner.vectors.ids.of
+def _counts(aligned: AlignedTexts) -> dict[str, int]:
+  links = [link for of_one in aligned.links for link in of_one]
+  vectors = aligned.aligner.vectors.ids.of
   return {
-    "texts": len(found.texts),
+    "texts": len(aligned.texts),
     "links": len(links),
-    "aligned": sum(bool(x) for number in range(len(found.texts)) for x in found.pieces(number)),
-    "without a vector": sum(link.entity not in known for link in links),
+    "aligned": sum(bool(x) for number in range(len(aligned.texts)) for x in aligned.pieces(number)),
+    "without a vector": sum(link.entity not in vectors for link in links),
   }
 
 
-def _write(found: AlignedTexts, output: Path) -> None:
+def _write(aligned: AlignedTexts, output: Path) -> None:
   with whole(output) as part:
     if output.suffix == ARRAYS:
       with part.open("wb") as file:
-        np.savez(file, allow_pickle=False, **found.arrays())
+        np.savez(file, allow_pickle=False, **aligned.arrays())
       return
     with part.open("w", encoding="utf-8") as file:
-      for text, links in zip(found.texts, found.links, strict=True):
+      for text, links in zip(aligned.texts, aligned.links, strict=True):
         value = {"text": text, "links": [list(link) for link in links]}
         file.write(json.dumps(value, ensure_ascii=False) + "\n")

@@ -9,7 +9,7 @@ from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.bench.step import flops_of
-from luke_jax.cli.stderr import stderr_console
+from luke_jax.cli.printing import stderr_console
 from luke_jax.files import Path, check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.compiling import Compiled, compile_in_child

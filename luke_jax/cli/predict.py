@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.file_options import FileOptions
-from luke_jax.cli.stderr import stderr_console
-from luke_jax.cli.task_inputs import load_for, report_faults
+from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions

@@ -5,7 +5,6 @@ Its content comes from the commands' signatures and docstrings.
 
 import ast
 import dataclasses
-import importlib
 import inspect
 import itertools
 import re
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from luke_jax.cli.commands import SECTIONS
+from luke_jax.cli.commands import SECTIONS, command
 from luke_jax.files import Path
 
 INTRODUCTION = """\
@@ -69,12 +68,12 @@ def reference() -> str:
   parts = [INTRODUCTION]
   for section, commands in SECTIONS.items():
     parts.append(f"## {section}\n")
-    parts += [_command(name, module) for name, (module, _) in commands.items()]
+    parts += map(_command, commands)
   return "\n".join(parts)
 
 
-def _command(name: str, module: str) -> str:
-  run = importlib.import_module(f"luke_jax.cli.{module}").run
+def _command(name: str) -> str:
+  run = command(name)
   about, meanings = _documented(run)
   first, *rest = _blocks(about)
   positional, options = _rows(run, meanings)
@@ -114,8 +113,8 @@ def _rows(
     elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
       shown = next(note.metavar for note in notes if hasattr(note, "metavar"))
       optional = parameter.default is not inspect.Parameter.empty
-      given = f"[{shown}]" if optional else shown
-      positional.append(Argument(given, meanings[name], _default(parameter.default)))
+      form = f"[{shown}]" if optional else shown
+      positional.append(Argument(form, meanings[name], _default(parameter.default)))
     else:
       shown = next((note.name for note in notes if getattr(note, "name", None)), name)
       options.append(_option(shown, kind, meanings[name], parameter.default))

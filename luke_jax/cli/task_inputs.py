@@ -1,5 +1,6 @@
-"""Models and faults of files, for the commands of the tasks."""
+"""Models, files and their options, for the commands of the tasks."""
 
+import dataclasses
 import sys
 from typing import Any
 
@@ -9,10 +10,57 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import model_directory
+from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import task_class
 from luke_jax.training.experiment_files import load_experiment
+
+
+@dataclasses.dataclass(frozen=True)
+class FileOptions:
+  """Options for reading a file of named entities, or of texts with labels."""
+
+  columns: str = ""
+  """For ner and tagging: content of each column of the file, `word`, `tag` or `_` for one that is
+  not read, as in `_,word,_,tag`. By default the last holds the tags and the first the words, after
+  columns that number the lines. For classification: the columns to read, as in
+  `text=review,label=stars`, or a benchmark whose files they are, such as `mnli` or `afqmc`."""
+  repair_tags: bool = False
+  """For ner and tagging: reads tags that are not legal where they stand as conlleval does, and
+  counts them: an I- tag after O or after another label begins an entity."""
+  tag_names: str = ""
+  """For ner and tagging: names of tags that are numbers, in order, such as `O,B-PER,I-PER`."""
+
+  def of(self, task: Any) -> Any:
+    """Returns the task with these options, if its files have such layouts."""
+    options = {name: value for name, value in vars(self).items() if value}
+    if not options:
+      return task
+    fields = {field.name for field in dataclasses.fields(task)}
+    if lacking := [name for name in options if name not in fields]:
+      option = f"--{lacking[0].replace('_', '-')}"
+      raise InputError(
+        f"{option}: {task.name} has no such files; expected it for ner, tagging or classification"
+      )
+    changes = {
+      name: tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+      for name, value in options.items()
+    }
+    return dataclasses.replace(task, **changes)
+
+
+def with_attributes(task: Any, names: str) -> Any:
+  """Returns the task with the names of attributes, if any are given."""
+  if not names:
+    return task
+  if not isinstance(task, TextClassification):
+    raise InputError(f"--attributes: {task.name} reads none; expected it for classification")
+  with at("--attributes"):
+    attribute_names = tuple(name.strip() for name in names.split(","))
+    attributes = dataclasses.replace(task.attributes, names=attribute_names)
+    return dataclasses.replace(task, attributes=attributes)
+
 
 MOST_REPORTED = 10
 
@@ -32,17 +80,17 @@ def load_for(
   """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
-  own = load_experiment(Path(task)) if task.endswith(".py") else None
-  kind = task_class(task) if own is None else type(own.task)
+  experiment = load_experiment(Path(task)) if task.endswith(".py") else None
+  kind = task_class(task) if experiment is None else type(experiment.task)
   if not issubclass(kind, FineTunedTask):
     raise InputError(
       f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
     )
   directory = model_directory(directory)
-  if own is None:
+  if experiment is None:
     model = read(directory, backbone=backbone)
   else:
-    model = read(directory, backbone=backbone, system=type(own.model), head=own_head(kind))
+    model = read(directory, backbone=backbone, system=type(experiment.model), head=own_head(kind))
   with at(directory):
     if vectors and not kind.reads_vectors:
       raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")

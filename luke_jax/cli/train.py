@@ -1,4 +1,4 @@
-"""`luke-jax train`."""
+"""`luke-jax train` and `luke-jax settings`."""
 
 import difflib
 import re
@@ -6,22 +6,27 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import jax
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.outcomes import outcome
+from luke_jax.cli.process import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket
 from luke_jax.runs import training
-from luke_jax.runs.recipes import read_experiment, task_experiment
+from luke_jax.runs.recipes import plain_experiment, read_experiment, task_experiment
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.metrics import summary_line
+from luke_jax.training.overrides import Setting, settings
 from luke_jax.training.saved_configs import describe
 from luke_jax.training.watch import STATUS, watching
 
 
-def run(
+def train(
   experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT|TASK")],
   /,
   *,
@@ -105,3 +110,37 @@ def _check_file(experiment: Path, of_task: Path | None) -> None:
   if of_task:
     names = ", ".join(CLASSES)
     raise InputError(f"{experiment}: no task, so no --train, --dev or --model; expected {names}")
+
+
+def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:
+  """Lists every field that --set changes: its type, its default and its meaning.
+
+  The defaults of a task are LUKE's recipe for it; the sizes are those of the model it starts from.
+
+      luke-jax settings ner
+
+  Args:
+    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file.
+  """
+  if task in CLASSES:
+    experiment = plain_experiment(task)
+  elif Path(task).suffix == ".py":
+    experiment = load_experiment(Path(task))
+  else:
+    raise InputError(
+      f"{task}: no task; expected one of {', '.join(CLASSES)}, or an experiment file"
+    )
+  rows = list(settings(experiment))
+  console = Console()
+  if console.is_terminal:
+    console.print(_settings_table(rows))
+    return
+  for row in rows:
+    print("\t".join(row))
+
+
+def _settings_table(rows: list[Setting]) -> Table:
+  table = Table("field", "type", "default", "meaning")
+  for row in rows:
+    table.add_row(*map(Text, row))
+  return table

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.stderr import stderr_console
+from luke_jax.cli.printing import stderr_console
 from luke_jax.files import Path
-from luke_jax.trying.answers import Answers, read_models
-from luke_jax.trying.server import Server
+from luke_jax.serve.answers import Answers, read_models
+from luke_jax.serve.server import Server
 
 
 def run(

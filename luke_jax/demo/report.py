@@ -1,16 +1,16 @@
-"""HTML report at the end of the demo."""
+"""HTML report at the end of the demo: what models read, what was pretrained, what was run."""
 
 import json
 import random
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from luke_jax import show
-from luke_jax.demo import english, invented
+import luke_jax
+from luke_jax import english, show
 from luke_jax.demo.running import LOGS, last_line
-from luke_jax.demo.steps import FRESH, Step, result
+from luke_jax.demo.steps import ENGLISH, FRESH, REPOSITORY, Step, result, run_folder
 from luke_jax.files import Path
 
 JOINED = "\0"  # stands for a space at which a line must not be broken
@@ -32,7 +32,7 @@ def scores(folder: Path, seconds: Mapping[str, float]) -> list[Score]:
   """Returns the rows of the table of scores; `seconds` are those of the steps."""
   names = json.loads(last_line(folder / LOGS / "names.txt"))["f1"]
   relations = result(folder, "relations")["scores"]["test"]["accuracy"]
-  first, fresh = (invented.typing_f1(folder, name) for name in ("typing", "typing" + FRESH))
+  first, fresh = (typing_f1(folder, name) for name in ("typing", "typing" + FRESH))
   rows = [
     ("names", "english/ner, in the box", "120 sentences of CrossNER", "F1 of names", names),
     ("relations", "relations, trained here", "320 sentences of FewRel", "accuracy", relations),
@@ -50,8 +50,8 @@ def report(
 ) -> show.Picture:
   """Returns the page on everything that the demo made; `text` is the user's, or empty."""
   sections = [
-    *english.sections(folder, text, random.Random()),
-    *invented.sections(folder),
+    *english_sections(folder, text, random.Random()),
+    *invented_sections(folder),
     show.Section("What was run", _commands(steps, seconds), folded=True),
   ]
   introduction = (
@@ -74,3 +74,129 @@ def _on_lines(command: str) -> str:
   unbroken = re.sub(" (?!--)", JOINED, command)
   lines = textwrap.wrap(unbroken, COLUMNS, break_long_words=False, break_on_hyphens=False)
   return " \\\n  ".join(lines).replace(JOINED, " ")
+
+
+# Read by the models in the box, unless the user gives a text.
+READ = (
+  "Irène Joliot-Curie was the daughter of Marie Curie, who was born in Warsaw and taught physics at"
+  " the University of Paris."
+)
+QUESTION = "What did Marie Curie teach?"
+# About the invented world of the sample wiki.
+ATTENDED = "Aurelio Verdano wrote A Grammar of Rain in Velmora."
+ALIKE = ("Velmora", "Lokomotiv Gorinsk")
+
+
+def place(text: str, name: str) -> tuple[int, int]:
+  """Returns the span where a name first occurs in a text."""
+  start = text.index(name)
+  return start, start + len(name)
+
+
+DRAWN = {"ner": 2, "relations": 2}  # sentences of a test file
+Parts = list[str | show.Picture]
+
+
+def english_sections(folder: Path, text: str, chosen: random.Random) -> list[show.Section]:
+  """Returns the sections on English; `text` is the user's, or empty."""
+  models = {task: luke_jax.load(f"{english.NAME}/{task}") for task in ("ner", "typing", "qa")}
+  trained = luke_jax.load(run_folder(folder, "relations") / "model")
+  return [
+    show.Section("A sentence", sentence(models, trained, text or READ)),
+    show.Section("Names in sentences drawn at random", _drawn_names(models["ner"], chosen)),
+    show.Section("Relations, trained just now", _relations(folder, trained, chosen)),
+  ]
+
+
+def sentence(models: Mapping[str, Any], relations: Any, text: str) -> Parts:
+  """Returns all that is read in a text: names, their types, a relation, and an answer."""
+  names = models["ner"].predict(text)
+  spans = [(name.start, name.end) for name in names]
+  types = models["typing"].predict([text] * len(spans), span=spans) if spans else []
+  kinds = [span for of_name in types for span in of_name[:1]]
+  parts: Parts = [show.entities(text, [*names, *kinds])]
+  if len(spans) > 1:
+    relation = relations.predict(text, head=spans[0], tail=spans[1])
+    parts += [
+      "Of the sixteen relations that it knows, the one that fits the first two names best:",
+      show.relations(text, relation),
+    ]
+  if text == READ:
+    answers = models["qa"].predict(text, question=QUESTION)
+    parts.append(show.answers(text, QUESTION, answers, count=2))
+  return parts
+
+
+def _drawn_names(model: Any, chosen: random.Random) -> Parts:
+  parts: Parts = [
+    "From the test part of CrossNER: ✓ right, ✗ wrong; what was missed says so. names.html, beside"
+    " this page, has the mistakes in all 120."
+  ]
+  for example in _drawn("ner", chosen):
+    spans = model.predict(example["text"])
+    parts.append(show.entities(example["text"], spans, gold=example["spans"]))
+  return parts
+
+
+def _relations(folder: Path, model: Any, chosen: random.Random) -> Parts:
+  accuracy = 100 * result(folder, "relations")["scores"]["test"]["accuracy"]
+  parts: Parts = [
+    f"Sixteen relations of FewRel, learnt from 2,400 sentences: {accuracy:.0f} % of 320 others are"
+    " right, where one relation for all would get 6 %.",
+    show.curves(run_folder(folder, "relations"), metrics=["loss"]),
+  ]
+  for example in _drawn("relations", chosen):
+    relation = model.predict(example["text"], head=example["head"], tail=example["tail"])
+    parts += [show.relations(example["text"], relation), verdict(relation.label, example["label"])]
+  return parts
+
+
+def verdict(predicted: str, expected: str) -> str:
+  """Returns whether a prediction is right, and what was expected where it is not."""
+  return "✓ right" if predicted == expected else f"✗ wrong; expected: {expected}"
+
+
+def _drawn(task: str, chosen: random.Random) -> Sequence[Mapping[str, Any]]:
+  """Returns some examples of a test file, others each time."""
+  path = REPOSITORY / ENGLISH / task / "test.jsonl"
+  lines = path.read_text(encoding="utf-8").splitlines()
+  return [json.loads(line) for line in chosen.sample(lines, DRAWN[task])]
+
+
+PRETRAINING = ("word_loss", "entity_accuracy")
+
+
+def invented_sections(folder: Path) -> list[show.Section]:
+  """Returns the sections on a LUKE pretrained on the sample wiki."""
+  model = luke_jax.load(folder / "luke")
+  first, fresh = (100 * typing_f1(folder, name) for name in ("typing", "typing" + FRESH))
+  parts: list[str | show.Picture] = [
+    "A wiki of an invented world, from its dump to records, and a LUKE of two layers that learns to"
+    " fill in masked words and masked entities.",
+    show.curves(folder / "pretraining", metrics=PRETRAINING),
+    f"Fine-tuned to type names, it has a loose micro F1 of {first:.0f}; without pretraining"
+    f" {fresh:.0f}. One seed: a few points either way are chance.",
+  ]
+  attention = (
+    "LUKE has a query of its own for each of the four kinds of pairs of words and entities:"
+  )
+  inside = ["Entities whose vectors are alike:", _alike(model), attention, _attention(model)]
+  return [
+    show.Section("LUKE from a dump", parts),
+    show.Section("Its entities and attention", inside, folded=True),
+  ]
+
+
+def typing_f1(folder: Path, name: str) -> float:
+  """Returns the loose micro F1 of a run on the test file."""
+  return result(folder, name)["scores"]["test"]["f1"]
+
+
+def _alike(model: Any) -> show.Picture:
+  vocabulary = model.processor.entity_vocab.ids
+  return show.nearest(model, [title for title in ALIKE if title in vocabulary], count=4)
+
+
+def _attention(model: Any) -> show.Picture:
+  spans = [place(ATTENDED, name) for name in ("Aurelio Verdano", "A Grammar of Rain")]
+  return show.attention(model, ATTENDED, spans)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from luke_jax.doctor.machine import SHARED_MEMORY, Machine
-from luke_jax.doctor.packages import Package, numbers
+from luke_jax.doctor.inventory import SHARED_MEMORY, Machine, Package, numbers
 
 GB = 10**9
 LEAST_MEMORY, LEAST_DISK, LEAST_SHARED_MEMORY = 2 * GB, 5 * GB, GB

@@ -104,9 +104,9 @@ def _mentions(experiment: Experiment) -> Check:
   folder = task.mentions
   there = bool(folder) and (Path(folder) / "mentions").is_dir()
   expected = "names of the dump of March 2016"
-  found = folder if there else f"{folder or 'empty'}: missing"
+  place = folder if there else f"{folder or 'empty'}: missing"
   # The date of a dump is in no file of the folder.
-  return Check("task.mentions", expected, found, None if there else False)
+  return Check("task.mentions", expected, place, None if there else False)
 
 
 def _settings(experiment: Experiment, paper: PaperRun) -> Iterator[Check]:
@@ -122,10 +122,10 @@ def _settings(experiment: Experiment, paper: PaperRun) -> Iterator[Check]:
     "schedule.decay": ("linear", schedule.decay),
     "run.best_metric": (paper.selection, run.best_metric),
   }
-  for name, (expected, found) in pairs.items():
-    yield Check(name, json.dumps(expected), json.dumps(found), expected == found)
-  found = f"{run.seed}; the paper has the best of several"
-  yield Check("run.seed", f"{paper.seed} in the published command", found, None)
+  for name, (expected, actual) in pairs.items():
+    yield Check(name, json.dumps(expected), json.dumps(actual), expected == actual)
+  actual = f"{run.seed}; the paper has the best of several"
+  yield Check("run.seed", f"{paper.seed} in the published command", actual, None)
 
 
 def _steps(experiment: Experiment, paper: PaperRun, train: list[Any] | None) -> Check:

@@ -49,12 +49,12 @@ class Parity:
 
   @property
   def passed(self) -> bool:
-    """No key astray and no difference beyond the tolerance."""
+    """Returns whether all keys agree and no difference is beyond the tolerance."""
     rows = [row for rows in self.batches.values() for row in rows]
     return not any(self.keys.values()) and all(row.largest <= self.tolerance for row in rows)
 
   def as_json(self) -> dict[str, Any]:
-    """All of it, for parity.json."""
+    """Returns the comparison as JSON values, for parity.json."""
     return dataclasses.asdict(self) | {"passed": self.passed}
 
 
@@ -93,8 +93,8 @@ def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
     # On a GPU, JAX's products of float32 are otherwise in TF32, and those of PyTorch are not.
     with jax.default_matmul_precision("highest"):
       states = model(**inputs, output_hidden_states=True, output_attentions=True)
-      found = states | model(**inputs)  # outputs as they are computed when nobody looks inside
-    batches[name] = list(_differences(found, expected))
+      outputs = states | model(**inputs)  # outputs as they are computed when nobody looks inside
+    batches[name] = list(_differences(outputs, expected))
   return Parity(
     str(directory),
     model.architecture,
@@ -106,7 +106,7 @@ def compare(directory: Path, tolerance: float = 1e-4) -> Parity:
 
 
 def _keys(model: Model, theirs: Any, info: dict[str, Any]) -> dict[str, list[str]]:
-  """Names that either side lacks or has left over, and shapes that differ."""
+  """Returns the names that either side lacks or does not expect, and shapes that differ."""
   ours = {name: tensor.shape for name, tensor in torch_tensors(model)}
   shapes = {name: tuple(tensor.shape) for name, tensor in theirs.state_dict().items()}
   shapes = {name: shape for name, shape in shapes.items() if "decoder" not in name}
@@ -119,7 +119,7 @@ def _keys(model: Model, theirs: Any, info: dict[str, Any]) -> dict[str, list[str
 
 
 def _batches(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:
-  """Named inputs: as many entities as the class takes."""
+  """Yields named inputs with as many entities as the class takes."""
   for sentence in SENTENCES:
     text, spans = _unbracketed(sentence)
     spans = spans if model.backbone.entities else []
@@ -153,7 +153,7 @@ def _unbracketed(sentence: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _random_inputs(model: Model, spans: list[tuple[int, int]]) -> dict[str, np.ndarray]:
-  """For a directory without a tokenizer: words, entities and mentions by lot."""
+  """Returns random words, entities and mentions, for a directory without a tokenizer."""
   config, rng = model.config, np.random.default_rng(0)
   width, entities = min(24, config.room_for_words), max(len(spans), 1)
   starts = rng.integers(1, width - 3, (1, entities, 1))
@@ -166,8 +166,8 @@ def _random_inputs(model: Model, spans: list[tuple[int, int]]) -> dict[str, np.n
   }
 
 
-def _differences(found: dict[str, Any], expected: Any) -> Iterator[Difference]:
-  """Every state by layer, every attention head, every output."""
+def _differences(outputs: dict[str, Any], expected: Any) -> Iterator[Difference]:
+  """Yields differences of all states by layer, attention heads and outputs."""
   for name, value in expected.items():
     empty = isinstance(value, tuple) and (not value or value[0] is None)  # as cross_attentions
     if value is None or empty:
@@ -176,15 +176,17 @@ def _differences(found: dict[str, Any], expected: Any) -> Iterator[Difference]:
       for layer, probs in enumerate(value):
         for head in range(probs.shape[1]):
           what = f"attention, layer {layer}, head {head}"
-          yield _difference(what, found[name][layer][:, head], probs[:, head])
+          yield _difference(what, outputs[name][layer][:, head], probs[:, head])
     elif isinstance(value, tuple):
       kind = "entities" if name.startswith("entity") else "words"
       for layer, states in enumerate(value):
-        yield _difference(f"{kind}, layer {layer}", found[name][layer], states)
+        yield _difference(f"{kind}, layer {layer}", outputs[name][layer], states)
     else:
-      yield _difference(name, found[name], value)
+      yield _difference(name, outputs[name], value)
 
 
-def _difference(what: str, found: Any, expected: Any) -> Difference:
-  distance = np.abs(np.asarray(found, np.float64) - expected.double().numpy().reshape(found.shape))
+def _difference(what: str, output: Any, expected: Any) -> Difference:
+  distance = np.abs(
+    np.asarray(output, np.float64) - expected.double().numpy().reshape(output.shape)
+  )
   return Difference(what, float(distance.max()), float(distance.mean()))

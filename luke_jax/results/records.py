@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from luke_jax.bench.machine import cores_and_processor
+from luke_jax.bench.timing import cores_and_processor
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sha256, write_json
 from luke_jax.tasks.datasets import is_split
@@ -42,7 +42,7 @@ class Result:
 
   @property
   def split(self) -> str:
-    """The split whose scores tables have."""
+    """Returns the split whose scores tables have."""
     return str(self.paper.get("split") or ("test" if "test" in self.scores else "dev"))
 
 
@@ -90,8 +90,8 @@ def _read(path: Path) -> Result:
   try:
     values = json.loads(path.read_text(encoding="utf-8"))
     if isinstance(values, dict) and values.keys() >= REQUIRED:
-      known: Any = {name: value for name, value in values.items() if name in names}
-      return Result(**known)
+      fields: Any = {name: value for name, value in values.items() if name in names}
+      return Result(**fields)
   except ValueError:
     pass
   raise InputError(f"{path}: not a result; expected a file that luke-jax experiment run wrote")

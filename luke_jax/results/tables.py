@@ -1,8 +1,11 @@
-"""Tables of the paper with measured scores: mean, deviation and best over seeds."""
+"""Tables of experiments: the paper's with measured scores, and pairs of a seed compared."""
 
+import itertools
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from luke_jax.errors import InputError
 from luke_jax.results.records import Result
 
 # Keys of `Result.paper` that are not metrics.
@@ -15,10 +18,10 @@ def tables(results: Sequence[Result]) -> str:
   by_table: dict[str, list[Result]] = {}
   for result in results:
     by_table.setdefault(str(result.paper.get("table", "No table of the paper")), []).append(result)
-  return "\n\n".join(_table(name, rows) for name, rows in sorted(by_table.items())) + "\n"
+  return "\n\n".join(_paper_table(name, rows) for name, rows in sorted(by_table.items())) + "\n"
 
 
-def _table(name: str, results: Sequence[Result]) -> str:
+def _paper_table(name: str, results: Sequence[Result]) -> str:
   metrics = list(dict.fromkeys(m for result in results for m in _metrics(result)))
   header = ["experiment", "parameters", "minutes", "split", "seeds"]
   header += [part for m in metrics for part in (f"{m}: paper", "mean ± deviation", "best")]
@@ -77,3 +80,67 @@ def _notes(results: Sequence[Result]) -> list[str]:
 
 def _row(cells: Iterable[str]) -> str:
   return f"| {' | '.join(cells)} |"
+
+
+EXACT = 16  # pairs up to which all signs are tried
+
+
+class Compared(NamedTuple):
+  """An experiment beside the first one, over the seeds that all have; scores in percent."""
+
+  name: str
+  scores: tuple[float, ...]
+  below: tuple[float, ...]  # differences from the first one, seed by seed
+  chance: float | None  # None for the first one
+
+
+def by_seed(name: str, results: Sequence[Result], split: str, metric: str) -> dict[int, float]:
+  """Returns an experiment's scores by seed; each seed may occur once."""
+  scores_by_seed: dict[int, float] = {}
+  for result in results:
+    scores = result.scores.get(split, {})
+    if metric not in scores:
+      measured = ", ".join(f"{split} {m}" for split, x in result.scores.items() for m in x)
+      raise InputError(f"{name}: no {split} {metric}; expected one of {measured}")
+    if result.seed in scores_by_seed:
+      raise InputError(f"{name}: seed {result.seed} twice; expected the folder of one experiment")
+    scores_by_seed[result.seed] = scores[metric]
+  return scores_by_seed
+
+
+def compare(scores: Mapping[str, Mapping[int, float]]) -> list[Compared]:
+  """Returns the experiments beside the first, by the seeds that all of them have."""
+  seeds = sorted(set.intersection(*map(set, scores.values())))
+  if len(seeds) < 2:
+    raise InputError(f"seeds: {len(seeds)} that all have; expected two or more, to compare")
+  first, *_ = ([of_seed[seed] for seed in seeds] for of_seed in scores.values())
+  rows = []
+  for number, (name, of_seed) in enumerate(scores.items()):
+    values = [of_seed[seed] for seed in seeds]
+    below = [100 * (a - b) for a, b in zip(first, values, strict=True)]
+    chance = chance_of(below) if number else None
+    rows.append(Compared(name, tuple(100 * x for x in values), tuple(below), chance))
+  return rows
+
+
+def chance_of(differences: Sequence[float]) -> float:
+  """Returns the share of all signs of the differences with a mean as far from 0.
+
+  That of n pairs is never below 2 / 2**n: .25 for three of them.
+  """
+  if len(differences) > EXACT:
+    raise InputError(f"seeds: {len(differences)}; expected at most {EXACT}, as all signs are tried")
+  least = abs(sum(differences)) - 1e-9
+  signs = itertools.product((1, -1), repeat=len(differences))
+  sums = [abs(sum(s * x for s, x in zip(sign, differences, strict=True))) for sign in signs]
+  return sum(x >= least for x in sums) / len(sums)
+
+
+def comparison_table(rows: Sequence[Compared], metric: str) -> str:
+  """Returns a Markdown table of compared experiments."""
+  lines = [f"| | seeds | {metric} | below the first | p |", "| --- | --- | --- | --- | --- |"]
+  for name, scores, below, chance in rows:
+    spread = f"{statistics.mean(scores):.1f} ± {statistics.stdev(scores):.1f}"
+    beside = "| | |" if chance is None else f"| {statistics.mean(below):.1f} | {chance:.3f} |"
+    lines.append(f"| {name} | {len(scores)} | {spread} {beside}")
+  return "\n".join(lines) + "\n"

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.show.colours import hue
 from luke_jax.show.drawn_text import ROOM, SIZE, Box, Rows, drawn, in_rows, text_width
+from luke_jax.show.marked import hue
 from luke_jax.show.picture import Picture
 from luke_jax.tasks.predictions import Relation
 from luke_jax.text.spans import checked_spans
@@ -124,12 +124,12 @@ def _captioned(parts: Sequence[tuple[int, Segment]], caption: str) -> Iterator[t
 
 
 def _ends(rows: Rows, arcs: Sequence[Arc]) -> dict[tuple[int, int], float]:
-  """Returns where arcs meet their mentions, side by side in an order that avoids crossings."""
+  """Returns the ends of arcs at their mentions, side by side in an order that avoids crossings."""
   meeting: dict[Bounds, list[tuple[bool, float, int, int]]] = {}
   for number, arc in enumerate(arcs):
     for side in (0, 1):
-      own, other = (rows.boxes[arc.mentions[x]] for x in (side, 1 - side))
-      distance = (other.row - own.row) * 1e6 + other.left - own.left
+      box, other = (rows.boxes[arc.mentions[x]] for x in (side, 1 - side))
+      distance = (other.row - box.row) * 1e6 + other.left - box.left
       rightward = distance > 0 or (distance == 0 and side == 0)
       meeting.setdefault(arc.mentions[side], []).append((rightward, -distance, number, side))
   ends = {}

@@ -74,8 +74,8 @@ def _named(runs: Folders) -> dict[str, str | Path]:
 
 def _metrics(runs: Mapping[str, Series], requested: Sequence[str] | None) -> list[str]:
   """Returns the names of panels; training and evaluation of a metric share one."""
-  known = list(dict.fromkeys(name for run in runs.values() for name in run))
-  plain = {name.removeprefix(DEV) for name in known}
+  recorded = list(dict.fromkeys(name for run in runs.values() for name in run))
+  plain = {name.removeprefix(DEV) for name in recorded}
   for name in requested or ():
     if name.removeprefix(DEV) not in plain:
       listed = ", ".join(sorted(plain)) or "none"
@@ -83,7 +83,7 @@ def _metrics(runs: Mapping[str, Series], requested: Sequence[str] | None) -> lis
   if requested is not None:
     return list(dict.fromkeys(name.removeprefix(DEV) for name in requested))
   loss = ["loss"] if "loss" in plain else []
-  evaluated = [name.removeprefix(DEV) for name in known if name.startswith(DEV)]
+  evaluated = [name.removeprefix(DEV) for name in recorded if name.startswith(DEV)]
   return list(dict.fromkeys([*loss, *evaluated]))
 
 

@@ -1,13 +1,103 @@
-"""Texts with marked spans, each label in its colour."""
+"""Texts with marked spans, each label in its colour.
+
+A label has the same colour on every page, in notebooks and in the terminal. Right and wrong are
+green and red, so no label has such a hue. A label's name always stands beside its colour, for
+people who cannot distinguish it.
+"""
 
 import html
+import itertools
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 
 from rich.text import Text
 
-from luke_jax.show.colours import hue, terminal_colour
 from luke_jax.tasks.evaluation import Mark, Outcome
+from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.text import Tokenizer
 from luke_jax.text.special_tokens import Bounds
+
+# Labels of one kind have neighbouring hues, other kinds distant ones.
+_USUAL = {
+  22: "building",
+  28: "city",
+  35: "location",
+  41: "country",
+  47: "river",
+  50: "tail",
+  54: "book",
+  56: "work",
+  58: "film",
+  60: "song",
+  181: "award",
+  184: "event",
+  187: "election",
+  191: "head",
+  196: "scientist",
+  202: "researcher",
+  208: "politician",
+  215: "person",
+  222: "writer",
+  228: "musician",
+  234: "artist",
+  240: "athlete",
+  250: "answer",
+  260: "political party",
+  266: "university",
+  272: "company",
+  280: "organization",
+  287: "team",
+  293: "band",
+  304: "language",
+  310: "product",
+  322: "miscellaneous",
+  332: "species",
+}
+_SYNONYMS = {
+  "per": "person",
+  "people": "person",
+  "human": "person",
+  "loc": "location",
+  "place": "location",
+  "gpe": "country",
+  "fac": "building",
+  "facility": "building",
+  "org": "organization",
+  "organisation": "organization",
+  "corporation": "company",
+  "group": "team",
+  "misc": "miscellaneous",
+  "other": "miscellaneous",
+  "work of art": "work",
+  "creative work": "work",
+  "creative-work": "work",
+}
+_HUES = {name: hue for hue, name in _USUAL.items()}
+# Neither green nor red, nor that of a usual label.
+_FREE = [hue for hue in (*range(20, 61), *range(180, 341)) if hue not in _USUAL]
+_TERMINAL = {
+  35: "yellow",
+  56: "bright_yellow",
+  184: "cyan",
+  215: "blue",
+  250: "bright_blue",
+  280: "magenta",
+  322: "bright_magenta",
+}
+
+
+def hue(label: str) -> int:
+  """Returns the hue of a label in degrees, which depends on nothing else."""
+  name = label.casefold().replace("_", " ")
+  name = _SYNONYMS.get(name, name)
+  return _HUES[name] if name in _HUES else _FREE[zlib.crc32(name.encode()) % len(_FREE)]
+
+
+def terminal_colour(label: str) -> str:
+  """Returns the terminal's colour that is nearest to a label's hue."""
+  degrees = hue(label)
+  return _TERMINAL[min(_TERMINAL, key=lambda other: abs(other - degrees))]
+
 
 # Signs of what was predicted, so that colours need not be seen.
 SIGNS: dict[Outcome, str] = {"": "", "right": "✓", "wrong": "✗", "missed": "missing"}
@@ -111,3 +201,38 @@ def _names(marks: Sequence[Mark]) -> Text:
     sign = f"{SIGNS[mark.outcome]} " if mark.outcome else ""
     names.append("," * (number > 0) + (f" {sign}{mark.name}" if mark.name else ""), colour)
   return names.append("]", f"dim {terminal_colour(marks[0].name)}")
+
+
+MOST_PIECES, PIECES_BEFORE = (
+  30,
+  8,
+)  # pieces of a line; and those before its first mark, where it is cut
+INSIDE, CUT = "·", "…"  # between two pieces that no space parts, and where pieces are left out
+
+
+def pieces_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+  """Returns the text of each piece, with the space that is before it."""
+  # The first pieces of a character are no text; the last one of them has all of it.
+  texts = [tokenizer.decode(ids[:count]).rstrip("\ufffd") for count in range(len(ids))]
+  texts.append(tokenizer.decode(ids))
+  return [text[len(before) :] for before, text in itertools.pairwise(texts)]
+
+
+def _stretch(length: int, marks: Sequence[Labelled]) -> tuple[int, int]:
+  """Returns the range of pieces that make a line, with the first mark among them."""
+  first = min((mark.start for mark in marks), default=0)
+  start = 0 if first < MOST_PIECES - PIECES_BEFORE else first - PIECES_BEFORE
+  return start, min(start + MOST_PIECES, length)
+
+
+def marked_line(pieces: Sequence[str], marks: Sequence[Labelled]) -> str:
+  """Returns a line of pieces with marks as in `[Los An·geles](LOC) is`; of long ones a part."""
+  first, last = _stretch(len(pieces), marks)
+  line = f"{CUT} " * (first > 0)
+  for place in range(first, last):
+    opened = "[" * sum(mark.start == place for mark in marks)
+    ending = sorted((mark for mark in marks if mark.end == place + 1), reverse=True)
+    closed = "".join(f"]({mark.label})" if mark.label else "]" for mark in ending)
+    between = " " if pieces[place][:1].isspace() else INSIDE
+    line += f"{between if place > first else ''}{opened}{pieces[place].strip()}{closed}"
+  return line + f" {CUT}" * (last < len(pieces))

@@ -9,9 +9,8 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.show.heat_maps import check_number
-from luke_jax.show.marked_tokens import pieces_of
-from luke_jax.show.picture import Picture
-from luke_jax.show.tables import table
+from luke_jax.show.marked import pieces_of
+from luke_jax.show.picture import Picture, table
 from luke_jax.tasks.predictions import Number
 
 if TYPE_CHECKING:
@@ -43,33 +42,21 @@ def readings(
   the streams of all attributes or of the named one. Of two readers a table has the words that
   differ most. Layers count from 0, or from -1, the last.
   """
-  found, predicted = _read(model, text, readers, attribute, layer)
+  read, predicted = _read(model, text, readers, attribute, layer)
   names = [", ".join(f"{name} {value}" for name, value in reader.items()) for reader in readers]
-  most = max(float(_of_words(reading).max()) for reading in found)
+  most = max(float(_of_words(reading).max()) for reading in read)
   figures = [
     f"<figure><h3>{html.escape(f'{name}: {_answer(answer)}')}</h3>{_text(reading, most)}</figure>"
-    for name, answer, reading in zip(names, predicted, found, strict=True)
+    for name, answer, reading in zip(names, predicted, read, strict=True)
   ]
   which = f"the stream of {attribute}" if attribute else "the streams of all attributes"
   note = f"Attention of the first token in {which}; the darkest word has {most:.0%}."
   body = (
     f'<p class="note">{html.escape(note)}</p><div class="side-by-side">{"".join(figures)}</div>'
   )
-  if len(found) == 2:
-    body += _differences(found, names)
+  if len(read) == 2:
+    body += _differences(read, names)
   return Picture(body, text[:60])
-
-
-def readings_of(
-  model: "Model",
-  text: str,
-  readers: Sequence[Mapping[str, Any]],
-  *,
-  attribute: str = "",
-  layer: int = -1,
-) -> list[Reading]:
-  """Returns the weights that `readings` draws."""
-  return _read(model, text, readers, attribute, layer)[0]
 
 
 def _read(
@@ -114,8 +101,8 @@ def _read(
 
 def _outputs(network: Any, params: Any, inputs: Any) -> tuple[Any, Any]:
   """Returns the outputs, and attention (L, B, S, N, W, W) of the layers of attributes."""
-  outputs, found = network.apply({"params": params}, **inputs, mutable=["intermediates"])
-  layers = found["intermediates"]["attribute_layers"]["layers"]
+  outputs, kept = network.apply({"params": params}, **inputs, mutable=["intermediates"])
+  layers = kept["intermediates"]["attribute_layers"]["layers"]
   return outputs, layers["attention"]["probs"][0]
 
 
@@ -135,14 +122,14 @@ def _text(reading: Reading, most: float) -> str:
   return f'<p class="marked" dir="auto">{"".join(marks).strip()}</p>'
 
 
-def _differences(found: Sequence[Reading], names: Sequence[str]) -> str:
+def _differences(pair: Sequence[Reading], names: Sequence[str]) -> str:
   """Returns a table of the words that two readers weigh most differently, in percent."""
-  first, second = (100 * _of_words(reading) for reading in found)
+  first, second = (100 * _of_words(reading) for reading in pair)
   columns = first, second, first - second
   rows = [
-    (found[0].words[i].strip(), *(round(float(x[i]), 2) for x in columns))
+    (pair[0].words[i].strip(), *(round(float(x[i]), 2) for x in columns))
     for i in np.argsort(-np.abs(columns[-1]), kind="stable")[:SHOWN]
-    if found[0].words[i].strip()
+    if pair[0].words[i].strip()
   ]
   return table(("word", *names, "difference"), rows).body
 

@@ -1,10 +1,11 @@
-"""Records as readable text with their entities marked."""
+"""Records of a build as text with their entities marked, and the counts of a build."""
 
 import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from rich.table import Table
 from rich.text import Text
 
 from luke_jax.errors import InputError
@@ -14,7 +15,8 @@ from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.stages.build import RESULT
+from luke_jax.wiki.stages.build import RESULT, Result
+from luke_jax.wiki.stages.packing import Limits
 
 
 class Stretch(NamedTuple):
@@ -105,3 +107,48 @@ def _paragraph(record: Shown) -> str:
     kind = "" if stretch.known else ' class="unknown"'
     parts.append(f'<mark{kind} title="{title}">{text}{after}</mark>')
   return "".join(parts)
+
+
+_DROPPED, _FAULT = "dropped: ", "fault: "
+_PAGES = ("pages", "disambiguations", "redirects")
+_REDIRECTS = ("redirects_in_loops", "redirects_too_long", "redirects_to_no_page", "titles_twice")
+
+
+def figures(result: Result, limits: Limits) -> dict[str, float]:
+  """Returns the counts of all stages by name, with the usual shares."""
+  counts = {name: done.counts for name, done in result.stages.items()}
+  pages, titles, vocabulary = counts["pages"], counts["titles"], counts["vocabulary"]
+  records = counts["records"]
+  links, room = vocabulary["links"] + counts["counts"]["links_to_no_page"], limits.room
+  figures: dict[str, float] = {name: pages.get(name, 0) for name in _PAGES}
+  figures |= {name: titles[name] for name in _REDIRECTS}
+  figures |= {
+    "links": links,
+    "links_to_no_page": counts["counts"]["links_to_no_page"],
+    "links_in_vocabulary": _share(vocabulary["links_in_vocabulary"], links),
+    "entities_in_vocabulary": vocabulary["entities"],
+    "records": records["records"],
+    "sentences": records["sentences"],
+    "words": records["words"],
+    "entities": records["entities"],
+    "unknown_entities": records["unknown_entities"],
+    "mentions_cut": records["mentions_cut"],
+    "fill": _share(records["words"], records["records"] * room),
+  }
+  rest = {**pages, **records}
+  return figures | {name: rest[name] for name in rest if name.startswith((_DROPPED, _FAULT))}
+
+
+def figures_table(figures: dict[str, float]) -> Table:
+  """Returns a table of the figures, with the reasons for drops and the faults of pages last."""
+  table = Table("what", "", title="the build")
+  table.columns[1].justify = "right"
+  for name, value in figures.items():
+    if value or not name.startswith((_DROPPED, _FAULT)):
+      shown = f"{value:.1%}" if isinstance(value, float) else f"{value:,}"
+      table.add_row(name.replace("_", " "), shown)
+  return table
+
+
+def _share(part: int, total: int) -> float:
+  return part / total if total else 0.0

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from luke_jax.bench import graph
-from luke_jax.bench.alternating import Timing
 from luke_jax.bench.roofline import Needs, Roofline, Speeds, needs
+from luke_jax.bench.timing import Timing
 from luke_jax.cli import main
-from luke_jax.cli.bench_graph import report
+from luke_jax.cli.bench import report_graph
 
 # 2 chunks of 8 triples with 4 negatives each.
 SHAPES = {"heads": (2, 8), "tails": (2, 8), "relations": (2, 8), "negatives": (2, 4)}
@@ -54,7 +54,7 @@ def test_the_command_reports_what_bounds_a_step(norm, tmp_path, capsys, monkeypa
 def test_a_gpu_has_no_limit_of_a_core(capsys):
   parts = {"step": [2.0], "host_rows": [1.0]}
   result = graph.Result("an H200", 4096, 1, 4, 2, Timing([4.0], []), parts, None)
-  report(result, None)
+  report_graph(result, None)
   printed = capsys.readouterr().out
   assert "steps on rows in place" in printed and "What bounds a step" not in printed
   line = json.loads(printed.splitlines()[-1])

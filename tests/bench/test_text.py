@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tiny import TEXTS, tiny_processor
 
-from luke_jax.bench.machine import one_core
 from luke_jax.bench.text import SPANS, check_same, made_up, read_texts, spans_in
+from luke_jax.bench.timing import one_core
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 

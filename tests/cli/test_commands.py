@@ -1,6 +1,5 @@
 """The commands as a user runs them."""
 
-import importlib
 import importlib.metadata
 import os
 import re
@@ -18,6 +17,7 @@ from tiny import tiny_model
 import luke_jax
 from luke_jax.cli import COMMANDS, main
 from luke_jax.cli.arguments import bound
+from luke_jax.cli.commands import command as command_function
 from luke_jax.files import program_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ def test_every_command_has_help_with_an_example(name, capsys):
   for line in examples:
     copied = shlex.split(line.partition(" > ")[0])
     called = next(x for x in COMMANDS if copied[1 : 1 + len(x.split())] == x.split())
-    run = importlib.import_module(f"luke_jax.cli.{COMMANDS[called][0]}").run
+    run = command_function(called)
     assert callable(bound(run, called, copied[1 + len(called.split()) :]))
     for path in copied:
       assert not path.startswith(("experiments/", "data/")) or (ROOT / path).exists()
@@ -70,7 +70,7 @@ def test_the_first_screen_says_where_to_begin(capsys):
   begin = shown.partition("Begin here:\n")[2].partition("\n\n")[0]
   for line in begin.splitlines():
     words = shlex.split(line)
-    run = importlib.import_module(f"luke_jax.cli.{COMMANDS[words[1]][0]}").run
+    run = command_function(words[1])
     assert callable(bound(run, words[1], words[2:]))
   assert all(len(line) <= 100 for line in shown.splitlines())
   assert len(shown.splitlines()) <= 60

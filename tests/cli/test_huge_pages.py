@@ -5,12 +5,12 @@ import sys
 import pytest
 
 from luke_jax.cli.commands import COMMANDS
-from luke_jax.cli.huge_pages import ASKED, COMPUTING, HUGE_PAGES, waits_to_be_asked
+from luke_jax.cli.process import ASKED, COMPUTING, HUGE_PAGES, waits_to_be_asked
 
 STARTS = """
 import os, sys
 print(os.environ.get("GLIBC_TUNABLES"), sys.argv[1:], flush=True)
-from luke_jax.cli.huge_pages import ask_for_huge_pages
+from luke_jax.cli.process import ask_for_huge_pages
 ask_for_huge_pages(sys.argv[1:])
 """
 

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from luke_jax.demo import english, report
+from luke_jax.demo import report
 from luke_jax.demo.steps import FRESH, REPOSITORY, run_folder, steps
 from luke_jax.tasks.predictions import Mention, Relation, Span
 from luke_jax.training.metrics import summary_line
@@ -40,23 +40,23 @@ def models():
 
 
 def test_a_sentence_has_names_with_types_and_a_relation(models):
-  entities, _, relation = english.sentence(models, Reader({}), "Ana left Rome.")
+  entities, _, relation = report.sentence(models, Reader({}), "Ana left Rome.")
   assert all(label in entities.body for label in ("PER", "singer", "LOC", "city"))
   assert "mother" in relation.body
 
 
 @pytest.mark.parametrize("text", ["Ana left.", "nobody", "", "🙂 ‏שלום Ana"])
 def test_a_text_with_few_names_has_no_relation(models, text):
-  assert len(english.sentence(models, Reader({}), text)) == 1
+  assert len(report.sentence(models, Reader({}), text)) == 1
 
 
 def test_right_and_wrong_are_words():
-  assert english.verdict("spouse", "spouse") == "✓ right"
-  assert english.verdict("spouse", "mother") == "✗ wrong; expected: mother"
+  assert report.verdict("spouse", "spouse") == "✓ right"
+  assert report.verdict("spouse", "mother") == "✗ wrong; expected: mother"
 
 
 def test_other_sentences_are_drawn_each_time():
-  drawn = [english._drawn("ner", random.Random(seed)) for seed in range(5)]
+  drawn = [report._drawn("ner", random.Random(seed)) for seed in range(5)]
   assert len({examples[0]["text"] for examples in drawn}) > 1
 
 

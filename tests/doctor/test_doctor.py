@@ -8,11 +8,17 @@ import time
 import pytest
 
 from luke_jax.cli import doctor, main
-from luke_jax.doctor import packages, probe, traps
-from luke_jax.doctor.child_process import run_probe
-from luke_jax.doctor.machine import Machine, Room, accelerators, memory
-from luke_jax.doctor.packages import Extra, Package, Requirement
-from luke_jax.doctor.report import Report, examine
+from luke_jax.doctor import inventory, probe, traps
+from luke_jax.doctor.inventory import (
+  Extra,
+  Machine,
+  Package,
+  Requirement,
+  Room,
+  accelerators,
+  memory,
+)
+from luke_jax.doctor.report import Report, examine, run_probe
 
 GB = 10**9
 PLENTY = Room(50 * GB, 100 * GB)
@@ -133,7 +139,7 @@ def test_what_cannot_be_imported_is_named(tmp_path, monkeypatch):
   ],
 )  # fmt: skip
 def test_requirements(line, expected):
-  assert packages.parse(line) == Requirement(*expected)
+  assert inventory.parse(line) == Requirement(*expected)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +164,9 @@ def test_a_part_lacks_what_its_packages_extras_lack(monkeypatch):
     "jax": ["jaxlib", 'libtpu==0.0.42.*; extra == "tpu"', 'plugin; extra == "cuda"'],
   }
   there = {"jax": "0.10.2", "old": "1.9"}
-  monkeypatch.setattr(packages.importlib.metadata, "requires", lambda name: needs.get(name))
-  monkeypatch.setattr(packages, "version", there.get)
-  tpu, beam = packages.optional_parts("py thon")
+  monkeypatch.setattr(inventory.importlib.metadata, "requires", lambda name: needs.get(name))
+  monkeypatch.setattr(inventory, "version", there.get)
+  tpu, beam = inventory.optional_parts("py thon")
   assert (tpu.name, tpu.missing) == ("tpu", ("libtpu",))
   assert (beam.name, beam.missing) == ("beam", ("old",))
   assert tpu.command.startswith("'py thon' -m pip install ") and "[tpu]" in tpu.command

@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from luke_jax.show.colours import hue
 from luke_jax.show.evaluation_page import page
-from luke_jax.show.evaluations import as_json, tables
-from luke_jax.show.marked import terminal_text
-from luke_jax.show.mistakes import excerpt
+from luke_jax.show.evaluations import as_json, excerpt, tables
+from luke_jax.show.marked import hue, terminal_text
+from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import shown
-from luke_jax.show.style import STYLE
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
 from luke_jax.tasks.predictions import Answer, Mention, Relation, Span
 from luke_jax.tasks.typing.files import Example

@@ -15,11 +15,15 @@ from luke_jax.errors import InputError
 from luke_jax.heads.attributes import Attributes
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.show import readings
-from luke_jax.show.readings import readings_of
+from luke_jax.show.readings import _read
 from luke_jax.tasks.classification.task import TextClassification
 
 SAID = "it was <fine> & poorly"
 ANN, BOB = {"user": "ann", "shop": "x"}, {"user": "bob", "shop": "x"}
+
+
+def readings_of(model, text, readers, *, attribute="", layer=-1):
+  return _read(model, text, readers, attribute, layer)[0]
 
 
 def made(folder, form="d", text=TEXT):

@@ -5,6 +5,8 @@ whole question.
 """
 
 import dataclasses
+import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,12 +14,46 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.cloze.files import PLACEHOLDER, Example
-from luke_jax.tasks.cloze.highlights import HIGHLIGHT_WORD, highlighted
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Entity, Processor, Row
 from luke_jax.text.parts import Mentions, Part, as_written, begins_after_space, tokenized
 from luke_jax.text.rows import enclosed
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
+
+HIGHLIGHT_WORD = "[HIGHLIGHT]"
+_SIGN = re.compile(r" *@highlight\b")
+
+
+def highlighted(
+  text: str, spans: Sequence[Bounds], *, twice: bool = False
+) -> tuple[str, list[Bounds]]:
+  """Returns a text with one word for each sign that no span overlaps, and the spans in it.
+
+  Line breaks become spaces. With `twice` a stretch between spans is read as in the authors' code:
+  if it has a sign but no space at its start, it is read whole, with the sign as text, and after it
+  comes once more what follows the sign.
+  """
+  text = text.replace("\n", " ")
+  edges = sorted({0, len(text), *itertools.chain.from_iterable(spans)})
+  moved, parts, length = {}, [], 0
+  for start, end in itertools.pairwise([*edges, len(text)]):
+    moved[start] = length
+    part = text[start:end]
+    if not any(first <= start and end <= last for first, last in spans):
+      spaced = not start or " " in text[start - 1 : start + 1]
+      part = _with_words(part, whole_first=twice and not spaced)
+    parts.append(part)
+    length += len(part)
+  return "".join(parts), [(moved[start], moved[end]) for start, end in spans]
+
+
+def _with_words(part: str, whole_first: bool) -> str:
+  before, *after = _SIGN.split(part)
+  if whole_first and after:
+    before = part.rstrip()
+  return HIGHLIGHT_WORD.join([before, *after])
+
 
 PLACEHOLDER_WORD, ENTITY_WORD = "[PLACEHOLDER]", "[ENTITY]"
 QUERY_PIECES = 90  # of a question, in the authors' code
@@ -86,7 +122,7 @@ def _texts(example: Example, mask: int, authors: bool) -> Iterator[Mentions]:
 def _windows(
   processor: Processor, query: Part, passage: Part, place: str, stride: int
 ) -> Iterator[tuple[Part, Part]]:
-  """The question with as much of the passage, and as many candidates, as a row has room for."""
+  """Yields the question with as much of the passage, and as many candidates, as fit a row."""
   most = processor.max_length - processor.tokenizer.special.around(2)
   room = most - len(query.ids)
   longest = max(end - start for start, end in (entity.tokens for entity in passage.entities))

@@ -52,9 +52,9 @@ def _mistakes(examples: Sequence[Example], best: Sequence[Answer | None]) -> lis
   for example, answer in zip(examples, best, strict=True):
     golds = _golds(example)
     if answer is None or not exact_match(answer.text, golds):
-      given, score = (answer.text, answer.score) if answer else ("", 0.0)
+      prediction, score = (answer.text, answer.score) if answer else ("", 0.0)
       correct = ", ".join(dict.fromkeys(golds))
       marks = answer_marks(example.answers or (), answer)
-      of_text = (example.id, example.text, marks, correct, given)
+      of_text = (example.id, example.text, marks, correct, prediction)
       mistakes.append(Mistake(*of_text, score, example.query))
   return sorted(mistakes, key=lambda mistake: -mistake.score)

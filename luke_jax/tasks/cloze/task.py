@@ -1,15 +1,15 @@
 """Cloze question answering as the engine trains it."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.cloze import decoding, features, score
-from luke_jax.tasks.cloze.features import ENTITY_WORD, PLACEHOLDER_WORD
+from luke_jax.tasks.cloze import features, score
+from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLDER_WORD
 from luke_jax.tasks.cloze.files import Example, parse, read
-from luke_jax.tasks.cloze.highlights import HIGHLIGHT_WORD
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -73,7 +73,7 @@ class ClozeAnswering(FineTunedTask):
     return ()
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without answers."""
+    """Raises InputError for an example without answers."""
     if not example.answers:
       raise InputError(f"{example.place}: answers: none; expected one at least")
 
@@ -92,8 +92,8 @@ class ClozeAnswering(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Answer]]:
-    """The candidates of each example, the best first."""
-    return decoding.decode(examples, rows, outputs)
+    """Returns the candidates of each example, the best first."""
+    return ranked_candidates(examples, rows, outputs)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]
@@ -111,3 +111,24 @@ class ClozeAnswering(FineTunedTask):
       "score": round(best.score, 4),
       "scores": [[answer.start, answer.end, round(answer.score, 4)] for answer in prediction],
     }
+
+
+def ranked_candidates(
+  examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+) -> list[list[Answer]]:
+  """Returns all candidates of each example by their best score in any window, the best first."""
+  scores: list[dict[int, float]] = [{} for _ in examples]
+  for i, row in enumerate(rows):
+    logits, best = outputs["logits"][i], scores[row.example]
+    for number, logit in zip(row.source, logits[: len(row.source)], strict=True):
+      best[number] = max(float(logit), best.get(number, -math.inf))
+  return [_ranked(example, best) for example, best in zip(examples, scores, strict=True)]
+
+
+def _ranked(example: Example, scores: Mapping[int, float]) -> list[Answer]:
+  answers = []
+  for number in sorted(scores, key=lambda number: (-scores[number], number)):
+    start, end = example.entities[number]
+    probability = (1 + math.tanh(scores[number] / 2)) / 2  # the logistic function
+    answers.append(Answer(example.text[start:end], start, end, probability))
+  return answers

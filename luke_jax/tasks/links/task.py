@@ -1,8 +1,12 @@
-"""Link prediction as a task of the engine: TransE's loss, its batches and its ranks."""
+"""Link prediction as a task of the engine: losses of distances, batches and ranks.
+
+Letters: B chunks of a batch, C triples and N negatives of a chunk, K the width of a vector.
+"""
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -11,16 +15,96 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph import ranking
-from luke_jax.graph.distances import pair_distances
+from luke_jax.graph.distances import distances, pair_distances
 from luke_jax.graph.triples import graph_files
 from luke_jax.models.checks import check_fields
 from luke_jax.models.system import Backbone
+from luke_jax.nn.layers import batch_axes
 from luke_jax.nn.table_rows import unique_ids
 from luke_jax.pipeline.reads import Reads
-from luke_jax.tasks.links import features
-from luke_jax.tasks.links.losses import Loss, LossName, total
-from luke_jax.tasks.links.records import Chunk, Chunks, Source, all_known, dev_triples, read_source
+from luke_jax.tasks.links.records import (
+  Chunk,
+  Chunks,
+  Drawing,
+  Source,
+  all_known,
+  dev_triples,
+  ranking_shapes,
+  read_source,
+  training_row,
+  training_shapes,
+)
 from luke_jax.training.task import Batch, Task
+
+LossName = Literal["self_adversarial", "margin", "softmax"]
+FAR = -1e9  # the score of a negative that is a known triple
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+  """A loss by its name, with the norm of its distances."""
+
+  name: LossName
+  margin: float
+  temperature: float
+  norm: int
+
+
+def each_loss(
+  loss: Loss, positive: jax.Array, negative: jax.Array, is_known: jax.Array
+) -> jax.Array:
+  """Returns the loss of each triple (C,), from its distance and those of its negatives (C, N).
+
+  Negatives that are known triples are left out.
+  """
+  if loss.name == "self_adversarial":  # Sun et al. 2019, equations 5 and 6
+    scores = loss.margin - negative
+    weights = jax.nn.softmax(jnp.where(is_known, FAR, loss.temperature * scores), axis=-1)
+    weights = jax.lax.stop_gradient(jnp.where(is_known, 0, weights))
+    far = -(weights * jax.nn.log_sigmoid(-scores)).sum(-1)
+    return (far - jax.nn.log_sigmoid(loss.margin - positive)) / 2
+  if loss.name == "margin":  # Bordes et al. 2013, equation 1
+    terms = jnp.where(is_known, 0, jax.nn.relu(loss.margin + positive[:, None] - negative))
+    return terms.sum(-1) / jnp.maximum((~is_known).sum(-1), 1)
+  scores = jnp.concatenate([-positive[:, None], jnp.where(is_known, FAR, -negative)], axis=-1)
+  return jax.nn.logsumexp(scores, axis=-1) + positive
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def total_loss(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array) -> jax.Array:
+  """Returns the weighted sum of the losses of all chunks.
+
+  `vectors` are the distances of true triples (B, C), the queries (B, C, K) and their negatives
+  (B, N, K); weights are (B, C), known ones (B, C, N).
+  """
+  return _forward(loss, vectors, weights, is_known)[0]
+
+
+def _forward(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array) -> tuple:
+  """Returns the sum, and its derivative by the vectors.
+
+  One chunk after another, each forward and backward while it is in a CPU's cache.
+  """
+
+  def chunk(vectors: Any, weights: jax.Array, is_known: jax.Array) -> jax.Array:
+    positive, queries, negatives = vectors
+    negative = distances(queries, negatives, loss.norm)
+    return (weights * each_loss(loss, positive, negative, is_known)).sum()
+
+  def here(*arrays: Any) -> tuple:
+    return jax.lax.map(lambda parts: jax.value_and_grad(chunk)(*parts), arrays)
+
+  if axes := batch_axes():
+    here = jax.shard_map(here, in_specs=jax.P(axes), out_specs=jax.P(axes), check_vma=False)
+  losses, gradients = here(vectors, weights, is_known)
+  return losses.sum(), gradients
+
+
+def _backward(_: Loss, gradients: Any, cotangent: jax.Array) -> tuple:
+  return jax.tree.map(lambda x: cotangent * x, gradients), None, None
+
+
+total_loss.defvjp(_forward, _backward)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +152,10 @@ class LinkPrediction(Task):
     }
     most = 6 / width**0.5 if self.unit_ball else (self.margin + 2) / width
     return {
-      name: self.bounded_rows(jax.random.uniform(own, (size, width), minval=-most, maxval=most))
-      for own, (name, size) in zip(keys, sizes.items(), strict=True)
+      name: self.bounded_rows(
+        jax.random.uniform(table_key, (size, width), minval=-most, maxval=most)
+      )
+      for table_key, (name, size) in zip(keys, sizes.items(), strict=True)
     }
 
   def touched(
@@ -120,17 +206,17 @@ class LinkPrediction(Task):
     positive = pair_distances(heads + steps - tails, norm)
     vectors = positive, queries, params["entity"][batch["negatives"]]
     loss = Loss(self.objective, self.margin, self.temperature, norm)
-    return total(loss, vectors, weights, batch["known"]), {"tokens": (weights > 0).sum()}
+    return total_loss(loss, vectors, weights, batch["known"]), {"tokens": (weights > 0).sum()}
 
   def records(self, backbone: Backbone, split: str) -> Chunks:
     """Returns the chunks of "train", or of "dev": triples of valid, or some of train without it."""
     config, source = backbone.config, self.source
-    for name, size, found in (
+    for name, size, count in (
       ("entity_vocab_size", config.entity_vocab_size, source.entities),
       ("relation_vocab_size", config.relation_vocab_size, len(source.graph.relations)),
     ):
-      if size != found:
-        raise InputError(f"model.{name}: {size}; expected {found}, as {self.graph} has")
+      if size != count:
+        raise InputError(f"model.{name}: {size}; expected {count}, as {self.graph} has")
     if split == "train":
       return Chunks(split, len(source.weights), self.chunk)
     return Chunks(split, len(self._scored), self.dev_chunk)
@@ -142,26 +228,26 @@ class LinkPrediction(Task):
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of a chunk of training triples."""
-    return features.training_shapes(self.chunk, self.negatives)
+    return training_shapes(self.chunk, self.negatives)
 
   def evaluation_row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of a chunk of triples that are ranked."""
-    return features.ranking_shapes(self.dev_chunk, backbone.config.entity_vocab_size)
+    return ranking_shapes(self.dev_chunk, backbone.config.entity_vocab_size)
 
   def rows(
     self, backbone: Backbone, records: Sequence[Chunk], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Returns chunks with their negatives, or with the entities that ranks leave out."""
     if records[0].split == "train":
-      drawing = features.Drawing(self.negatives, self.corruption, self.weighted)
+      drawing = Drawing(self.negatives, self.corruption, self.weighted)
       parts = [
-        features.training_row(self.source, chunk, drawing, rng)
+        training_row(self.source, chunk, drawing, rng)
         for chunk, rng in zip(records, rngs, strict=True)
       ]
     else:
-      triples, known = self._scored, all_known(self.graph)
+      triples, true_triples = self._scored, all_known(self.graph)
       parts = [
-        ranking.ranked_arrays(triples[chunk.numbers], known, self.source.entities)
+        ranking.ranked_arrays(triples[chunk.numbers], true_triples, self.source.entities)
         for chunk in records
       ]
     return {name: np.stack([part[name] for part in parts]) for name in parts[0]}

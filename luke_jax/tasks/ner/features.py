@@ -11,6 +11,7 @@ from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
+from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Bounds
 
@@ -48,7 +49,7 @@ def features(
   labels: Sequence[str],
   faults: Faults,
 ) -> list[Row]:
-  """Rows for every sentence, which share out its candidates evenly; `source` are their words.
+  """Returns rows for every sentence, which share its candidates evenly; `source` are their words.
 
   The row of a sentence has as much of the document around it as there is room for (paper §4.3). A
   sentence that is longer than that has several, each with some of its candidates.
@@ -80,13 +81,13 @@ def tokenized(
   written = [_written(example, context) for example in examples]
   words = list(dict.fromkeys(word for document in written for word in document))
   tokens = processor.tokenizer.encode(words)
-  ids = {word: found.ids for word, found in zip(words, tokens, strict=True)}
+  ids = {word: pieces.ids for word, pieces in zip(words, tokens, strict=True)}
   for example, document in zip(examples, written, strict=True):
     yield example, [ids[word] for word in document]
 
 
 def _written(example: Example, context: bool) -> list[str]:
-  """The words, each with a space before it if the text has white space there.
+  """Returns the words, each with a space before it if the text has white space there.
 
   A document, or where there is no context a sentence, begins without one if it is given as text.
   """
@@ -129,7 +130,7 @@ def lengths_of(example: Example, ids: list[list[int]], room: int) -> np.ndarray:
 
 
 def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.ndarray:
-  """The numbers of the labels of candidates, 0 for those that are no entity."""
+  """Returns the numbers of the labels of candidates, 0 for those that are no entity."""
   numbers = {label: number for number, label in enumerate(labels)}
   targets = np.zeros(len(document.starts), np.int32)
   for span in to_words(example, example.spans or ()):
@@ -180,7 +181,7 @@ def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Bounds]]:
 
 
 def window(target: Bounds, length: int, room: int) -> Bounds:
-  """The part of a text of which the target is the middle, as far as the text goes.
+  """Returns the part of a text of which the target is the middle, as far as the text goes.
 
   What one side cannot fill is the other's (paper §4.3).
   """
@@ -203,3 +204,71 @@ def shares(first: int, last: int, room: int) -> Iterator[slice]:
     size = -(-count // -(-count // room))
     for start in range(first, last, size):
       yield slice(start, min(start + size, last))
+
+
+class Missed(NamedTuple):
+  """An entity that is no candidate, its place, and the reason."""
+
+  place: str
+  text: str
+  why: str
+
+
+def missed_entities(
+  example: Example, span_words: int, rows: Sequence[Row] | None = None
+) -> list[Missed]:
+  """Returns the entities of a document that no model can find.
+
+  With the document's `rows` also those that their tokenizer has no candidate for.
+  """
+  entities = []
+  for span, words in zip(example.spans or (), to_words(example, example.spans or ()), strict=True):
+    why = _why(example, span, words, span_words)
+    if not why and rows is not None and words is not None and not _is_candidate(words, rows):
+      why = "no candidate with this model's word pieces"
+    if why:
+      entities.append(
+        Missed(example.place_of(span.start), example.text[span.start : span.end], why)
+      )
+  return entities
+
+
+def _why(example: Example, span: Labelled, words: Labelled | None, most: int) -> str:
+  text = example.text[span.start : span.end]
+  if not text.strip():
+    return "white space"
+  if text != text.strip():
+    return "white space at its edge"
+  if words is None:
+    return "begins or ends inside a word"
+  if words.end - words.start > most:
+    return f"{words.end - words.start} words; candidates have at most {most}"
+  edges = np.cumsum([0, *map(len, example.sentences)])
+  if np.searchsorted(edges, words.start, "right") != np.searchsorted(edges, words.end, "left"):
+    return "in more than one sentence"
+  return ""
+
+
+def _is_candidate(words: Labelled, rows: Sequence[Row]) -> bool:
+  wanted = (words.start, words.end)
+  return any(bool(np.any(np.all(row.source == wanted, axis=-1))) for row in rows)
+
+
+def marks(row: Row, labels: Sequence[str]) -> Iterator[Labelled]:
+  """Yields the entities of a row, as places in its word pieces."""
+  if row.labels is not None:
+    for number in np.flatnonzero(row.labels > 0).tolist():
+      start, end = row.entity_tokens[number].tolist()
+      yield Labelled(start, end, labels[row.labels[number]])
+
+
+def check_learnable(path: str, examples: Sequence[Example], rows: Sequence[Row]) -> None:
+  """Raises InputError for a training file of which no entity can be found."""
+  total = sum(len(example.spans or ()) for example in examples)
+  if not total:
+    raise InputError(f"{path}: no entities; expected one at least, to learn from")
+  if not any(np.any(row.labels) for row in rows if row.labels is not None):
+    raise InputError(
+      f"{path}: none of its {total} entities can be found; expected whole words of a sentence:"
+      f" luke-jax data check {path} --task ner says what is wrong"
+    )

@@ -9,6 +9,7 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import Faults, Text, check_fields, listed, read_json_lines, read_text
+from luke_jax.tasks.fine_tuning import check_label
 from luke_jax.tasks.ner.columns import (
   BOUNDARY,
   Document,
@@ -17,11 +18,25 @@ from luke_jax.tasks.ner.columns import (
   read_columns,
   warn_repaired,
 )
-from luke_jax.tasks.ner.conll_2012 import is_conll_2012, read_conll_2012
-from luke_jax.tasks.ner.documents import Example, labelled, of_words, to_characters, to_words
-from luke_jax.tasks.ner.other_tools import as_ours, check_json, check_name
+from luke_jax.tasks.ner.documents import (
+  PAPER,
+  Example,
+  Reading,
+  labelled,
+  of_words,
+  sentences_of,
+  to_characters,
+  to_words,
+  words_of,
+)
+from luke_jax.tasks.ner.formats import (
+  as_ours,
+  check_json,
+  check_name,
+  is_conll_2012,
+  read_conll_2012,
+)
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
-from luke_jax.tasks.ner.words import PAPER, Reading, sentences_of, words_of
 from luke_jax.tasks.predictions import Span
 from luke_jax.text.special_tokens import Bounds
 
@@ -98,11 +113,11 @@ def parse(
   """
   value = as_ours(value, place, reading, [] if repaired is None else repaired)
   check_fields(value, FIELDS, place)
-  given = read_text(value, place)
-  edges = _edges(value, given, place)
-  spans = _gold(value, given, place) if "spans" in value else None
+  text_or_words = read_text(value, place)
+  edges = _edges(value, text_or_words, place)
+  spans = _gold(value, text_or_words, place) if "spans" in value else None
   if "tokens" not in value:
-    text = given.text
+    text = text_or_words.text
     edges = list(sentences_of(text, reading.language)) if edges is None else edges
     _check_edges(edges, text, place)
     split = (words_of(text, start, end) for start, end in edges)
@@ -114,12 +129,12 @@ def parse(
   return dataclasses.replace(example, spans=spans and to_characters(example, spans))
 
 
-def _edges(value: Mapping[str, Any], given: Text, place: str) -> list[Bounds] | None:
+def _edges(value: Mapping[str, Any], text: Text, place: str) -> list[Bounds] | None:
   if "sentences" not in value:
     return None
   spans = listed(value, "sentences", place)
   for span in spans:
-    given.span(span, "sentences")
+    text.span(span, "sentences")
   return [(start, end) for start, end in spans]
 
 
@@ -135,11 +150,11 @@ def _check_edges(edges: Sequence[Bounds], text: str, place: str) -> None:
     last = end
 
 
-def _gold(value: Mapping[str, Any], given: Text, place: str) -> tuple[Labelled, ...]:
+def _gold(value: Mapping[str, Any], text: Text, place: str) -> tuple[Labelled, ...]:
   spans = spans_in(value, place)
   seen = set()
   for start, end, _ in spans:
-    given.span([start, end], "spans")
+    text.span([start, end], "spans")
     if (start, end) in seen:
       raise InputError(f"{place}: spans: [{start}, {end}] twice; expected one label for a span")
     seen.add((start, end))
@@ -150,8 +165,10 @@ def spans_in(value: Mapping[str, Any], place: str) -> tuple[Labelled, ...]:
   """Returns the spans of an object with their labels, without a check against its text."""
   spans = listed(value, "spans", place)
   for span in spans:
-    whole = isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
-    if not (whole and 0 <= span[0] < span[1]):
+    is_span = (
+      isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
+    )
+    if not (is_span and 0 <= span[0] < span[1]):
       raise InputError(f"{place}: spans: {span!r}; expected [start, end, label], the start first")
   return tuple(Labelled(*span) for span in spans)
 
@@ -195,17 +212,17 @@ def to_columns(
 
 def _tags(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
   tags: list[str] = []
-  left = to_words(example, spans)
+  remaining = to_words(example, spans)
   for sentence in example.sentences:
     first, last = len(tags), len(tags) + len(sentence)
-    inside = [span for span in left if span and first <= span.start < span.end <= last]
-    left = [span for span in left if span not in inside]
+    inside = [span for span in remaining if span and first <= span.start < span.end <= last]
+    remaining = [span for span in remaining if span not in inside]
     moved = [Labelled(start - first, end - first, label) for start, end, label in inside]
     tags += tagged(moved, len(sentence), scheme, example.place)
-  if left:
+  if remaining:
     raise InputError(
-      f"{example.place}: spans that are not whole words of a sentence: {len(left)}; expected none,"
-      " for tags"
+      f"{example.place}: spans that are not whole words of a sentence: {len(remaining)}; expected"
+      " none, for tags"
     )
   return tags
 
@@ -215,3 +232,28 @@ def _line(example: Example, row: Sequence[str]) -> str:
     if len(part.split()) != 1:
       raise InputError(f"{example.place}: {part!r}; expected no white space, for columns")
   return " ".join(row)
+
+
+def form_of(task: Any) -> Reading:
+  """Returns the reading of files that a task's settings ask for."""
+  columns = task.columns, task.repair_tags, task.tag_names
+  return Reading(task.language, task.every_word_spaced, *columns)
+
+
+def check_spans(example: Example, labels: Sequence[str]) -> None:
+  """Raises InputError for a document without spans, or with a label that is not among `labels`."""
+  if example.spans is None:
+    raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
+  for span in example.spans:
+    if span.label not in labels:
+      check_label(span.label, labels, example.place_of(span.start))
+
+
+def to_prediction(example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
+  """Returns a document's line in a file of predictions."""
+  return {
+    "id": example.id,
+    "spans": [list(span) for span in as_in_files(example, labelled(prediction))],
+    "texts": [span.text for span in prediction],
+    "scores": [round(span.score, 4) for span in prediction],
+  }

@@ -131,8 +131,8 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]])
 def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:
   table = {}
   for label in sorted({span.label for pair in pairs for spans in pair for span in spans}):
-    own = [(_of_label(gold, label), _of_label(predicted, label)) for gold, predicted in pairs]
-    table[label] = _measures(own) | {"count": sum(len(gold) for gold, _ in own)}
+    of_label = [(_of_label(gold, label), _of_label(predicted, label)) for gold, predicted in pairs]
+    table[label] = _measures(of_label) | {"count": sum(len(gold) for gold, _ in of_label)}
   return table
 
 
@@ -153,11 +153,10 @@ def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
   """Returns predicted spans that are not gold, and gold spans that no predicted one touches."""
   mistakes = []
   for example, spans in zip(examples, predictions, strict=True):
-    known, predicted = _gold(example), labelled(spans)
-    gold = sorted(known)
+    gold, predicted = sorted(_gold(example)), labelled(spans)
     all_spans = outcomes(gold, predicted)
     for wrong, span in zip(predicted, spans, strict=True):
-      if wrong not in known:
+      if wrong not in gold:
         touched = [x for x in gold if _touch(x, wrong)]
         shown = _shown(example, wrong, all_spans)
         mistakes.append(_mistake(example, touched, span, shown))
@@ -192,5 +191,5 @@ def _mistake(
   shown: tuple[str, tuple[Mark, ...]],
 ) -> Mistake:
   correct = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
-  given = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
-  return Mistake(example.id, *shown, correct, given, predicted.score if predicted else 0.0)
+  prediction = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
+  return Mistake(example.id, *shown, correct, prediction, predicted.score if predicted else 0.0)

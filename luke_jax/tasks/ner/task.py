@@ -2,25 +2,26 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows
-from luke_jax.tasks.ner import decoding, features, reading, score
+from luke_jax.tasks.ner import features, files, score
+from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import Example
-from luke_jax.tasks.ner.layout import check_names
-from luke_jax.tasks.ner.learnable import check_learnable
+from luke_jax.tasks.ner.features import check_learnable
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
 from luke_jax.text.rows import Sizes
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
-
-
 AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's authors
 
 
@@ -69,9 +70,17 @@ class NamedEntities(FineTunedTask):
     """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
     return 2 if self.authors else None
 
-  read = reading.read
-  parse = reading.parse
-  to_prediction = staticmethod(reading.to_prediction)
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """Reads the documents of a file."""
+    return files.read(path, faults, files.form_of(self))
+
+  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+    """Returns the document in an object of JSON lines."""
+    return files.parse(value, id, place, files.form_of(self))
+
+  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
+    """Returns a document's line in a file of predictions."""
+    return files.to_prediction(example, prediction)
 
   def records(self, backbone: Backbone, split: str) -> TaskRows:
     """Returns the rows of a split; raises InputError if "train" has nothing to learn."""
@@ -86,13 +95,13 @@ class NamedEntities(FineTunedTask):
     return (NIL, *sorted(labels - {NIL}))
 
   def check_example(self, example: Example) -> None:
-    """Refuses a document without known entities, of labels that the model has."""
-    reading.check_spans(example, self.labels[1:])
+    """Raises InputError for a document without entities, or with a label that the model lacks."""
+    files.check_spans(example, self.labels[1:])
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """The rows of each sentence."""
+    """Returns the rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
     pieces = AUTHORS_PIECES if self.authors else self.span_pieces
     limits = features.Limits(self.span_words, pieces, self.context)
@@ -105,11 +114,60 @@ class NamedEntities(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Span]]:
-    """The entities of each document, in order."""
-    return decoding.decode(examples, rows, outputs, self.labels)
+    """Returns the entities of each document, in order."""
+    return entities_of(examples, rows, outputs, self.labels)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
   ) -> Evaluation:
     """Returns F1 of spans and the figures around it."""
     return score.evaluate(examples, predictions)
+
+
+class _Candidate(NamedTuple):
+  """A span of words with its best label, if that is not the label of no entity."""
+
+  logit: float
+  start: int
+  end: int
+  label: int
+  score: float
+
+
+def entities_of(
+  examples: Sequence[Example],
+  rows: Sequence[Row],
+  outputs: Mapping[str, Any],
+  labels: Sequence[str],
+) -> list[list[Span]]:
+  """Returns each document's entities in order; of overlapping ones, that with the highest logit."""
+  candidates: list[list[_Candidate]] = [[] for _ in examples]
+  for i, row in enumerate(rows):
+    candidates[row.example] += _candidates(row, np.asarray(outputs["logits"][i], np.float64))
+  return [
+    _apart(example, of_example, labels)
+    for example, of_example in zip(examples, candidates, strict=True)
+  ]
+
+
+def _candidates(row: Row, logits: np.ndarray) -> list[_Candidate]:
+  logits = logits[: len(row.entity_ids)]
+  labels = logits.argmax(axis=-1)
+  entities = labels.nonzero()[0]
+  logits, labels = logits[entities], labels[entities]
+  best = logits.max(axis=-1, initial=-np.inf)
+  scores = 1 / np.exp(logits - best[:, None]).sum(axis=-1)
+  columns = (best, *row.source[entities].T, labels, scores)
+  return [_Candidate(*values) for values in zip(*(x.tolist() for x in columns), strict=True)]
+
+
+def _apart(example: Example, candidates: list[_Candidate], labels: Sequence[str]) -> list[Span]:
+  words, taken, spans = example.words, bytearray(len(example.words)), []
+  for candidate in sorted(candidates, key=lambda candidate: -candidate.logit):
+    start, end = candidate.start, candidate.end
+    if not any(taken[start:end]):
+      taken[start:end] = bytes([1]) * (end - start)
+      first, last = words[start][0], words[end - 1][1]
+      label = labels[candidate.label]
+      spans.append(Span(example.text[first:last], first, last, label, candidate.score))
+  return sorted(spans, key=lambda span: span.start)

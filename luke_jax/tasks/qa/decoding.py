@@ -52,11 +52,13 @@ def decode(
     scored[row.example].append(_scored(row, starts, ends, choice))
   return [
     _with_probabilities(
-      list(itertools.islice(_ranked(example.text, own, choice), choice.n_best)), own, choice
+      list(itertools.islice(_ranked(example.text, of_example, choice), choice.n_best)),
+      of_example,
+      choice,
     )
-    if own
+    if of_example
     else [NO_ANSWER]  # its example has a fault
-    for example, own in zip(examples, scored, strict=True)
+    for example, of_example in zip(examples, scored, strict=True)
   ]
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -11,7 +12,6 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
-from luke_jax.tasks.qa.spaced_words import original, spaced_words
 from luke_jax.text import Entity, Processor, Row
 from luke_jax.text.parts import Mentions, Part, as_written, begins_after_space, tokenized
 from luke_jax.text.rows import enclosed
@@ -49,7 +49,7 @@ class _Asked(NamedTuple):
 def features(
   processor: Processor, examples: Sequence[Example], limits: Limits, faults: Faults
 ) -> list[Row]:
-  """As many rows for each example as its passage needs, those of one after the other.
+  """Returns as many rows for each example as its passage needs, those of one after the other.
 
   Entities whose titles the vocabulary lacks are left out. Of a question longer than
   `question_words`, or than half a row, the beginning is read, as in the paper's code. A warning
@@ -62,15 +62,15 @@ def features(
   cut = missed = 0
   for number, asked in enumerate(_tokenized(processor, examples, limits.authors)):
     cut += len(asked.question.ids) > limits.question_words
-    found: list[Row] = []
+    windows: list[Row] = []
     with faults.caught():
-      found += _windows(processor, asked, limits)
-    places = [NOWHERE] * len(found)
-    if found and asked.example.answers:
+      windows += _windows(processor, asked, limits)
+    places = [NOWHERE] * len(windows)
+    if windows and asked.example.answers:
       tokens = _tokens(asked.offsets, asked.example.answers[0])
-      places = [_place(row, tokens) for row in found]
+      places = [_place(row, tokens) for row in windows]
       missed += not any(start and end - start < limits.answer_words for start, end in places)
-    for row, place in zip(found, places, strict=True):
+    for row, place in zip(windows, places, strict=True):
       labels = None if asked.example.answers is None else np.array(place, np.int32)
       rows.append(dataclasses.replace(row, example=number, labels=labels))
   if cut:
@@ -111,10 +111,10 @@ def _mentions(
   processor: Processor, text: str, links: Sequence[Link] | None, where: str
 ) -> Mentions:
   vocab, language = processor.entity_vocab, processor.language
-  known = [link for link in links or () if vocab.contains(link.title, language)]
+  links_with_ids = [link for link in links or () if vocab.contains(link.title, language)]
   entities = [
     Entity(vocab.id(title, language), (0, 0), (start, end), text=0, number=number)
-    for number, (start, end, title) in enumerate(known)
+    for number, (start, end, title) in enumerate(links_with_ids)
   ]
   return Mentions(text, entities, where)
 
@@ -146,7 +146,7 @@ def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Ro
 
 
 def _tokens(offsets: np.ndarray, span: Bounds) -> Bounds:
-  """The first and the last token with characters of the span; (-1, -1) if there are none."""
+  """Returns the first and last token with characters of the span; (-1, -1) if there are none."""
   (inside,) = np.nonzero(np.maximum(offsets[:, 0], span[0]) < np.minimum(offsets[:, 1], span[1]))
   return (int(inside[0]), int(inside[-1])) if len(inside) else (-1, -1)
 
@@ -157,3 +157,32 @@ def _place(row: Row, tokens: Bounds) -> Bounds:
   moved = place - start
   first, last = tokens[0] + moved, tokens[1] + moved
   return (first, last) if place <= first and last < len(row.input_ids) - 1 else NOWHERE
+
+
+_WORD = re.compile("[^ \t\r\n\u202f]+")
+
+
+def spaced_words(passage: Mentions) -> tuple[Mentions, np.ndarray]:
+  """Returns a passage with one space before each word and no other white space.
+
+  The array has the character of the passage for each of the new text's, a space for its word's.
+  """
+  words = [match.span() for match in _WORD.finditer(passage.text)]
+  text = "".join(f" {passage.text[start:end]}" for start, end in words)
+  starts = [range(start, end) for start, end in words]
+  places = np.array([place for chars in starts for place in (chars[0], *chars)], np.int32)
+  # Of characters of the passage, in the new text; white space goes with the word before it.
+  moved = np.searchsorted(places, np.arange(len(passage.text)), "right") - 1
+  entities = [
+    entity._replace(characters=(int(moved[start]), int(moved[end - 1]) + 1))
+    for entity in passage.entities
+    for start, end in (entity.characters,)
+  ]
+  return passage._replace(text=text, entities=entities), places
+
+
+def original(offsets: np.ndarray, places: np.ndarray) -> np.ndarray:
+  """Returns offsets of tokens (T, 2) in the passage, from those in the text of spaced words."""
+  if not len(offsets):
+    return offsets
+  return np.stack([places[offsets[:, 0]], places[offsets[:, 1] - 1] + 1], axis=1, dtype=np.int32)

@@ -139,14 +139,18 @@ def _question(
   if "title" in article:
     value["title"] = article["title"]
   if "answers" in question:
-    value["answers"] = [_own_span(x, text, place) for x in _objects(question, "answers", place)]
+    value["answers"] = [_checked_span(x, text, place) for x in _objects(question, "answers", place)]
     if bool(question.get("is_impossible")) == bool(value["answers"]):
-      given = f"is_impossible: {question.get('is_impossible')}, {len(value['answers'])} answers"
-      raise InputError(f"{place}: {given}; expected answers where there can be some, or none")
+      contradiction = (
+        f"is_impossible: {question.get('is_impossible')}, {len(value['answers'])} answers"
+      )
+      raise InputError(
+        f"{place}: {contradiction}; expected answers where there can be some, or none"
+      )
   return parse(value, id, place)
 
 
-def _own_span(answer: Mapping[str, Any], text: str, place: str) -> list[int]:
+def _checked_span(answer: Mapping[str, Any], text: str, place: str) -> list[int]:
   """Returns the span of an answer, checked against the answer's text."""
   expected, start = string(answer, "text", place), answer.get("answer_start")
   if type(start) is not int or start < 0:

@@ -118,8 +118,8 @@ def _mistakes(examples: Sequence[Example], best: Sequence[Answer]) -> list[Mista
   for example, answer, (exact, f1) in zip(examples, best, pairs.tolist(), strict=True):
     if not exact:
       correct = " | ".join(dict.fromkeys(_golds(example))) or "no answer"
-      given, badness = answer.text or "no answer", answer.score * (1 - f1)
+      prediction, badness = answer.text or "no answer", answer.score * (1 - f1)
       marks = answer_marks(example.answers or (), answer)
-      of_text = (example.id, example.text, marks, correct, given)
+      of_text = (example.id, example.text, marks, correct, prediction)
       mistakes.append((badness, Mistake(*of_text, answer.score, example.question)))
   return [mistake for _, mistake in sorted(mistakes, key=lambda pair: -pair[0])]

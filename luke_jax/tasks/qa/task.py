@@ -1,6 +1,10 @@
-"""Extractive question answering as the engine trains it."""
+"""Extractive question answering as the engine trains it.
+
+Texts without entities get those of a table of mentions of Wikipedia (paper, appendix C).
+"""
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -12,17 +16,21 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
+from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
-from luke_jax.tasks.qa.files import Example, parse, read
-from luke_jax.tasks.qa.linking import linked, manifests
+from luke_jax.tasks.qa.files import Example, Link, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
+from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page
+from luke_jax.wiki.mentions.pages import BuiltPages
+from luke_jax.wiki.mentions.table import TABLE, Mentions
+from luke_jax.wiki.stages.stage import MANIFEST
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,8 +91,8 @@ class QuestionAnswering(FineTunedTask):
 
   def weights(self, batch: Batch) -> jax.Array:
     """Returns the weights of starts and ends, which have a mean each."""
-    known, rows = batch["labels"] != IGNORED, self.micro_batch if self.authors else None
-    return jnp.stack([target_weights(known[:, i], rows) for i in range(2)], axis=-1)
+    labelled, rows = batch["labels"] != IGNORED, self.micro_batch if self.authors else None
+    return jnp.stack([target_weights(labelled[:, i], rows) for i in range(2)], axis=-1)
 
   def loss(
     self,
@@ -110,7 +118,7 @@ class QuestionAnswering(FineTunedTask):
     return ()
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without answers, unless it is known to have none."""
+    """Raises InputError for an example without answers, unless it may have none."""
     if example.answers is None:
       raise InputError(f"{example.place}: answers: missing; expected a list of them")
     if not example.answers and not self.unanswerable:
@@ -119,7 +127,7 @@ class QuestionAnswering(FineTunedTask):
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """The windows of each example; its entities are looked for where nobody did before."""
+    """Returns the windows of each example; texts without links are linked by the mentions."""
     with_links = linked(examples, self.mentions) if self.mentions else examples
     limits = features.Limits(self.question_words, self.stride, self.answer_words, self.authors)
     return features.features(processor, with_links, limits, faults or Faults(skip=self.skip_bad))
@@ -148,3 +156,60 @@ class QuestionAnswering(FineTunedTask):
     value = {"id": example.id, "answer": best.text, "start": best.start, "end": best.end}
     rest = [[*answer[:3], round(answer.score, 4)] for answer in others]
     return value | {"score": round(best.score, 4), "others": rest}
+
+
+_CACHED = 8  # the paragraphs of an article, and their questions, come one after the other
+
+Links = tuple[Link, ...]
+
+
+def linked(examples: Sequence[Example], folder: str) -> list[Example]:
+  """Returns the examples with entities; those without get the ones of the folder's table."""
+  linker = _linker(folder)
+
+  def links(entities: Links | None, text: str, title: str | None) -> Links:
+    return linker.links(text, title) if entities is None else entities
+
+  return [
+    dataclasses.replace(
+      x,
+      entities=links(x.entities, x.text, x.title),
+      question_entities=links(x.question_entities, x.question, x.title),
+    )
+    for x in examples
+  ]
+
+
+def manifests(folder: str) -> list[str]:
+  """Returns the files that have the sizes and the origin of all that links texts."""
+  return [str(Path(folder) / stage / MANIFEST) for stage in ("titles", "pages", TABLE)]
+
+
+class _Linker:
+  """Finder of page names in texts; names outside of the vocabulary take their place too."""
+
+  def __init__(self, folder: str):
+    self._mentions, self._pages = Mentions(Path(folder)), BuiltPages(Path(folder))
+    self._names = functools.lru_cache(_CACHED)(self._names_of)
+    self.links = functools.lru_cache(_CACHED)(self._links_in)
+
+  def _links_in(self, text: str, title: str | None) -> Links:
+    """Returns the names that the article of the title links, with their meanings there.
+
+    For a text from no page of the build, returns the names that are often links, each with the page
+    that it links to most.
+    """
+    names = None if title is None else self._names(title)
+    if names is not None:
+      return tuple(Link(*name) for name in annotate_with(text, names))
+    return tuple(
+      Link(name.start, name.end, name.candidates[0].title)
+      for name in annotate(text, self._mentions)
+    )
+
+  def _names_of(self, title: str) -> Mapping[str, str] | None:
+    page = self._pages.page(title)
+    return None if page is None else names_on_page(page, self._mentions)
+
+
+_linker = cached(2)(_Linker)  # its files are opened once

@@ -1,7 +1,9 @@
 """Examples of relation classification in files."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from luke_jax.errors import InputError
@@ -17,7 +19,6 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.tasks.relations import linked, tagged
 from luke_jax.text.alignment import Link
 from luke_jax.text.special_tokens import Bounds
 
@@ -47,8 +48,8 @@ def read(path: Path, faults: Faults) -> list[Example]:
   if path.suffix == ".json":
     return list(_parsed(_items(path), _object, faults))
   first = next((line for _, line in lines(path) if line.strip()), "")
-  if tagged.begins(first):
-    return list(_parsed(tagged.blocks(path), tagged.as_json, faults))
+  if _begins_tagged(first):
+    return list(_parsed(_tagged_blocks(path), _of_tags, faults))
   return list(read_json_lines(path, _of_any_form, faults))
 
 
@@ -84,7 +85,7 @@ def label_in(value: Mapping[str, Any], place: str) -> str:
 def _of_any_form(value: Mapping[str, Any], id: str, place: str) -> Example:
   """Returns an example of any form: TACRED's spans include their last token, others do not."""
   if "ents" in value:
-    return parse(linked.as_json(value, place), id, place)
+    return parse(_of_ernie(value, place), id, place)
   if "token" not in value:
     return parse(value, id, place)
   if "subj_start" in value:
@@ -126,7 +127,7 @@ def _parsed(
 def _items(path: Path) -> Iterator[tuple[str, Any]]:
   items = read_json(path)
   if isinstance(items, dict) and items:
-    yield from linked.few_rel(items, path)
+    yield from _few_rel(items, path)
     return
   if not isinstance(items, list):
     raise InputError(f"{path}: a {type(items).__name__}; expected a list of examples")
@@ -138,3 +139,123 @@ def _object(item: Any, place: str) -> Mapping[str, Any]:
   if not isinstance(item, dict):
     raise InputError(f"{place}: a {type(item).__name__}; expected an object")
   return item
+
+
+_NUMBERED = re.compile(r"\s*\d+\s*\t")
+_TAG = re.compile(r"(</?e[12]>)")
+_ORDERS = (
+  ["<e1>", "</e1>", "<e2>", "</e2>"],
+  ["<e2>", "</e2>", "<e1>", "</e1>"],
+)
+
+
+def _begins_tagged(line: str) -> bool:
+  """Returns whether an example begins with the line."""
+  return _NUMBERED.match(line) is not None
+
+
+def _tagged_blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
+  """Yields the non-empty lines of each example of SemEval or KBP37, with the place of the first.
+
+  An example is a number, a tab and a sentence, mostly in quotes, with its two entities in tags. The
+  next line is the label. A line that begins with `Comment` and all after it are remarks.
+
+      17  "The <e1>storm</e1> took the <e2>roof</e2> off."
+      Cause-Effect(e1,e2)
+      Comment:
+  """
+  place, block = "", []
+  for number, line in lines(path):
+    if _begins_tagged(line):
+      if block:
+        yield place, block
+      place, block = f"{path}: line {number}", []
+    if line.strip():
+      block.append(line.strip())
+  if block:
+    yield place, block
+
+
+def _of_tags(block: Sequence[str], place: str) -> dict[str, Any]:
+  """Returns an example as an object of JSON lines: `e1` is the head, `e2` the tail."""
+  first, *rest = itertools.takewhile(lambda line: not line.startswith("Comment"), block)
+  if len(rest) > 1:
+    raise InputError(
+      f"{place}: then {rest[1]!r} after the label; expected a comment, or a number and a tab"
+    )
+  number, _, sentence = first.partition("\t")
+  value = {"id": number.strip(), **_without_tags(sentence.strip(), place)}
+  return value | ({"label": rest[0]} if rest else {})
+
+
+def _without_tags(sentence: str, place: str) -> dict[str, Any]:
+  quoted = len(sentence) > 1 and sentence[0] == sentence[-1] == '"'
+  text = sentence[1:-1] if quoted else sentence
+  # KBP37 has spaces inside of the tags, where none belong to the entity.
+  text = re.sub(r"(<e[12]>)\s+", r" \1", text)
+  text = re.sub(r"\s+(</e[12]>)", r"\1 ", text)
+  parts = _TAG.split(" ".join(text.split()))
+  tags, pieces = parts[1::2], parts[::2]
+  if tags not in _ORDERS:
+    raise InputError(
+      f"{place}: the tags {' '.join(tags) or 'none'}; expected one <e1>…</e1> and one <e2>…</e2>"
+    )
+  ends = list(itertools.accumulate(map(len, pieces)))
+  spans = {tags[0]: [ends[0], ends[1]], tags[2]: [ends[2], ends[3]]}
+  return {"text": "".join(pieces), "head": spans["<e1>"], "tail": spans["<e2>"]}
+
+
+def _few_rel(relations: Mapping[str, Any], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+  """Yields the objects that `parse` reads, with their places, of FewRel's own file.
+
+  A mention is a name, a Qid and the numbers of its tokens:
+
+      {"P931": [{"tokens": ["Merpati", …], "h": ["tjq", "Q1331049", [[16]]], "t": …}, …], …}
+  """
+  for label, items in relations.items():
+    if not isinstance(items, list):
+      raise InputError(f"{path}: {label}: a {type(items).__name__}; expected a list of examples")
+    for number, item in enumerate(items, start=1):
+      place = f"{path}: {label}: example {number}"
+      if not isinstance(item, dict):
+        raise InputError(f"{place}: a {type(item).__name__}; expected an object")
+      sides = {name: _mention(item, key, place) for name, key in (("head", "h"), ("tail", "t"))}
+      value = {name: span for name, (_, span) in sides.items()}
+      links = [[entity, *span] for entity, span in sides.values()]
+      tokens = {"tokens": listed(item, "tokens", place)}
+      yield place, {"id": f"{label}-{number}", **tokens, **value, "label": label, "links": links}
+
+
+def _mention(item: Mapping[str, Any], side: str, place: str) -> tuple[str, list[int]]:
+  """Returns the Qid and the token span of the first mention of head or tail."""
+  try:
+    _, entity, ((*_, last), *_) = item[side]
+    first = item[side][2][0][0]
+    span = [first, last + 1]
+  except (KeyError, TypeError, ValueError, IndexError):
+    expected = '["name", "Q42", [[3, 4]]]'
+    raise InputError(f"{place}: {side}: {item.get(side)!r:.60}; expected {expected}") from None
+  return entity, span
+
+
+def _of_ernie(item: Mapping[str, Any], place: str) -> dict[str, Any]:
+  """Returns an example of ERNIE's authors, of FewRel or TACRED, as an object of JSON lines.
+
+  It has a text with the head, the tail and, in TACRED, all links:
+
+      {"text": "…", "label": "P931", "ents": [["Q1331049", 92, 95], …], "ann": […]}
+  """
+  text = string(item, "text", place)
+  pair, more = listed(item, "ents", place), item.get("ann", [])
+  if len(pair) != 2 or not all(isinstance(x, list) and len(x) >= 3 for x in [*pair, *more]):
+    raise InputError(f"{place}: ents: {pair!r:.60}; expected head and tail as [entity, start, end]")
+  head, tail = ([_start(text, x[1]), x[2]] for x in pair)
+  links = [[x[0], *span] for x, span in zip(pair, (head, tail), strict=True)] + more
+  value = {"text": text, "head": head, "tail": tail, "links": links}
+  value |= {name: item[name] for name in ("id", "label") if name in item}
+  return value
+
+
+def _start(text: str, start: Any) -> Any:
+  """Returns the start of an entity; 1 stands for 0 in FewRel, unless a word begins there."""
+  return 0 if start == 1 and text[:1].isalnum() else start

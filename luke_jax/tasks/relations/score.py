@@ -20,8 +20,8 @@ _DIRECTION = re.compile(r"\(e[12],e[12]\)$")
 
 def negative_of(labels: Iterable[str]) -> str | None:
   """Returns the label that means "no relation", if one of the labels does."""
-  known = set(labels)
-  return next((label for label in NO_RELATION if label in known), None)
+  names = set(labels)
+  return next((label for label in NO_RELATION if label in names), None)
 
 
 def score(gold: Sequence[str], predicted: Sequence[str], negative: str = "") -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Relation classification as the engine trains it."""
+"""Relation classification as the engine trains it: head and tail, between markers."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -8,12 +8,14 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.aligned import AlignedVectors, aligner
+from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
+from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
-from luke_jax.tasks.relations import features, score
+from luke_jax.tasks.relations import score
 from luke_jax.tasks.relations.files import Example, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
@@ -81,18 +83,18 @@ class RelationClassification(FineTunedTask):
     return tuple(sorted(labels, key=lambda label: (label != negative, label)))
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without a label that the model knows."""
+    """Raises InputError for an example without a label, or with one that the model lacks."""
     check_label(score.gold_label(example), self.labels, example.place)
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """A row for each example."""
+    """Returns a row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
     links = aligner(self.extra_inputs, processor.tokenizer)
-    return features.features(processor, examples, self.labels, faults, aligner=links)
+    return rows_of(processor, examples, self.labels, faults, aligner=links)
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's label, a single number."""
@@ -101,7 +103,7 @@ class RelationClassification(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Relation]:
-    """The most probable label of each example; of one without a row, none, which is ""."""
+    """Returns the most probable label of each example; of one without a row, none, which is ""."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
     return [self._relation(example, logits.get(i)) for i, example in enumerate(examples)]
 
@@ -127,3 +129,24 @@ class RelationClassification(FineTunedTask):
       "label": prediction.label,
       "score": round(prediction.score, 4),
     }
+
+
+def rows_of(
+  processor: Processor,
+  examples: Sequence[Example],
+  labels: Sequence[str],
+  faults: Faults,
+  *,
+  aligner: Aligner | None = None,
+) -> list[Row]:
+  """Returns a row for each example; of too long a text, what stands around the two entities."""
+  spans = [[example.head, example.tail] for example in examples]
+  numbers = {label: number for number, label in enumerate(labels)}
+  return [
+    row.labelled(_target(examples[row.example].label, numbers))
+    for row in marked_rows(processor, examples, spans, faults, aligner=aligner)
+  ]
+
+
+def _target(label: str | None, numbers: dict[str, int]) -> np.ndarray | None:
+  return None if label is None else np.array(numbers.get(label, IGNORED), np.int32)

@@ -13,7 +13,8 @@ from luke_jax.tasks import word_vectors
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
-from luke_jax.tasks.ner.tags import Labelled, Scheme, tagged
+from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, legal_chunks, tagged
+from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.word_vectors import ROWS
 from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Bounds
@@ -94,7 +95,7 @@ def features(
 def _beside(
   processor: Processor, example: Example, lengths: np.ndarray, folder: str
 ) -> Beside | None:
-  """Returns what stands beside the words of a document; None for a vocabulary of word pieces."""
+  """Returns the inputs beside the words of a document; None for a vocabulary of word pieces."""
   tokenizer: Any = processor.tokenizer  # perhaps one that counts what another does
   if not hasattr(tokenizer, "beside"):
     return None
@@ -178,3 +179,17 @@ def _parts(first: np.ndarray, begin: int, end: int, room: int) -> Iterator[Bound
       return
     middle = int(np.searchsorted(first, (first[begin] + first[stop]) // 2, "right")) - 1
     begin = max(begin + 1, middle)
+
+
+def spans_of(
+  example: Example, tags: Sequence[str], scores: Sequence[float], scheme: Scheme | None
+) -> list[Span]:
+  """Returns the entities that tags make, each with the probability of its least probable tag."""
+  words, spans = example.words, []
+  for first, last in itertools.pairwise(edges_of(example).tolist()):
+    inside = tags[first:last]
+    for start, end, label in legal_chunks(inside, scheme) if scheme else chunks(inside):
+      begin, stop = words[first + start][0], words[first + end - 1][1]
+      score = min(scores[first + start : first + end])
+      spans.append(Span(example.text[begin:stop], begin, stop, label, float(score)))
+  return spans

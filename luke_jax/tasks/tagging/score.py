@@ -8,17 +8,17 @@ from luke_jax.tasks.ner import score as spans
 from luke_jax.tasks.ner.documents import Example, labelled
 from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.predictions import TaggedSpans
-from luke_jax.tasks.tagging.decoding import spans_of
+from luke_jax.tasks.tagging.features import spans_of
 
 __all__ = ["evaluate", "read_predictions", "score_file"]
 
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[TaggedSpans]) -> Evaluation:
   """Returns the evaluation of entities, and the F1 of tags that are read as conlleval does."""
-  found = spans.evaluate(examples, predictions)
+  evaluation = spans.evaluate(examples, predictions)
   any_tags = [
     set(labelled(spans_of(x, tagged.tags, tagged.scores, None)))
     for x, tagged in zip(examples, predictions, strict=True)
   ]
   lenient = spans.score([set(x.spans or ()) for x in examples], any_tags)
-  return dataclasses.replace(found, scores={**found.scores, "lenient_f1": lenient["f1"]})
+  return dataclasses.replace(evaluation, scores={**evaluation.scores, "lenient_f1": lenient["f1"]})

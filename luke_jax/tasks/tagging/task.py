@@ -1,26 +1,36 @@
-"""Tagging as the engine trains it."""
+"""Tagging as the engine trains it: logits of words to tags, and tags to entities."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.chain import ChainHead
+from luke_jax.heads.chain import ChainHead, unpacked
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
+from luke_jax.nn import crf
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows
-from luke_jax.tasks.ner import reading
+from luke_jax.tasks.ner import files
+from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import Example, by_characters
-from luke_jax.tasks.ner.layout import check_names
-from luke_jax.tasks.ner.tags import PREFIXES, Scheme, is_tag, scheme_of_labels
+from luke_jax.tasks.ner.tags import (
+  PREFIXES,
+  Scheme,
+  is_tag,
+  may_follow,
+  scheme_of_labels,
+)
 from luke_jax.tasks.predictions import TaggedSpans
-from luke_jax.tasks.tagging import decoding, features, score
+from luke_jax.tasks.tagging import features, score
+from luke_jax.tasks.tagging.features import spans_of
 from luke_jax.tasks.word_vectors import WordVectors
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
@@ -92,7 +102,7 @@ class Tagging(FineTunedTask):
     network = super().network(backbone)
     if not self.constrained or not isinstance(network.head, ChainHead):
       return network
-    legal = decoding.legal_neighbours(self.labels, self.tag_scheme)
+    legal = legal_neighbours(self.labels, self.tag_scheme)
     return Network(backbone, network.head.clone(legal=legal))
 
   def records(self, backbone: Backbone, split: str) -> TaskRows:
@@ -104,11 +114,11 @@ class Tagging(FineTunedTask):
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the documents of a file."""
-    return [self._in_units(example) for example in reading.read(self, path, faults)]
+    return [self._in_units(example) for example in files.read(path, faults, files.form_of(self))]
 
   def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
     """Returns the document in an object of JSON lines."""
-    return self._in_units(reading.parse(self, value, id, place))
+    return self._in_units(files.parse(value, id, place, files.form_of(self)))
 
   def _in_units(self, example: Example) -> Example:
     return by_characters(example) if self.characters else example
@@ -120,13 +130,13 @@ class Tagging(FineTunedTask):
     return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
 
   def check_example(self, example: Example) -> None:
-    """Refuses a document without known entities, of labels that the model has."""
-    reading.check_spans(example, sorted({tag[2:] for tag in self.labels if tag != "O"}))
+    """Raises InputError for a document without entities, or with a label that the model lacks."""
+    files.check_spans(example, sorted({tag[2:] for tag in self.labels if tag != "O"}))
 
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """The rows of each sentence."""
+    """Returns the rows of each sentence."""
     return features.features(
       processor,
       examples,
@@ -149,11 +159,11 @@ class Tagging(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[TaggedSpans]:
-    """The entities of each document, in order, and its tags."""
+    """Returns the entities of each document, in order, and its tags."""
     scheme = self.tag_scheme
-    best = decoding.best_tags(rows, outputs, self.labels, scheme)
+    best = best_tags(rows, outputs, self.labels, scheme)
     read_as = None if self.lenient else scheme
-    return decoding.decode(examples, rows, best, self.labels, scheme=read_as)
+    return tagged_spans(examples, rows, best, self.labels, scheme=read_as)
 
   def evaluate(self, examples: Sequence[Example], predictions: Sequence[TaggedSpans]) -> Evaluation:
     """Returns F1 of entities and the figures around it."""
@@ -161,4 +171,101 @@ class Tagging(FineTunedTask):
 
   def to_prediction(self, example: Example, prediction: TaggedSpans) -> dict[str, Any]:
     """Returns a document's line in a file of predictions."""
-    return reading.to_prediction(example, prediction) | {"tags": list(prediction.tags)}
+    return files.to_prediction(example, prediction) | {"tags": list(prediction.tags)}
+
+
+TOGETHER = 64  # rows, of like length, whose best paths are looked for at once
+FEW = 8  # a smaller number of rows is padded to
+SHORTEST = 16  # padded number of words
+Best = tuple[np.ndarray, np.ndarray]  # of a row's words: numbers of tags, and their probabilities
+
+
+def legal_neighbours(labels: Sequence[str], scheme: Scheme) -> tuple[tuple[bool, ...], ...]:
+  """Returns the tags that may follow each tag, begin and end a sentence, as booleans (C + 2, C)."""
+  rows = [tuple(may_follow(tag, before, scheme) for tag in labels) for before in (*labels, "O")]
+  return (*rows, tuple(may_follow("O", before, scheme) for before in labels))
+
+
+def best_tags(
+  rows: Sequence[Row], outputs: Mapping[str, Any], labels: Sequence[str], scheme: Scheme
+) -> list[Best]:
+  """Returns the best tags of each row: of each word alone or, with a chain, the best legal path."""
+  logits = [
+    np.asarray(outputs["logits"][i], np.float32)[row.source.pieces, : len(labels)]
+    for i, row in enumerate(rows)
+  ]
+  if "chain" in outputs and rows:
+    legal = np.array(legal_neighbours(labels, scheme))
+    chain = np.where(legal, np.asarray(outputs["chain"][0], np.float32), crf.FORBIDDEN)
+    return _best_paths(logits, chain)
+  return [_best_alone(of_row) for of_row in logits]
+
+
+def _best_alone(logits: np.ndarray) -> Best:
+  best = logits.argmax(-1)
+  top = logits.max(-1, keepdims=True)
+  return best, 1 / np.exp(logits - top).sum(-1)
+
+
+def _best_paths(logits: Sequence[np.ndarray], chain: np.ndarray) -> list[Best]:
+  """Returns the best paths of rows; padded to few shapes, since each is compiled."""
+  best: list[Any] = [None] * len(logits)
+  by_length: dict[int, list[int]] = {}
+  for i, of_row in enumerate(logits):
+    by_length.setdefault(max(SHORTEST, _power(len(of_row))), []).append(i)
+  for length, alike in by_length.items():
+    for first in range(0, len(alike), TOGETHER):
+      numbers = alike[first : first + TOGETHER]
+      height = FEW if len(numbers) <= FEW else TOGETHER
+      shape = (height, length, chain.shape[1])
+      emissions, mask = np.zeros(shape, np.float32), np.zeros(shape[:2], bool)
+      for place, i in enumerate(numbers):
+        emissions[place, : len(logits[i])], mask[place, : len(logits[i])] = logits[i], True
+      paths, scores = map(np.asarray, _paths(emissions, mask, chain))
+      for place, i in enumerate(numbers):
+        best[i] = paths[place, : len(logits[i])], scores[place, : len(logits[i])]
+  return best
+
+
+@jax.jit
+def _paths(emissions: jax.Array, mask: jax.Array, chain: jax.Array) -> tuple[jax.Array, jax.Array]:
+  scores = unpacked(chain)
+  paths, _ = crf.best_paths(emissions, mask, scores)
+  chances = crf.marginals(emissions, mask, scores)
+  chosen = jnp.maximum(paths, 0)[..., None]
+  return paths, jnp.take_along_axis(chances, chosen, axis=-1)[..., 0]
+
+
+def _power(number: int) -> int:
+  return 1 << (number - 1).bit_length()
+
+
+def tagged_spans(
+  examples: Sequence[Example],
+  rows: Sequence[Row],
+  best: Sequence[Best],
+  labels: Sequence[str],
+  *,
+  scheme: Scheme | None,
+) -> list[TaggedSpans]:
+  """Returns each document's entities: those of legal tags or, without a scheme, of any.
+
+  A word in several rows has the tag of that in whose middle it stands. One without pieces is O.
+  """
+  chosen = [np.full(len(example.words), -1) for example in examples]
+  scores = [np.ones(len(example.words)) for example in examples]
+  depths = [np.full(len(example.words), -1) for example in examples]
+  for row, (numbers, chances) in zip(rows, best, strict=True):
+    place = np.arange(len(numbers))
+    depth, of, words = np.minimum(place, place[::-1]), row.example, row.source.words
+    deeper = depth > depths[of][words]
+    for arrays, values in ((depths, depth), (scores, chances), (chosen, numbers)):
+      arrays[of][words[deeper]] = values[deeper]
+  names = (*labels, "O")  # the last of words that no row has
+  tags = [tuple(names[number] for number in numbers) for numbers in map(np.ndarray.tolist, chosen)]
+  return [
+    TaggedSpans(tuple(spans_of(example, word_tags, chances, scheme)), word_tags, tuple(chances))
+    for example, word_tags, chances in zip(
+      examples, tags, map(np.ndarray.tolist, scores), strict=True
+    )
+  ]

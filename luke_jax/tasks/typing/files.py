@@ -1,6 +1,7 @@
 """Examples of entity typing in files."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from luke_jax.files import Path
 from luke_jax.tasks.files import (
   Faults,
   check_fields,
+  lines,
   listed,
   read_json,
   read_json_lines,
@@ -16,7 +18,6 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.tasks.typing import figer
 from luke_jax.text.alignment import Link
 from luke_jax.text.special_tokens import Bounds
 
@@ -46,7 +47,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
   if path.suffix == ".json":
     return list(_open_entity(path, faults))
   if path.suffix == ".label":
-    return list(figer.read(path, faults, parse))
+    return list(_figer(path, faults))
   return list(read_json_lines(path, parse, faults))
 
 
@@ -109,3 +110,45 @@ def _brackets(text: str) -> str:
   for code, bracket in BRACKETS.items():
     text = text.replace(code, bracket)
   return text
+
+
+def _figer(path: Path, faults: Faults) -> Iterator[Example]:
+  """Yields an example for each mention of FIGER's gold file: its id counts the mentions.
+
+  Each line has a token, a tab and the types of a mention that begins there, or O:
+
+      Greenwood	B-/person,/person/author
+      said	O
+  """
+  ids = itertools.count(1)
+  for place, tokens, tags in _sentences(path):
+    for start, end, types in _mentions(tags):
+      value = {"tokens": tokens, "span": [start, end], "labels": types}
+      with faults.caught():
+        yield parse(value, str(next(ids)), place)
+
+
+def _sentences(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+  """Yields the place, the tokens and the tags of each sentence."""
+  place, tokens, tags = "", [], []
+  for number, line in itertools.chain(lines(path), [(0, "")]):
+    if not line.strip():
+      if tokens:
+        yield place, tokens, tags
+      tokens, tags = [], []
+      continue
+    token, tab, tag = line.rstrip().partition("\t")
+    if not tab or not token or not (tag == "O" or tag[:2] in ("B-", "I-")):
+      expected = "a token, a tab and O, B-types or I-types"
+      raise InputError(f"{path}: line {number}: {line!r:.60}; expected {expected}")
+    place = place if tokens else f"{path}: line {number}"
+    tokens.append(token)
+    tags.append(tag)
+
+
+def _mentions(tags: list[str]) -> Iterator[tuple[int, int, list[str]]]:
+  """Yields start, end and types of each mention."""
+  for start, tag in enumerate(tags):
+    if tag.startswith("B-"):
+      inside = itertools.takewhile(lambda other: other.startswith("I-"), tags[start + 1 :])
+      yield start, start + 1 + len(list(inside)), tag[2:].split(",")

@@ -1,4 +1,4 @@
-"""Entity typing as the engine trains it."""
+"""Entity typing as the engine trains it: the mention between markers, one `[MASK]` entity."""
 
 import dataclasses
 import math
@@ -9,12 +9,13 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.aligned import AlignedVectors, aligner
+from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
+from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
-from luke_jax.tasks.typing import features, score
+from luke_jax.tasks.typing import score
 from luke_jax.tasks.typing.files import Example, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
@@ -80,7 +81,7 @@ class EntityTyping(FineTunedTask):
     return tuple(sorted({label for example in examples for label in example.labels or ()}))
 
   def check_example(self, example: Example) -> None:
-    """Refuses one without labels that the model knows."""
+    """Raises InputError for an example without labels, or with one that the model lacks."""
     if example.labels is None:
       raise InputError(f"{example.place}: labels: missing; expected a list of them")
     for label in example.labels:
@@ -92,13 +93,13 @@ class EntityTyping(FineTunedTask):
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """A row for each example."""
+    """Returns a row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
     if self.authors:
       processor = dataclasses.replace(processor, read_as=after_space)
     links = aligner(self.extra_inputs, processor.tokenizer)
-    found = features.features(processor, examples, self.labels, faults, aligner=links)
-    return [_of_one(row) for row in found] if self.exclusive else found
+    rows = rows_of(processor, examples, self.labels, faults, aligner=links)
+    return [_of_one(row) for row in rows] if self.exclusive else rows
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's labels: 0 or 1 for each label, or the number of the only one."""
@@ -107,7 +108,7 @@ class EntityTyping(FineTunedTask):
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[Types]:
-    """The types of each entity, the most probable first; of one without a row, none."""
+    """Returns the types of each entity, the most probable first; of one without a row, none."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
     return [
       self._types(x, logits[i]) if i in logits else Types((), {}) for i, x in enumerate(examples)
@@ -129,11 +130,13 @@ class EntityTyping(FineTunedTask):
 
   def evaluate(self, examples: Sequence[Example], predictions: Sequence[Types]) -> Evaluation:
     """Returns loose micro F1 and the figures around it; without a threshold, no best one."""
-    found = score.evaluate(examples, predictions, self.labels)
+    evaluation = score.evaluate(examples, predictions, self.labels)
     if not self.exclusive:
-      return found
-    scores = {name: x for name, x in found.scores.items() if not name.startswith("best_threshold")}
-    return dataclasses.replace(found, scores=scores)
+      return evaluation
+    scores = {
+      name: x for name, x in evaluation.scores.items() if not name.startswith("best_threshold")
+    }
+    return dataclasses.replace(evaluation, scores=scores)
 
   def to_prediction(self, example: Example, prediction: Types) -> dict[str, Any]:
     """Returns an example's line in a file of predictions."""
@@ -148,3 +151,23 @@ class EntityTyping(FineTunedTask):
 def _of_one(row: Row) -> Row:
   """Returns a row whose label is the number of the only one."""
   return row if row.labels is None else row.labelled(np.argmax(row.labels).astype(np.int32))
+
+
+def rows_of(
+  processor: Processor,
+  examples: Sequence[Example],
+  labels: Sequence[str],
+  faults: Faults,
+  *,
+  aligner: Aligner | None = None,
+) -> list[Row]:
+  """Returns a row for each example; of a text that is too long, what stands around the mention."""
+  spans = [[example.span] for example in examples]
+  rows = marked_rows(processor, examples, spans, faults, aligner=aligner)
+  return [row.labelled(_targets(examples[row.example], labels)) for row in rows]
+
+
+def _targets(example: Example, labels: Sequence[str]) -> np.ndarray | None:
+  if example.labels is None:
+    return None
+  return np.array([label in example.labels for label in labels], np.int32)

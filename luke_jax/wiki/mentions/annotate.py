@@ -92,7 +92,7 @@ def annotate_with(text: str, names: Mapping[str, str]) -> list[PageAnnotation]:
   for name in names:
     first, *rest = name.split(" ")
     lengths.setdefault(first, set()).add(1 + len(rest))
-  longest = {first: sorted(own, reverse=True) for first, own in lengths.items()}
+  longest = {first: sorted(of_first, reverse=True) for first, of_first in lengths.items()}
   spans = [match.span() for match in TOKEN.finditer(text)]
   tokens = [folded_token(text[start:end]) for start, end in spans]
   return [

@@ -34,9 +34,9 @@ class MentionLinker:
 
   def __call__(self, text: str) -> list[Link]:
     """Returns the links of a text; a score is the share of the name's uses that lead there."""
-    found = annotate(text, self.mentions, min_link_probability=self.min_link_probability)
+    names = annotate(text, self.mentions, min_link_probability=self.min_link_probability)
     return [
       Link(self.entities[best.title], name.start, name.end, name.link_probability * best.prior)
-      for name, best in ((name, name.candidates[0]) for name in found)
+      for name, best in ((name, name.candidates[0]) for name in names)
       if best.title in self.entities
     ]

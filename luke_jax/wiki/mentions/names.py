@@ -61,8 +61,8 @@ class Names:
       begun = places != ABSENT
       starts, hashes = starts[begun], hashes[begun]
       names = self._names[places[begun]]
-      whole = names != ABSENT
-      rounds.append((starts[whole], np.full(np.count_nonzero(whole), length), names[whole]))
+      is_name = names != ABSENT
+      rounds.append((starts[is_name], np.full(np.count_nonzero(is_name), length), names[is_name]))
       inside = starts < len(tokens) - length
       starts, hashes = starts[inside], hashes[inside]
     if not rounds:
@@ -74,14 +74,14 @@ class Names:
     buckets = hashes >> self._shift
     places, stops = self._buckets[buckets].astype(np.int64), self._buckets[buckets + np.uint64(1)]
     positions = np.full(len(hashes), ABSENT, np.int64)
-    left = np.flatnonzero(places < stops)
-    while len(left):
-      here = places[left]
-      equal = self._keys[here] == hashes[left]
-      positions[left[equal]] = here[equal]
-      left = left[~equal]
-      places[left] += 1
-      left = left[places[left] < stops[left]]
+    searched = np.flatnonzero(places < stops)
+    while len(searched):
+      here = places[searched]
+      equal = self._keys[here] == hashes[searched]
+      positions[searched[equal]] = here[equal]
+      searched = searched[~equal]
+      places[searched] += 1
+      searched = searched[places[searched] < stops[searched]]
     return positions
 
 
@@ -117,13 +117,13 @@ def _beginnings(tokens: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.nd
   while len(numbers):
     hashes = hashes * _FACTOR + tokens[ends[numbers] + length]
     length += 1
-    whole = lengths[numbers] == length
+    ended = lengths[numbers] == length
     different = np.unique(hashes)
     names = np.full(len(different), ABSENT, np.int32)
-    names[np.searchsorted(different, hashes[whole])] = numbers[whole]
+    names[np.searchsorted(different, hashes[ended])] = numbers[ended]
     keys.append(different)
     values.append(names)
-    numbers, hashes = numbers[~whole], hashes[~whole]
+    numbers, hashes = numbers[~ended], hashes[~ended]
   all_keys = np.concatenate(keys)
   order = np.argsort(all_keys, kind="stable")
   return all_keys[order], np.concatenate(values)[order]

@@ -107,8 +107,8 @@ def _site(root: ElementTree.Element) -> Site:
     if re.fullmatch("-?[0-9]+", element.get("key", ""))
   }
   language = root.get(_LANGUAGE, "")
-  own = LANGUAGES.get(language, Language())
-  aliases = {6: own.files, 14: own.categories, 4: own.projects}
+  words = LANGUAGES.get(language, Language())
+  aliases = {6: words.files, 14: words.categories, 4: words.projects}
   namespaces = dict(CANONICAL_NAMESPACES)
   namespaces |= {folded(name): number for number in aliases for name in aliases[number]}
   namespaces |= {folded(name): number for number, name in names.items() if name}

@@ -53,7 +53,7 @@ def kind_of(path: Path) -> Kind:
   kinds = [kind for magic, kind in _MAGIC.items() if head.startswith(magic)]
   kind = kinds[0] if kinds else "xml"
   named = path.suffix.removeprefix(".")
-  starts = next((magic for magic, known in _MAGIC.items() if known == named), None)
+  starts = next((magic for magic, form in _MAGIC.items() if form == named), None)
   if starts and named != kind:
     raise InputError(f"{path}: starts with {head!r}; expected .{named}, which starts with {starts}")
   return kind
@@ -127,7 +127,7 @@ def _other_chunks(path: Path, kind: Kind) -> Iterator[tuple[bytes, bool]]:
 
 
 def _decoder(kind: Kind, path: Path) -> tuple[Callable[[IO[bytes]], Any], tuple[type, ...]]:
-  """Returns what opens the content of an open file, and the errors of reading it."""
+  """Returns a function that opens the content of an open file, and the errors of reading it."""
   if kind == "gz":
     return lambda file: gzip.GzipFile(fileobj=file), (OSError, zlib.error)
   if kind == "xz":

@@ -124,8 +124,8 @@ def _check_end(path: Path, starts: Sequence[int], length: int) -> None:
 
 
 def _no_end(path: Path, place: str) -> str:
-  whole = f"expected {AGAIN}. If only that line is missing, add it"
-  return f"{path}: no </mediawiki> at its end, {place}; {whole}"
+  expected = f"expected {AGAIN}. If only that line is missing, add it"
+  return f"{path}: no </mediawiki> at its end, {place}; {expected}"
 
 
 def _may_begin(buffer: bytearray) -> bool:

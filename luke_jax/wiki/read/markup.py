@@ -154,9 +154,9 @@ class _Reader(NamedTuple):
 @lru_cache(maxsize=8)
 def _reader(site: Site) -> _Reader:
   hidden = [prefix for prefix, number in site.namespaces.items() if number in (6, 14)]
-  own = LANGUAGES.get(site.language, Language())
+  words = LANGUAGES.get(site.language, Language())
   templates = (prefix for prefix, number in site.namespaces.items() if number == 10)
-  names = "|".join(map(re.escape, {*own.disambiguation, *DISAMBIGUATION}))
+  names = "|".join(map(re.escape, {*words.disambiguation, *DISAMBIGUATION}))
   names = names.replace(r"\ ", "[ _]+")
   pattern = rf"\{{\{{\s*(?:(?:{'|'.join(map(re.escape, templates))})\s*:\s*)?(?:{names})\s*[|}}]"
   disambiguation = re.compile(pattern, re.IGNORECASE)

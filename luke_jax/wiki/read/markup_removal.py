@@ -79,19 +79,19 @@ def without_templates(text: str, faults: Counter) -> str:
       open_runs.append((len(out), len(token)))
       out += ("", after)
       continue
-    left = len(token)
-    while left > 1 and open_runs:
+    remaining = len(token)
+    while remaining > 1 and open_runs:
       place, length = open_runs.pop()
-      used = min(length, left, 3)
-      left -= used
+      used = min(length, remaining, 3)
+      remaining -= used
       del out[place + 1 :]
       if length - used > 1:
         open_runs.append((place, length - used))
       else:
         out[place] = "{" if length > used else GAP if out[place - 1].endswith("|") else ""
-    if left > 1:
+    if remaining > 1:
       faults["unopened template"] += 1
-    out += ("}", after) if left == 1 else (after,)
+    out += ("}", after) if remaining == 1 else (after,)
   if open_runs:
     faults["unclosed template"] += len(open_runs)
   return "".join(out)

@@ -292,10 +292,10 @@ def _hash_of(dump: Path, folder: Path, progress: StageProgress) -> str:
   """Returns the hash of a dump's content, stored for as long as its size and time are the same."""
   stat = dump.stat()
   state = [stat.st_size, stat.st_mtime_ns]
-  known = read_json(folder / _HASHES) or {}
+  hashes = read_json(folder / _HASHES) or {}
   place = str(dump.resolve())
-  if place not in known or known[place][:2] != state:
+  if place not in hashes or hashes[place][:2] != state:
     with progress.step(f"hashing {dump.name}"):
-      known[place] = [*state, sha256(dump)]
-    write_json(folder / _HASHES, known)
-  return known[place][2]
+      hashes[place] = [*state, sha256(dump)]
+    write_json(folder / _HASHES, hashes)
+  return hashes[place][2]

@@ -67,6 +67,6 @@ def open_records(path: Path, expected: int | None = None) -> Any:
 
 
 def _as_system_error(fault: RuntimeError, path: Path) -> OSError:
-  known = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES, errno.EROFS)
-  code = next((code for code in known if os.strerror(code) in str(fault)), errno.EIO)
+  codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EACCES, errno.EROFS)
+  code = next((code for code in codes if os.strerror(code) in str(fault)), errno.EIO)
   return OSError(code, os.strerror(code), str(path))

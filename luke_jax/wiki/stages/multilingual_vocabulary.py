@@ -90,8 +90,8 @@ def most_linked(joined: Joined, languages: Sequence[Language], size: int) -> np.
 
 def titles_of(item: int, joined: Joined, languages: Sequence[Language]) -> list[tuple[str, str]]:
   """Returns each title of an item with its language."""
-  own = slice(joined.starts[item], joined.starts[item + 1])
-  pairs = zip(joined.languages[own].tolist(), joined.pages[own].tolist(), strict=True)
+  titles = slice(joined.starts[item], joined.starts[item + 1])
+  pairs = zip(joined.languages[titles].tolist(), joined.pages[titles].tolist(), strict=True)
   return [(languages[number].titles.table[page], languages[number].code) for number, page in pairs]
 
 

@@ -84,13 +84,13 @@ class Packer:
     """Yields the sentences as ids; all segments of a page go to the tokenizer at once."""
     rows = iter(self.encoder.encode([segment for x in sentences for segment in x.segments]))
     for segments, targets in sentences:
-      own = list(itertools.islice(rows, len(segments)))
+      of_segments = list(itertools.islice(rows, len(segments)))
       mentions: list[Mention] = []
       if targets:
-        ends = list(itertools.accumulate([len(ids) // WIDTH for ids in own]))
+        ends = list(itertools.accumulate([len(ids) // WIDTH for ids in of_segments]))
         for target, start, end in zip(targets, ends[::2], ends[1::2], strict=False):
           self._mention(mentions, target, start, end)
-      ids = b"".join(own)
+      ids = b"".join(of_segments)
       yield Encoded(ids, len(ids) // WIDTH, mentions)
 
   def _mention(self, mentions: list[Mention], target: str, start: int, end: int) -> None:

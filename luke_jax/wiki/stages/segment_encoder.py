@@ -64,8 +64,8 @@ class SegmentEncoder:
       return self._looked_up(segments)
 
   def _looked_up(self, segments: Sequence[str]) -> list[bytes]:
-    known = self._known
-    return [b"".join([known[word] for word in f"{_EDGE}{x}".split(" ")]) for x in segments]
+    cache = self._known
+    return [b"".join([cache[word] for word in f"{_EDGE}{x}".split(" ")]) for x in segments]
 
   def _learn(self, words: set[str]) -> None:
     new = sorted(words)  # the tokenizer's own cache must not depend on Python's hashes

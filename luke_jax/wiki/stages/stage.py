@@ -265,8 +265,8 @@ def _remove_notes(folder: Path) -> None:
 def _whole_manifest(folder: Path) -> dict[str, Any] | None:
   """Returns a stage's manifest if every file has its size, else None."""
   manifest = read_json(folder / MANIFEST)
-  whole = isinstance(manifest, dict) and manifest.get("files") == _sizes(folder)
-  return manifest if whole else None
+  is_complete = isinstance(manifest, dict) and manifest.get("files") == _sizes(folder)
+  return manifest if is_complete else None
 
 
 def _sizes(folder: Path) -> dict[str, int]:

@@ -13,8 +13,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data
 from luke_jax.runs.graphs import adam
-from luke_jax.tasks.links.losses import Loss, each_loss, total
-from luke_jax.tasks.links.task import LinkPrediction
+from luke_jax.tasks.links.task import LinkPrediction, Loss, each_loss, total_loss
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.loop import train
 from luke_jax.training.optimizer import Schedule
@@ -73,7 +72,7 @@ def test_the_derivative_of_the_sum_is_that_of_its_parts():
     return (weights * each).sum()
 
   expected = jax.value_and_grad(plain)(vectors)
-  found = jax.value_and_grad(lambda v: 2 * total(loss, v, weights, known) / 2)(vectors)
+  found = jax.value_and_grad(lambda v: 2 * total_loss(loss, v, weights, known) / 2)(vectors)
   jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), found, expected)
 
 

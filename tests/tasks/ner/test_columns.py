@@ -1,4 +1,4 @@
-"""Files of columns: which one holds the words, comments, and tags that are no scheme's."""
+"""Files of columns: which hold words and tags, tags that are repaired, Baidu's joined tables."""
 
 import itertools
 import warnings
@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner.documents import Reading
 from luke_jax.tasks.ner.files import read
 from luke_jax.tasks.ner.task import NamedEntities
-from luke_jax.tasks.ner.words import Reading
 
 
 def written(folder, text, name="a.conll"):
@@ -208,3 +208,30 @@ def test_tags_as_conlleval_reads_them(tmp_path):
 def test_what_is_no_tag_is_never_repaired(tmp_path):
   with pytest.raises(InputError, match="line 2: tag 'LOC'; expected O"):
     read(written(tmp_path, "EU B-ORG\nRome LOC\n"), Faults(), Reading(repair_tags=True))
+
+
+ROWS = [("海钓比赛地点在厦门", "O O O O O O O B-LOC I-LOC"), ("我去", "O O")]
+
+
+def write(path, joint="\x02", rows=ROWS):
+  joined = (f"{joint.join(text)}\t{joint.join(tags.split())}\n" for text, tags in rows)
+  path.write_text("".join(["text_a\tlabel\n", *joined]), encoding="utf-8")
+  return path
+
+
+@pytest.mark.parametrize("joint", ["\x02", "^B"])
+def test_a_row_is_a_sentence(tmp_path, joint):
+  first, second = read(write(tmp_path / "train.tsv", joint), Faults())
+  assert first.text.replace(" ", "") == ROWS[0][0]
+  ((start, end, label),) = [(span.start, span.end, span.label) for span in first.spans]
+  assert (first.text[start:end].replace(" ", ""), label) == ("厦门", "LOC")
+  assert (second.spans, second.lines) == ((), (3,))
+
+
+def test_a_row_of_other_lengths_is_named(tmp_path):
+  path = write(tmp_path / "train.tsv", rows=[*ROWS, ("我去", "O O O")])
+  with pytest.raises(InputError, match=r"train\.tsv: line 4: 2 characters and 3 tags; expected"):
+    read(path, Faults())
+  path.write_text("text_a\tlabel\n我\tO\tO\n", encoding="utf-8")
+  with pytest.raises(InputError, match=r"line 2: 3 columns; expected 2: text_a, label"):
+    read(path, Faults())

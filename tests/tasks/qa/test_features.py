@@ -12,8 +12,10 @@ from tiny import tiny_processor
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
-from luke_jax.tasks.qa.features import NOWHERE, Limits, features
+from luke_jax.tasks.qa.features import NOWHERE, Limits, features, original, spaced_words
 from luke_jax.tasks.qa.files import Example, Link
+from luke_jax.text import Entity
+from luke_jax.text.parts import Mentions
 
 LIMITS = Limits(question_words=12, stride=8, answer_words=10)
 TEXT = "Beyoncé lives in Los Angeles. Tokyo is far, and 東京 too."
@@ -194,3 +196,31 @@ def test_a_passage_is_tokenized_once(monkeypatch):
   assert seen.count(TEXT) == 1
   assert rows[0].source.offsets is rows[1].source.offsets
   assert [len(row.entity_ids) for row in rows] == [0, 0, 1]
+
+
+TEXTS = st.text("ab \t\n\u202f\u00a0", max_size=30)
+
+
+def spaced(text, *spans):
+  entities = [Entity(2, (0, 0), span, 0, i) for i, span in enumerate(spans)]
+  return spaced_words(Mentions(text, entities, ""))
+
+
+@given(TEXTS)
+def test_every_character_comes_from_its_own(text):
+  read, places = spaced(text)
+  assert read.text.split(" ")[1:] == [x for x in text.translate(WHITE).split(" ") if x]
+  inked = [i for i, character in enumerate(read.text) if character != " "]
+  assert [text[places[i]] for i in inked] == [read.text[i] for i in inked]
+  offsets = np.array([(i, i + 1) for i in inked], np.int32).reshape(-1, 2)
+  assert [text[a:b] for a, b in original(offsets, places)] == [read.text[i] for i in inked]
+
+
+WHITE = str.maketrans("\t\n\u202f", "   ")
+
+
+def test_entities_keep_their_words():
+  text = "  Ana\n\nof  Rome."
+  read, _ = spaced(text, (2, 5), (7, 15))
+  assert read.text == " Ana of Rome."
+  assert [read.text[slice(*x.characters)] for x in read.entities] == ["Ana", "of Rome"]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from networks import backbone, tiny
+from small_wikis import build_wiki
 from tiny import tiny_processor
 from tiny_runs import program, trained
 
@@ -17,13 +18,16 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.tasks.qa.files import Example
+from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.tasks.qa.score import read_predictions, score_file
-from luke_jax.tasks.qa.task import QuestionAnswering
-from luke_jax.text import save_processor
+from luke_jax.tasks.qa.task import QuestionAnswering, linked
+from luke_jax.text import EntityVocab, save_processor
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.loop import evaluate
 from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.wiki.mentions.build import make_mentions
+from luke_jax.wiki.mentions.stages import Filter
+from luke_jax.wiki.stages.engines import local
 
 NAMES, PLACES, YEARS = ("Ana", "Bo", "Emi"), ("Rye", "Oslo", "Lima"), ("1912", "1984", "2001")
 STEPS = 100
@@ -174,3 +178,72 @@ def test_examples_are_checked_for_answers(task):
 def test_settings_are_checked(field, value, message):
   with pytest.raises(InputError, match=message):
     QuestionAnswering(**{field: value})
+
+
+PAGES = {
+  "Rye": "The town of [[Rye]] lies in [[Sussex]], far from [[Rye (city)|the city]] in America.",
+  "Rye (city)": "A city in [[New York]] is [[Rye (city)|Rye]], and [[Rye (city)|Rye]] it is.",
+  "Rye (grain)": "[[Rye (grain)|Rye]] grows in [[Sussex]] and near [[New York]] and so on.",
+  "Sussex": "In [[Sussex]] lies the [[Rye|old town]] of that name and much else that is not here.",
+  "New York": "Here is [[New York]], as they call it, and there are [[Sussex|other]] places too.",
+}
+TEXT = "RYE is an old town in Sussex, not in New York."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  folder = build_wiki(tmp_path_factory.mktemp("wiki") / "en", PAGES)
+  with local(1) as engine:
+    make_mentions(folder, Filter(min_link_probability=0.0), engine)
+  return str(folder)
+
+
+def example(title=None, **fields):
+  return Example("a", "here", TEXT, "Where is the old town?", ((22, 28),), title, **fields)
+
+
+def names(links, text=TEXT):
+  return [(text[link.start : link.end], link.title) for link in links]
+
+
+def test_the_article_decides(folder):
+  """Its links alone count, and "old town" is none of them."""
+  (found,) = linked([example("Rye")], folder)
+  assert names(found.entities) == [("RYE", "Rye"), ("Sussex", "Sussex")]
+  assert found.question_entities == ()
+  for title in ("Rye_(city)", "Rye%20(city)"):
+    (found,) = linked([example(title)], folder)
+    assert names(found.entities) == [("RYE", "Rye (city)"), ("New York", "New York")]
+
+
+def test_without_an_article_the_likeliest_page_counts(folder):
+  for title in (None, "No such page"):
+    (found,) = linked([example(title)], folder)
+    assert names(found.entities) == [
+      ("RYE", "Rye (city)"),
+      ("old town", "Rye"),
+      ("Sussex", "Sussex"),
+      ("New York", "New York"),
+    ]
+    assert names(found.question_entities, found.question) == [("old town", "Rye")]
+
+
+def test_entities_of_the_file_go_first(folder):
+  given = example("Rye", entities=(), question_entities=(Link(9, 12, "Sussex"),))
+  assert linked([given], folder) == [given]
+
+
+def test_what_the_vocabulary_lacks_takes_its_place_and_is_left_out(folder):
+  vocab = EntityVocab({"[PAD]": 0, "[UNK]": 1, "[MASK]": 2, "Sussex": 3, "Rye (grain)": 4})
+  processor = dataclasses.replace(tiny_processor(), entity_vocab=vocab, max_length=128)
+  task = QuestionAnswering(mentions=folder, words=128)
+  (row,) = task.features(processor, [example()])
+  assert row.entity_ids.tolist() == [3]
+  assert processor.tokenizer.decode(row.input_ids[slice(*row.entity_tokens[0])]) == " Sussex"
+  (row,) = QuestionAnswering(words=128).features(processor, [example()])
+  assert not len(row.entity_ids)
+
+
+def test_no_table(tmp_path):
+  with pytest.raises(InputError, match=r"no table of mentions; expected luke-jax wiki mentions"):
+    linked([example()], str(tmp_path))

@@ -21,8 +21,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words, to_characters
 from luke_jax.tasks.ner.tags import Labelled
-from luke_jax.tasks.tagging.decoding import best_tags
-from luke_jax.tasks.tagging.task import Tagging
+from luke_jax.tasks.tagging.task import Tagging, best_tags
 from luke_jax.training.optimizer import Optimizer
 
 LABELS = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")

@@ -263,9 +263,9 @@ def test_builds_that_do_not_fit(wikis, wikidata, tmp_path, capsys):
 MEMORY = """
 import re, sys
 from pathlib import Path
-from luke_jax.cli.wiki_join import run
+from luke_jax.cli.wiki import wiki_join
 dump, output, *builds = map(Path, sys.argv[1:])
-run(dump, tuple(builds), output=output, entities=10)
+wiki_join(dump, tuple(builds), output=output, entities=10)
 print(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 """
 

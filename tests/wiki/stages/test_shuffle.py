@@ -11,8 +11,7 @@ from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.wiki.stages import files, scatter_stage
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shard_path
-from luke_jax.wiki.stages.permutation import permuted
-from luke_jax.wiki.stages.scatter_stage import Scatter, read_scattered
+from luke_jax.wiki.stages.scatter_stage import Scatter, permuted, read_scattered
 from luke_jax.wiki.stages.stage import Stage, finish
 
 SIZES, PER_FILE, SEED = (7, 0, 50, 31, 1, 90, 0, 21), 17, 3

@@ -1,0 +1,92 @@
+"""Timing of two functions in turns, on one core if asked, and the machine that it is done on."""
+
+import contextlib
+import dataclasses
+import importlib
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from luke_jax.errors import not_installed
+from luke_jax.files import Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+  """Seconds of ours and theirs, by round."""
+
+  ours: list[float]
+  theirs: list[float]
+
+  @property
+  def ratio(self) -> float:
+    """Returns the median over rounds of theirs / ours: the speed-up of ours."""
+    pairs = zip(self.theirs, self.ours, strict=True)
+    return statistics.median(theirs / ours for theirs, ours in pairs)
+
+  def median(self, side: str) -> float:
+    """Returns the median seconds of side `ours` or `theirs`."""
+    return statistics.median(getattr(self, side))
+
+
+def alternate(ours: Callable[[], object], theirs: Callable[[], object], rounds: int) -> Timing:
+  """Times both in turn; every timed run follows an untimed one of the same side.
+
+  So neither side's time includes compiling, or memory that was released during the other side's
+  turn and that a virtual machine must map again: a training loop pays for neither.
+  """
+  pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
+  return Timing(*map(list, zip(*pairs, strict=True)))
+
+
+def _seconds(run: Callable[[], object]) -> float:
+  run()
+  start = time.perf_counter()
+  run()
+  return time.perf_counter() - start
+
+
+def cores_and_processor() -> str:
+  """Returns the number of cores this process may use, and the processor's name."""
+  cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+  return f"{cores} core{'s' if cores != 1 else ''}, {_processor()}"
+
+
+def imported(*names: str) -> list[Any]:
+  """Imports the packages to compare with; raises InputError if one is not installed."""
+  try:
+    return [importlib.import_module(name) for name in names]
+  except ImportError as missing:
+    raise not_installed(missing.name, "to compare with", "parity") from None
+
+
+@contextlib.contextmanager
+def one_core() -> Iterator[None]:
+  """Limits this process to one core where the system can, and tokenizers to one thread."""
+  variable, pinned = "TOKENIZERS_PARALLELISM", hasattr(os, "sched_setaffinity")
+  before = os.environ.get(variable)
+  cores = os.sched_getaffinity(0) if pinned else set()
+  os.environ[variable] = "false"
+  try:
+    if pinned:
+      os.sched_setaffinity(0, {min(cores)})
+    yield
+  finally:
+    if pinned:
+      os.sched_setaffinity(0, cores)
+    if before is None:
+      del os.environ[variable]
+    else:
+      os.environ[variable] = before
+
+
+def _processor() -> str:
+  try:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+  except OSError:
+    lines = []
+  names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+  return names[0] if names else platform.processor() or platform.machine()

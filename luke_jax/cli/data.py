@@ -1,0 +1,266 @@
+"""`luke-jax data check` and `luke-jax data build`."""
+
+import collections
+import contextlib
+import dataclasses
+import difflib
+import importlib
+import io
+import itertools
+import json
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, TypeVar
+
+from tyro.conf import OmitArgPrefixes, Positional, arg
+
+from luke_jax.cli.task_inputs import FileOptions, report_faults, with_attributes
+from luke_jax.convert.sources import read_backbone
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.runs.models import model_directory
+from luke_jax.show.marked import marked_line, pieces_of
+from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.tasks.datasets import is_split
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import counted
+from luke_jax.tasks.known import TaskName, task_class, task_files
+from luke_jax.tasks.ner.documents import Example, to_words
+from luke_jax.tasks.ner.features import marks, missed_entities
+from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.text import Processor, Row, Tokenizer
+
+
+def data_check(
+  file: Annotated[str, Positional, arg(metavar="FILE")],
+  /,
+  *,
+  task: TaskName,
+  model: Path | None = None,
+  attributes: str = "",
+  form: OmitArgPrefixes[FileOptions],
+) -> int:
+  """Checks a file of examples: reports every fault with its line, and what the file has.
+
+  For ner, also prints the number of entities that a model can find, and two examples as they are
+  read, in its word pieces with --model. The status is 2 if something is wrong.
+
+      luke-jax data check train.conll --task ner --model luke-base
+
+  Args:
+    file: File of examples, or FOLDER:SPLIT of a dataset.
+    task: typing, relations, ner, cloze, qa, classification or tagging.
+    model: Directory of the model that is to be trained, whose tokenizer reads the examples too.
+    attributes: For classification: names of attributes that texts have, such as user,product.
+  """
+  if not is_split(file) and not Path(file).is_file():
+    raise InputError(f"{file}: no such file; expected a file of examples")
+  directory = model_directory(model) if model else None
+  settings = form.of(task_class(task)(text=str(directory or "")))
+  settings = with_attributes(settings, attributes)
+  # Before the file is read, so that a fault of the model is not reported as one of the file.
+  reading = settings.processor(read_backbone(directory)) if directory else None
+  faults = Faults(skip=True)
+  examples: list[Any] = []
+  lines: list[str] = []
+  with warnings.catch_warnings(record=True) as notes:
+    warnings.simplefilter("always")
+    try:
+      examples = settings.read_examples(file, faults)
+      lines = look(settings, file, examples, faults, reading)
+    except InputError as fault:
+      faults.found.append(fault)
+  if not examples and not faults.found:
+    faults.found.append(InputError(f"{file}: no examples; expected one at least"))
+  for line in (*faults.found, *(note.message for note in notes), *lines):
+    print(line)
+  summary = _summary(file, [task_files(task).to_json(x) for x in examples], len(faults.found))
+  print("; ".join([summary, *_attributes(settings, examples)]))
+  return 2 if faults.found else 0
+
+
+def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
+  labels = collections.Counter(label for example in examples for label in _labels(example))
+  counts = ", ".join(f"{label} {count}" for label, count in labels.most_common())
+  parts = [f"examples: {len(examples)}", f"faults: {faults}"]
+  answered = sum("answers" in example for example in examples)
+  parts += [f"with answers: {answered}"] * bool(answered) + [f"labels: {counts}"] * bool(labels)
+  return f"{file}: {'; '.join(parts)}"
+
+
+def _attributes(settings: Any, examples: Sequence[Any]) -> Iterator[str]:
+  """Yields how many values each attribute has."""
+  if isinstance(settings, TextClassification):
+    for number, name in enumerate(settings.attributes.names):
+      yield f"{name}: {len({x.attributes[number] for x in examples})} values"
+
+
+def _labels(example: dict[str, Any]) -> list[str]:
+  of_spans = [label for _, _, label in example.get("spans", ())]
+  one = [example["label"]] if "label" in example else []
+  return [*example.get("labels", ()), *one, *of_spans]
+
+
+SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
+LONGEST = 40  # characters of such an entity
+T = TypeVar("T")
+
+
+def look(
+  settings: Any,
+  file: str,
+  examples: Sequence[Any],
+  faults: Faults,
+  reading: Processor | None = None,
+) -> list[str]:
+  """Returns lines about a file's examples as a model's processor, if there is one, reads them.
+
+  What cannot be read or learnt is added to the faults.
+  """
+  is_ner = settings.name == "ner"
+  if reading is None:
+    return [*_findable(settings, file, examples, faults), *_words(examples)] if is_ner else []
+  settings = dataclasses.replace(settings, labels=settings.found_labels(examples))
+  counts, counting = counted(reading)
+  with warnings.catch_warnings():
+    if is_ner:
+      # It reports the number of missed entities, as the lines below do.
+      warnings.simplefilter("ignore")
+    rows = settings.features(counts, examples, faults)
+  counting.warn(file)
+  findable = _findable(settings, file, examples, faults, rows) if is_ner else ()
+  return [*findable, *_pieces(reading.tokenizer, settings, examples, rows)]
+
+
+def _findable(
+  settings: Any,
+  file: str,
+  examples: Sequence[Example],
+  faults: Faults,
+  rows: Sequence[Row] | None = None,
+) -> Iterator[str]:
+  """Yields the first entities of documents that cannot be found, and how many can."""
+  total = sum(len(example.spans or ()) for example in examples)
+  if not total:
+    return
+  by_example: dict[int, list[Row]] = {number: [] for number in range(len(examples))}
+  for row in rows or ():
+    by_example[row.example].append(row)
+  lost = [
+    one
+    for number, example in enumerate(examples)
+    for one in missed_entities(example, settings.span_words, rows and by_example[number])
+  ]
+  for one in lost[:MISSED]:
+    yield f"{one.place}: {one.text[:LONGEST]!r} cannot be found: {one.why}"
+  yield f"entities that can be found: {total - len(lost)} of {total}"
+  if len(lost) == total:
+    faults.found.append(InputError(f"{file}: no entity can be found; expected whole words"))
+
+
+def _first(items: Iterable[T], has_spans: Callable[[T], Any]) -> list[T]:
+  """Returns the first examples with spans, or the first examples if none has any."""
+  listed = list(items)
+  return list(itertools.islice(filter(has_spans, listed), SHOWN)) or listed[:SHOWN]
+
+
+def _words(examples: Sequence[Example]) -> Iterator[str]:
+  """Yields the sentences with documents' first entities, by words."""
+  for example in _first((x for x in examples if x.words), _spans):
+    spans = _spans(example)
+    first, last = 0, 0
+    for sentence in example.sentences:
+      first, last = last, last + len(sentence)
+      if not spans or min(spans).start < last:
+        break
+    inside = [Labelled(start - first, end - first, label) for start, end, label in spans]
+    words = [f" {example.text[start:end]}" for start, end in example.words[first:last]]
+    yield f"example {example.id}: {marked_line(words, [x for x in inside if x.end <= len(words)])}"
+
+
+def _spans(example: Example) -> list[Labelled]:
+  return [span for span in to_words(example, example.spans or ()) if span]
+
+
+def _pieces(
+  tokenizer: Tokenizer, settings: Any, examples: Sequence[Any], rows: Sequence[Row]
+) -> Iterator[str]:
+  """Yields rows with entities, by word pieces."""
+
+  def spans(row: Row) -> list[Labelled]:
+    if settings.name == "ner":
+      return list(marks(row, settings.labels))
+    return [Labelled(start, end, "") for start, end in row.entity_tokens.tolist()]
+
+  firsts: dict[int, Row] = {}
+  for row in rows:
+    if row.example not in firsts or not spans(firsts[row.example]):
+      firsts[row.example] = row
+  for row in _first(firsts.values(), spans):
+    pieces = pieces_of(tokenizer, row.input_ids.tolist())
+    yield f"example {examples[row.example].id}: {marked_line(pieces, spans(row))}"
+
+
+BUILDERS = Path("data")
+
+
+def data_build(
+  name: Annotated[str, Positional, arg(metavar="NAME")],
+  /,
+  *,
+  manual_dir: Path,
+  output: Path = Path("datasets"),
+  skip_bad: bool = False,
+) -> None:
+  """Makes a dataset from a benchmark's original files, in the root of the repository.
+
+  The README of data/NAME lists those files. Wherever a command takes a file of examples,
+  it also takes a split of the dataset, such as datasets/conll2003/1.0.0:train.
+
+      luke-jax data build conll2003 --manual-dir ~/conll2003
+
+  Args:
+    name: Folder of data/ with a builder.
+    manual_dir: Folder with the original files.
+    output: Folder for datasets.
+    skip_bad: Leaves out examples that are faulty, and counts them.
+  """
+  builder, faults = _builder(name)(data_dir=output, file_format="array_record"), Faults(skip_bad)
+  builder.faults = faults
+  for file in builder.SOURCE.files.values():
+    if not (manual_dir / file).is_file():
+      raise InputError(
+        f"{manual_dir / file}: no such file; expected it as {BUILDERS / name}/README.md says"
+      )
+  folder = Path(builder.data_dir)
+  if folder.exists():
+    raise InputError(f"{folder}: exists; expected another --output, or no such folder")
+  _download(builder, manual_dir)
+  report_faults(faults)
+  splits = {name: split.num_examples for name, split in builder.info.splits.items()}
+  print(json.dumps({"folder": str(folder), "examples": splits}))
+
+
+def _builder(name: str) -> Any:
+  """Returns the class of one of the repository's builders, which the package does not include."""
+  if not (BUILDERS / "builders.py").is_file():
+    raise InputError(f"{BUILDERS}/builders.py: no such file; expected the repository's root here")
+  names = sorted(path.parent.name for path in BUILDERS.glob("*/dummy_data"))
+  if name not in names:
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f", perhaps {near[0]}" if near else ""
+    raise InputError(f"{name!r}: no such dataset; expected one of {', '.join(names)}{hint}")
+  sys.path.insert(0, str(Path(".").absolute()))
+  module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
+  return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))
+
+
+def _download(builder: Any, files: Path) -> None:
+  import tensorflow_datasets as tfds  # takes half a second, which no other command needs
+
+  tfds.disable_progress_bar()
+  with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
+    config = tfds.download.DownloadConfig(manual_dir=files)
+    builder.download_and_prepare(download_dir=downloads, download_config=config)

@@ -1,0 +1,265 @@
+"""`luke-jax experiment`: `check`, `run`, `table` and `compare`."""
+
+import dataclasses
+import functools
+import math
+import re
+from typing import Annotated, Any
+
+import jax
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from tyro.conf import Positional, UseAppendAction, arg
+
+from luke_jax.cli.plan import Step
+from luke_jax.cli.process import outcome
+from luke_jax.cli.task_inputs import report_faults
+from luke_jax.convert.card import with_record
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.saving import save
+from luke_jax.errors import InputError
+from luke_jax.files import Path, whole
+from luke_jax.inference.predicting import predictions
+from luke_jax.inference.settings import task_of
+from luke_jax.plan.chips import GIB, parse_topology
+from luke_jax.plan.memory import OutOfMemory
+from luke_jax.results.paper_runs import Check, checks
+from luke_jax.results.records import RESULT, Result, finished, hash_of, read_results
+from luke_jax.results.tables import by_seed, compare, comparison_table, tables
+from luke_jax.runs.models import MODEL, run_model
+from luke_jax.runs.notes import train
+from luke_jax.runs.recipes import consistent, read_experiment
+from luke_jax.runs.starts import start_directory, start_params
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.qa.task import QuestionAnswering
+from luke_jax.training import processes
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.experiment_files import experiment_and_notes
+from luke_jax.training.metrics import summary_line
+from luke_jax.training.overrides import override
+from luke_jax.training.watch import STATUS, watching
+
+COUNTED = {"equal": True, "deviating": False, "not_checked": None}
+MARKS = {True: ("yes", "green"), False: ("NO", "bold red"), None: ("?", "yellow")}
+
+
+def experiment_check(
+  experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
+  /,
+  *,
+  topology: str | None = None,
+  set: UseAppendAction[tuple[str, ...]] = (),
+) -> int:
+  """Checks whether a row of the paper's tables can reach its number, before anything is trained.
+
+  Compares data, pretrained model, settings and number of steps with those of the paper. With
+  --topology also compiles the training step, which shows whether it fits. A question mark is on
+  what no file says. The last line printed is a summary in JSON, and the status is 1 if something
+  deviates.
+
+      luke-jax experiment check experiments/typing/luke_large.py
+
+  Args:
+    experiment: Python file with a function `config()` that returns an Experiment.
+    topology: Kind of chip and shape of the slice that it would train on, such as v5e:2x2.
+    set: A field by its dotted name and its value, as often as needed.
+  """
+  rows = list(checks(read_experiment(experiment, set)))
+  if topology is not None:
+    # The number of steps, for which the planner would read the data, does not matter here.
+    changes = (*set, "run.epochs=null", "run.steps=1")
+    rows.append(_memory(Step(experiment, changes, parse_topology(topology))))
+  table = Table()
+  for name in ("what", "the paper's run", "this one", "equal"):
+    table.add_column(name, overflow="fold")
+  for row in rows:
+    table.add_row(row.what, Text(row.expected), Text(row.found), Text(*MARKS[row.right]))
+  Console().print(table)
+  counts = {name: sum(row.right is right for row in rows) for name, right in COUNTED.items()}
+  print(summary_line(counts))
+  return int(counts["deviating"] > 0)
+
+
+def _memory(step: Step) -> Check:
+  available = f"{step.topology.chip.hbm_bytes / GIB:.1f} GiB of a chip"
+  compiled = step.compiled()
+  if isinstance(compiled, OutOfMemory):
+    needed = f"{compiled.needed / GIB:.1f} GiB"
+    return Check(f"memory on {step.topology}", f"at most {available}", needed, False)
+  needed = f"{compiled.memory.total / GIB:.1f} GiB"
+  return Check(f"memory on {step.topology}", f"at most {available}", needed, True)
+
+
+PAPER = "PAPER"  # an experiment file's constant: the paper's row
+
+
+def experiment_run(
+  experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT")],
+  /,
+  *,
+  seeds: str = "1..5",
+  output: Path | None = None,
+  set: UseAppendAction[tuple[str, ...]] = (),
+) -> int:
+  """Runs an experiment with several seeds, scores each on dev and test, and records the results.
+
+  Each seed has a folder in the output. The same command resumes; seeds that are done stay as
+  they are. `luke-jax experiment table` makes the paper's tables from the results.
+
+      luke-jax experiment run experiments/ner/luke_large.py --seeds 1..5
+
+  Args:
+    experiment: Python file with a function `config()` that returns an Experiment.
+    seeds: First and last seed, or a list: 1..5 or 1,3,12.
+    output: Folder for the seeds' folders; by default results/ner/luke_large for the file above.
+    set: A field by its dotted name and its value, as often as needed.
+  """
+  with watching(outcome) as watch:
+    processes.join(None, None, None, before=watch.with_others)
+    output = output or Path("results", experiment.resolve().parent.name, experiment.stem)
+    base, notes = experiment_and_notes(experiment, PAPER)
+    folders = []
+    for seed in parse_seeds(seeds):
+      folder = output / f"seed-{seed}"
+      resolved = consistent(override(base, [*set, f"run.seed={seed}"]))
+      if not (folder / RESULT).exists():
+        summary = _train(resolved, folder)
+        if summary["status"] != "done":
+          print(summary_line({"status": summary["status"], "seed": seed, "step": summary["step"]}))
+          return STATUS[summary["status"]]
+        if jax.process_index() == 0:
+          result = Result(
+            str(experiment),
+            seed,
+            _scored(resolved, folder, summary),
+            sum(summary["seconds"].values()),
+            summary["steps"],
+            notes,
+            tuple(set),
+            _data(resolved),
+            parameters=_parameters(resolved),
+          )
+          finished(result, folder, experiment)  # last: until then the same command repeats the seed
+      if jax.process_index() == 0:
+        folders += [folder]
+    _print_results(folders, output)
+    return 0
+
+
+def parse_seeds(text: str) -> list[int]:
+  """Returns the seeds that "1..5" or "1,3,12" stands for."""
+  if match := re.fullmatch(r"(\d+)\.\.(\d+)", text):
+    first, last = map(int, match.groups())
+    if first <= last:
+      return list(range(first, last + 1))
+  elif re.fullmatch(r"\d+(,\d+)*", text):
+    return list(dict.fromkeys(map(int, text.split(","))))
+  raise InputError(f"--seeds: {text!r}; expected first..last, such as 1..5, or a list, such as 1,3")
+
+
+def _train(resolved: Experiment, folder: Path) -> dict[str, Any]:
+  start = resolved.run.start
+  params = functools.partial(start_params, start_directory(start), resolved) if start else None
+  return train(resolved, folder, start=params)
+
+
+def _scored(
+  resolved: Experiment, folder: Path, summary: dict[str, Any]
+) -> dict[str, dict[str, float]]:
+  """Returns the scores of the best checkpoint; writes it as a model with them in its card."""
+  scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
+  # With several processes, one alone cannot read a checkpoint.
+  if not isinstance(resolved.task, FineTunedTask) or jax.process_count() > 1:
+    return scores
+  model, record = run_model(folder)
+  for split in ("dev", "test"):
+    if file := resolved.task.splits.get(split):
+      scores[split] = _score(model, resolved.task, file)
+  save(with_record(model, {**record, "scores": scores}), folder / MODEL)
+  return scores
+
+
+def _score(model: ModelParts, task: FineTunedTask, file: str) -> dict[str, float]:
+  tables = {"mentions": task.mentions} if isinstance(task, QuestionAnswering) else {}
+  settings = dataclasses.replace(task_of(model), words=task.words, **tables)
+  faults = Faults(skip=task.skip_bad)
+  examples = settings.check(task.read_examples(file, faults), faults)
+  predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  report_faults(faults)
+  return dict(settings.evaluate(examples, predicted).scores)
+
+
+def _parameters(resolved: Experiment) -> int:
+  key = jax.random.key(0)
+  shapes = jax.eval_shape(lambda: resolved.task.initial_params(resolved.backbone, key))
+  return sum(math.prod(x.shape) for x in jax.tree.leaves(shapes))
+
+
+def _data(resolved: Experiment) -> dict[str, str | None]:
+  return {file: hash_of(file) for file in resolved.task.splits.values()}
+
+
+def _print_results(folders: list[Path], output: Path) -> None:
+  if folders:
+    results = read_results(folders)
+    print(tables(results))
+    seeds = [result.seed for result in results]
+    print(summary_line({"status": "done", "seeds": seeds, "folder": str(output)}))
+
+
+def experiment_table(
+  folders: Annotated[tuple[Path, ...], Positional, arg(metavar="FOLDER...")],
+  /,
+  *,
+  output: Path | None = None,
+) -> None:
+  """Writes the paper's tables with the measured mean, deviation and best over seeds beside them.
+
+      luke-jax experiment table results --output tables.md
+
+  Args:
+    folders: Folders of luke-jax experiment run, or folders of those.
+    output: File for the tables, as Markdown; without one they are printed.
+  """
+  if not folders:
+    raise InputError("FOLDER: missing; expected results of luke-jax experiment run")
+  results = read_results(folders)
+  text = tables(results)
+  if output is None:
+    print(text, end="")
+    return
+  with whole(output) as part:
+    part.write_text(text, encoding="utf-8")
+  print(f"{output}: {len(results)} results")
+
+
+def experiment_compare(
+  folders: Annotated[tuple[Path, ...], Positional, arg(metavar="FOLDER...")],
+  /,
+  *,
+  split: str = "",
+  metric: str = "",
+) -> None:
+  """Compares experiments with the first one, in pairs of a seed.
+
+  p is the share of all ways to turn the signs of the differences around that give a mean as large.
+
+      luke-jax experiment compare results/aware results/original
+
+  Args:
+    folders: Folders of luke-jax experiment run, one for each experiment.
+    split: Split whose scores are compared; by default that of the first experiment in tables.
+    metric: Metric that is compared; by default the first of the first result.
+  """
+  if len(folders) < 2:
+    raise InputError(f"FOLDER: {len(folders)} given; expected two or more")
+  results = {str(folder): read_results([folder]) for folder in folders}
+  if len(results) < len(folders):
+    raise InputError("FOLDER: one of them twice; expected different experiments")
+  first = results[str(folders[0])][0]
+  split = split or first.split
+  metric = metric or next(iter(first.scores.get(split, {})), "metric")
+  scores = {name: by_seed(name, x, split, metric) for name, x in results.items()}
+  print(comparison_table(compare(scores), metric), end="")

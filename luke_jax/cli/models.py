@@ -1,0 +1,234 @@
+"""`luke-jax convert`, `export`, `parity` and `entities add`: model directories."""
+
+from collections import defaultdict
+from typing import Annotated
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from tyro.conf import Positional, arg
+
+from luke_jax.cli.printing import stderr_console
+from luke_jax.convert import text_side
+from luke_jax.convert.card import ORIGIN, OURS, card_facts, with_record, write_parity
+from luke_jax.convert.loading import read_model
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import named_directory, read
+from luke_jax.convert.saving import TRANSFORMERS, Form, number_of_tensors, save
+from luke_jax.convert.tensors import Dtype
+from luke_jax.convert.text_side import add_entities
+from luke_jax.errors import InputError
+from luke_jax.files import Path, check_place, sizes, write_json
+from luke_jax.files.copies import local
+from luke_jax.results.parity import Difference, Parity, compare
+from luke_jax.runs.models import export
+from luke_jax.text import load_entity_vocab
+from luke_jax.training.experiment_files import load_experiment
+
+
+def convert(
+  source: Annotated[Path, Positional, arg(metavar="SOURCE")],
+  target: Annotated[Path, Positional, arg(metavar="TARGET")],
+  /,
+  *,
+  dtype: Dtype = "float32",
+  form: Form = TRANSFORMERS,
+  lite: bool = False,
+  tokenizer: Path | None = None,
+  entity_vocab: Path | None = None,
+  backbone: Path | None = None,
+) -> None:
+  """Reads a model of any origin and writes it as a directory for luke_jax and transformers.
+
+  The source is a Hugging Face directory (LUKE, mLUKE, or the RoBERTa or XLM-R that pretraining
+  starts from), an archive of LUKE's authors, a directory of ERNIE's or TENER's authors, or an
+  adapter.
+  `luke_jax.load` and transformers 4 and 5 read the result.
+
+      luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
+
+  Args:
+    source: Directory or archive to read.
+    target: Directory to write.
+    dtype: Type of the numbers on disk.
+    form: Names and files of the weights: pytorch writes pytorch_model.bin and, for an ERNIE, the
+      ernie_config.json that its authors' programs read; those of Paddle are for an ERNIE of Baidu;
+      fastnlp writes a pytorch_model.bin for the program of TENER's authors.
+    lite: Keeps the special entities only.
+    tokenizer: Directory with the tokenizer's files, if the source has none.
+    entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
+    backbone: Directory of the backbone of an adapter, if luke-jax get does not know it.
+  """
+  console = stderr_console()
+  if target.exists() and target.resolve() == source.resolve():
+    raise InputError(f"{target}: the source; expected another directory")
+  vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
+  with console.status(f"reading {source}"):
+    model = read(source, backbone=backbone, tokenizer=tokenizer, entity_vocab=vocab).merged
+  if OURS not in model.rest:
+    model = with_record(model, {"name": source.name, **card_facts(source)}, ORIGIN)
+  _write(text_side.lite(model) if lite else model, target, form, dtype)
+
+
+def _write(model: ModelParts, target: Path, form: Form, dtype: Dtype) -> None:
+  columns = (TextColumn("writing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+  with Progress(*columns, console=stderr_console(), transient=True) as progress:
+    task = progress.add_task("", total=number_of_tensors(model))
+    save(model, target, dtype=dtype, form=form, progress=lambda name: progress.advance(task))
+  size = sum(sizes(target).values())
+  print(f"{target}: {model.architecture}, {size / 1e6:,.0f} MB, {dtype}; {model.report}")
+
+
+def export_run(
+  source: Annotated[Path, Positional, arg(metavar="RUN")],
+  target: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  /,
+  *,
+  experiment: Path | None = None,
+  adapter: bool = False,
+) -> None:
+  """Writes a run's best checkpoint, or its newest if no metric was named, as a model directory.
+
+  `luke_jax.load` and transformers read the result. Tokenizer and vocabulary are those of the
+  records that a pretraining read, or of the model that another run started from.
+
+      luke-jax export runs/tiny tiny-luke
+
+  Args:
+    source: Folder of a run.
+    target: Directory to write.
+    experiment: Experiment file of the run, if it defines a task or a system of its own.
+    adapter: Writes only what a run with optimizer.adapter changed, for luke_jax.load alone.
+  """
+  loaded = load_experiment(experiment) if experiment else None
+  model, step = export(source, target, loaded, adapter=adapter)
+  print(f"{target}: {model.architecture} of step {step}")
+
+
+def parity(
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  /,
+  *,
+  tolerance: float = 1e-4,
+  output: Path = Path("parity.json"),
+  card: bool = False,
+) -> int:
+  """Compares a model directory with transformers, number by number.
+
+  Both sides read the directory and run in float32 on sentences with 0, 1 and many entities. The
+  status is 1 if a key is missing or unknown, or a difference is above the tolerance.
+
+      luke-jax parity luke-base
+      luke-jax parity runs/ner/model --card
+
+  Args:
+    directory: Model directory that both sides can read, or the name of a model.
+    tolerance: Largest absolute difference to accept.
+    output: File for every figure, as JSON.
+    card: Writes the result in the directory's model card too.
+  """
+  check_place(output)
+  directory = named_directory(directory)
+  with stderr_console().status(f"comparing {directory}"):
+    parity = compare(directory, tolerance)
+  console = Console()
+  console.print(_keys_table(parity))
+  console.print(_numbers_table(parity))
+  write_json(output, parity.as_json())
+  verdict = "equal" if parity.passed else "DIFFERENT"
+  largest = max(row.largest for rows in parity.batches.values() for row in rows)
+  sentence = (
+    f"{verdict}: {parity.architecture}, largest difference {largest:.1e}, tolerance"
+    f" {tolerance:.0e}, transformers {parity.transformers}"
+  )
+  if card:
+    write_parity(directory, f"{sentence}; in float32, by `luke-jax parity`.")
+  print(f"{sentence}; every figure in {output}")
+  return 0 if parity.passed else 1
+
+
+def _keys_table(parity: Parity) -> Table:
+  table = Table("keys", "number", "which", title=parity.directory)
+  for what, names in parity.keys.items():
+    table.add_row(what, str(len(names)), ", ".join(names[:5]) + (" …" if len(names) > 5 else ""))
+  return table
+
+
+def _numbers_table(parity: Parity) -> Table:
+  """Returns a table with a row for every output and layer; the heads of a layer share one."""
+  table = Table("largest (mean)", *parity.batches, title="against transformers")
+  columns = [_by_layer(rows) for rows in parity.batches.values()]
+  for name in dict.fromkeys(name for column in columns for name in column):
+    table.add_row(name, *(_parity_cell(column.get(name), parity.tolerance) for column in columns))
+  return table
+
+
+def _by_layer(rows: list[Difference]) -> dict[str, list[Difference]]:
+  grouped = defaultdict(list)
+  for row in rows:
+    grouped[row.what.partition(", head")[0]].append(row)
+  return grouped
+
+
+def _parity_cell(rows: list[Difference] | None, tolerance: float) -> str:
+  if not rows:
+    return ""
+  worst = max(rows, key=lambda row: row.largest)
+  head = worst.what.partition(", head ")[2]
+  text = f"{worst.largest:.1e} ({worst.mean:.0e})" + (f" head {head}" if head else "")
+  return text if worst.largest <= tolerance else f"[red]{text}[/red]"
+
+
+def entities_add(
+  source: Annotated[Path, Positional, arg(metavar="SOURCE")],
+  titles: Annotated[Path, Positional, arg(metavar="TITLES")],
+  target: Annotated[Path, Positional, arg(metavar="TARGET")],
+  /,
+  *,
+  vectors: Path | None = None,
+  language: str | None = None,
+) -> None:
+  """Adds entities to a trained model's vocabulary.
+
+  The vectors of the entities it had stay the same to the bit. The new ones start as copies of
+  `[MASK]`, or from vectors.
+
+      luke-jax entities add luke-base titles.txt luke-base-mine
+
+  Args:
+    source: Model directory to read.
+    titles: Text file, one title a line.
+    target: Model directory to write.
+    vectors: NumPy file (.npy) with a row of the entity embedding's width for each title.
+    language: Language of the titles, for a vocabulary of several languages.
+  """
+  if target.exists() and target.resolve() == source.resolve():
+    raise InputError(f"{target}: the source; expected another directory")
+  names = _titles(titles)
+  rows = _vectors(vectors) if vectors else None
+  model = add_entities(read_model(source), names, vectors=rows, language=language)
+  save(model, target)
+  total = model.backbone.entities
+  print(f"{target}: {len(names)} entities added, ids {total - len(names)} to {total - 1}")
+
+
+def _titles(path: Path) -> list[str]:
+  try:
+    lines = path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+  except (OSError, UnicodeDecodeError) as fault:
+    raise InputError(f"{path}: {fault}; expected a text file, one title a line") from None
+  titles = [line.strip() for line in lines]
+  if "" in titles:
+    raise InputError(f"{path}: line {titles.index('') + 1} is empty; expected a title")
+  return titles
+
+
+def _vectors(path: Path) -> np.ndarray:
+  try:
+    array = np.load(local(path), allow_pickle=False)
+  except (OSError, ValueError, EOFError) as fault:
+    raise InputError(f"{path}: {fault}; expected an array in a .npy file") from None
+  if not isinstance(array, np.ndarray):
+    raise InputError(f"{path}: several arrays; expected one, in a .npy file")
+  return array

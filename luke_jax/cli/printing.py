@@ -1,0 +1,37 @@
+"""What commands print: progress on stderr, and figures of what was timed."""
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from luke_jax.files import Path, write_json
+
+
+def stderr_console() -> Console:
+  """Returns a console on stderr, without animation in a notebook, which keeps every frame of it."""
+  console = Console(stderr=True)
+  if console.is_jupyter:
+    return Console(stderr=True, force_jupyter=False, force_terminal=False)
+  return console
+
+
+def print_figures(
+  result: Any,
+  summary: Mapping[str, Any],
+  tables: Iterable[Table],
+  about: str,
+  *,
+  output: Path | None,
+) -> None:
+  """Prints tables of figures, a line about the machine, and a summary; writes them to a file."""
+  console = Console()
+  for table in tables:
+    console.print(table)
+  console.print(about, soft_wrap=True)
+  if output:
+    write_json(output, {**dataclasses.asdict(result), **summary})
+  print(json.dumps(summary))

@@ -1,0 +1,83 @@
+"""How the process of a command begins and ends."""
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, program_folder
+
+COMPUTING = {
+  "bench encoder",
+  "bench engine",
+  "bench graph",
+  "bench ner",
+  "bench step",
+  "bench tener",
+  "evaluate",
+  "experiment run",
+  "graph train",
+  "predict",
+  "predict-masks",
+  "train",
+  "try",
+}
+ASKED = "GLIBC_TUNABLES"  # glibc reads it only when a process starts
+HUGE_PAGES = "glibc.malloc.hugetlb=1"
+MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def ask_for_huge_pages(arguments: Sequence[str]) -> None:
+  """Starts a command that computes again with huge pages, where Linux gives them to who asks.
+
+  XLA allocates its arrays anew in every step, and each of their small pages is a page fault: in a
+  training step of luke-base on two cores, a quarter of the time.
+  """
+  computes = any(list(arguments[: name.count(" ") + 1]) == name.split() for name in COMPUTING)
+  if not computes or ASKED in os.environ or not waits_to_be_asked():
+    return
+  os.environ[ASKED] = HUGE_PAGES
+  with contextlib.suppress(OSError):  # it can do without
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def waits_to_be_asked(mode: Path = MODE) -> bool:
+  """Returns whether Linux gives huge pages only to those who ask."""
+  try:
+    return "[madvise]" in mode.read_text(encoding="utf-8")
+  except OSError:
+    return False
+
+
+_NO_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|[Oo]ut of memory|[Ff]ailed to allocate")
+
+
+def outcome(fault: BaseException) -> tuple[str, int] | None:
+  """Returns a line and a status for a fault that a user can mend; None for one of this program."""
+  if isinstance(fault, InputError):
+    return str(fault), 2
+  if isinstance(fault, OSError):
+    return f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault), 2
+  if isinstance(fault, KeyboardInterrupt):
+    return "interrupted", 130
+  if isinstance(fault, MemoryError) or _NO_MEMORY.search(str(fault)):
+    message = str(fault).strip().partition("\n")[0] or "out of memory"
+    return f"{message}; expected less of it, as a smaller batch or a smaller model needs", 2
+  return None
+
+
+def keep_programs() -> None:
+  """Lets JAX keep compiled programs in the user's cache, before it is imported."""
+  if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+    return
+  folder = program_folder()
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+  except OSError:
+    return
+  if not os.access(folder, os.W_OK):  # JAX would complain of each program
+    return
+  os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
+  os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -1,0 +1,297 @@
+"""`luke-jax wiki build`, `join`, `mentions` and `show`."""
+
+import contextlib
+import dataclasses
+import json
+import shlex
+import sys
+from typing import Annotated, Literal
+
+import rich.progress
+from rich.console import Console
+from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, in_bucket
+from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
+from luke_jax.wiki.mentions.stages import Filter
+from luke_jax.wiki.mentions.table import TABLE
+from luke_jax.wiki.read.wikidata import check_name, read_items
+from luke_jax.wiki.show import as_text, figures, figures_table, shown_records, write_html
+from luke_jax.wiki.stages.build import RESULT, Settings, StageName, build
+from luke_jax.wiki.stages.engines import beam, local
+from luke_jax.wiki.stages.multilingual_vocabulary import (
+  join,
+  most_linked,
+  read_languages,
+  write_joined,
+)
+from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.stage import Engine
+from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection, read_lists
+
+
+@dataclasses.dataclass(frozen=True)
+class EngineOptions:
+  """Options for the engine that makes the shards."""
+
+  workers: int = 1
+  """Processes of the local engine."""
+  engine: Literal["local", "beam"] = "local"
+  """Processes of this machine, or an Apache Beam runner."""
+  beam_options: str = ""
+  """Flags of the Beam runner in one string, such as "--runner=FlinkRunner"."""
+
+  def opened(self) -> contextlib.AbstractContextManager[Engine]:
+    """Returns the engine that the options select."""
+    if self.engine == "local":
+      if self.beam_options:
+        raise InputError("--beam-options: without --engine beam; expected both or neither")
+      return local(self.workers)
+    try:
+      return beam(shlex.split(self.beam_options))
+    except ValueError as fault:
+      raise InputError(f"--beam-options: {fault}; expected flags as in a shell") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class EntityOptions:
+  """Options for the pages that become entities."""
+
+  entities: int = 500_000
+  """Largest size of the entity vocabulary, its three special entities included."""
+  min_count: int = 0
+  """Smallest number of links to a page that becomes an entity."""
+  allowed: UseAppendAction[tuple[Path, ...]] = ()
+  """File of titles, one a line, whose pages become entities first if they are linked at all."""
+  allowed_only: bool = False
+  """Makes entities only of the pages in the lists."""
+  vocabulary: Path | None = None
+  """Existing entity vocabulary to use, .jsonl, .json or .tsv, instead of selecting entities."""
+
+  def selection(self) -> Selection:
+    """Returns the options as the build needs them."""
+    allowed = read_lists(self.allowed)
+    selection = Selection(self.entities, self.min_count, allowed, self.allowed_only)
+    if self.vocabulary and selection != Selection():
+      raise InputError(
+        "--vocabulary: given with --entities, --min-count, --allowed or --allowed-only; expected"
+        " a vocabulary or what one is chosen by"
+      )
+    return selection
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordOptions:
+  """Options for the size and content of records."""
+
+  max_words: int = 512
+  """Largest number of word pieces in a record, the two special ones included."""
+  max_entities: int = 128
+  """Largest number of entities in a record; those after are left out."""
+  max_mention: int = 30
+  """Largest number of word pieces in an entity's name; those after are left out."""
+  min_sentence: int = 5
+  """Smallest number of word pieces in a sentence."""
+  unknown_entities: Literal["keep", "skip"] = "keep"
+  """Keeps links to pages outside of the vocabulary as `[UNK]`, or skips them."""
+  records_without_entities: bool = False
+  """Keeps records without an entity."""
+  abstract_only: bool = False
+  """Reads only the text before a page's first heading."""
+  vocabulary_pages_only: bool = False
+  """Reads only pages that are entities themselves."""
+
+  def limits(self) -> Limits:
+    """Returns the options as the build needs them."""
+    keep = self.unknown_entities == "keep"
+    return Limits(**dataclasses.asdict(self) | {"unknown_entities": keep})
+
+
+def wiki_build(
+  dumps: Annotated[tuple[Path, ...], Positional, arg(metavar="DUMP...")],
+  /,
+  *,
+  tokenizer: Path,
+  output: Path,
+  language: str | None = None,
+  paragraphs: Literal["lines", "sections"] = "lines",
+  skip_bad_pages: bool = False,
+  until: StageName = RESULT,
+  seed: int = 0,
+  entities: OmitArgPrefixes[EntityOptions],
+  records: OmitArgPrefixes[RecordOptions],
+  engine: OmitArgPrefixes[EngineOptions],
+) -> None:
+  """Makes pretraining records from a Wikipedia dump; the same command resumes after a stop.
+
+  Stages that were made from the same dump and options are not made again. The folder `pretraining`
+  of the output has the shuffled records and everything that reading them needs.
+
+      luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer roberta --output wiki/en
+
+  Args:
+    dumps: Dump of a wiki's pages, .xml or that as .bz2, .gz, .xz or .zst, or all the files of one.
+    tokenizer: Directory with a tokenizer.
+    output: Folder for the stages and the result.
+    language: Language of the dump, as a check; required for a wiki that is no Wikipedia.
+    paragraphs: Unit of a paragraph: a line of the page, or a section.
+    skip_bad_pages: Leaves out and counts pages that cannot be read; they are errors otherwise.
+    until: Last stage to make; luke-jax wiki join needs no more than `counts`.
+    seed: Seed of the order of the records.
+  """
+  settings = Settings(
+    dumps=dumps,
+    tokenizer=tokenizer,
+    language=language,
+    sections=paragraphs == "sections",
+    skip_bad_pages=skip_bad_pages,
+    selection=entities.selection(),
+    vocabulary=entities.vocabulary,
+    limits=records.limits(),
+    seed=seed,
+  )
+  with engine.opened() as runner:
+    result = build(settings, output, runner, until=until)
+  if "vocabulary" in result.stages and not entities.vocabulary:
+    report_fewer(entities.entities, result.stages["vocabulary"].counts["entities"], "pages")
+  if until == RESULT:
+    numbers = figures(result, settings.limits)
+    Console().print(figures_table(numbers))
+  else:
+    numbers = result.stages[until].counts
+  print(json.dumps({"folder": str(output / until), **numbers}))
+
+
+def report_fewer(most: int, size: int, kind: str) -> None:
+  """Prints how many entities there are, if there are fewer than `--entities` asked for."""
+  if size < most:
+    entities = (
+      f"all {size - len(SPECIAL)} {kind} that may be entities and {len(SPECIAL)} special ones"
+    )
+    print(f"luke-jax: --entities {most}: the vocabulary has {size}, {entities}", file=sys.stderr)
+
+
+def wiki_join(
+  wikidata: Annotated[Path, Positional, arg(metavar="WIKIDATA")],
+  builds: Annotated[tuple[Path, ...], Positional, arg(metavar="OUT...")],
+  /,
+  *,
+  output: Path,
+  min_languages: int = 3,
+  entities: int = 1_200_000,
+) -> None:
+  """Joins the pages of several languages to one entity vocabulary, as multilingual LUKE has it.
+
+  Pages about the same item of Wikidata share an id. Each language is first built until its counts,
+  then joined, and then built to the end with the result.
+
+      luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
+        --until counts
+      luke-jax wiki join latest-all.json.bz2 wiki/en wiki/nl wiki/ja --output entities.jsonl
+      luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
+        --vocabulary entities.jsonl --unknown-entities skip
+
+  Args:
+    wikidata: JSON dump of Wikidata, .json, .json.gz or .json.bz2.
+    builds: Folders of luke-jax wiki build, one a language.
+    output: File for the vocabulary, .jsonl.
+    min_languages: Smallest number of languages in which an item is linked.
+    entities: Largest size of the vocabulary, its three special entities included.
+  """
+  check_name(wikidata)
+  _check_join(output, min_languages, len(builds), entities)
+  languages = read_languages(builds)
+  console = Console(stderr=True)
+  with (
+    wikidata.open("rb") as dump,
+    rich.progress.wrap_file(
+      dump,
+      wikidata.stat().st_size,
+      description=wikidata.name,
+      console=console,
+      disable=not console.is_terminal,
+    ) as file,
+  ):
+    joined = join(read_items(file, wikidata), languages, min_languages)
+  selected = most_linked(joined, languages, entities)
+  write_joined(output, selected, joined, languages)
+  report_fewer(entities, len(selected) + len(SPECIAL), "items")
+  titles = int((joined.starts[selected + 1] - joined.starts[selected]).sum())
+  numbers = {"entities": len(selected) + len(SPECIAL), "titles": titles, "items": len(joined)}
+  print(json.dumps({"file": str(output), **numbers}))
+
+
+def _check_join(output: Path, min_languages: int, languages: int, entities: int) -> None:
+  if output.suffix != ".jsonl":
+    raise InputError(f"--output {output}: no name of a vocabulary; expected one in .jsonl")
+  if not in_bucket(output) and not output.parent.is_dir():
+    raise InputError(f"--output {output}: no folder {output.parent}; expected one")
+  if not languages:
+    raise InputError("OUT: missing; expected folders of luke-jax wiki build, one a language")
+  if not 1 <= min_languages <= languages:
+    raise InputError(
+      f"--min-languages: {min_languages} with {languages} languages; expected a whole number"
+      f" from 1 to {languages}"
+    )
+  if entities <= len(SPECIAL):
+    raise InputError(f"--entities: {entities}; expected a whole number from {len(SPECIAL) + 1}")
+
+
+def wiki_mentions(
+  folder: Annotated[Path, Positional, arg(metavar="OUT")],
+  /,
+  *,
+  min_link_probability: float = 0.01,
+  max_candidates: int = 100,
+  min_count: int = 1,
+  max_tokens: int = MAX_TOKENS,
+  engine: OmitArgPrefixes[EngineOptions],
+) -> None:
+  """Makes the table of names in a build's folder: the pages that each links to, and how often.
+
+  Names are compared without case and accents. The same command resumes. Another --max-tokens counts
+  everything again; other thresholds use the same counts.
+
+      luke-jax wiki mentions wiki/en --workers 4
+
+  Args:
+    folder: Folder of luke-jax wiki build.
+    min_link_probability: Smallest share of the pages with a name on which it is a link.
+    max_candidates: Largest number of pages for a name; the most linked are kept.
+    min_count: Smallest number of links from a name to a page.
+    max_tokens: Largest number of tokens of a name.
+  """
+  thresholds = Filter(min_link_probability, max_candidates, min_count)
+  with engine.opened() as runner:
+    stages = make_mentions(folder, thresholds, runner, max_tokens=max_tokens)
+  print(json.dumps({"folder": str(folder / TABLE), **stages[TABLE].counts}))
+
+
+def wiki_show(
+  records: Annotated[Path, Positional, arg(metavar="RECORDS")],
+  /,
+  *,
+  n: int = 3,
+  html: Path | None = None,
+) -> None:
+  """Shows records as text with their entities marked, to check them before training.
+
+  An entity of the vocabulary is followed by its title where the text has another name for it.
+  Entities outside of the vocabulary have another colour.
+
+      luke-jax wiki show wiki/en --n 3 --html records.html
+
+  Args:
+    records: Folder that `luke-jax wiki build` made, or the folder `pretraining` in it.
+    n: Number of records.
+    html: File for the same as a page of HTML, which needs no other file.
+  """
+  shown = shown_records(records, n)
+  if html:
+    write_html(shown, html)
+  console = Console()
+  for record in shown:
+    console.print(as_text(record), "", soft_wrap=not console.is_jupyter)
+  if html:
+    print(f"{html}: {len(shown)} records")

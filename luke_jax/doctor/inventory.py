@@ -1,0 +1,213 @@
+"""Inventory of a machine: cores, memory, disks, accelerators, packages and optional parts."""
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote, urlparse
+
+from luke_jax.files import Path, cache_folder
+
+SHARED_MEMORY = Path("/dev/shm")
+
+
+class Room(NamedTuple):
+  """Free and total bytes of a memory or a disk."""
+
+  free: int
+  total: int
+
+
+class Machine(NamedTuple):
+  """Resources of one machine."""
+
+  cores: int
+  memory: Room | None  # None where the system does not report it
+  disks: dict[str, Room]  # by a folder on them
+  shared_memory: Room | None
+  accelerators: tuple[str, ...]  # paths of device files
+  cache: str = ""  # folder of fetched models and compiled programs
+  cached_bytes: int = 0  # in that folder
+
+
+def this_machine() -> Machine:
+  """Returns the resources of the machine that this runs on."""
+  cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+  folders = (Path(".").absolute(), Path(tempfile.gettempdir()))
+  disks = {str(folder): _disk(folder) for folder in folders}
+  shared = _disk(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
+  cache = cache_folder()
+  return Machine(cores or 1, memory(), disks, shared, accelerators(), str(cache), _size(cache))
+
+
+def memory(system: Path = Path("/")) -> Room | None:
+  """Returns the memory that is available, within the limit of the container if there is one."""
+  try:
+    lines = (system / "proc/meminfo").read_text(encoding="utf-8").splitlines()
+    figures = {
+      name: int(rest.split()[0]) * 1024 for name, _, rest in (x.partition(":") for x in lines)
+    }
+    room = Room(figures["MemAvailable"], figures["MemTotal"])
+  except (OSError, ValueError, KeyError, IndexError):
+    return None
+  group = system / "sys/fs/cgroup"
+  try:
+    limit = int((group / "memory.max").read_text(encoding="utf-8"))
+    used = int((group / "memory.current").read_text(encoding="utf-8"))
+  except (OSError, ValueError):  # no container, or one without a limit
+    return room
+  return Room(min(room.free, max(0, limit - used)), min(room.total, limit))
+
+
+def accelerators(devices: Path = Path("/dev")) -> tuple[str, ...]:
+  """Returns the device files of TPUs and GPUs, including those that JAX cannot use."""
+  patterns = ("accel[0-9]*", "vfio/[0-9]*", "nvidia[0-9]*", "kfd")
+  return tuple(str(path) for pattern in patterns for path in sorted(devices.glob(pattern)))
+
+
+def _size(folder: Path) -> int:
+  """Returns the bytes of the files below a folder; those that go meanwhile count nothing."""
+  total = 0
+  for place, _, names in os.walk(folder):
+    for name in names:
+      with contextlib.suppress(OSError):
+        total += (Path(place) / name).stat().st_size
+  return total
+
+
+def _disk(folder: Path) -> Room:
+  usage = shutil.disk_usage(folder)
+  return Room(usage.free, usage.total)
+
+
+OURS = "luke_jax"
+# The purpose of each extra.
+PURPOSES = {
+  "tpu": "TPUs, and luke-jax plan",
+  "cuda": "NVIDIA GPUs",
+  "beam": "dump builds on several machines",
+  "hub": "fetching models from Hugging Face",
+  "zstd": "dumps as .xml.zst",
+  "zh": "Chinese words by jieba, for luke-jax data units",
+  "parity": "comparing with PyTorch and transformers",
+  "notebooks": "the notebooks of colab/",
+  "dev": "working on luke_jax itself",
+}
+
+
+class Requirement(NamedTuple):
+  """Package that another one requires: its extras, minimum version, and the extra that needs it."""
+
+  name: str
+  extras: tuple[str, ...]
+  least: str | None
+  extra: str | None
+
+
+class Package(NamedTuple):
+  """Package with its installed and its minimum version."""
+
+  name: str
+  version: str | None
+  least: str | None
+
+  @property
+  def fits(self) -> bool:
+    """Returns whether the package is installed and new enough."""
+    if self.version is None:
+      return False
+    return self.least is None or numbers(self.version) >= numbers(self.least)
+
+
+class Extra(NamedTuple):
+  """Optional extra of luke_jax, the packages it lacks, and the command that installs them."""
+
+  name: str
+  purpose: str
+  missing: tuple[str, ...]
+  command: str
+
+
+def base_packages() -> list[Package]:
+  """Returns the packages that luke_jax cannot run without."""
+  required = [r for r in requirements(OURS) if r.extra is None]
+  installed = [Package(r.name, version(r.name), r.least) for r in required]
+  return [*installed[:1], Package("jaxlib", version("jaxlib"), None), *installed[1:]]
+
+
+def optional_parts(python: str) -> list[Extra]:
+  """Returns the extras of luke_jax with what is missing of each."""
+  ours = requirements(OURS)
+  parts = []
+  for extra in dict.fromkeys(r.extra for r in ours if r.extra):
+    missing = _missing(r for r in ours if r.extra == extra)
+    command = shlex.join([python, "-m", "pip", "install", *_target(extra)])
+    parts.append(Extra(extra, PURPOSES.get(extra, ""), missing, command))
+  return parts
+
+
+def requirements(name: str) -> list[Requirement]:
+  """Returns the requirements of an installed package; none where it is not installed."""
+  try:
+    lines = importlib.metadata.requires(name) or []
+  except importlib.metadata.PackageNotFoundError:
+    return []
+  return [parse(line) for line in lines]
+
+
+def parse(line: str) -> Requirement:
+  """Parses a requirement such as `jax[tpu]>=0.7; extra == "tpu"`."""
+  specifier, _, marker = line.partition(";")
+  name = re.match(r"\s*([\w.-]+)\s*(?:\[([^]]*)\])?", specifier)
+  assert name is not None
+  least = re.search(r">=\s*([\w.]+)", specifier)
+  extra = re.search(r"extra\s*==\s*[\"']([\w.-]+)[\"']", marker)
+  extras = tuple(x.strip() for x in (name[2] or "").split(",") if x.strip())
+  return Requirement(name[1], extras, least and least[1], extra and extra[1])
+
+
+def version(name: str) -> str | None:
+  """Returns the installed version of a package, or None."""
+  try:
+    return importlib.metadata.version(name)
+  except importlib.metadata.PackageNotFoundError:
+    return None
+
+
+def numbers(text: str) -> tuple[int, ...]:
+  """Returns a version as comparable numbers: 0.10.2.dev1 is (0, 10, 2, 0)."""
+  leading = re.match(r"\d+(\.\d+)*", text)
+  release = tuple(map(int, leading[0].split("."))) if leading else ()
+  return release + (0,) * (4 - len(release))
+
+
+def _missing(required: Iterable[Requirement]) -> tuple[str, ...]:
+  """Returns the packages that are missing or too old, including what their extras require."""
+  names = []
+  for requirement in required:
+    if not Package(requirement.name, version(requirement.name), requirement.least).fits:
+      names.append(requirement.name)
+    inner = [r for r in requirements(requirement.name) if r.extra in requirement.extras]
+    names += _missing(inner)
+  return tuple(dict.fromkeys(names))
+
+
+def _target(extra: str) -> Sequence[str]:
+  """Returns pip's arguments: the source folder of luke_jax if it has one, else its name."""
+  try:
+    text = importlib.metadata.distribution(OURS).read_text("direct_url.json")
+    source = json.loads(text) if text else {}
+  except (importlib.metadata.PackageNotFoundError, ValueError):
+    source = {}
+  url = urlparse(source.get("url", ""))
+  folder = unquote(url.path)
+  if url.scheme != "file" or not (Path(folder) / "pyproject.toml").is_file():
+    return [f"{OURS}[{extra}]"]
+  editable = ["--editable"] if source.get("dir_info", {}).get("editable") else []
+  return [*editable, f"{folder}[{extra}]"]

@@ -1,0 +1,216 @@
+"""The page in a browser: typing, clicking, asking, faults, small screens. Needs chromium."""
+
+import re
+import threading
+import time
+
+import pytest
+
+from luke_jax.errors import InputError
+from luke_jax.serve.server import Server
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
+expect = playwright.expect
+pytestmark = pytest.mark.browser
+KINDS = ["word → word", "word → entity", "entity → word", "entity → entity"]
+SIZES = {"layers": 2, "heads": 3}
+
+
+class Fixed:
+  """Answers that are known: each capitalised word is a name."""
+
+  def about(self):
+    models = {"system": "LUKE", "kinds": KINDS, **SIZES}
+    tasks = {
+      task: [{"name": f"english/{task}", **models}] for task in ("ner", "typing", "relations", "qa")
+    }
+    tasks["ner"].append({"name": "runs/ner", **models})
+    return {"tasks": tasks}
+
+  def answer(self, kind, request):
+    text = request["text"]
+    if len(text) > 20_000:
+      raise InputError("text: too many characters")
+    if kind == "ner":
+      names = [word for word in text.split() if word[:1].isupper()]
+      label = "LOC" if request["model"] == "runs/ner" else "PER"
+      return {"spans": [_span(text, name.strip(".,"), label) for name in names]}
+    if kind == "typing":
+      time.sleep(0.7 if "slowly" in text else 0)
+      kind = {"label": "scientist", "score": 0.9, "hue": 200}
+      return {"types": [[kind] for _ in request["spans"]]}
+    if kind == "relations":
+      return {"label": "spouse", "score": 0.75}
+    if kind == "qa":
+      return {"answers": [{"text": text[:3], "start": 0, "end": 3, "score": 0.5}]}
+    if len(text) > 1000:
+      raise InputError("text: too long; expected a sentence")
+    weights = [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]]
+    return {"tokens": ["Ana", "sings", "Ana"], "words": 2, "weights": weights}
+
+
+def _span(text, name, label):
+  start = text.index(name)
+  places = {"start": start, "end": start + len(name)}
+  return {"text": name, **places, "label": label, "score": 0.9, "hue": 215}
+
+
+@pytest.fixture
+def server():
+  server = Server(Fixed(), 0)
+  threading.Thread(target=server.serve_forever, daemon=True).start()
+  yield server
+  server.shutdown()
+  server.server_close()
+
+
+@pytest.fixture
+def page(browser, server):
+  """The page, opened; at the end nothing was asked of elsewhere and nothing was complained of."""
+  page = browser.new_page(viewport={"width": 1000, "height": 900})
+  asked, complaints = [], []
+  page.on("request", lambda request: asked.append(request.url))
+  page.on("console", lambda message: complaints.append(message.text))
+  page.on("pageerror", lambda fault: complaints.append(str(fault)))
+  page.goto(server.address)
+  expect(page.locator("#status")).to_contain_text("name")
+  page.complaints = complaints
+  yield page
+  assert all(url.startswith((server.address, "data:")) for url in asked)
+  page.close()
+
+
+def names(page, place="#names"):
+  return page.eval_on_selector_all(f"{place} .name", "x => x.map(e => e.firstChild.textContent)")
+
+
+def type_text(page, text, count):
+  page.fill("#text", text)
+  shown = f"{count} name" + ("s" if count != 1 else "") + " in"
+  expect(page.locator("#status")).to_have_text(re.compile(f"^{shown} "))
+
+
+def test_names_appear_as_one_types(page):
+  type_text(page, "Ana met Bo in 🏝 Rome.", 3)
+  assert names(page) == ["Ana", "Bo", "Rome"]  # after a letter of two units, too
+  expect(page.locator("#names")).to_have_text(
+    "Ana PER scientist met Bo PER scientist in 🏝 Rome PER scientist."
+  )
+  page.fill("#text", "")
+  expect(page.locator("#status")).to_have_text("Nothing to read yet.")
+  assert names(page) == [] and page.complaints == []
+
+
+def test_a_text_that_is_too_long_is_refused_in_a_line(page):
+  page.fill("#text", "Ana " * 25_000)
+  expect(page.locator("#status")).to_have_text("text: too many characters")
+  type_text(page, "Ana met Bo.", 2)
+
+
+def test_two_names_have_types_and_a_relation_by_mouse_and_keyboard(page):
+  type_text(page, "Ana met Bo.", 2)
+  page.click("#names button >> nth=0")
+  page.wait_for_selector("#chosen td")
+  assert "scientist" in page.inner_text("#chosen")
+  page.focus("#names button >> nth=1")
+  page.keyboard.press("Enter")
+  page.wait_for_selector("#relation")
+  assert page.inner_text("#relation") == "Ana — spouse → Bo (0.75)"
+  pressed = page.eval_on_selector_all(
+    "#names button", "x => x.map(e => e.getAttribute('aria-pressed'))"
+  )
+  assert pressed == ["true", "true"]
+  code = page.inner_text("#code")
+  assert 'luke_jax.load("english/relations")' in code and "head=[0,3], tail=[8,10]" in code
+  compile(code, "code", "exec")
+
+
+def test_a_name_of_a_text_that_has_changed_is_not_chosen(page):
+  """It is drawn until the names of the new text are there."""
+  type_text(page, "Ana met Bo.", 2)
+  script = """() => {
+    document.querySelector("#text").value = "Cleo.";
+    document.querySelector("#names button").click();
+  }"""
+  page.evaluate(script)
+  assert "Cleo" not in page.inner_text("#names")
+  type_text(page, "Cleo sang.", 1)
+  page.click("#names button")
+  page.wait_for_selector("#chosen td")
+  assert page.complaints == []
+
+
+def test_all_of_many_names_have_types(page):
+  text = " ".join(f"N{number}" for number in range(95))
+  type_text(page, text, 95)
+  expect(page.locator("#names small", has_text="scientist")).to_have_count(95)
+
+
+def test_types_do_not_take_the_focus_away(page):
+  type_text(page, "Ana slowly met Bo.", 2)
+  page.focus("#names button >> nth=1")
+  assert "scientist" not in page.inner_text("#names")
+  expect(page.locator("#names small", has_text="scientist")).to_have_count(2)
+  assert page.evaluate("document.activeElement.firstChild.textContent") == "Bo"
+
+
+def test_a_question_has_an_answer_and_its_python(page):
+  type_text(page, 'Ana said "no\\n" to Bo.', 2)
+  page.fill("#question", "Who?")
+  page.press("#question", "Enter")
+  page.wait_for_selector("#answers td")
+  assert page.inner_text("#answers").split() == ["Ana", "0.50"]
+  code = page.inner_text("#code")
+  assert 'question="Who?"' in code
+  values = {}
+  exec(code.split("\n")[2], values)  # the line of the text
+  assert values["text"] == 'Ana said "no\\n" to Bo.'
+
+
+def test_attention_by_token_layer_head_and_kind(page):
+  type_text(page, "Ana sings.", 1)
+  page.click("#show-attention")
+  page.wait_for_selector("#tokens button")
+  page.focus("#tokens button >> nth=1")
+  assert page.inner_text("#attention-note") == "sings reads sings 0.80, Ana 0.10, Ana 0.10"
+  page.select_option("#kind", "entity → word")
+  page.wait_for_selector("#tokens button[disabled]")
+  enabled = page.eval_on_selector_all("#tokens button", "x => x.map(e => !e.disabled)")
+  assert enabled == [False, False, True]
+  page.hover("#tokens button >> nth=2")
+  assert page.inner_text("#attention-note") == "Ana reads sings 0.30, Ana 0.20"
+  assert page.eval_on_selector("#layer", "x => x.options.length") == SIZES["layers"]
+  assert page.eval_on_selector("#head", "x => x.options.length") == SIZES["heads"] + 1
+  page.fill("#text", "Ana " + "sings " * 200)
+  page.click("#show-attention")
+  expect(page.locator("#attention-note")).to_contain_text("too long")
+
+
+def test_two_models_stand_beside_each_other(page):
+  type_text(page, "Ana met Bo.", 2)
+  page.select_option("#ner-other", "runs/ner")
+  page.wait_for_selector("#other-names .name")
+  assert names(page, "#other-names") == ["Ana", "Bo"]
+  assert "LOC" in page.inner_text("#other-names")
+
+
+def test_a_server_that_has_gone_is_named(page, server):
+  type_text(page, "Ana met Bo.", 2)
+  server.shutdown()
+  server.server_close()
+  page.fill("#text", "Cleo")
+  expect(page.locator("#status")).to_contain_text("luke-jax try no longer runs")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1000])
+def test_nothing_is_wider_than_the_screen(browser, server, width, scheme):
+  page = browser.new_page(viewport={"width": width, "height": 700}, color_scheme=scheme)
+  page.goto(server.address)
+  page.wait_for_selector("#names .name")
+  type_text(page, f"Ana met {'Bo' * 60} and Cleo " * 3, 9)
+  page.click("#names button >> nth=0")
+  page.click("#show-attention")
+  page.wait_for_selector("#tokens button")
+  assert page.evaluate("document.documentElement.scrollWidth") <= width
+  page.close()
