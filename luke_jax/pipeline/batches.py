@@ -137,14 +137,17 @@ def shuffled(records: int, seed: int) -> grain.MapDataset:
   return grain.MapDataset.range(records).seed(seed).shuffle().repeat()
 
 
-def evaluation_batches(
-  records: Any, make_rows: MakeRows, batch_size: int, rows: np.ndarray
-) -> Iterator[Rows]:
-  """Yields this process's rows of all records in order; the last record pads the last batch."""
-  for first in range(0, len(records), batch_size):
-    indices = np.minimum(first + rows, len(records) - 1)
-    rngs = [np.random.default_rng((0, int(index))) for index in indices]
-    yield make_rows(read_many(records, [int(index) for index in indices]), rngs)
+def evaluation_order(records: int, lengths: Lengths | None, batch_size: int) -> list[np.ndarray]:
+  """Returns the numbers of the records of each batch, all once; rows of like length together."""
+  order = np.arange(records) if lengths is None else np.argsort(lengths.records, kind="stable")
+  return [order[first : first + batch_size] for first in range(0, records, batch_size)]
+
+
+def evaluation_rows(records: Any, make_rows: MakeRows, batch: np.ndarray, rows: np.ndarray) -> Rows:
+  """Returns this process's rows of a batch of records, which the last one of them fills up."""
+  numbers = [int(number) for number in batch[np.minimum(rows, len(batch) - 1)]]
+  rngs = [np.random.default_rng((0, number)) for number in numbers]
+  return make_rows(read_many(records, numbers), rngs)
 
 
 def read_many(records: Any, indices: Sequence[int]) -> list[Any]:

@@ -5,6 +5,7 @@ The host waits for the device only to log, to evaluate and to save.
 """
 
 import contextlib
+import functools
 import os
 import time
 import warnings
@@ -18,7 +19,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder
-from luke_jax.pipeline.batches import Rows, TrainingBatches, evaluation_batches
+from luke_jax.pipeline.batches import Rows, TrainingBatches, evaluation_order, evaluation_rows
 from luke_jax.training import directory, messages, processes
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.directory import Ledger
@@ -266,21 +267,33 @@ def keep_programs(folder: Path) -> None:
 
 def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
   """Returns the task's metrics on a split; the same on every process."""
-  task, backbone = program.experiment.task, program.backbone
-  records = task.records(backbone, split)
-  size = program.experiment.data.evaluation_batch_size
+  records = program.experiment.task.records(program.backbone, split)
+  lengths, size = program.lengths(records), program.experiment.data.evaluation_batch_size
   rows = own_rows(program.mesh, size)
-  outputs = []
-  for batch in evaluation_batches(records, program.make_rows, size, rows):
+  whole = _zeros(program, len(records))
+  for batch in evaluation_order(len(records), lengths, size):
+    padded = program.padded_to(lengths.room(batch) if lengths else None)
+    made = evaluation_rows(records, program.make_rows, batch, rows)
     arrays = {
       name: jax.make_array_from_process_local_data(
-        program.evaluation_sharding, x, (size, *x.shape[1:])
+        program.evaluation_sharding, made[name][:, *map(slice, shape.shape[1:])], shape.shape
       )
-      for name, x in batch.items()
+      for name, shape in padded.evaluation_shapes.items()
     }
-    outputs.append(program.predict(state, arrays))
-  whole = jax.tree.map(lambda *parts: np.concatenate(list(map(np.asarray, parts))), *outputs)
-  return task.score(records, _without_padding(whole, len(records)))
+    jax.tree.map(functools.partial(_put, batch), whole, padded.predict(state, arrays))
+  return program.experiment.task.score(records, whole)
+
+
+def _zeros(program: Program, count: int) -> Any:
+  """Returns room for the predictions of so many records."""
+  shapes = program.prediction_shapes()
+  return jax.tree.map(lambda x: np.zeros((count, *x.shape[1:]), x.dtype), shapes)
+
+
+def _put(batch: np.ndarray, whole: np.ndarray, part: jax.Array) -> None:
+  """Writes the predictions of a batch to their places, of rows that may be padded to less."""
+  predicted = np.asarray(part)[: len(batch)]
+  whole[batch, *map(slice, predicted.shape[1:])] = predicted
 
 
 def metrics_of(program: Program, split: str) -> list[str]:
@@ -290,11 +303,4 @@ def metrics_of(program: Program, split: str) -> list[str]:
   """
   task = program.experiment.task
   records = task.records(program.backbone, split)
-  zeros = jax.tree.map(
-    lambda x: np.zeros((len(records), *x.shape[1:]), x.dtype), program.prediction_shapes()
-  )
-  return list(task.score(records, zeros))
-
-
-def _without_padding(predictions: Any, count: int) -> Any:
-  return jax.tree.map(lambda x: x[:count], predictions)
+  return list(task.score(records, _zeros(program, len(records))))

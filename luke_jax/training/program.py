@@ -192,14 +192,16 @@ class Program:
     with jax.set_mesh(self.mesh):
       return self._predict(scored(state), state["frozen"], batch)
 
+  @property
+  def evaluation_shapes(self) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of a batch to predict, (rows, ...)."""
+    size, task = self.experiment.data.evaluation_batch_size, self.experiment.task
+    shapes = task.evaluation_row_shapes(self.backbone).items()
+    return {name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype) for name, row in shapes}
+
   def prediction_shapes(self) -> Any:
     """Returns the shapes of the result of `predict`."""
-    size, state = self.experiment.data.evaluation_batch_size, self.state_shapes
-    task = self.experiment.task
-    shapes = task.evaluation_row_shapes(self.backbone)
-    batch = {
-      name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype) for name, row in shapes.items()
-    }
+    state, batch = self.state_shapes, self.evaluation_shapes
     with jax.set_mesh(self.mesh):
       return self._predict.eval_shape(scored(state), state["frozen"], batch)
 
@@ -226,10 +228,11 @@ class Program:
     """Returns this process's rows of the training batches."""
     run, size = self.experiment.run, self.experiment.data.batch_size
     rows = own_rows(self.mesh, size // run.accumulation)
-    order = run.seed, size, run.accumulation, rows, self._lengths(records)
+    order = run.seed, size, run.accumulation, rows, self.lengths(records)
     return TrainingBatches(records, self.make_rows, *order)
 
-  def _lengths(self, records: Records) -> Lengths | None:
+  def lengths(self, records: Records) -> Lengths | None:
+    """Returns the lengths that batches of these records are padded to; None for that of the task."""
     count = self.experiment.data.lengths
     if count == 1:
       return None
@@ -243,9 +246,16 @@ class Program:
     """Returns the program of batches whose rows are padded to that length; None for the task's."""
     if words is None:
       return self
-    task: Any = self.experiment.task  # which has lengths, and so the field
-    task = dataclasses.replace(task, words=words)
-    return dataclasses.replace(self, experiment=dataclasses.replace(self.experiment, task=task))
+    if words not in self._padded:
+      task: Any = self.experiment.task  # which has lengths, and so the field
+      task = dataclasses.replace(task, words=words)
+      experiment = dataclasses.replace(self.experiment, task=task)
+      self._padded[words] = dataclasses.replace(self, experiment=experiment)
+    return self._padded[words]
+
+  @functools.cached_property
+  def _padded(self) -> dict[int, "Program"]:
+    return {}
 
   def placed(self, batch: Rows) -> dict[str, jax.Array]:
     """Returns a training batch over all processes, from the rows of this one.
