@@ -10,7 +10,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, cache_folder, sha256
@@ -28,7 +27,6 @@ class Published:
   size: str  # of the download
   hub: str  # the same model on Hugging Face's hub
   files: Mapping[str, str]  # those that are read, with their SHA-256
-  optimizer: Mapping[str, Any]  # fields of the optimizer that fine-tunes all of it
 
   @property
   def directory(self) -> Path:
@@ -65,9 +63,6 @@ ENGLISH = Published(
     "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
   },
-  # The rate at which the experiments in English trained all parameters; that of LUKE is for models
-  # twice as wide.
-  optimizer={"learning_rate": 3e-4, "bias_correction": True},
 )
 PUBLISHED = {model.name: model for model in (ENGLISH,)}
 KEPT = ("README.md", "LICENSE", "NOTICE")  # too, whatever their text
@@ -82,12 +77,6 @@ def published(name: str) -> Path:
       f" {model.about}: {model.size}"
     )
   return model.directory
-
-
-def optimizer_of(directory: Path) -> Mapping[str, Any]:
-  """Returns the fields of the optimizer for a published model's directory; none for any other."""
-  found = (model.optimizer for model in PUBLISHED.values() if model.directory == directory)
-  return next(found, {})
 
 
 def find_backbone(backbone: Mapping[str, str], path: Path) -> Path:

@@ -103,6 +103,7 @@ class Recipe:
   # Words of the vocabulary that enclose the entities of a text, instead of `<ent>` and `<ent2>`.
   markers: tuple[str, ...] = ()
   lengths: int = 1  # that rows are padded to in training
+  from_nothing: bool = False  # trains random parameters, whatever the number of examples is
 
 
 @dataclasses.dataclass(frozen=True)

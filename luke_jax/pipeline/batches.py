@@ -22,6 +22,7 @@ Rows = dict[str, np.ndarray]
 MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
 _LEAST = {"batch_size": 1, "evaluation_batch_size": 1, "workers": 0, "lengths": 1}
 WINDOW = 32  # batches whose rows are put in order of length, at most an epoch
+PADDING, MOST_LENGTHS = 0.15, 5  # share of rows that padding may take, and lengths to that end
 MULTIPLE = 8  # of the lengths that rows are padded to, as processors compute with several at once
 
 
@@ -48,6 +49,17 @@ class Lengths:
         for i in range(len(rooms))
       ]
     return cls(records, plans[-1][1])
+
+  @classmethod
+  def fewest(cls, records: np.ndarray, longest: int) -> int:
+    """Returns the fewest lengths with little padding, or with which more would save little."""
+    words = records.sum()
+    for number in range(1, MOST_LENGTHS):
+      rooms = np.array(cls.of(records, number, longest).rooms)
+      padded = rooms[np.searchsorted(rooms, records)].sum()
+      if 1 - words / padded <= PADDING:
+        return number
+    return MOST_LENGTHS
 
   def room(self, numbers: Any) -> int:
     """Returns the length that the records of these numbers are padded to."""

@@ -2,12 +2,12 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
-from luke_jax.convert.published import optimizer_of
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -15,7 +15,7 @@ from luke_jax.heads.kinds import heads_of
 from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Recipe, System
 from luke_jax.models.table import SIZES
-from luke_jax.pipeline.batches import Data
+from luke_jax.pipeline.batches import Data, Lengths
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
@@ -28,16 +28,18 @@ from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
 
 WIDTHS = range(64, 513, 64)  # of rows
-# Of adapters, whose matrices begin at zero: at the rates of kernels they stay near it.
-WITH_ADAPTERS = {"learning_rate": 1e-3, "bias_correction": True}
+BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
+# The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
+RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
+ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
 
 def task_experiment(
   kind: str | type, files: tuple[Path, Path], start: Path, assignments: Sequence[str]
 ) -> Experiment:
-  """Returns the recipe for a task, a name or a user's own class, on files of train and dev.
+  """Returns the experiment of a task, a name or a user's own class, on files of train and dev.
 
-  `assignments` change its fields.
+  Its settings suit the number and the lengths of the examples; `assignments` change them.
   """
   start = model_directory(start)
   of_task = [text for text in assignments if text.startswith("task.")]
@@ -59,18 +61,53 @@ def task_experiment(
   rows = task.features(processor_of(model, task), task.check(examples, faults), faults)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
+  lengths = np.array([len(row.input_ids) for row in rows])
   if not any(text.startswith("task.words") for text in of_task):
-    longest = max(len(row.input_ids) for row in rows)
-    fitting = [width for width in (*WIDTHS, room) if longest <= width <= room]
+    fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.config.for_fine_tuning, task, str(start))
-  chosen = override(experiment, assignments)
-  own: Mapping[str, Any] = WITH_ADAPTERS if chosen.optimizer.adapter else optimizer_of(start)
-  optimizer = dataclasses.replace(experiment.optimizer, **own)
-  experiment = dataclasses.replace(experiment, optimizer=optimizer)
-  batch = chosen.data.batch_size
-  every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"  # once an epoch, unless changed
+  if not recipe.from_nothing:
+    adapter = override(experiment, assignments).optimizer.adapter > 0
+    experiment = _suited(experiment, lengths, adapter)
+  every = _evaluations(override(experiment, assignments), len(rows))
   return consistent(override(experiment, [every, *assignments]))
+
+
+def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Experiment:
+  """Returns the experiment with the settings for as many rows as there are, of these lengths.
+
+  docs/training.md has the table, and says what it was measured on.
+  """
+  devices, task = jax.device_count(), experiment.task
+  assert isinstance(task, FineTunedTask)
+  data = Data(
+    batch_size=math.lcm(BATCH, devices),
+    evaluation_batch_size=math.lcm(2 * BATCH, devices),
+    lengths=Lengths.fewest(lengths, task.words) if task.by_length else 1,
+  )
+  width = experiment.model.hidden_size
+  rate = ADAPTER_RATE if adapter else next(rate for most, rate in RATES if width <= most)
+  optimizer = dataclasses.replace(
+    experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
+  )
+  epochs = round(min(20, max(2, 10 * (200 / len(lengths)) ** 0.4)), 1)
+  return dataclasses.replace(
+    experiment,
+    data=data,
+    optimizer=optimizer,
+    schedule=Schedule(warmup_ratio=0.1),
+    run=dataclasses.replace(experiment.run, epochs=epochs),
+  )
+
+
+def _evaluations(experiment: Experiment, rows: int) -> str:
+  """Returns the assignment by which scoring dev takes at most a tenth of the time."""
+  run, batch = experiment.run, experiment.data.batch_size
+  steps = run.steps or math.ceil(rows * (run.epochs or 1) / batch)
+  dev = len(experiment.task.records(experiment.backbone, "dev"))
+  # A row that is scored costs a third of one that is trained on.
+  often = max(1, min(10, int(0.3 * steps * batch / dev)))
+  return f"run.evaluate_every={math.ceil(steps / often)}"
 
 
 def check_able(task: Any, system: type[System], start: Path) -> None:

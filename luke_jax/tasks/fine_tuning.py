@@ -70,6 +70,7 @@ class FineTunedTask(Task):
   text_task: ClassVar[TextTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
   new_words: ClassVar[Mapping[str, str]] = {}
+  by_length: ClassVar[bool] = True  # training by rows of like length learns as much
   reads_vectors: ClassVar[bool] = False  # of the entities that examples link
   # Whether the task reads entities by title, or [MASK] and its like only.
   entity_table: ClassVar[Literal["special", "whole"]] = "special"

@@ -232,7 +232,7 @@ class Program:
     return TrainingBatches(records, self.make_rows, *order)
 
   def lengths(self, records: Records) -> Lengths | None:
-    """Returns the lengths that batches of these records are padded to; None for that of the task."""
+    """Returns the lengths that batches are padded to; None for that of the task."""
     count = self.experiment.data.lengths
     if count == 1:
       return None

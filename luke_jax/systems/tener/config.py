@@ -31,6 +31,7 @@ RECIPES = {
     optimizer={"kind": "sgd", "beta1": 0.9, "max_gradient": 5.0, "weight_decay": 0.0},
     task={"crf": True, "context": False, "scheme": "BIOES"},
     warmup_ratio=0.01,
+    from_nothing=True,
   )
 }
 

@@ -45,6 +45,7 @@ class NamedEntities(FineTunedTask):
 
   name: ClassVar[str] = "ner"
   heads: ClassVar[tuple[str, ...]] = ("span",)
+  by_length: ClassVar[bool] = False  # candidates of short sentences would count for more
   text_task: ClassVar[TextTask | None] = "entity_span_classification"
 
   def __post_init__(self) -> None:
