@@ -15,6 +15,7 @@ from luke_jax.cli.process import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket
 from luke_jax.runs import training
+from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import plain_experiment, read_experiment, task_experiment
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
@@ -40,25 +41,26 @@ def train(
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
   process: int | None = None,
   profile: int = 0,
+  verbose: bool = False,
 ) -> int:
   """Trains what an experiment file describes; the same command resumes a run.
 
   Or fine-tunes a model on files of a task: typing, relations, ner, cloze, qa, classification or
-  tagging, with the settings of the model's authors. The labels are those of the training file;
-  OUTPUT/model is the model.
+  tagging. The labels are those of the training file, and settings suit its examples; OUTPUT/model
+  is the model.
 
   On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
   saves a checkpoint and leaves with status 75, Ctrl-C with 130, and the same command goes on. The
   last line printed is a summary in JSON.
 
       luke-jax train experiments/synthetic/tiny.py --output runs/tiny --set run.steps=40
-      luke-jax train ner --train a.conll --dev b.conll --model luke-base --output runs/ner
+      luke-jax train ner --train a.conll --model english --output runs/ner
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment, or a task.
     output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: File of examples to train a task on.
-    dev: File of examples that a task is scored on, after every epoch.
+    dev: File of examples that a task is scored on; without it a tenth of the others.
     model: Directory of the model that a task starts from, or its name: english.
     adapter: Rank of adapters that train in place of kernels; OUTPUT/adapter is a few megabytes.
     set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
@@ -66,6 +68,7 @@ def train(
     processes_in_all: Number of processes.
     process: Number of this process, from 0.
     profile: Number of steps to write a trace of, into OUTPUT/profile.
+    verbose: Prints every setting, where a task has an outline.
   """
   if not in_bucket(output) and re.match(r"\w+:/", str(output)):
     raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
@@ -80,7 +83,8 @@ def train(
       _check_file(experiment, train or dev or model)
       resolved = read_experiment(experiment, set)
     if jax.process_index() == 0:
-      print(describe(resolved))
+      of_task = str(experiment) in CLASSES and not verbose
+      print(outline(resolved) if of_task else describe(resolved), flush=True)
     summary = training.run(resolved, output, profile=profile)
     if jax.process_index() == 0:
       print(summary_line(summary))
@@ -90,9 +94,9 @@ def train(
 def _task(
   name: Path, train: Path | None, dev: Path | None, model: Path | None, set: Sequence[str]
 ) -> Experiment:
-  """Returns the paper's settings for a task, with changes."""
-  files = _given("train", train), _given("dev", dev), _given("model", model)
-  return task_experiment(str(name), files[:2], files[2], set)
+  """Returns a task's training on files, with changes."""
+  train, model = _given("train", train), _given("model", model)
+  return task_experiment(str(name), (train, dev), model, set)
 
 
 def _given(option: str, path: Path | None) -> Path:

@@ -11,7 +11,7 @@ from luke_jax.heads.attributes import attributes_of
 from luke_jax.heads.kinds import class_names
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described
-from luke_jax.tasks.known import CLASSES, is_known, task_class
+from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
@@ -19,7 +19,7 @@ from luke_jax.training import typed_values
 KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
-LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions")
+LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 
@@ -36,6 +36,8 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
     raise InputError(f"made for the task {own}, which is none of luke_jax's; expected it as `task`")
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
+  if kind == "ner" and model.kind in task_class(BY_TAGS).heads:
+    chosen = task_class(BY_TAGS)
   if model.kind not in chosen.heads:
     kind = chosen.heads[0]
     expected = class_names(model.system).get(kind, f"head of kind {kind}")

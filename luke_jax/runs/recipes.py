@@ -13,21 +13,23 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import heads_of
 from luke_jax.inference.settings import processor_of
-from luke_jax.models.system import Recipe, System
+from luke_jax.models.system import Backbone, Recipe, System
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data, Lengths
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
-from luke_jax.tasks.known import is_known, task_class, tasks_with
+from luke_jax.tasks.known import BY_TAGS, is_known, task_class, tasks_with
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment import Experiment, Run, total_steps
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
 
 WIDTHS = range(64, 513, 64)  # of rows
+FORM, FORMS = "task.form", {"spans": "ner", "tags": BY_TAGS}  # of names
+_OWN_DATA: dict[str, dict[str, Any]] = {BY_TAGS: {"crf": True}}  # beside the defaults of a task
 BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
@@ -35,20 +37,24 @@ ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels
 
 
 def task_experiment(
-  kind: str | type, files: tuple[Path, Path], start: Path, assignments: Sequence[str]
+  kind: str | type, files: tuple[Path, Path | None], start: Path, assignments: Sequence[str]
 ) -> Experiment:
   """Returns the experiment of a task, a name or a user's own class, on files of train and dev.
 
   Its settings suit the number and the lengths of the examples; `assignments` change them.
   """
   start = model_directory(start)
+  backbone = read_backbone(start)
+  system = type(backbone.config)
+  if kind == "ner":
+    kind, assignments = form_of_names(backbone, assignments)
   of_task = [text for text in assignments if text.startswith("task.")]
-  train, dev = map(str, files)
+  train, dev = (str(file or "") for file in files)
   plain = plain_experiment(kind)
-  system = type(read_backbone(start).config)
   check_able(plain.task, system, start)
   recipe = system.recipes.get(plain.task.name, Recipe())
   named: Any = plain.task
+  named = dataclasses.replace(named, **_OWN_DATA.get(named.name, {}))
   on_files = dataclasses.replace(named, train=train, dev=dev, text=str(start), **recipe.task)
   task: Any = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
@@ -68,13 +74,27 @@ def task_experiment(
   experiment = _with_recipe(model.config.for_fine_tuning, task, str(start))
   if not recipe.from_nothing:
     adapter = override(experiment, assignments).optimizer.adapter > 0
-    experiment = _suited(experiment, lengths, adapter)
-  every = _evaluations(override(experiment, assignments), len(rows))
+    share = 1 if dev else 1 - task.held_out
+    experiment = _suited(experiment, lengths, share, adapter)
+  every = _evaluations(override(experiment, assignments))
   return consistent(override(experiment, [every, *assignments]))
 
 
-def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Experiment:
-  """Returns the experiment with the settings for as many rows as there are, of these lengths.
+def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, list[str]]:
+  """Returns the task that finds names with a system, and the assignments without `task.form`.
+
+  Spans that are read as entities need entity tokens; tags learn faster without.
+  """
+  others = [text for text in assignments if not text.startswith(f"{FORM}=")]
+  chosen = [text.partition("=")[2] for text in assignments if text.startswith(f"{FORM}=")]
+  form = chosen[-1] if chosen else "spans" if backbone.entities else "tags"
+  if form not in FORMS:
+    raise InputError(f"{FORM}: {form!r}; expected one of {', '.join(FORMS)}")
+  return FORMS[form], others
+
+
+def _suited(experiment: Experiment, lengths: np.ndarray, share: float, adapter: bool) -> Experiment:
+  """Returns the experiment with settings for this share of as many rows, of these lengths.
 
   docs/training.md has the table, and says what it was measured on.
   """
@@ -90,7 +110,7 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
   optimizer = dataclasses.replace(
     experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
   )
-  epochs = round(min(20, max(2, 10 * (200 / len(lengths)) ** 0.4)), 1)
+  epochs = round(min(20, max(2, 10 * (200 / (share * len(lengths))) ** 0.4)), 1)
   return dataclasses.replace(
     experiment,
     data=data,
@@ -100,11 +120,11 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
   )
 
 
-def _evaluations(experiment: Experiment, rows: int) -> str:
+def _evaluations(experiment: Experiment) -> str:
   """Returns the assignment by which scoring dev takes at most a tenth of the time."""
-  run, batch = experiment.run, experiment.data.batch_size
-  steps = run.steps or math.ceil(rows * (run.epochs or 1) / batch)
-  dev = len(experiment.task.records(experiment.backbone, "dev"))
+  task, backbone, batch = experiment.task, experiment.backbone, experiment.data.batch_size
+  steps = total_steps(experiment.run, len(task.records(backbone, "train")), batch)
+  dev = len(task.records(backbone, "dev"))
   # A row that is scored costs a third of one that is trained on.
   often = max(1, min(10, int(0.3 * steps * batch / dev)))
   return f"run.evaluate_every={math.ceil(steps / often)}"

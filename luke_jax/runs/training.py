@@ -20,7 +20,14 @@ from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
 from luke_jax.runs import notes
 from luke_jax.runs.models import model_directory, run_model, write_model
-from luke_jax.runs.recipes import consistent, plain_experiment, read_experiment, task_experiment
+from luke_jax.runs.recipes import (
+  FORM,
+  consistent,
+  form_of_names,
+  plain_experiment,
+  read_experiment,
+  task_experiment,
+)
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
@@ -64,28 +71,32 @@ def fine_tune(
   model: str | Path | ModelParts,
   *,
   train: Data,
-  dev: Data,
+  dev: Data | None = None,
   folder: str | Path | None = None,
   **settings: Any,
 ) -> Trained:
-  """Fine-tunes a model for a task with the settings of its authors, and returns it with its scores.
+  """Fine-tunes a model for a task, and returns it with its scores.
 
   `task` is typing, relations, ner, cloze, qa, classification or tagging, or a class of one's own.
   `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
-  list, a data set of Hugging Face, a data frame. `settings` are fields of the experiment by their
-  own names:
-  `learning_rate=3e-3, epochs=2, batch_size=16, seed=1`; `luke-jax settings TASK` lists them.
+  list, a data set of Hugging Face, a data frame; without `dev` a tenth of `train` is held out.
+  Settings suit the number and the lengths of the examples. `settings` change them, fields of the
+  experiment by their own names: `learning_rate=3e-3, epochs=2, batch_size=16, seed=1`;
+  `luke-jax settings TASK` lists them.
   `folder` holds the run, so that the same call resumes it; without it the run is removed.
   """
   clear_caches()
   with _folder(folder) as place:
     place.mkdir(parents=True, exist_ok=True)
     inputs = place / "inputs"
-    files = _file(train, inputs / "train.jsonl"), _file(dev, inputs / "dev.jsonl")
+    held = None if dev is None else _file(dev, inputs / "dev.jsonl")
+    files = _file(train, inputs / "train.jsonl"), held
     start = _directory(model, inputs / "start")
-    fields = plain_experiment(task)
-    fields = dataclasses.replace(fields, model=read_backbone(model_directory(start)).config)
-    assignments = [assignment(fields, name, value) for name, value in settings.items()]
+    backbone = read_backbone(model_directory(start))
+    form = [f"{FORM}={settings.pop('form')}"] if task == "ner" and "form" in settings else []
+    kind = form_of_names(backbone, form)[0] if task == "ner" else task
+    fields = dataclasses.replace(plain_experiment(kind), model=backbone.config)
+    assignments = [assignment(fields, name, value) for name, value in settings.items()] + form
     chosen = task_experiment(task, files, start, assignments)
     summary = run(chosen, place / "run")
     return _trained(chosen, place / "run", summary)

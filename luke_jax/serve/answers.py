@@ -16,6 +16,7 @@ from luke_jax.model import Model, load
 from luke_jax.runs.models import model_directory
 from luke_jax.show.heat_maps import attention_of
 from luke_jax.show.marked import hue
+from luke_jax.tasks.known import BY_TAGS
 from luke_jax.tasks.predictions import Span
 
 MOST_CHARACTERS = 20_000  # of a text
@@ -40,7 +41,8 @@ class Answers:
     """Sorts models by the task that they were trained for."""
     self.by_task: dict[str, dict[str, Model]] = {}
     for name, model in models.items():
-      self.by_task.setdefault(task_of(model).name, {})[name] = model
+      task = task_of(model).name
+      self.by_task.setdefault("ner" if task == BY_TAGS else task, {})[name] = model
     for task in self.by_task:
       if task not in TASKS:
         names = ", ".join(self.by_task[task])

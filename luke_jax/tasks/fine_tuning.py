@@ -8,6 +8,7 @@ import abc
 import dataclasses
 import difflib
 import functools
+import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -66,6 +67,7 @@ class FineTunedTask(Task):
   labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 512  # the longest row
   skip_bad: bool = False  # leave out examples that are faulty, and count them
+  held_out: float = 0.1  # share of the training file that is dev where no file of dev is given
 
   text_task: ClassVar[TextTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
@@ -90,6 +92,8 @@ class FineTunedTask(Task):
     twice = {label for label in self.labels if self.labels.count(label) > 1}
     if twice:
       raise InputError(f"labels: {', '.join(sorted(twice))}: twice; expected each once")
+    if not 0 <= self.held_out < 1:
+      raise InputError(f"held_out: {self.held_out!r}; expected a share below 1")
 
   # What a task has to add.
 
@@ -361,10 +365,13 @@ def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: 
 
 @cached(4)  # every evaluation asks for them
 def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
-  path, faults = task.splits.get(split), Faults(skip=task.skip_bad)
+  held_out = not task.dev and split in ("train", "dev")
+  path, faults = task.splits.get("train" if held_out else split), Faults(skip=task.skip_bad)
   if path is None:
     raise InputError(f"task.{split}: empty; expected a file of examples")
   examples = task.check(task.read_examples(path, faults), faults)
+  if held_out:
+    examples = _half(task, path, examples, split)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
   reads, counting = counted(task.processor(backbone))
@@ -376,6 +383,23 @@ def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
       stacklevel=2,
     )
   return rows
+
+
+def _half(task: FineTunedTask, path: str, examples: list[Any], split: str) -> list[Any]:
+  """Returns the examples of a training file without, or with, those that are held out as dev.
+
+  Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
+  """
+  count = round(task.held_out * len(examples))
+  if not 0 < count < len(examples):
+    raise InputError(
+      f"{path}: {len(examples)} examples with answers, {count} of them held out as dev; expected a"
+      " file of dev, --dev, or more examples"
+    )
+  hashes = [hashlib.sha256(str(number).encode()).digest() for number in range(len(examples))]
+  border = sorted(hashes)[count]
+  held = [digest < border for digest in hashes]
+  return [x for x, is_held in zip(examples, held, strict=True) if is_held == (split == "dev")]
 
 
 def counted(reads: Processor) -> tuple[Processor, CountingTokenizer]:

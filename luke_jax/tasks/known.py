@@ -21,6 +21,7 @@ CLASSES = {
   "classification": "TextClassification",
   "tagging": "Tagging",
 }
+BY_TAGS = "tagging"  # which finds names as "ner" does, by a tag for each word
 
 
 def task_class(name: str) -> "type[FineTunedTask]":

@@ -85,9 +85,10 @@ def test_what_does_not_change_the_numbers_may_change_on_the_way(finished, tmp_pa
   """Stopped, resumed on another mesh with workers and rematerialised: the same to rounding."""
   chosen, folder, _ = finished
   short = dataclasses.replace(chosen, mesh=MeshShape(data=2, fsdp="none"))
-  monkeypatch.setattr(loops.Watch, "due", left_at(5))
-  assert train(short, tmp_path / "run")["status"] == "preempted"
-  monkeypatch.undo()
+  monkeypatch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:2]))
+  with monkeypatch.context() as patch:
+    patch.setattr(loops.Watch, "due", left_at(5))
+    assert train(short, tmp_path / "run")["status"] == "preempted"
   data = dataclasses.replace(chosen.data, workers=1)
   running = Running(remat="full")
   longer = dataclasses.replace(chosen, mesh=MeshShape(replica=2), data=data, running=running)

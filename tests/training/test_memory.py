@@ -49,7 +49,7 @@ def test_memory_is_constant_after_the_first_steps(tmp_path):
   allocator = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "2"}
   done = subprocess.run(
     [sys.executable, "-c", PROGRAM, str(tmp_path / "run")],
-    env=os.environ | {"PYTHONPATH": str(Path(__file__).parent), "XLA_FLAGS": flags} | allocator,
+    env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "XLA_FLAGS": flags} | allocator,
     capture_output=True,
     text=True,
   )

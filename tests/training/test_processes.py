@@ -37,23 +37,31 @@ def command(tmp_path_factory):
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
   }
 
+  started = []
+
   def start(output, *arguments, devices=1, largest_file="unlimited"):
     flags = environment["XLA_FLAGS"].replace("device_count=8", f"device_count={devices}")
     train = [sys.executable, "-m", "luke_jax", "train", folder / "tiny.py", "--output"]
-    return subprocess.Popen(
+    process = subprocess.Popen(
       ["bash", "-c", f'ulimit -f {largest_file}; exec "$@"', "", *train, output, *arguments],
       env=environment | {"XLA_FLAGS": flags},
       stdout=subprocess.PIPE,
       stderr=subprocess.PIPE,
       text=True,
     )
+    started.append(process)
+    return process
 
-  return start
+  yield start
+  for process in started:  # of tests that failed
+    if process.poll() is None:
+      process.kill()
+      process.communicate()
 
 
 def finish(*commands, status=0):
   """What processes printed last, once all have ended with a status."""
-  outputs = [process.communicate(timeout=150) for process in commands]
+  outputs = [process.communicate(timeout=400) for process in commands]
   for process, (_, errors) in zip(commands, outputs, strict=True):
     assert process.returncode == status and "Traceback" not in errors, errors[-2000:]
   return [out.strip().splitlines()[-1:] for out, _ in outputs]
@@ -61,7 +69,7 @@ def finish(*commands, status=0):
 
 def refused(process):
   """The one line that a command said before it left with status 2."""
-  _, errors = process.communicate(timeout=150)
+  _, errors = process.communicate(timeout=400)
   assert process.returncode == 2 and "Traceback" not in errors, errors[-2000:]
   return errors.strip().splitlines()[-1]
 

@@ -144,10 +144,10 @@ def test_a_kilobyte_takes_milliseconds(first, again, encoder, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("first", "again"), NASTY.values(), ids=NASTY)
 def test_a_megabyte_takes_about_a_second(first, again, encoder, tmp_path):
-  """At most 0.95 where nothing else runs; on a core that another process shares it takes longer."""
+  """At most 0.95 on an idle core of 2023. What is not linear takes tens of seconds."""
   language = "zh" if "{zh" in again else "en"
   text = repeated(first, again, 1_000_000)
-  assert not slow_steps(text, tmp_path / "a.xml", language, encoder, most=1.5)
+  assert not slow_steps(text, tmp_path / "a.xml", language, encoder, most=5)
 
 
 @pytest.mark.slow
@@ -158,5 +158,5 @@ def test_any_two_of_them_take_milliseconds(seed, encoder, tmp_path):
     a, b = rng.choices(parts, k=2)
     for first, again in ((a, b), ("", a + b)):
       text = repeated(first, again, 30_000)
-      found = slow_steps(text, tmp_path / "a.xml", "en", encoder, most=5)
+      found = slow_steps(text, tmp_path / "a.xml", "en", encoder, most=15)
       assert not found, (first, again)

@@ -1,0 +1,59 @@
+"""What a training on one's own files is about to do, in a few lines."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from luke_jax.pipeline.batches import Lengths
+from luke_jax.tasks.known import BY_TAGS
+from luke_jax.training.experiment import Experiment, total_steps
+
+MOST_LABELS = 12
+
+
+def outline(experiment: Experiment) -> str:
+  """Returns lines on the task, its examples, the lengths of rows, and the steps."""
+  lines = dict(_lines(experiment))
+  width = max(map(len, lines))
+  return "\n".join(f"{name:{width}}  {text}" for name, text in lines.items())
+
+
+def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
+  task: Any = experiment.task
+  backbone, run, data = experiment.backbone, experiment.run, experiment.data
+  train, dev = (task.records(backbone, split) for split in ("train", "dev"))
+  title = experiment.model.title
+  if task.name == BY_TAGS:
+    why = "" if backbone.entities else ", which has no entity tokens; task.form=spans for spans"
+    yield "task", f"names by a tag for each word, with a {title}{why}"
+  else:
+    yield "task", f"{task.name}, with a {title}"
+  source = task.dev or f"{task.held_out:.0%} held out of {task.train}"
+  yield "examples", f"{len(train.examples):,} of {task.train}"
+  yield "dev", f"{len(dev.examples):,}: {source}"
+  yield "labels", _shown(task.labels)
+  lengths = task.lengths(train)
+  rooms = np.array(Lengths.of(lengths, data.lengths, task.words).rooms)
+  if data.lengths == 1:
+    rooms = np.array([task.words])
+  padded = rooms[np.searchsorted(rooms, lengths)].sum()
+  widths = ", ".join(map(str, rooms))
+  yield (
+    "rows",
+    f"{len(train):,}, padded to {widths} words; padding {1 - lengths.sum() / padded:.0%}",
+  )
+  steps = total_steps(run, len(train), data.batch_size)
+  rate = f"rate {experiment.optimizer.learning_rate:g}"
+  epochs = steps * data.batch_size / len(train)
+  yield "training", f"{steps:,} steps of {data.batch_size} rows, {epochs:.1f} epochs, {rate}"
+  every = run.evaluate_every or steps
+  yield "scores", f"of dev every {every:,} steps; the best checkpoint by {run.best_metric} is kept"
+
+
+def _shown(labels: tuple[str, ...]) -> str:
+  names = (
+    list(dict.fromkeys(label.partition("-")[2] or label for label in labels)) if labels else []
+  )
+  more = f" and {len(names) - MOST_LABELS} more" if len(names) > MOST_LABELS else ""
+  return f"{len(names)}: {', '.join(names[:MOST_LABELS])}{more}" if names else "none"
