@@ -14,16 +14,8 @@ _LAYER = LayerNames(
   *(("attention.q_lin",), "attention.k_lin", "attention.v_lin", "attention.out_lin"),
   *("sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"),
 )
-_NAMES = Names(
-  "distilbert",
-  layers="transformer.layer",
-  layer=_LAYER,
-  pooler="pre_classifier",
-  transform="vocab_transform",
-  norm="vocab_layer_norm",
-  decoder="vocab_projector",
-  bias="vocab_projector.bias",
-)
+# The reference goes by names, and these norms are not called LayerNorm.
+_DECAYED = ("encoder/layers/attention_norm", "encoder/layers/mlp_norm", "masked_words/norm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +35,16 @@ class DistilBertConfig(BertConfig):
   title: ClassVar[str] = "DistilBERT"
   paper: ClassVar[str] = "[Sanh et al., 2019](https://arxiv.org/abs/1910.01108)"
   model_types: ClassVar[tuple[str, ...]] = ("distilbert",)
-  names: ClassVar[Names] = _NAMES
+  names: ClassVar[Names] = Names(
+    "distilbert",
+    layers="transformer.layer",
+    layer=_LAYER,
+    pooler="pre_classifier",
+    transform="vocab_transform",
+    norm="vocab_layer_norm",
+    decoder="vocab_projector",
+    bias="vocab_projector.bias",
+  )
   prefix: ClassVar[str] = "DistilBert"
   left_to_right: ClassVar[tuple[str, ...]] = ()
   field_names: ClassVar[Mapping[str, str]] = {
@@ -53,8 +54,7 @@ class DistilBertConfig(BertConfig):
   }
   layout: ClassVar[Layout] = Layout(
     words=tables_of_words("distilbert"),
-    # The reference goes by names, and these are not called LayerNorm.
-    decayed=("attention_norm/scale", "mlp_norm/scale", "masked_words/norm/scale"),
+    decayed=tuple(f"{norm}/scale" for norm in _DECAYED),
   )
   token_types: ClassVar[bool] = False
   attention_drops_output: ClassVar[bool] = False

@@ -10,16 +10,6 @@ from luke_jax.nn.activations import Activation
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
 from luke_jax.systems.bert.keys import Names
 
-_NAMES = Names(
-  "electra",
-  pooler="sequence_summary.summary",
-  transform="generator_predictions.dense",
-  norm="generator_predictions.LayerNorm",
-  decoder="generator_lm_head",
-  bias="generator_lm_head.bias",
-  pooler_in_classifier=True,
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class ElectraConfig(BertConfig):
@@ -35,7 +25,15 @@ class ElectraConfig(BertConfig):
   title: ClassVar[str] = "ELECTRA"
   paper: ClassVar[str] = "[Clark et al., ICLR 2020](https://arxiv.org/abs/2003.10555)"
   model_types: ClassVar[tuple[str, ...]] = ("electra",)
-  names: ClassVar[Names] = _NAMES
+  names: ClassVar[Names] = Names(
+    "electra",
+    pooler="sequence_summary.summary",
+    transform="generator_predictions.dense",
+    norm="generator_predictions.LayerNorm",
+    decoder="generator_lm_head",
+    bias="generator_lm_head.bias",
+    pooler_in_classifier=True,
+  )
   prefix: ClassVar[str] = "Electra"
   left_to_right: ClassVar[tuple[str, ...]] = ("ElectraForCausalLM",)
   # The class of most files of the hub, whose head serves pretraining alone.
