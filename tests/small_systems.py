@@ -16,6 +16,7 @@ _SMALL = {
   "entity_vocab_size": ENTITIES,
   "hidden_size": 32,
   "entity_emb_size": 16,
+  "embedding_size": 16,
   "num_hidden_layers": 2,
   "num_attention_heads": 2,
   "intermediate_size": 64,

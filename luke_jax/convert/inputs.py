@@ -127,4 +127,5 @@ def _check_shapes(
 def _check_range(name: str, values: np.ndarray, end: int, *, least: int = 0) -> None:
   if values.size and not least <= values.min() <= values.max() < end:
     odd = values.min() if values.min() < least else values.max()
-    raise InputError(f"{name}: {odd}; expected numbers from {least} to {end - 1}")
+    expected = f"numbers from {least} to {end - 1}" if end else "none, for the model reads none"
+    raise InputError(f"{name}: {odd}; expected {expected}")

@@ -83,13 +83,19 @@ def save(
     if model.processor and model.backbone.entities:
       save_processor(model.processor, folder)
     elif model.tokenizer:
-      save_tokenizer(model.tokenizer, folder)
+      save_tokenizer(model.tokenizer, folder, _tokenizer_settings(model))
     (folder / "README.md").write_text(model_card(model), encoding="utf-8")
     head = model.network.head
     write_config(model, folder, dtype=dtype, **({} if head is None else head.write(folder)))
     released, _ = model.config.released_config
     if released and form in RELEASED_FORMS:
       (folder / released).write_bytes((folder / CONFIG).read_bytes())
+
+
+def _tokenizer_settings(model: ModelParts) -> dict[str, Any]:
+  """Returns settings by which transformers' tokenizer makes no inputs that the model lacks."""
+  types = "token_type_ids" in model.config.inputs
+  return {} if types else {"model_input_names": ["input_ids", "attention_mask"]}
 
 
 def write_config(model: ModelParts, folder: Path, **entries: Any) -> None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.system import States, Tables
 from luke_jax.nn import losses
-from luke_jax.nn.layers import Dense
+from luke_jax.nn.layers import Dense, Dropout
 
 
 class AnswerHead(Head):
@@ -23,7 +23,8 @@ class AnswerHead(Head):
   @nn.compact
   def __call__(self, states: States, tables: Tables) -> Outputs:
     """Returns start_logits and end_logits (B, W)."""
-    logits = Dense(self.numerics, (2,), output="float32", name="qa_outputs")(states.words)
+    words = Dropout(self.numerics.of_classifiers)(states.words)
+    logits = Dense(self.numerics, (2,), output="float32", name="qa_outputs")(words)
     return {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
 
   def loss(

@@ -72,7 +72,7 @@ class Head(nn.Module):
   @classmethod
   def fresh(cls, backbone: "Backbone", labels: int) -> Self:
     """Returns a head for a backbone, with the usual settings."""
-    return cls(backbone.numerics)
+    return cls(backbone.numerics_of(cls.kind))
 
   @classmethod
   def saved(cls, backbone: "Backbone", saved: SavedHead) -> Self:
@@ -85,7 +85,7 @@ class Head(nn.Module):
 
   def on(self, backbone: "Backbone") -> Self:
     """Returns the head for another backbone."""
-    return self.clone(numerics=backbone.numerics)
+    return self.clone(numerics=backbone.numerics_of(self.kind))
 
   if TYPE_CHECKING:  # each head has arguments of its own; flax has no abstract modules
 
@@ -106,4 +106,4 @@ class LabelHead(Head):
   @classmethod
   def fresh(cls, backbone: "Backbone", labels: int) -> Self:
     """Returns a head for a backbone, with this number of labels."""
-    return cls(backbone.numerics, labels)
+    return cls(backbone.numerics_of(cls.kind), labels)

@@ -9,7 +9,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -77,18 +77,33 @@ def word_embeddings(path: str, name: str) -> Iterator[Key]:
   yield from norm(f"{path}/norm", f"{name}.LayerNorm")
 
 
-def layers(path: str, name: str, queries: Sequence[str] = ("query",)) -> Iterator[Key]:
+class LayerNames(NamedTuple):
+  """Names of the parts of a transformer layer on disk; the defaults are BERT's."""
+
+  queries: tuple[str, ...] = ("attention.self.query",)  # four in entity-aware attention
+  key: str = "attention.self.key"
+  value: str = "attention.self.value"
+  output: str = "attention.output.dense"
+  attention_norm: str = "attention.output.LayerNorm"
+  up: str = "intermediate.dense"
+  down: str = "output.dense"
+  mlp_norm: str = "output.LayerNorm"
+
+
+OF_BERT = LayerNames()
+
+
+def layers(path: str, name: str, names: LayerNames = OF_BERT) -> Iterator[Key]:
   """Yields the keys of a stack of transformer layers of BERT's shape."""
   layer = f"{name}.{{layer}}."
-  attention = f"{layer}attention."
-  yield from _queries(f"{path}/attention/query", [f"{attention}self.{q}" for q in queries])
-  yield from linear(f"{path}/attention/key", f"{attention}self.key")
-  yield from linear(f"{path}/attention/value", f"{attention}self.value")
-  yield from linear(f"{path}/attention/output", f"{attention}output.dense", inputs=2)
-  yield from norm(f"{path}/attention_norm", f"{attention}output.LayerNorm")
-  yield from linear(f"{path}/mlp/up", f"{layer}intermediate.dense")
-  yield from linear(f"{path}/mlp/down", f"{layer}output.dense")
-  yield from norm(f"{path}/mlp_norm", f"{layer}output.LayerNorm")
+  yield from _queries(f"{path}/attention/query", [layer + query for query in names.queries])
+  yield from linear(f"{path}/attention/key", layer + names.key)
+  yield from linear(f"{path}/attention/value", layer + names.value)
+  yield from linear(f"{path}/attention/output", layer + names.output, inputs=2)
+  yield from norm(f"{path}/attention_norm", layer + names.attention_norm)
+  yield from linear(f"{path}/mlp/up", layer + names.up)
+  yield from linear(f"{path}/mlp/down", layer + names.down)
+  yield from norm(f"{path}/mlp_norm", layer + names.mlp_norm)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,13 +27,17 @@ def attention_sizes(config: Any, running: Running, kinds: int = 1) -> AttentionS
 
 
 def word_embeddings(
-  config: Any, numerics: Numerics, *, after_padding: bool = False
+  config: Any, numerics: Numerics, *, after_padding: bool = False, width: int | None = None
 ) -> WordEmbeddings:
-  """Returns the embeddings of words; with `after_padding`, positions count as in RoBERTa."""
+  """Returns the embeddings of words; with `after_padding`, positions count as in RoBERTa.
+
+  `width` is that of the tables, where the layers have another one.
+  """
   return WordEmbeddings(
     numerics,
     words=config.vocab_size,
-    width=config.hidden_size,
+    width=width or config.hidden_size,
+    output=config.hidden_size,
     positions=config.max_position_embeddings,
     types=config.type_vocab_size,
     pad_id=config.pad_token_id,
@@ -58,15 +62,23 @@ def _cast(path: tuple[Any, ...], x: Any, dtype: Dtype) -> Any:
   return x.astype(jnp.dtype(dtype), copy=False) if path[-1].key in PRODUCTS else x
 
 
-def word_products(prefix: str, config: Any, counts: TokenCounts) -> Mapping[str, float]:
-  """Returns forward multiplications and additions of the layers and of the decoder of words."""
+def word_products(
+  prefix: str, config: Any, counts: TokenCounts, width: int | None = None
+) -> Mapping[str, float]:
+  """Returns forward multiplications and additions of the layers and of the decoder of words.
+
+  `width` is that of the table of words, where the layers have another one.
+  """
   d, tokens = config.hidden_size, counts.words
+  e = width or d
   linear = tokens * d * (4 * d + 2 * config.intermediate_size)
   attention = 2 * tokens * tokens * d
   each = 2.0 * counts.sequences * config.num_hidden_layers
+  project = {f"{prefix}/embeddings/project": 2.0 * counts.sequences * tokens * e * d}
   return {
+    **(project if e != d else {}),
     f"{prefix}/encoder": each * linear,
     "": each * attention,
-    f"{prefix}/embeddings/word": 2.0 * counts.masked_words * d * config.vocab_size,
-    "masked_words/transform": 2.0 * counts.masked_words * d * d,
+    f"{prefix}/embeddings/word": 2.0 * counts.masked_words * e * config.vocab_size,
+    "masked_words/transform": 2.0 * counts.masked_words * d * e,
   }

@@ -161,6 +161,9 @@ class System(ModelConfig):
   head_classes: ClassVar[tuple[str, ...]] = ()
   # Classes of the same parameters as the one for masked words, which read from left to right.
   left_to_right: ClassVar[tuple[str, ...]] = ()
+  # Starts of the names of classes in config.json, and those that they are read as.
+  read_as: ClassVar[Mapping[str, str]] = {}
+  field_names: ClassVar[Mapping[str, str]] = {}  # fields that config.json has other names for
   # Fields of config files that this system computes with one value only.
   fixed: ClassVar[Fixed] = {}
   # Name of the config file in its authors' directories, and an entry that only theirs has.
@@ -220,6 +223,10 @@ class System(ModelConfig):
     """Returns true if the encoder has a pooler under a head."""
     return head is not None and head.pooled
 
+  def head_dropout(self, kind: str) -> float:
+    """Returns the share of the states that a kind of head drops in training."""
+    return 0.0 if kind == "answer" else self.numerics.of_classifiers
+
   def beside(self, words: int) -> Mapping[str, Room]:
     """Returns the arrays beside so many words of a row, which words of its own vocabulary have."""
     return {}
@@ -260,8 +267,13 @@ class System(ModelConfig):
   @classmethod
   def read_config(cls, raw: dict[str, Any], path: Path) -> "Described":
     """Returns the contents of a config.json."""
+    named = {name: raw[theirs] for name, theirs in cls.field_names.items() if theirs in raw}
+    raw = {x: raw[x] for x in raw if x not in cls.field_names.values()} | named
     labels = config_files.labels_in(raw, path)
     architecture = config_files.architecture_in(raw, path, f"{cls.prefix}{cls.unnamed}")
+    for start, other in cls.read_as.items():
+      if architecture.startswith(start):
+        architecture = architecture.replace(start, other, 1)
     sizes, rest = config_files.sizes_from(cls, raw, path), config_files.rest_of(cls, raw)
     return Described(sizes, architecture, labels, len(labels) or 2, rest)
 
@@ -273,7 +285,8 @@ class System(ModelConfig):
   @classmethod
   def write_config(cls, described: "Described") -> dict[str, Any]:
     """Returns the config.json that both majors of transformers read."""
-    return config_files.config_json(described, cls.model_types[0])
+    written = config_files.config_json(described, cls.model_types[0])
+    return {cls.field_names.get(name, name): x for name, x in written.items()}
 
   @classmethod
   def described(cls, raw: dict[str, Any], path: Path, *, as_encoder: bool = False) -> "Described":
@@ -312,6 +325,11 @@ class Backbone:
   def numerics(self) -> Numerics:
     """Returns the numbers that all layers share."""
     return dataclasses.replace(self.config.numerics, dtype=self.running.dtype, on_cpu=self.on_cpu)
+
+  def numerics_of(self, kind: str) -> Numerics:
+    """Returns the numbers of a kind of head."""
+    dropout = self.config.head_dropout(kind)
+    return dataclasses.replace(self.numerics, classifier_dropout=dropout)
 
   @property
   def decoders(self) -> Decoders:

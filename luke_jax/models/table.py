@@ -14,6 +14,8 @@ PLACES = {  # model_type of config.json -> folder and class
   "data2vec-text": "bert:RobertaConfig",
   "xlm-roberta": "bert:XlmRobertaConfig",
   "camembert": "bert:CamembertConfig",
+  "distilbert": "distilbert:DistilBertConfig",
+  "electra": "electra:ElectraConfig",
   "ernie_thu": "ernie_thu:ErnieThuConfig",
   "ernie": "ernie_baidu:ErnieBaiduConfig",
   "tener": "tener:TenerConfig",

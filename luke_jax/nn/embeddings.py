@@ -4,7 +4,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.nn.layers import Dropout, LayerNorm, Numerics, embedding
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, embedding
 from luke_jax.nn.vocabulary import rows_of
 
 
@@ -25,24 +25,31 @@ def positions_after_padding(input_ids: jax.Array, pad_id: int) -> jax.Array:
 
 
 class WordEmbeddings(nn.Module):
-  """Word + position + token type, normalised (LUKE, section 3.1)."""
+  """Word + position + token type, normalised (LUKE, section 3.1).
+
+  Tables narrower than the layers are projected to their width (ELECTRA).
+  """
 
   numerics: Numerics
   words: int  # V
-  width: int  # D
+  width: int  # of the tables
   positions: int
-  types: int
+  types: int  # 0: tokens have none
   pad_id: int
   positions_after_padding: bool  # as in RoBERTa; else they count all tokens from 0, as in BERT
+  output: int | None = None  # D, where it is not the width of the tables
 
   def setup(self) -> None:
     """Makes the tables; `word` is also the decoder of masked words."""
     n = self.numerics
     self.word = embedding(n, self.words, self.width)
     self.position = embedding(n, self.positions, self.width)
-    self.type = embedding(n, self.types, self.width)
+    if self.types:
+      self.type = embedding(n, self.types, self.width)
     self.norm = LayerNorm(n)
     self.dropout = Dropout(n.dropout)
+    if self.output and self.output != self.width:
+      self.project = Dense(n, (self.output,))
 
   def __call__(
     self,
@@ -53,14 +60,14 @@ class WordEmbeddings(nn.Module):
     """Returns (B, W, D)."""
     if position_ids is None:
       position_ids = self._position_ids(input_ids)
-    if token_type_ids is None:
-      token_type_ids = jnp.zeros_like(input_ids)
     padded_position = self.pad_id if self.positions_after_padding else None
     x = look_up(self.word, input_ids, self.pad_id)
-    x = (
-      x + look_up(self.position, position_ids, padded_position) + look_up(self.type, token_type_ids)
-    )
-    return self.dropout(self.norm(x))
+    x = x + look_up(self.position, position_ids, padded_position)
+    if self.types:
+      types = jnp.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+      x = x + look_up(self.type, types)
+    x = self.dropout(self.norm(x))
+    return self.project(x) if self.output and self.output != self.width else x
 
   def _position_ids(self, input_ids: jax.Array) -> jax.Array:
     if self.positions_after_padding:

@@ -48,7 +48,8 @@ class Layer(nn.Module):
     """Maps (B, T, D) to (B, T, D)."""
     n = self.numerics
     y = Attention(n, self.attention, name="attention")(constrain(x), word_mask, entity_mask)
-    x = LayerNorm(n, name="attention_norm")(x + Dropout(n.dropout)(y))
+    rate = n.dropout if self.attention.drops_output else 0.0
+    x = LayerNorm(n, name="attention_norm")(x + Dropout(rate)(y))
     x = LayerNorm(n, name="mlp_norm")(x + Dropout(n.dropout)(Mlp(n, self.hidden, name="mlp")(x)))
     self.sow("intermediates", "output", x)
     return x

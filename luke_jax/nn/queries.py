@@ -21,6 +21,7 @@ class AttentionSizes:
   head_size: int  # H
   kinds: int = 1  # 2: entity-aware, with a query for each pair of kinds
   dropout: float = 0.0  # share of the probabilities that are dropped in training
+  drops_output: bool = True  # the output is dropped as other states of a layer are
   form: AttentionForm = "blocks"
 
 

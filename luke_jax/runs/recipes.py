@@ -37,14 +37,20 @@ ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels
 
 
 def task_experiment(
-  kind: str | type, files: tuple[Path, Path | None], start: Path, assignments: Sequence[str]
+  kind: str | type,
+  files: tuple[Path, Path | None],
+  start: Path,
+  assignments: Sequence[str],
+  *,
+  system: type[System] | None = None,
 ) -> Experiment:
   """Returns the experiment of a task, a name or a user's own class, on files of train and dev.
 
-  Its settings suit the number and the lengths of the examples; `assignments` change them.
+  Its settings suit the number and the lengths of the examples; `assignments` change them. `system`
+  is that of the start, if it is the user's own.
   """
   start = model_directory(start)
-  backbone = read_backbone(start)
+  backbone = read_backbone(start, system)
   system = type(backbone.config)
   if kind == "ner":
     kind, assignments = form_of_names(backbone, assignments)
@@ -61,7 +67,7 @@ def task_experiment(
   examples = task.read_examples(train, faults)
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
-  model = start_model(start, task, task.entity_table)
+  model = start_model(start, task, task.entity_table, system=system)
   room = min(task.words, model.config.room_for_words)
   task = dataclasses.replace(task, words=room)
   rows = task.features(processor_of(model, task), task.check(examples, faults), faults)

@@ -1,4 +1,4 @@
-"""Makes tests/goldens/bert/: tiny random BERTs and RoBERTas as transformers writes them.
+"""Makes tests/goldens/bert/: tiny random models of BERT's shape as transformers writes them.
 
     pip install -e '.[parity]' && PYTHONPATH=tests python tests/goldens/make_bert.py
 
@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+from parity import test_other_berts
 from parity.test_bert import inputs, outputs_of, reference
 
 FOLDER = Path(__file__).parent / "bert"
@@ -20,6 +21,11 @@ CLASSES = (
   "XLMRobertaForTokenClassification",
   "XLMRobertaForQuestionAnswering",
 )
+OTHERS = (
+  "DistilBertForSequenceClassification",
+  "ElectraForMaskedLM",
+  "ElectraForSequenceClassification",
+)
 
 
 def main() -> None:
@@ -27,12 +33,18 @@ def main() -> None:
   shutil.rmtree(FOLDER, ignore_errors=True)
   for name in CLASSES:
     model = reference(name)
-    model.save_pretrained(FOLDER / name)
-    arrays = inputs(name, model.config.pad_token_id)
-    outputs = outputs_of(model, arrays)
-    record = {f"input:{key}": x for key, x in arrays.items()}
-    record |= {f"output:{key}": x for key, x in outputs.items()}
-    np.savez_compressed(FOLDER / name / "expected.npz", **record)
+    write(name, model, inputs(name, model.config.pad_token_id))
+  for name in OTHERS:
+    write(name, test_other_berts.reference(name), test_other_berts.inputs(name))
+
+
+def write(name: str, model, arrays: dict[str, np.ndarray]) -> None:
+  """Writes the directory of a model, with its inputs and outputs."""
+  model.save_pretrained(FOLDER / name)
+  outputs = outputs_of(model, arrays)
+  record = {f"input:{key}": x for key, x in arrays.items()}
+  record |= {f"output:{key}": x for key, x in outputs.items()}
+  np.savez_compressed(FOLDER / name / "expected.npz", **record)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,11 @@ OTHERS = {  # values of other models
   "use_task_id": True,
   "pool_act": "relu",
   "hidden_act": "gelu",
+  "summary_type": "mean",
+  "summary_use_proj": False,
+  "summary_activation": "tanh",
+  "summary_proj_to_labels": True,
+  "summary_first_dropout": 0.1,
 }
 FIXED = [(system, name) for system in systems() for name in system.fixed]
 

@@ -19,6 +19,8 @@ from luke_jax.inference.settings import processor_of, settings_of
 from luke_jax.model import Model
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
+from luke_jax.systems.distilbert import DistilBertConfig
+from luke_jax.systems.electra import ElectraConfig
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.text import load_tokenizer
@@ -29,6 +31,10 @@ pytestmark = [
 ]
 SYSTEMS = {"bert": (BertConfig, "word_piece"), "roberta": (RobertaConfig, "byte_level")}
 SYSTEMS["xlm_roberta"] = (XlmRobertaConfig, "sentence_piece")
+SYSTEMS |= {
+  "distilbert": (DistilBertConfig, "word_piece"),
+  "electra": (ElectraConfig, "word_piece"),
+}
 SAID = ["Beyoncé lives in Los Angeles", "She could hardly believe her luck"]
 
 

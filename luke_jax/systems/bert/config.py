@@ -4,18 +4,17 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from luke_jax.files import Path
 from luke_jax.models import shapes
 from luke_jax.models.checks import check_config
 from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
 from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
-from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
+from luke_jax.models.system import Decoders, Layout, Recipe, System, TokenCounts
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.systems.bert.encoder import BertEncoder
-from luke_jax.systems.bert.keys import bert_keys, roberta_keys
+from luke_jax.systems.bert.keys import OF_ROBERTA, Names, keys_of
 
 # A RoBERTa under another name: the same arithmetic and vocabulary. It is written as a RoBERTa.
 _DATA2VEC = "data2vec-text"
@@ -67,6 +66,7 @@ class BertConfig(System):
   module: ClassVar[type] = BertEncoder
   model_types: ClassVar[tuple[str, ...]] = ("bert",)
   prefix: ClassVar[str] = "Bert"
+  names: ClassVar[Names] = Names("bert")  # on disk
   left_to_right: ClassVar[tuple[str, ...]] = ("BertLMHeadModel",)
   fixed: ClassVar[Fixed] = OF_TRANSFORMERS
   layout: ClassVar[Layout] = Layout(words=tables_of_words("bert"))
@@ -74,6 +74,11 @@ class BertConfig(System):
   token_types: ClassVar[bool] = True
   adapters: ClassVar[bool] = True
   positions_after_padding: ClassVar[bool] = False  # as in RoBERTa
+  attention_drops_output: ClassVar[bool] = True  # else only its probabilities
+  pooled_alone: ClassVar[bool] = True  # the encoder has a pooler under no head as well
+  pooler_act: ClassVar[Activation | None] = None  # None: tanh
+  words_activation: ClassVar[Activation | None] = None  # of the decoder; None: hidden_act
+  paper: ClassVar[str] = "[Devlin et al., NAACL 2019](https://aclanthology.org/N19-1423/)"
 
   def __post_init__(self) -> None:
     check_config(self)
@@ -81,17 +86,23 @@ class BertConfig(System):
   @classmethod
   def keys(cls, kind: str) -> Keys:
     """Returns the names of tensors on disk."""
-    return bert_keys("bert", "bert")
+    return keys_of(cls.name, cls.names, kind)
 
   @classmethod
   def takes(cls, kind: str) -> bool:
     """Returns true if a kind of head can be put on the encoder; only a BERT judges pairs."""
-    return cls.token_types or super().takes(kind)
+    return (cls.token_types and cls.pooled_alone) or super().takes(kind)
 
   @classmethod
   def pooled(cls, head: Head | None) -> bool:
     """Returns true where a head reads the pooled state, and where there is none."""
-    return head is None or head.pooled
+    return cls.pooled_alone if head is None else head.pooled
+
+  @property
+  def inputs(self) -> tuple[str, ...]:
+    """Returns the names of the encoder's inputs."""
+    without = () if self.type_vocab_size else ("token_type_ids",)
+    return tuple(name for name in super().inputs if name not in without)
 
   @property
   def numerics(self) -> Numerics:
@@ -105,13 +116,18 @@ class BertConfig(System):
     )
 
   @property
+  def embedding_width(self) -> int:
+    """Returns the width of the tables of words, positions and types."""
+    return self.hidden_size
+
+  @property
   def decoders(self) -> Decoders:
     """Returns what masked words are decoded with."""
-    return Decoders(tied=self.tie_word_embeddings)
+    return Decoders(tied=self.tie_word_embeddings, words_activation=self.words_activation)
 
   def products(self, counts: TokenCounts) -> Mapping[str, float]:
     """Returns the multiplications and additions of a forward pass, by the path of their weights."""
-    return word_products(self.name, self, counts)
+    return word_products(self.name, self, counts, self.embedding_width)
 
   @staticmethod
   def for_prediction(params: dict, dtype: Dtype) -> dict:
@@ -121,7 +137,7 @@ class BertConfig(System):
   @property
   def about(self) -> str:
     """Returns a description for model cards."""
-    return "A BERT ([Devlin et al., NAACL 2019](https://aclanthology.org/N19-1423/))"
+    return f"A {self.title} ({self.paper})"
 
   @property
   def room_for_words(self) -> int:
@@ -145,34 +161,19 @@ class RobertaConfig(BertConfig):
   title: ClassVar[str] = "RoBERTa"
   model_types: ClassVar[tuple[str, ...]] = ("roberta", _DATA2VEC)
   prefix: ClassVar[str] = "Roberta"
+  names: ClassVar[Names] = OF_ROBERTA
   left_to_right: ClassVar[tuple[str, ...]] = ("RobertaForCausalLM",)
   layout: ClassVar[Layout] = _layout("roberta")
   paper: ClassVar[str] = "[Liu et al., 2019](https://arxiv.org/abs/1907.11692)"
   token_types: ClassVar[bool] = False
   positions_after_padding: ClassVar[bool] = True
-
-  @classmethod
-  def keys(cls, kind: str) -> Keys:
-    """Returns the names of tensors on disk."""
-    return roberta_keys(cls.name, kind)
-
-  @property
-  def decoders(self) -> Decoders:
-    """Returns what masked words are decoded with."""
-    # RoBERTa's head has this activation, whatever that of the layers is.
-    return Decoders(tied=self.tie_word_embeddings, words_activation="gelu")
+  words_activation: ClassVar[Activation | None] = "gelu"
+  read_as: ClassVar[Mapping[str, str]] = {"Data2VecText": "Roberta"}
 
   @property
   def about(self) -> str:
     """Returns a description for model cards."""
     return f"{self.title} ({self.paper})"
-
-  @classmethod
-  def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
-    """Returns the contents of a config.json, also of one under another name."""
-    read = super().read_config(raw, path)
-    architecture = read.architecture.replace("Data2VecText", "Roberta", 1)
-    return dataclasses.replace(read, architecture=architecture)
 
   @property
   def room_for_words(self) -> int:

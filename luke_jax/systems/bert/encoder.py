@@ -1,5 +1,7 @@
 """Encoder of BERT, RoBERTa and XLM-R: words with token types."""
 
+import dataclasses
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -20,11 +22,12 @@ class BertEncoder(nn.Module):
   def setup(self) -> None:
     """Makes the parts; the table of words also decodes masked ones."""
     c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
-    self.embeddings = word_embeddings(c, n, after_padding=c.positions_after_padding)
-    sizes = attention_sizes(c, running)
+    after, width = c.positions_after_padding, c.embedding_width
+    self.embeddings = word_embeddings(c, n, after_padding=after, width=width)
+    sizes = dataclasses.replace(attention_sizes(c, running), drops_output=c.attention_drops_output)
     self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
     if self.pooled:
-      self.pooler = Pooler(n)
+      self.pooler = Pooler(n, c.pooler_act)
 
   def __call__(
     self,

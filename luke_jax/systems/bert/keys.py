@@ -1,11 +1,14 @@
-"""BERT's and RoBERTa's parameters and the state-dict keys of transformers' classes."""
+"""Parameters of systems of BERT's shape, and the state-dict keys of transformers' classes."""
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 
 from luke_jax.models.keys import (
+  OF_BERT,
   WORD_DECODER,
   Key,
   Keys,
+  LayerNames,
   layers,
   linear,
   norm,
@@ -13,7 +16,35 @@ from luke_jax.models.keys import (
 )
 
 # Names of old TensorFlow checkpoints, and models saved without their heads.
-OLD_NORMS = ((r"\.gamma$", ".weight"), (r"\.beta$", ".bias"))
+_OLD_NORMS = ((r"\.gamma$", ".weight"), (r"\.beta$", ".bias"))
+_WITHOUT_HEADS = r"^(embeddings|embeddings_project|encoder|transformer|pooler)\."
+
+
+@dataclasses.dataclass(frozen=True)
+class Names:
+  """Names on disk of the parts of a system of BERT's shape; the defaults are BERT's."""
+
+  encoder: str
+  layers: str = "encoder.layer"  # of the encoder
+  layer: LayerNames = OF_BERT
+  pooler: str = ""  # "": that of the encoder
+  transform: str = "cls.predictions.transform.dense"
+  norm: str = "cls.predictions.transform.LayerNorm"
+  decoder: str = "cls.predictions.decoder"
+  bias: str = "cls.predictions.bias"  # of the decoder
+  pooler_in_classifier: bool = False  # of texts
+  renames: tuple[tuple[str, str], ...] = ()  # patterns of other names, and replacements
+
+
+OF_ROBERTA = Names(
+  "roberta",
+  transform="lm_head.dense",
+  norm="lm_head.layer_norm",
+  decoder="lm_head.decoder",
+  bias="lm_head.bias",
+  pooler_in_classifier=True,
+  renames=((r"^data2vec_text\.", "roberta."),),
+)
 
 
 def bert_keys(
@@ -24,59 +55,43 @@ def bert_keys(
   `name` and `reference` are our name and the reference's for its encoder; `stack` is the path of
   its layers.
   """
+  return keys_of(name, Names(reference), stack=stack, own=own)
+
+
+def keys_of(
+  name: str,
+  names: Names,
+  kind: str = "",
+  *,
+  stack: str = "encoder/layers",
+  own: Iterable[Key] = (),
+) -> Keys:
+  """Returns the table of a system of BERT's shape for a kind of head, and rows of its own."""
+  words = f"{names.encoder}.embeddings.word_embeddings.weight"
+  aliases = {f"{names.decoder}.weight": words, f"{names.decoder}.bias": names.bias}
+  heads = _heads(name, names, in_classifier=kind == "text" and names.pooler_in_classifier)
   return Keys.of(
-    (*_encoder(name, reference, f"{reference}.pooler.dense", stack), *_heads(), *own),
-    aliases={
-      "cls.predictions.decoder.weight": f"{reference}.embeddings.word_embeddings.weight",
-      "cls.predictions.decoder.bias": "cls.predictions.bias",
-    },
-    renames=(*OLD_NORMS, (r"^(embeddings|encoder|pooler)\.", rf"{reference}.\1.")),
-    encoder=reference,
+    (*_encoder(name, names, stack), *heads, *own),
+    aliases={alias: tied for alias, tied in aliases.items() if alias != tied},
+    renames=(*_OLD_NORMS, *names.renames, (_WITHOUT_HEADS, rf"{names.encoder}.\1.")),
+    encoder=names.encoder,
   )
 
 
-def _encoder(name: str, reference: str, pooler: str, stack: str) -> Iterator[Key]:
-  yield from word_embeddings(f"{name}/embeddings", f"{reference}.embeddings")
-  yield from layers(f"{name}/{stack}", f"{reference}.encoder.layer")
-  yield from linear(f"{name}/pooler/dense", pooler)
+def _encoder(name: str, names: Names, stack: str) -> Iterator[Key]:
+  yield from word_embeddings(f"{name}/embeddings", f"{names.encoder}.embeddings")
+  yield from linear(f"{name}/embeddings/project", f"{names.encoder}.embeddings_project")
+  yield from layers(f"{name}/{stack}", f"{names.encoder}.{names.layers}", names.layer)
 
 
-def _heads() -> Iterator[Key]:
-  yield from linear("masked_words/transform", "cls.predictions.transform.dense")
-  yield from norm("masked_words/norm", "cls.predictions.transform.LayerNorm")
-  yield Key("masked_words/bias", ("cls.predictions.bias",))
-  yield Key(WORD_DECODER, ("cls.predictions.decoder.weight",))
+def _heads(name: str, names: Names, *, in_classifier: bool) -> Iterator[Key]:
+  pooler = names.pooler or f"{names.encoder}.pooler.dense"
+  yield from linear(f"{name}/pooler/dense", "classifier.dense" if in_classifier else pooler)
+  yield from linear("classifier", "classifier.out_proj" if in_classifier else "classifier")
+  yield from linear("masked_words/transform", names.transform)
+  yield from norm("masked_words/norm", names.norm)
+  yield Key("masked_words/bias", (names.bias,))
+  yield Key(WORD_DECODER, (f"{names.decoder}.weight",))
   yield from linear("next_sentence", "cls.seq_relationship")
-  for head in ("classifier", "qa_outputs", "scorer"):
-    yield from linear(head, head)
-
-
-def _roberta_rows(name: str, kind: str) -> Iterator[Key]:
-  # RoBERTa's own classifier of texts has the pooler inside, under another name.
-  of_text = kind == "text"
-  pooler = "classifier.dense" if of_text else "roberta.pooler.dense"
-  yield from _encoder(name, "roberta", pooler, "encoder/layers")
-  yield from linear("masked_words/transform", "lm_head.dense")
-  yield from norm("masked_words/norm", "lm_head.layer_norm")
-  yield Key("masked_words/bias", ("lm_head.bias",))
-  yield Key(WORD_DECODER, ("lm_head.decoder.weight",))
-  yield from linear("classifier", "classifier.out_proj" if of_text else "classifier")
   for head in ("qa_outputs", "scorer"):
     yield from linear(head, head)
-
-
-def roberta_keys(name: str, kind: str) -> Keys:
-  """Returns the table of RoBERTa or of XLM-R for a kind of head."""
-  return Keys.of(
-    _roberta_rows(name, kind),
-    aliases={
-      "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
-      "lm_head.decoder.bias": "lm_head.bias",
-    },
-    renames=(
-      *OLD_NORMS,
-      (r"^data2vec_text\.", "roberta."),
-      (r"^(embeddings|encoder|pooler)\.", r"roberta.\1."),
-    ),
-    encoder="roberta",
-  )

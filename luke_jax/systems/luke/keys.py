@@ -7,6 +7,7 @@ from luke_jax.models.keys import (
   WORD_DECODER,
   Key,
   Keys,
+  LayerNames,
   layers,
   linear,
   norm,
@@ -15,6 +16,7 @@ from luke_jax.models.keys import (
 )
 
 _QUERIES = ("query", "w2e_query", "e2w_query", "e2e_query")
+_LAYER = LayerNames(tuple(f"attention.self.{query}" for query in _QUERIES))
 
 
 def _rows() -> Iterator[Key]:
@@ -25,7 +27,7 @@ def _rows() -> Iterator[Key]:
   yield from table("luke/entity_embeddings/position", f"{entities}.position_embeddings")
   yield from table("luke/entity_embeddings/type", f"{entities}.token_type_embeddings")
   yield from norm("luke/entity_embeddings/norm", f"{entities}.LayerNorm")
-  yield from layers("luke/encoder/layers", "luke.encoder.layer", _QUERIES)
+  yield from layers("luke/encoder/layers", "luke.encoder.layer", _LAYER)
   yield from linear("luke/pooler/dense", "luke.pooler.dense")
   yield from linear("masked_words/transform", "lm_head.dense")
   yield from norm("masked_words/norm", "lm_head.layer_norm")
