@@ -32,17 +32,13 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   source = task.dev or f"{task.held_out:.0%} held out of {task.train}"
   yield "examples", f"{len(train.examples):,} of {task.train}"
   yield "dev", f"{len(dev.examples):,}: {source}"
-  yield "labels", _shown(task.labels)
+  yield "labels", _shown(task.labels, task.name == BY_TAGS)
   lengths = task.lengths(train)
-  rooms = np.array(Lengths.of(lengths, data.lengths, task.words).rooms)
-  if data.lengths == 1:
-    rooms = np.array([task.words])
-  padded = rooms[np.searchsorted(rooms, lengths)].sum()
+  own = Lengths.of(lengths, data.lengths, task.words)
+  rooms = np.array(own.rooms if data.lengths > 1 else [task.words])
+  share = 1 - lengths.sum() / rooms[np.searchsorted(rooms, lengths)].sum()
   widths = ", ".join(map(str, rooms))
-  yield (
-    "rows",
-    f"{len(train):,}, padded to {widths} words; padding {1 - lengths.sum() / padded:.0%}",
-  )
+  yield "rows", f"{len(train):,}, padded to {widths} words; padding {share:.0%}"
   steps = total_steps(run, len(train), data.batch_size)
   rate = f"rate {experiment.optimizer.learning_rate:g}"
   epochs = steps * data.batch_size / len(train)
@@ -51,9 +47,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   yield "scores", f"of dev every {every:,} steps; the best checkpoint by {run.best_metric} is kept"
 
 
-def _shown(labels: tuple[str, ...]) -> str:
-  names = (
-    list(dict.fromkeys(label.partition("-")[2] or label for label in labels)) if labels else []
-  )
+def _shown(labels: tuple[str, ...], tags: bool) -> str:
+  """Returns the first labels; those of tags without their prefixes."""
+  names = list(dict.fromkeys(x[2:] for x in labels if x != "O")) if tags else labels
   more = f" and {len(names) - MOST_LABELS} more" if len(names) > MOST_LABELS else ""
   return f"{len(names)}: {', '.join(names[:MOST_LABELS])}{more}" if names else "none"

@@ -92,11 +92,13 @@ def fine_tune(
     held = None if dev is None else _file(dev, inputs / "dev.jsonl")
     files = _file(train, inputs / "train.jsonl"), held
     start = _directory(model, inputs / "start")
+    fields = plain_experiment(task)
     system = model.system if isinstance(model, ModelParts) else None  # which may be one's own
     backbone = read_backbone(model_directory(start), system)
     form = [f"{FORM}={settings.pop('form')}"] if task == "ner" and "form" in settings else []
-    kind = form_of_names(backbone, form)[0] if task == "ner" else task
-    fields = dataclasses.replace(plain_experiment(kind), model=backbone.config)
+    if task == "ner":
+      fields = plain_experiment(form_of_names(backbone, form)[0])
+    fields = dataclasses.replace(fields, model=backbone.config)
     assignments = [assignment(fields, name, value) for name, value in settings.items()] + form
     chosen = task_experiment(task, files, start, assignments, system=system)
     summary = run(chosen, place / "run")
