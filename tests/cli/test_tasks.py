@@ -4,9 +4,7 @@ import dataclasses
 import hashlib
 import io
 import json
-import math
 import re
-import shutil
 from pathlib import Path
 
 import jax
@@ -17,7 +15,6 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.convert.published import ENGLISH
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.known import CLASSES
@@ -25,8 +22,9 @@ from luke_jax.tasks.predictions import Span
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
 
-# What makes a run of two steps of the paper's recipes.
+# What makes a training two steps of one program.
 SHORT = ["run.epochs=null", "run.steps=2", "run.evaluate_every=null", "data.batch_size=4"]
+SHORT += ["data.lengths=1"]
 SMALL = {"ner": ["task.words=64"], "cloze": ["task.words=128", "task.entities=32"]}
 SMALL["tagging"] = ["task.words=64", "task.crf=true"]
 SMALL["qa"] = ["task.words=96", "task.entities=16"]
@@ -162,34 +160,6 @@ def test_a_start_that_means_something_else_by_its_ids(start, tmp_path, one_devic
   changed = f"run.start={tmp_path / 'renamed'}"
   assert train("qa", start, tmp_path, changed) == 2  # which reads entities by their titles
   assert f"renamed: other entities than {start}; expected task.text's" in capsys.readouterr().err
-
-
-def test_scoring_is_once_an_epoch_whatever_the_batch(start, tmp_path):
-  train, dev = sample_file("typing", "train"), Path(few("typing", "dev", tmp_path))
-  rows = len(train.read_text("utf-8").splitlines())
-  for batch in (4, 32):
-    chosen = task_experiment("typing", (train, dev), Path(start), [f"data.batch_size={batch}"])
-    assert chosen.run.evaluate_every == math.ceil(rows / batch)
-  chosen = task_experiment("typing", (train, dev), Path(start), ["run.evaluate_every=7"])
-  assert chosen.run.evaluate_every == 7
-
-
-def test_adapters_and_published_models_have_rates_of_their_own_unless_one_is_given(
-  start, tmp_path, monkeypatch
-):
-  files = sample_file("typing", "train"), Path(few("typing", "dev", tmp_path))
-  adapter, rate = "optimizer.adapter=2", "optimizer.learning_rate=2e-4"
-  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
-  shutil.copytree(start, ENGLISH.directory)
-
-  def rates(directory):
-    return [
-      task_experiment("typing", files, Path(directory), changes).optimizer.learning_rate
-      for changes in ([], [adapter], [adapter, rate], [rate])
-    ]
-
-  assert rates(start) == [1e-5, 1e-3, 2e-4, 2e-4]
-  assert rates(ENGLISH.directory) == [3e-4, 1e-3, 2e-4, 2e-4]
 
 
 def test_a_file_that_changed_between_two_commands_is_read_again(start, tmp_path):

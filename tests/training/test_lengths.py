@@ -59,6 +59,25 @@ def test_padding_that_is_cut_off_changes_no_number(chosen):
     np.testing.assert_allclose(found[name], expected[name], atol=2e-6, err_msg=name)
 
 
+def test_dev_has_the_same_scores_in_batches_of_like_length(chosen):
+  program = SharedProgram(chosen, make_mesh(chosen.mesh, jax.devices()[:1]), STEPS)
+  seen: list[Params] = []
+
+  def score(self, records, predictions):
+    seen.append(predictions)
+    return {"n": len(records)}
+
+  state = program.fresh_state()
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(TextClassification, "score", score)
+    for lengths in (3, 1):
+      data = dataclasses.replace(chosen.data, lengths=lengths, evaluation_batch_size=10)
+      own = dataclasses.replace(program, experiment=dataclasses.replace(chosen, data=data))
+      assert loops.evaluate(own, state, "dev") == {"n": 48}
+      assert len(own._padded) == (3 if lengths == 3 else 0)
+  np.testing.assert_allclose(seen[0]["logits"], seen[1]["logits"], atol=1e-5)
+
+
 @pytest.mark.slow
 def test_stopped_and_resumed_is_the_same_to_the_bit(chosen, tmp_path):
   train(chosen, tmp_path / "whole")

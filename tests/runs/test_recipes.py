@@ -1,0 +1,91 @@
+"""Settings that suit a user's examples, and what the command says of them."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from marked_tasks import TEXT, written
+from networks import backbone
+from sample_models import sample_file, save_start
+
+from luke_jax.errors import InputError
+from luke_jax.runs.outline import outline
+from luke_jax.runs.recipes import form_of_names, task_experiment
+from luke_jax.systems.bert import BertConfig
+from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.training.experiment import total_steps
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+  return save_start(tmp_path_factory.mktemp("start") / "luke")
+
+
+def made(start, *assignments, dev=True):
+  files = sample_file("typing", "train"), sample_file("typing", "dev") if dev else None
+  return task_experiment("typing", files, Path(start), assignments)
+
+
+def test_settings_suit_the_number_and_the_lengths_of_rows(start):
+  chosen = made(start)
+  rows = chosen.task.records(chosen.backbone, "train")
+  assert chosen.run.epochs == pytest.approx(10 * (200 / len(rows)) ** 0.4, abs=0.05)
+  assert chosen.optimizer.learning_rate == 5e-4  # a narrow model
+  assert made(start, "optimizer.adapter=2").optimizer.learning_rate == 1e-3
+  given = "optimizer.learning_rate=2e-4"
+  assert made(start, "optimizer.adapter=2", given).optimizer.learning_rate == 2e-4
+  lengths = chosen.task.lengths(rows)
+  assert max(lengths) <= chosen.task.words < max(lengths) + 64 and chosen.data.lengths > 1
+
+
+@pytest.mark.parametrize("batch", [4, 64])
+def test_scoring_takes_a_tenth_of_the_time_unless_told(start, batch):
+  chosen = made(start, f"data.batch_size={batch}")
+  train, dev = (len(chosen.task.records(chosen.backbone, x)) for x in ("train", "dev"))
+  steps = total_steps(chosen.run, train, batch)
+  often = -(-steps // chosen.run.evaluate_every)
+  assert often == 1 or often * dev / 3 <= 0.1 * steps * batch
+  assert made(start, "run.evaluate_every=7").run.evaluate_every == 7
+
+
+@pytest.mark.parametrize(("config", "form"), [(None, "ner"), (BertConfig(), "tagging")])
+def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, form):
+  base = backbone() if config is None else backbone(config)
+  assert form_of_names(base, ["run.seed=1"]) == (form, ["run.seed=1"])
+  for given, kind in (("spans", "ner"), ("tags", "tagging")):
+    assert form_of_names(base, [f"task.form={given}"]) == (kind, [])
+  with pytest.raises(InputError, match="task.form: 'span'; expected one of spans, tags"):
+    form_of_names(base, ["task.form=span"])
+
+
+def texts(folder, number):
+  values = [
+    {"text": f"{number} Ana saw Bo .", "label": "ab"[number % 2]} for number in range(number)
+  ]
+  task = TextClassification(text=TEXT, labels=("a", "b"), words=16)
+  return dataclasses.replace(task, train=str(written(folder / "train.jsonl", values)))
+
+
+def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
+  task = texts(tmp_path, 40)
+  halves = [task.records(backbone(), split).examples for split in ("train", "dev")]
+  ids = [{example.id for example in half} for half in halves]
+  assert [len(half) for half in ids] == [36, 4] and not ids[0] & ids[1]
+  more = texts(tmp_path, 60)
+  assert len(ids[1] & {x.id for x in more.records(backbone(), "dev").examples}) >= 2
+  half = dataclasses.replace(task, held_out=0.5)
+  assert len(half.records(backbone(), "dev").examples) == 20
+  with pytest.raises(InputError, match=r"4 examples with answers, 0 of them held out .* --dev"):
+    texts(tmp_path, 4).records(backbone(), "train")
+  with pytest.raises(InputError, match="held_out: 1.0; expected a share below 1"):
+    dataclasses.replace(task, held_out=1.0)
+
+
+def test_an_outline_says_what_will_be_done(start):
+  chosen = made(start, dev=False)
+  lines = dict(line.split(maxsplit=1) for line in outline(chosen).splitlines())
+  file, dev = sample_file("typing", "train"), chosen.task.records(chosen.backbone, "dev")
+  assert lines["task"] == "typing, with a LUKE"
+  assert lines["dev"] == f"{len(dev.examples)}: 10% held out of {file}"
+  assert lines["labels"].startswith(f"{len(chosen.task.labels)}: ")
+  assert lines["training"].endswith("rate 0.0005") and "padding" in lines["rows"]
