@@ -53,7 +53,9 @@ def _lacking(
   path: str | Path, entities: Entities, *, system: type[System] | None = None, **_: Any
 ) -> EntityVocab | None:
   """Returns the entities for a system that starts from the files of one that has none."""
-  if system is None or entities == "none" or not (Path(path) / CONFIG).is_file():
+  if system is None or not system.starts_from:
+    return None
+  if entities == "none" or not (Path(path) / CONFIG).is_file():
     return None
   return None if type(read_backbone(Path(path)).config) is system else SPECIAL_ENTITIES
 

@@ -33,17 +33,22 @@ WITH_ADAPTERS = {"learning_rate": 1e-3, "bias_correction": True}
 
 
 def task_experiment(
-  kind: str | type, files: tuple[Path, Path], start: Path, assignments: Sequence[str]
+  kind: str | type,
+  files: tuple[Path, Path],
+  start: Path,
+  assignments: Sequence[str],
+  *,
+  system: type[System] | None = None,
 ) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, on files of train and dev.
 
-  `assignments` change its fields.
+  `assignments` change its fields; `system` is that of the start, if it is the user's own.
   """
   start = model_directory(start)
   of_task = [text for text in assignments if text.startswith("task.")]
   train, dev = map(str, files)
   plain = plain_experiment(kind)
-  system = type(read_backbone(start).config)
+  system = type(read_backbone(start, system).config)
   check_able(plain.task, system, start)
   recipe = system.recipes.get(plain.task.name, Recipe())
   named: Any = plain.task
@@ -53,7 +58,7 @@ def task_experiment(
   examples = task.read_examples(train, faults)
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
-  model = start_model(start, task, task.entity_table)
+  model = start_model(start, task, task.entity_table, system=system)
   room = min(task.words, model.config.room_for_words)
   task = dataclasses.replace(task, words=room)
   rows = task.features(processor_of(model, task), task.check(examples, faults), faults)

@@ -84,9 +84,11 @@ def fine_tune(
     files = _file(train, inputs / "train.jsonl"), _file(dev, inputs / "dev.jsonl")
     start = _directory(model, inputs / "start")
     fields = plain_experiment(task)
-    fields = dataclasses.replace(fields, model=read_backbone(model_directory(start)).config)
+    system = model.system if isinstance(model, ModelParts) else None  # which may be one's own
+    config = read_backbone(model_directory(start), system).config
+    fields = dataclasses.replace(fields, model=config)
     assignments = [assignment(fields, name, value) for name, value in settings.items()]
-    chosen = task_experiment(task, files, start, assignments)
+    chosen = task_experiment(task, files, start, assignments, system=system)
     summary = run(chosen, place / "run")
     return _trained(chosen, place / "run", summary)
 

@@ -6,16 +6,20 @@ import json
 import shutil
 from pathlib import Path
 
+import jax
 import pytest
-from sample_models import save_start
+from sample_models import TOKENIZER, save_start
 from tiny import same_params
 
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.models.system import TokenCounts
+from luke_jax.model import Model
+from luke_jax.models.network import Network, initial_params
+from luke_jax.models.system import Backbone, TokenCounts
 from luke_jax.plan.flops import step_flops
 from luke_jax.tasks.ner.task import NamedEntities
+from luke_jax.text import load_tokenizer
 from luke_jax.training.experiment_files import load_experiment
 
 HERE = Path(__file__).parent
@@ -167,6 +171,59 @@ def test_a_system_of_ones_own_compiles_for_a_slice(capsys):
   summary = last_line(capsys)
   assert summary["chips"] == 8 and summary["steps"] == 150
   assert 0 < summary["gib_per_chip"] < 1 and 0 < summary["step_seconds"] < 0.01
+
+
+@pytest.fixture
+def relative(tmp_path):
+  """A system of the user's own whose words have no places but those relative to others."""
+  own, tokenizer = module(HERE / "own_bias.py").RelativeConfig, load_tokenizer(TOKENIZER)
+  network = Network(Backbone(own(tokenizer.vocab_size, pad_token_id=tokenizer.special.pad)))
+  params = jax.device_get(initial_params(network, jax.random.key(0)))
+  return Model(network, params, (), tokenizer)
+
+
+def test_relative_positions_of_ones_own(tmp_path, relative):
+  """Both texts have the same words: their order alone tells the labels."""
+  labels = {"in the of": "up", "in of the": "down"}
+  data = [{"text": text, "label": label} for text, label in labels.items()] * 6
+  settings = {"learning_rate": 0.1, "epochs": 30, "batch_size": 12, "evaluate_every": 30}
+  model, scores, _ = luke_jax.fine_tune(
+    "classification", relative, train=data, dev=data, **settings
+  )
+  assert (scores["accuracy"], model.architecture) == (1.0, "RelativeForSequenceClassification")
+  model.save(tmp_path / "model")
+  again = luke_jax.load(tmp_path / "model", system=relative.system)
+  assert same_params(again.params, model.params) and again.config == model.config
+  found = again.predict(list(labels))
+  assert [x.labels[0].label for x in found] == [*labels.values()]
+  assert found == model.predict(list(labels))
+  width, words = again.config.hidden_size, 64
+  products = 2 * 8 * words * (5 * width**2 + 2 * words * width)
+  assert step_flops(again.backbone, TokenCounts(8, words, 0)) == 3 * products
+
+
+PLANNED = """
+
+def config():
+  from luke_jax.pipeline.batches import Data
+  from luke_jax.tasks.classification.task import TextClassification
+  from luke_jax.training.experiment import Experiment, Run
+
+  files = {split: "%(data)s" for split in ("train", "dev")}
+  task = TextClassification(**files, text="%(text)s", labels=("up", "down"), words=64)
+  return Experiment(RelativeConfig(), task, data=Data(batch_size=8), run=Run(steps=9))
+"""
+
+
+@pytest.mark.tpu_aot
+def test_relative_positions_of_ones_own_compile_for_a_slice(tmp_path, capsys):
+  pytest.importorskip("libtpu", reason="compiling for a TPU needs the extra `tpu`")
+  (tmp_path / "data.jsonl").write_text('{"text": "in the of", "label": "up"}\n')
+  file, places = tmp_path / "planned.py", {"data": tmp_path / "data.jsonl", "text": TOKENIZER}
+  file.write_text((HERE / "own_bias.py").read_text() + PLANNED % places)
+  assert main(["plan", str(file), "--topology", "v5e:2x4"]) == 0
+  summary = last_line(capsys)
+  assert summary["chips"] == 8 and 0 < summary["gib_per_chip"] < 1
 
 
 def test_a_file_edited_between_two_trainings_is_read_again(tmp_path):

@@ -40,5 +40,5 @@ def test_fields_are_written_under_the_references_names():
 def test_token_types_are_no_input():
   model, ids = luke_jax.load(GOLDEN), np.full((1, 4), 5)
   assert "token_type_ids" not in model.config.inputs
-  with pytest.raises(InputError, match="^token_type_ids: 0; expected none, for the model reads"):
+  with pytest.raises(InputError, match=r"^token_type_ids: 0; expected none, for the model reads"):
     model(input_ids=ids, token_type_ids=np.zeros_like(ids))
