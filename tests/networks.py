@@ -26,7 +26,7 @@ def network(
   (kind,) = (kind for kind in (kind_of(system, architecture) for system in systems()) if kind)
   backbone = Backbone(config, Running(**running), spread or Spread())
   head = make_head(kind, backbone, labels=labels)
-  return Network(backbone, head.clone(bias=True) if head and bias else head)
+  return Network(backbone, head.clone(bias=True) if bias and kind == "pair" else head)
 
 
 @functools.partial(jax.jit, static_argnames="network")

@@ -80,7 +80,7 @@ class RelativeConfig(System):
   title: ClassVar[str] = "Relative"
   module: ClassVar[type] = Relative
   model_types: ClassVar[tuple[str, ...]] = ("relative",)
-  architectures: ClassVar[dict] = {"none": "RelativeModel", "text": "RelativeForTexts"}
+  prefix: ClassVar[str] = "Relative"
   layout: ClassVar[Layout] = Layout(words=("relative/word/embedding",))
   numerics: ClassVar[Numerics] = Numerics(init_std=0.1)
 

@@ -190,7 +190,7 @@ def test_relative_positions_of_ones_own(tmp_path, relative):
   model, scores, _ = luke_jax.fine_tune(
     "classification", relative, train=data, dev=data, **settings
   )
-  assert (scores["accuracy"], model.architecture) == (1.0, "RelativeForTexts")
+  assert (scores["accuracy"], model.architecture) == (1.0, "RelativeForSequenceClassification")
   model.save(tmp_path / "model")
   again = luke_jax.load(tmp_path / "model", system=relative.system)
   assert same_params(again.params, model.params) and again.config == model.config
