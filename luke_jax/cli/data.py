@@ -25,12 +25,12 @@ from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import counted
 from luke_jax.tasks.known import TaskName, task_class, task_files
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.features import marks, missed_entities
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.text import Processor, Row, Tokenizer
+from luke_jax.text.unknown import counted
 
 
 def data_check(

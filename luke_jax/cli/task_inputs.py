@@ -95,7 +95,8 @@ def load_for(
     if vectors and not kind.reads_vectors:
       raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")
     folders = {"mentions": mentions, "vectors": vectors}
-    settings = task_of(model, kind, **{name: str(x) for name, x in folders.items() if x})
+    named = task if experiment is None else kind
+    settings = task_of(model, named, **{name: str(x) for name, x in folders.items() if x})
     settings.check_inputs(model.backbone)
     return model, settings
 

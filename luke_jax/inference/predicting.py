@@ -13,8 +13,8 @@ from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import counted
 from luke_jax.text.alignment import Linker
+from luke_jax.text.unknown import counted
 
 CHUNK = 256  # examples that are in memory together
 

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import difflib
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -202,3 +203,22 @@ def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
   if not 0 <= start < end <= length:
     raise InputError(f"{place}: [{start}, {end}]; expected 0 <= start < end <= {length}, {unit}")
   return start, end
+
+
+def without_held_out(examples: list[Any], share: float, split: str, place: str) -> list[Any]:
+  """Returns the examples of a training file but for the share that is dev; for "dev" that share.
+
+  Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
+  """
+  count = round(share * len(examples))
+  if count == 0 and split == "train":
+    return examples
+  if count == 0:
+    raise InputError(
+      f"{place}: {len(examples)} examples with answers, none of them held out as dev; expected a"
+      " file of dev, --dev, or more examples"
+    )
+  hashes = [hashlib.sha256(str(number).encode()).digest() for number in range(len(examples))]
+  border = sorted(hashes)[count]
+  held_out = [digest < border for digest in hashes]
+  return [x for x, held in zip(examples, held_out, strict=True) if held == (split == "dev")]

@@ -8,7 +8,6 @@ import abc
 import dataclasses
 import difflib
 import functools
-import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -30,13 +29,13 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults
+from luke_jax.tasks.files import Faults, without_held_out
 from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
 from luke_jax.text import Task as TextTask
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
-from luke_jax.text.unknown import CountingTokenizer
+from luke_jax.text.unknown import counted
 from luke_jax.training.task import Batch, Params, Task
 
 LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
@@ -371,7 +370,7 @@ def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
     raise InputError(f"task.{split}: empty; expected a file of examples")
   examples = task.check(task.read_examples(path, faults), faults)
   if held_out:
-    examples = _half(task, path, examples, split)
+    examples = without_held_out(examples, task.held_out, split, path)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
   reads, counting = counted(task.processor(backbone))
@@ -383,29 +382,6 @@ def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
       stacklevel=2,
     )
   return rows
-
-
-def _half(task: FineTunedTask, path: str, examples: list[Any], split: str) -> list[Any]:
-  """Returns the examples of a training file without, or with, those that are held out as dev.
-
-  Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
-  """
-  count = round(task.held_out * len(examples))
-  if not 0 < count < len(examples):
-    raise InputError(
-      f"{path}: {len(examples)} examples with answers, {count} of them held out as dev; expected a"
-      " file of dev, --dev, or more examples"
-    )
-  hashes = [hashlib.sha256(str(number).encode()).digest() for number in range(len(examples))]
-  border = sorted(hashes)[count]
-  held = [digest < border for digest in hashes]
-  return [x for x, is_held in zip(examples, held, strict=True) if is_held == (split == "dev")]
-
-
-def counted(reads: Processor) -> tuple[Processor, CountingTokenizer]:
-  """Returns a processor whose tokenizer counts what it does not know, and that tokenizer."""
-  counting: Any = CountingTokenizer(reads.tokenizer)
-  return dataclasses.replace(reads, tokenizer=counting), counting
 
 
 def check_label(label: str, labels: Sequence[str], place: str) -> None:

@@ -1,10 +1,12 @@
 """Counts of the words that a vocabulary lacks, for a warning."""
 
+import dataclasses
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from luke_jax.text.processor import Processor
 from luke_jax.text.special_tokens import Tokens
 from luke_jax.text.tokenizer import Tokenizer
 
@@ -49,3 +51,9 @@ class CountingTokenizer:
       f" vocabulary: {named}",
       stacklevel=2,
     )
+
+
+def counted(reads: Processor) -> tuple[Processor, CountingTokenizer]:
+  """Returns a processor whose tokenizer counts what it does not know, and that tokenizer."""
+  counting: Any = CountingTokenizer(reads.tokenizer)
+  return dataclasses.replace(reads, tokenizer=counting), counting

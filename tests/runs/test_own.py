@@ -186,7 +186,7 @@ def test_relative_positions_of_ones_own(tmp_path, relative):
   """Both texts have the same words: their order alone tells the labels."""
   labels = {"in the of": "up", "in of the": "down"}
   data = [{"text": text, "label": label} for text, label in labels.items()] * 6
-  settings = {"learning_rate": 0.1, "epochs": 30, "batch_size": 12, "evaluate_every": 30}
+  settings = {"learning_rate": 0.1, "epochs": 60, "batch_size": 12, "evaluate_every": 60}
   model, scores, _ = luke_jax.fine_tune(
     "classification", relative, train=data, dev=data, **settings
   )

@@ -54,16 +54,14 @@ def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, for
   assert form_of_names(base, ["run.seed=1"]) == (form, ["run.seed=1"])
   for given, kind in (("spans", "ner"), ("tags", "tagging")):
     assert form_of_names(base, [f"task.form={given}"]) == (kind, [])
-  with pytest.raises(InputError, match="task.form: 'span'; expected one of spans, tags"):
+  with pytest.raises(InputError, match=r"task.form: 'span'; expected one of spans, tags"):
     form_of_names(base, ["task.form=span"])
 
 
 def texts(folder, number):
-  values = [
-    {"text": f"{number} Ana saw Bo .", "label": "ab"[number % 2]} for number in range(number)
-  ]
+  values = [{"text": f"{i} Ana saw Bo .", "label": "ab"[i % 2]} for i in range(number)]
   task = TextClassification(text=TEXT, labels=("a", "b"), words=16)
-  return dataclasses.replace(task, train=str(written(folder / "train.jsonl", values)))
+  return dataclasses.replace(task, train=str(written(folder / f"{number}.jsonl", values)))
 
 
 def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
@@ -73,11 +71,11 @@ def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
   assert [len(half) for half in ids] == [36, 4] and not ids[0] & ids[1]
   more = texts(tmp_path, 60)
   assert len(ids[1] & {x.id for x in more.records(backbone(), "dev").examples}) >= 2
-  half = dataclasses.replace(task, held_out=0.5)
-  assert len(half.records(backbone(), "dev").examples) == 20
-  with pytest.raises(InputError, match=r"4 examples with answers, 0 of them held out .* --dev"):
-    texts(tmp_path, 4).records(backbone(), "train")
-  with pytest.raises(InputError, match="held_out: 1.0; expected a share below 1"):
+  half = dataclasses.replace(more, held_out=0.5)
+  assert len(half.records(backbone(), "dev").examples) == 30
+  with pytest.raises(InputError, match=r"4 examples with answers, none of them held out .* --dev"):
+    texts(tmp_path, 4).records(backbone(), "dev")
+  with pytest.raises(InputError, match=r"held_out: 1.0; expected a share below 1"):
     dataclasses.replace(task, held_out=1.0)
 
 
