@@ -49,9 +49,8 @@ def train(
   tagging. The labels are those of the training file, and settings suit its examples; OUTPUT/model
   is the model.
 
-  On a cluster or a TPU slice run the same command on every host; they find each other. SIGTERM
-  saves a checkpoint and leaves with status 75, Ctrl-C with 130, and the same command goes on. The
-  last line printed is a summary in JSON.
+  On a cluster or a TPU slice run the same command on every host. SIGTERM saves a checkpoint and
+  leaves with status 75, Ctrl-C with 130, and the same command goes on. The last line is JSON.
 
       luke-jax train experiments/synthetic/tiny.py --output runs/tiny --set run.steps=40
       luke-jax train ner --train a.conll --model english --output runs/ner

@@ -78,11 +78,14 @@ def task_experiment(
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.config.for_fine_tuning, task, str(start))
-  if not recipe.from_nothing:
-    adapter = override(experiment, assignments).optimizer.adapter > 0
+  if recipe.from_nothing:  # whose authors scored once an epoch
+    batch = override(experiment, assignments).data.batch_size
+    every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"
+  else:
     share = 1 if dev else 1 - task.held_out
+    adapter = override(experiment, assignments).optimizer.adapter > 0
     experiment = _suited(experiment, lengths, share, adapter)
-  every = _evaluations(override(experiment, assignments))
+    every = _evaluations(override(experiment, assignments))
   return consistent(override(experiment, [every, *assignments]))
 
 
