@@ -78,15 +78,20 @@ def task_experiment(
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.config.for_fine_tuning, task, str(start))
+  return consistent(_for_examples(experiment, recipe, lengths, assignments))
+
+
+def _for_examples(
+  experiment: Experiment, recipe: Recipe, lengths: np.ndarray, assignments: Sequence[str]
+) -> Experiment:
+  """Returns the experiment with settings for rows of these lengths, changed by the assignments."""
+  changed = override(experiment, assignments)
   if recipe.from_nothing:  # whose authors scored once an epoch
-    batch = override(experiment, assignments).data.batch_size
-    every = f"run.evaluate_every={math.ceil(len(rows) / batch)}"
+    every = f"run.evaluate_every={math.ceil(len(lengths) / changed.data.batch_size)}"
   else:
-    share = 1 if dev else 1 - task.held_out
-    adapter = override(experiment, assignments).optimizer.adapter > 0
-    experiment = _suited(experiment, lengths, share, adapter)
+    experiment = _suited(experiment, lengths, changed.optimizer.adapter > 0)
     every = _evaluations(override(experiment, assignments))
-  return consistent(override(experiment, [every, *assignments]))
+  return override(experiment, [every, *assignments])
 
 
 def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, list[str]]:
@@ -102,8 +107,8 @@ def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, 
   return FORMS[form], others
 
 
-def _suited(experiment: Experiment, lengths: np.ndarray, share: float, adapter: bool) -> Experiment:
-  """Returns the experiment with settings for this share of as many rows, of these lengths.
+def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Experiment:
+  """Returns the experiment with settings for as many rows, of these lengths.
 
   docs/training.md has the table, and says what it was measured on.
   """
@@ -119,7 +124,8 @@ def _suited(experiment: Experiment, lengths: np.ndarray, share: float, adapter: 
   optimizer = dataclasses.replace(
     experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
   )
-  epochs = round(min(20, max(2, 10 * (200 / (share * len(lengths))) ** 0.4)), 1)
+  rows = len(lengths) * (1 if task.dev else 1 - task.held_out)
+  epochs = round(min(20, max(2, 10 * (200 / rows) ** 0.4)), 1)
   return dataclasses.replace(
     experiment,
     data=data,
