@@ -104,6 +104,17 @@ def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, 
   form = chosen[-1] if chosen else "spans" if backbone.entities else "tags"
   if form not in FORMS:
     raise InputError(f"{FORM}: {form!r}; expected one of {', '.join(FORMS)}")
+  other = next(name for name in FORMS if name != form)
+  fields, of_other = (
+    {x.name for x in dataclasses.fields(task_class(FORMS[f]))} for f in (form, other)
+  )
+  for text in others:
+    name = text.partition("=")[0]
+    if name.removeprefix("task.") in of_other - fields:
+      raise InputError(
+        f"{name}: a setting of {other}, and names are found by {form} here; expected"
+        f" {FORM}={other} with it"
+      )
   return FORMS[form], others
 
 

@@ -56,6 +56,8 @@ def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, for
     assert form_of_names(base, [f"task.form={given}"]) == (kind, [])
   with pytest.raises(InputError, match=r"task.form: 'span'; expected one of spans, tags"):
     form_of_names(base, ["task.form=span"])
+  with pytest.raises(InputError, match=r"task.span_words: a setting of spans, .* task.form=spans"):
+    form_of_names(base, ["task.form=tags", "task.span_words=3"])
 
 
 def texts(folder, number):
