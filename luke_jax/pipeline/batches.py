@@ -22,7 +22,6 @@ Rows = dict[str, np.ndarray]
 MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
 _LEAST = {"batch_size": 1, "evaluation_batch_size": 1, "workers": 0, "lengths": 1}
 WINDOW = 32  # batches whose rows are put in order of length, at most an epoch
-PADDING, MOST_LENGTHS = 0.15, 5  # share of rows that padding may take, and lengths to that end
 MULTIPLE = 8  # of the lengths that rows are padded to, as processors compute with several at once
 
 
@@ -50,16 +49,11 @@ class Lengths:
       ]
     return cls(records, plans[-1][1])
 
-  @classmethod
-  def fewest(cls, records: np.ndarray, longest: int) -> int:
-    """Returns the fewest lengths with little padding, or with which more would save little."""
-    words = records.sum()
-    for number in range(1, MOST_LENGTHS):
-      rooms = np.array(cls.of(records, number, longest).rooms)
-      padded = rooms[np.searchsorted(rooms, records)].sum()
-      if 1 - words / padded <= PADDING:
-        return number
-    return MOST_LENGTHS
+  @property
+  def padded(self) -> int:
+    """Returns the words of all records with their padding, each in the least room for it."""
+    rooms = np.array(self.rooms)
+    return int(rooms[np.searchsorted(rooms, self.records)].sum())
 
   def room(self, numbers: Any) -> int:
     """Returns the length that the records of these numbers are padded to."""

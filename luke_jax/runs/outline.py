@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from luke_jax.pipeline.batches import Lengths
 from luke_jax.tasks.known import BY_TAGS
 from luke_jax.training.experiment import Experiment, total_steps
@@ -34,10 +32,11 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   yield "dev", f"{len(dev.examples):,}: {source}"
   yield "labels", _shown(task.labels, task.name == BY_TAGS)
   lengths = task.lengths(train)
-  own = Lengths.of(lengths, data.lengths, task.words)
-  rooms = np.array(own.rooms if data.lengths > 1 else [task.words])
-  share = 1 - lengths.sum() / rooms[np.searchsorted(rooms, lengths)].sum()
-  widths = ", ".join(map(str, rooms))
+  if data.lengths > 1:
+    padded = Lengths.of(lengths, data.lengths, task.words)
+  else:
+    padded = Lengths(lengths, (task.words,))
+  widths, share = ", ".join(map(str, padded.rooms)), 1 - lengths.sum() / padded.padded
   yield "rows", f"{len(train):,}, padded to {widths} words; padding {share:.0%}"
   steps = total_steps(run, len(train), data.batch_size)
   rate = f"rate {experiment.optimizer.learning_rate:g}"

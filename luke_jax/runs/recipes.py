@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import heads_of
 from luke_jax.inference.settings import processor_of
-from luke_jax.models.system import Backbone, Recipe, System
+from luke_jax.models.system import Backbone, Recipe, System, TokenCounts
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data, Lengths
 from luke_jax.runs.models import model_directory
@@ -30,6 +31,7 @@ from luke_jax.training.overrides import override
 WIDTHS = range(64, 513, 64)  # of rows
 FORM, FORMS = "task.form", {"spans": "ner", "tags": BY_TAGS}  # of names
 _OWN_DATA: dict[str, dict[str, Any]] = {BY_TAGS: {"crf": True}}  # beside the defaults of a task
+MOST_LENGTHS = 6  # that rows are padded to
 BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
@@ -125,11 +127,6 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
   """
   devices, task = jax.device_count(), experiment.task
   assert isinstance(task, FineTunedTask)
-  data = Data(
-    batch_size=math.lcm(BATCH, devices),
-    evaluation_batch_size=math.lcm(2 * BATCH, devices),
-    lengths=Lengths.fewest(lengths, task.words) if task.by_length else 1,
-  )
   width = experiment.model.hidden_size
   rate = ADAPTER_RATE if adapter else next(rate for most, rate in RATES if width <= most)
   optimizer = dataclasses.replace(
@@ -137,6 +134,11 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
   )
   rows = len(lengths) * (1 if task.dev else 1 - task.held_out)
   epochs = round(min(20, max(2, 10 * (200 / rows) ** 0.4)), 1)
+  data = Data(
+    batch_size=math.lcm(BATCH, devices),
+    evaluation_batch_size=math.lcm(2 * BATCH, devices),
+    lengths=_number_of_lengths(experiment, lengths, epochs) if task.by_length else 1,
+  )
   return dataclasses.replace(
     experiment,
     data=data,
@@ -144,6 +146,20 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
     schedule=Schedule(warmup_ratio=0.1),
     run=dataclasses.replace(experiment.run, epochs=epochs),
   )
+
+
+def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: float) -> int:
+  """Returns how many lengths have the least time of compiling and training together."""
+  task: Any = experiment.task
+  on_cpu = jax.default_backend() == "cpu"
+  speed = 3e10 * (os.cpu_count() or 1) if on_cpu else 5e13 * jax.device_count()  # products a second
+  counts = TokenCounts(1, task.words, 0)
+  forward = sum(experiment.model.products(counts).values()) / task.words  # products of a word
+  seconds = {}
+  for number in range(1, MOST_LENGTHS + 1):
+    words = Lengths.of(lengths, number, task.words).padded * epochs
+    seconds[number] = 3 * forward * words / speed + (8 if on_cpu else 30) * number
+  return min(seconds, key=seconds.__getitem__)
 
 
 def _evaluations(experiment: Experiment) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.batches import MOST_LENGTHS, PADDING, WINDOW, Data, Lengths, TrainingBatches
+from luke_jax.pipeline.batches import WINDOW, Data, Lengths, TrainingBatches
 
 
 def batches(records, count=3, size=4, longest=64, accumulation=1):
@@ -48,16 +48,12 @@ def test_a_window_has_each_row_once():
 
 
 @given(st.lists(st.integers(2, 64), min_size=1, max_size=60))
-def test_the_fewest_lengths_have_little_padding_unless_the_most_are_too_few(records):
+def test_more_lengths_have_no_more_padding(records):
   found = np.array(records)
-  count = Lengths.fewest(found, 64)
-
-  def padding(number):
-    rooms = np.array(Lengths.of(found, number, 64).rooms)
-    return 1 - found.sum() / rooms[np.searchsorted(rooms, found)].sum()
-
-  assert count == MOST_LENGTHS or padding(count) <= PADDING
-  assert count == 1 or padding(count - 1) > PADDING
+  padded = [Lengths.of(found, number, 64).padded for number in (1, 2, 4)]
+  assert padded == sorted(padded, reverse=True)
+  room = {number: Lengths.of(found, 4, 64).room([number]) for number in range(len(records))}
+  assert padded[2] == sum(room.values())
 
 
 def test_few_records_have_windows_of_an_epoch_at_most():

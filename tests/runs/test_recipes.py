@@ -35,7 +35,8 @@ def test_settings_suit_the_number_and_the_lengths_of_rows(start):
   given = "optimizer.learning_rate=2e-4"
   assert made(start, "optimizer.adapter=2", given).optimizer.learning_rate == 2e-4
   lengths = chosen.task.lengths(rows)
-  assert max(lengths) <= chosen.task.words < max(lengths) + 64 and chosen.data.lengths > 1
+  assert max(lengths) <= chosen.task.words < max(lengths) + 64
+  assert chosen.data.lengths == 1  # a tiny model trains on padding faster than programs compile
 
 
 @pytest.mark.parametrize("batch", [4, 64])
