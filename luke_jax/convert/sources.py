@@ -32,6 +32,8 @@ _OWNERS = {
   "bert": "google-bert",
   "roberta": "FacebookAI",
   "xlm": "FacebookAI",
+  "distilbert": "distilbert",
+  "electra": "google",
 }
 _EXAMPLE = "studio-ousia/luke-base", "luke-base"
 

@@ -62,6 +62,7 @@ def test_a_folder_or_a_file_that_is_no_model(command, here, capsys):
   ("name", "remedy"),
   [
     ("bert-base-uncased", "google-bert/bert-base-uncased --local-dir bert-base-uncased`"),
+    ("electra-base-discriminator", "google/electra-base-discriminator --local-dir electra-base-di"),
     ("mluke-base", "studio-ousia/mluke-base --local-dir mluke-base`"),
     ("hfl/rbt3", "hfl/rbt3 --local-dir hfl/rbt3`"),
     ("runs/rbt3", "studio-ousia/luke-base --local-dir luke-base`"),
