@@ -31,6 +31,7 @@ from luke_jax.training.overrides import override
 WIDTHS = range(64, 513, 64)  # of rows
 FORM, FORMS = "task.form", {"spans": "ner", "tags": BY_TAGS}  # of names
 _OWN_DATA: dict[str, dict[str, Any]] = {BY_TAGS: {"crf": True}}  # beside the defaults of a task
+HELD_OUT = 0.1  # share of the training file that is dev where no file of dev is given
 MOST_LENGTHS = 6  # that rows are padded to
 BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
@@ -63,7 +64,8 @@ def task_experiment(
   recipe = system.recipes.get(plain.task.name, Recipe())
   named: Any = plain.task
   named = dataclasses.replace(named, **_OWN_DATA.get(named.name, {}))
-  on_files = dataclasses.replace(named, train=train, dev=dev, text=str(start), **recipe.task)
+  named = dataclasses.replace(named, train=train, dev=dev, held_out=0.0 if dev else HELD_OUT)
+  on_files = dataclasses.replace(named, text=str(start), **recipe.task)
   task: Any = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
   examples = task.read_examples(train, faults)
@@ -132,7 +134,7 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
   optimizer = dataclasses.replace(
     experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
   )
-  rows = len(lengths) * (1 if task.dev else 1 - task.held_out)
+  rows = len(lengths) * (1 - task.held_out)
   epochs = round(min(20, max(2, 10 * (200 / rows) ** 0.4)), 1)
   data = Data(
     batch_size=math.lcm(BATCH, devices),

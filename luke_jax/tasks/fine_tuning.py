@@ -66,7 +66,7 @@ class FineTunedTask(Task):
   labels: tuple[str, ...] = ()  # none: those of the training file
   words: int = 512  # the longest row
   skip_bad: bool = False  # leave out examples that are faulty, and count them
-  held_out: float = 0.1  # share of the training file that is dev where no file of dev is given
+  held_out: float = 0.0  # share of the training file that is dev, where no file of dev is given
 
   text_task: ClassVar[TextTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
@@ -364,7 +364,7 @@ def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: 
 
 @cached(4)  # every evaluation asks for them
 def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
-  held_out = not task.dev and split in ("train", "dev")
+  held_out = task.held_out > 0 and not task.dev and split in ("train", "dev")
   path, faults = task.splits.get("train" if held_out else split), Faults(skip=task.skip_bad)
   if path is None:
     raise InputError(f"task.{split}: empty; expected a file of examples")

@@ -63,7 +63,7 @@ def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, for
 
 def texts(folder, number):
   values = [{"text": f"{i} Ana saw Bo .", "label": "ab"[i % 2]} for i in range(number)]
-  task = TextClassification(text=TEXT, labels=("a", "b"), words=16)
+  task = TextClassification(text=TEXT, labels=("a", "b"), words=16, held_out=0.1)
   return dataclasses.replace(task, train=str(written(folder / f"{number}.jsonl", values)))
 
 
@@ -78,6 +78,10 @@ def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
   assert len(half.records(backbone(), "dev").examples) == 30
   with pytest.raises(InputError, match=r"4 examples with answers, none of them held out .* --dev"):
     texts(tmp_path, 4).records(backbone(), "dev")
+  whole = dataclasses.replace(task, held_out=0.0)
+  assert len(whole.records(backbone(), "train").examples) == 40
+  with pytest.raises(InputError, match=r"task.dev: empty; expected a file of examples"):
+    whole.records(backbone(), "dev")
   with pytest.raises(InputError, match=r"held_out: 1.0; expected a share below 1"):
     dataclasses.replace(task, held_out=1.0)
 
