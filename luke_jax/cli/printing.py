@@ -1,4 +1,4 @@
-"""What commands print: progress on stderr, and figures of what was timed."""
+"""Lines that commands print: progress on stderr, and figures of what was timed."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""How the process of a command begins and ends."""
+"""The begin and the end of a command's process."""
 
 import contextlib
 import os

@@ -67,10 +67,9 @@ def train(
     processes_in_all: Number of processes.
     process: Number of this process, from 0.
     profile: Number of steps to write a trace of, into OUTPUT/profile.
-    verbose: Prints every setting, where a task has an outline.
+    verbose: Prints every setting of a task's training.
   """
-  if not in_bucket(output) and re.match(r"\w+:/", str(output)):
-    raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
+  _check_output(output)
   if profile < 0:
     raise InputError(f"--profile: {profile}; expected a number of steps")
   with watching(outcome) as watch:
@@ -82,12 +81,18 @@ def train(
       _check_file(experiment, train or dev or model)
       resolved = read_experiment(experiment, set)
     if jax.process_index() == 0:
-      of_task = str(experiment) in CLASSES and not verbose
-      print(outline(resolved) if of_task else describe(resolved), flush=True)
+      whole = verbose or str(experiment) not in CLASSES
+      print((describe if whole else outline)(resolved), flush=True)
     summary = training.run(resolved, output, profile=profile)
     if jax.process_index() == 0:
       print(summary_line(summary))
     return STATUS.get(summary["status"], 0)
+
+
+def _check_output(output: Path) -> None:
+  """Raises InputError for an address that is no place to write to."""
+  if not in_bucket(output) and re.match(r"\w+:/", str(output)):
+    raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
 
 
 def _task(
@@ -118,7 +123,8 @@ def _check_file(experiment: Path, of_task: Path | None) -> None:
 def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")], /) -> None:
   """Lists every field that --set changes: its type, its default and its meaning.
 
-  The defaults of a task are LUKE's recipe for it; the sizes are those of the model it starts from.
+  The defaults of a task are LUKE's recipe for it; `luke-jax train` has others, which suit the files
+  and the model that it starts from.
 
       luke-jax settings ner
 

@@ -34,10 +34,9 @@ class Tables(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class SavedHead:
-  """What the files of a model say of its head."""
+  """Facts on a head in the files of its model."""
 
   labels: int
-
   entries: Mapping[str, Any]  # of config.json, beside the sizes
   tensors: frozenset[str]  # their names
   directory: Path

@@ -1,4 +1,4 @@
-"""Where each system of this package is. One is imported when something asks for it."""
+"""Table of the places of this package's systems. One is imported when something asks for it."""
 
 import importlib
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What a training on one's own files is about to do, in a few lines."""
+"""Outline of a training on one's own files, in a few lines."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,8 +23,9 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   train, dev = (task.records(backbone, split) for split in ("train", "dev"))
   title = experiment.model.title
   if task.name == BY_TAGS:
-    why = "" if backbone.entities else ", which has no entity tokens; task.form=spans for spans"
-    yield "task", f"names by a tag for each word, with a {title}{why}"
+    yield "task", f"names by a tag for each word, with a {title}"
+    if not backbone.entities:
+      yield "form", "tags, for it has no entity tokens; train ner --set task.form=spans has spans"
   else:
     yield "task", f"{task.name}, with a {title}"
   source = task.dev or f"{task.held_out:.0%} held out of {task.train}"

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -125,7 +124,7 @@ def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, 
 def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Experiment:
   """Returns the experiment with settings for as many rows, of these lengths.
 
-  docs/training.md has the table, and says what it was measured on.
+  docs/training.md has the table, and says what it was tried on.
   """
   devices, task = jax.device_count(), experiment.task
   assert isinstance(task, FineTunedTask)
@@ -153,14 +152,14 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
 def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: float) -> int:
   """Returns how many lengths have the least time of compiling and training together."""
   task: Any = experiment.task
-  on_cpu = jax.default_backend() == "cpu"
-  speed = 3e10 * (os.cpu_count() or 1) if on_cpu else 5e13 * jax.device_count()  # products a second
+  # Of two cores or of an accelerator, and not of this machine: a run may go on on another one.
+  speed, compiling = (6e10, 8) if jax.default_backend() == "cpu" else (5e13, 30)
   counts = TokenCounts(1, task.words, 0)
   forward = sum(experiment.model.products(counts).values()) / task.words  # products of a word
   seconds = {}
   for number in range(1, MOST_LENGTHS + 1):
     words = Lengths.of(lengths, number, task.words).padded * epochs
-    seconds[number] = 3 * forward * words / speed + (8 if on_cpu else 30) * number
+    seconds[number] = 3 * forward * words / speed + compiling * number
   return min(seconds, key=seconds.__getitem__)
 
 

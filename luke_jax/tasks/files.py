@@ -219,6 +219,6 @@ def without_held_out(examples: list[Any], share: float, split: str, place: str) 
       " file of dev, --dev, or more examples"
     )
   hashes = [hashlib.sha256(str(number).encode()).digest() for number in range(len(examples))]
-  border = sorted(hashes)[count]
+  border = sorted(hashes)[min(count, len(hashes) - 1)]
   held_out = [digest < border for digest in hashes]
   return [x for x, held in zip(examples, held_out, strict=True) if held == (split == "dev")]

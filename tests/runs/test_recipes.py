@@ -4,15 +4,21 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from marked_tasks import TEXT, written
+from marked_tasks import TEXT, random_bert, written
 from networks import backbone
 from sample_models import sample_file, save_start
 
+import luke_jax
 from luke_jax.errors import InputError
+from luke_jax.inference.settings import task_of
+from luke_jax.models.table import SIZES
+from luke_jax.runs import recipes
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import form_of_names, task_experiment
+from luke_jax.serve.answers import Answers
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.experiment import total_steps
 
 
@@ -37,6 +43,8 @@ def test_settings_suit_the_number_and_the_lengths_of_rows(start):
   lengths = chosen.task.lengths(rows)
   assert max(lengths) <= chosen.task.words < max(lengths) + 64
   assert chosen.data.lengths == 1  # a tiny model trains on padding faster than programs compile
+  large = dataclasses.replace(chosen, model=SIZES["luke-base"])
+  assert 1 < recipes._number_of_lengths(large, lengths, 10) <= recipes.MOST_LENGTHS
 
 
 @pytest.mark.parametrize("batch", [4, 64])
@@ -80,6 +88,8 @@ def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
     texts(tmp_path, 4).records(backbone(), "dev")
   whole = dataclasses.replace(task, held_out=0.0)
   assert len(whole.records(backbone(), "train").examples) == 40
+  most = dataclasses.replace(task, held_out=0.99)
+  assert len(most.records(backbone(), "train").examples) == 1
   with pytest.raises(InputError, match=r"task.dev: empty; expected a file of examples"):
     whole.records(backbone(), "dev")
   with pytest.raises(InputError, match=r"held_out: 1.0; expected a share below 1"):
@@ -94,3 +104,17 @@ def test_an_outline_says_what_will_be_done(start):
   assert lines["dev"] == f"{len(dev.examples)}: 10% held out of {file}"
   assert lines["labels"].startswith(f"{len(chosen.task.labels)}: ")
   assert lines["training"].endswith("rate 0.0005") and "padding" in lines["rows"]
+
+
+def test_a_model_that_tags_is_one_that_finds_names():
+  task = Tagging(text=TEXT, labels=("O", "B-LOC", "I-LOC"), words=16, crf=True)
+  model = random_bert(task)
+  assert isinstance(task_of(model, "ner"), Tagging) and isinstance(task_of(model), Tagging)
+  answers = Answers({"own": model})
+  found = answers.answer("ner", {"text": "Ana saw Bo .", "model": "own"})["spans"]
+  assert [x["text"] for x in found] == [span.text for span in model.predict("Ana saw Bo .")]
+
+
+def test_a_form_that_is_none_is_refused_from_python(start):
+  with pytest.raises(InputError, match=r"task.form: 'span'; expected one of spans, tags"):
+    luke_jax.fine_tune("ner", start, train=[], form="span")
