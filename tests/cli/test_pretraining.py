@@ -119,7 +119,7 @@ def test_a_roberta_goes_on_with_records_whose_words_include_markers(folder, tmp_
   luke_jax.Model(made, params, (), tokenizer).save(start)
   text = EXPERIMENT.format(model=sizes, folder=folder).replace("LukeConfig", "RobertaConfig")
   file = tmp_path / "control.py"
-  file.write_text(text.replace("models.luke import", "models.bert import"))
+  file.write_text(text.replace("systems.luke import", "systems.bert import"))
   changes = [f"run.start={start}", "optimizer.frozen=roberta/embeddings", "run.steps=1"]
   sets = [word for change in changes for word in ("--set", change)]
   assert main(["train", str(file), "--output", str(tmp_path / "run"), *sets]) == 0

@@ -9,6 +9,7 @@ import pytest
 from sample_models import WIDTHS, save_roberta, save_start
 
 import luke_jax
+from luke_jax.cli import experiment as experiments
 from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
 from luke_jax.results.records import read_results
@@ -144,8 +145,8 @@ def test_a_tiny_form_of_a_row_runs(path, starts, tmp_path, one_device, monkeypat
     start = shutil.copytree(start, tmp_path / "words")
     (start / "entity_vocab.json").unlink()
   chosen = smoke(experiment, start)
-  monkeypatch.setattr(experiment, "experiment_and_notes", lambda *_: (chosen, paper))
-  experiment.experiment_run(path, seeds="3", output=tmp_path / "out")
+  monkeypatch.setattr(experiments, "experiment_and_notes", lambda *_: (chosen, paper))
+  experiments.experiment_run(path, seeds="3", output=tmp_path / "out")
   (result,) = read_results([tmp_path / "out"])
   assert result.seed == 3 and result.steps == 2 and result.paper == paper
   assert set(result.scores) == {"dev", "test"}
@@ -157,7 +158,7 @@ def test_a_tiny_form_of_a_row_runs(path, starts, tmp_path, one_device, monkeypat
   card = (model / "README.md").read_text(encoding="utf-8")
   assert "\n| dev |" in card and "\n| test |" in card and "| seed | 3 |" in card
   capsys.readouterr()
-  experiment.experiment_run(path, seeds="3", output=tmp_path / "out")  # it is done: nothing trains
+  experiments.experiment_run(path, seeds="3", output=tmp_path / "out")  # done: nothing trains
   assert str(paper["table"]) in capsys.readouterr().out
 
 
