@@ -6,6 +6,7 @@ import functools
 import jax
 
 from luke_jax.heads.kinds import kind_of, make_head
+from luke_jax.heads.labels import PairHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Running, Spread
 from luke_jax.models.table import SIZES, systems
@@ -26,7 +27,7 @@ def network(
   (kind,) = (kind for kind in (kind_of(system, architecture) for system in systems()) if kind)
   backbone = Backbone(config, Running(**running), spread or Spread())
   head = make_head(kind, backbone, labels=labels)
-  return Network(backbone, head.clone(bias=True) if bias and kind == "pair" else head)
+  return Network(backbone, head.clone(bias=True) if bias and isinstance(head, PairHead) else head)
 
 
 @functools.partial(jax.jit, static_argnames="network")

@@ -27,7 +27,7 @@ class Fixed:
     tasks["ner"].append({"name": "runs/ner", **models})
     return {"tasks": tasks}
 
-  def answer(self, kind, request):
+  def answer(self, kind, request, is_gone):
     text = request["text"]
     if len(text) > 20_000:
       raise InputError("text: too many characters")
