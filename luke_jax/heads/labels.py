@@ -27,15 +27,12 @@ def entity_states(states: States, starts: jax.Array | None) -> jax.Array:
   return jnp.take_along_axis(states.words, starts[..., None], axis=1)
 
 
-def span_features(states: States, starts: jax.Array, ends: jax.Array) -> jax.Array:
-  """Returns first word, last word and, if there is one, entity state of every span.
-
-  Of shape (B, E, 3 D), or (B, E, 2 D) without entities. Ends are inclusive.
-  """
-  parts = [jnp.take_along_axis(states.words, p[..., None], axis=1) for p in (starts, ends)]
-  if states.entities is not None:
-    parts.append(states.entities)
-  return jnp.concatenate(parts, axis=-1)
+def span_features(
+  words: jax.Array, entities: jax.Array, starts: jax.Array, ends: jax.Array
+) -> jax.Array:
+  """Returns first word, last word and entity of every span, (B, E, 3 D). Ends are inclusive."""
+  parts = [jnp.take_along_axis(words, places[..., None], axis=1) for places in (starts, ends)]
+  return jnp.concatenate([*parts, entities], axis=-1)
 
 
 class EntityHead(LabelHead):
@@ -109,8 +106,25 @@ class SpanHead(LabelHead):
     entity_end_positions: jax.Array,
   ) -> Outputs:
     """Returns logits (B, E, C). Starts and inclusive ends are (B, E)."""
-    features = span_features(states, entity_start_positions, entity_end_positions)
+    if states.entities is None:
+      return {"logits": self._of_words(states.words, entity_start_positions, entity_end_positions)}
+    places = entity_start_positions, entity_end_positions
+    features = span_features(states.words, states.entities, *places)
     return {"logits": _classified(self.numerics, self.labels, features)}
+
+  def _of_words(self, words: jax.Array, starts: jax.Array, ends: jax.Array) -> jax.Array:
+    """Returns the logits of spans by the words' states alone, each of which is multiplied once.
+
+    The classifier f is affine, so that f(first, last) = f(first, 0) + f(0, last) - f(0, 0).
+    """
+    classify = Dense(self.numerics, (self.labels,), output="float32", name="classifier")
+    none = jnp.zeros_like(words)
+    dropped = Dropout(self.numerics.dropout)(jnp.stack([words, words], axis=1))
+    of_starts = classify(jnp.concatenate([dropped[:, 0], none], axis=-1))
+    of_ends = classify(jnp.concatenate([none, dropped[:, 1]], axis=-1))
+    bias = classify(jnp.zeros((2 * words.shape[-1],), words.dtype))
+    first = jnp.take_along_axis(of_starts, starts[..., None], axis=1)
+    return first + jnp.take_along_axis(of_ends, ends[..., None], axis=1) - bias
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None

@@ -55,15 +55,21 @@ class PaddedGroup(NamedTuple):
 
 
 def batches(
-  rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes
+  rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes, *, entity_tokens: bool = True
 ) -> Iterator[PaddedGroup]:
-  """Yields the rows in groups of about one size, of at most `limit` words and entities."""
+  """Yields the rows in groups of about one size, of at most `limit` tokens: words and entities.
+
+  Without entity tokens groups have no size of entities, which cost nothing then.
+  """
   backend = jax.default_backend()
   close = WIDTHS.get(backend, FEW_WIDTHS)
   roomy = ROOMY_WIDTHS.get(backend, FEW_WIDTHS)
+  if not entity_tokens:
+    close, roomy = (widths._replace(entities=(0,)) for widths in (close, roomy))
   by_size: dict[Sizes, list[int]] = {}
   for i, row in enumerate(rows):
-    least = Sizes(len(row.input_ids), len(row.entity_ids), task.sizes.mention)
+    entities = len(row.entity_ids) if entity_tokens else 0
+    least = Sizes(len(row.input_ids), entities, task.sizes.mention)
     by_size.setdefault(_size(least, task, close), []).append(i)
   joined: dict[Sizes, list[int]] = {}
   for size in largest_first(by_size):
@@ -84,10 +90,12 @@ def outputs(
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
   waiting = []
-  for batch in batches(rows, task, limit, shapes):
+  backbone, entity_tokens = model.backbone, model.backbone.entities > 0
+  for batch in batches(rows, task, limit, shapes, entity_tokens=entity_tokens):
     some = [rows[i] for i in batch.rows]
     some += some[-1:] * (batch.height - len(some))
-    arrays = task.inputs(model.backbone, some, batch.size, pad_entity)
+    size = batch.size if entity_tokens else task.row_sizes(backbone, batch.size.words)
+    arrays = task.inputs(backbone, some, size, pad_entity)
     waiting.append((batch.rows, _logits(*model.predicting, arrays)))
   found: dict[str, list[Any]] = {}
   for numbers, logits in waiting:

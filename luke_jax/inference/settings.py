@@ -90,7 +90,7 @@ def settings_of(task: Any) -> dict[str, Any]:
 
 def processor_of(model: ModelParts, task: Any) -> Processor:
   """Returns the processor of texts for a model and its task."""
-  return task.fitted(any_processor(model), model.config.markers_of(task.name))
+  return task.fitted(any_processor(model), model.backbone)
 
 
 def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:

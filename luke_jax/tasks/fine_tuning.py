@@ -242,19 +242,19 @@ class FineTunedTask(Task):
       raise InputError("task.text: empty; expected the directory of a tokenizer")
     system = backbone.config
     added = tuple(system.added_words(self.name, self.new_words))
-    read = _processor(self.text, added, self.entity_table, system.markers)
-    return self.fitted(read, system.markers_of(self.name))
+    return self.fitted(_processor(self.text, added, self.entity_table, system.markers), backbone)
 
-  def fitted(self, processor: Processor, markers: tuple[str, ...] = ()) -> Processor:
-    """Returns a processor with the task's sizes, and with words that enclose its entities."""
+  def fitted(self, processor: Processor, backbone: Backbone | None = None) -> Processor:
+    """Returns a processor with the task's sizes, for a backbone or else for any LUKE."""
     words, entities, mention = self.sizes
     return dataclasses.replace(
       processor,
       task=self.text_task,
-      marker_words=markers,
+      marker_words=backbone.config.markers_of(self.name) if backbone else (),
       max_length=words,
       max_entity_length=entities,
       max_mention_length=mention,
+      entity_tokens=backbone is None or backbone.entities > 0,
     )
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:
@@ -292,10 +292,15 @@ class FineTunedTask(Task):
     extra = self._rooms(backbone, sizes.words)
     return self._padded(backbone, rows, sizes, pad_entity, extra)
 
+  def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
+    """Returns the room of a row of so many words, for a backbone."""
+    return self.sizes._replace(words=words)
+
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch."""
-    rooms = self._label_rooms() | self._rooms(backbone, self.words)
-    shapes = padded_shapes(self.sizes, names=self.input_names(backbone), extra=rooms)
+    sizes = self.row_sizes(backbone, self.words)
+    rooms = self._label_rooms(sizes) | self._rooms(backbone, self.words)
+    shapes = padded_shapes(sizes, names=self.input_names(backbone), extra=rooms)
     types = {name: room.dtype for name, room in rooms.items()}
     read = {name: jax.ShapeDtypeStruct(x, types.get(name, jnp.int32)) for name, x in shapes.items()}
     for extra in self.extra_inputs:
@@ -308,9 +313,10 @@ class FineTunedTask(Task):
     self, backbone: Backbone, records: Sequence[Row], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Returns rows and their labels, padded."""
-    rooms = self._label_rooms() | self._rooms(backbone, self.words)
+    sizes = self.row_sizes(backbone, self.words)
+    rooms = self._label_rooms(sizes) | self._rooms(backbone, self.words)
     pad_entity = self.processor(backbone).entity_vocab.pad_id
-    return self._padded(backbone, records, self.sizes, pad_entity, rooms)
+    return self._padded(backbone, records, sizes, pad_entity, rooms)
 
   def predict(self, backbone: Backbone, params: Params, batch: Batch) -> dict[str, jax.Array]:
     """Returns the logits of every row, in float32."""
@@ -347,7 +353,8 @@ class FineTunedTask(Task):
       rooms |= extra.rooms(backbone, words)
     return rooms
 
-  def _label_rooms(self) -> dict[str, Room]:
+  def _label_rooms(self, sizes: Sizes) -> dict[str, Room]:
+    """Returns the room for the labels of rows of these sizes."""
     return {"labels": Room(self.label_shape(), IGNORED, self.label_dtype)}
 
 

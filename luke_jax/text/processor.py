@@ -52,6 +52,8 @@ class Processor:
   read_as: ReadAs = as_written  # how pieces of text between edges of entities are read
   # Words of the vocabulary that enclose the entities of a task, one for each; none: the markers.
   marker_words: tuple[str, ...] = ()
+  # The model reads entities as tokens; another one finds their places among the words' states.
+  entity_tokens: bool = True
 
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:

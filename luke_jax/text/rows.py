@@ -139,7 +139,7 @@ def padded(
   if "token_type_ids" in names:
     arrays["token_type_ids"] = _types(rows, sizes.words)
   if any(name.startswith("entity") for name in names):
-    arrays |= _entity_arrays(rows, sizes, pad_entity)
+    arrays |= _entity_arrays(rows, sizes, pad_entity, positions="entity_position_ids" in names)
   arrays = {name: arrays[name] for name in names}
   for name, room in (extra or {}).items():
     arrays[name] = _filled([_value(row, name) for row in rows], room)
@@ -189,7 +189,9 @@ def _types(rows: Sequence[Row], width: int) -> np.ndarray:
   return types
 
 
-def _entity_arrays(rows: Sequence[Row], sizes: Sizes, pad: int) -> dict[str, np.ndarray]:
+def _entity_arrays(
+  rows: Sequence[Row], sizes: Sizes, pad: int, *, positions: bool
+) -> dict[str, np.ndarray]:
   shape = (len(rows), sizes.entities)
   ids, mask = np.full(shape, pad, np.int32), np.zeros(shape, np.int32)
   tokens = np.zeros((*shape, 2), np.int32)
@@ -197,13 +199,15 @@ def _entity_arrays(rows: Sequence[Row], sizes: Sizes, pad: int) -> dict[str, np.
     number = len(row.entity_ids)
     ids[i, :number], mask[i, :number], tokens[i, :number] = row.entity_ids, 1, row.entity_tokens
   starts, ends = tokens[..., 0], tokens[..., 1]
-  return {
+  arrays = {
     "entity_ids": ids,
     "entity_attention_mask": mask,
-    "entity_position_ids": _positions(starts, ends, sizes.mention),
     "entity_start_positions": starts,
     "entity_end_positions": np.maximum(ends - 1, 0),
   }
+  if positions:  # which take the most memory
+    arrays["entity_position_ids"] = _positions(starts, ends, sizes.mention)
+  return arrays
 
 
 def _positions(starts: np.ndarray, ends: np.ndarray, room: int) -> np.ndarray:

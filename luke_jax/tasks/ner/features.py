@@ -1,6 +1,7 @@
-"""Documents as rows: the spans of a sentence that may be entities, in a window around it."""
+"""Documents as rows: the spans of their sentences that may be entities, with words around them."""
 
 import itertools
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Bounds
 
 AROUND = 2  # special tokens of a row
+OVERLAP = 64  # word pieces that neighbouring windows of a document have in common, if there is room
 
 
 class Limits(NamedTuple):
@@ -29,13 +31,15 @@ class Limits(NamedTuple):
 class Document(NamedTuple):
   """A document in word pieces: word i has those from first[i] to before first[i + 1].
 
-  Sentence i has the words from edges[i] to before edges[i + 1]. Candidates are spans of words in
-  order; the longest one that begins at word i ends before word reach[i].
+  Sentence i has the words from edges[i] to before edges[i + 1]; those between two of `stretches`
+  are read together. Candidates are spans of words in order; the longest one that begins at word i
+  ends before word reach[i].
   """
 
   ids: np.ndarray
   first: np.ndarray
   edges: np.ndarray
+  stretches: np.ndarray
   starts: np.ndarray
   ends: np.ndarray
   reach: np.ndarray
@@ -49,18 +53,20 @@ def features(
   labels: Sequence[str],
   faults: Faults,
 ) -> list[Row]:
-  """Returns rows for every sentence, which share its candidates evenly; `source` are their words.
+  """Returns rows with all candidates of the documents; `source` are their words.
 
-  The row of a sentence has as much of the document around it as there is room for (paper §4.3). A
-  sentence that is longer than that has several, each with some of its candidates.
+  Where entities are tokens, the row of a sentence has as much of the document around it as there is
+  room for (paper §4.3); a sentence of many candidates or of more words than that has several rows.
+  Other systems read a document once, in windows, each with the candidates in its middle.
   """
   rows: list[Row] = []
+  rows_of = _rows if processor.entity_tokens else _rows_of_windows
   missed, total = 0, 0
   for number, (example, ids) in enumerate(tokenized(processor, examples, limits.context)):
     with faults.caught():
-      document = _document(example, ids, limits, processor.max_length - AROUND)
+      document = _document(example, ids, limits, processor)
       targets = None if example.spans is None else _targets(example, document, labels)
-      rows += _rows(processor, document, limits.context, number=number, targets=targets)
+      rows += rows_of(processor, document, limits.context, number=number, targets=targets)
       if targets is not None and example.spans:
         missed += len(example.spans) - np.count_nonzero(targets)
         total += len(example.spans)
@@ -100,10 +106,16 @@ def _written(example: Example, context: bool) -> list[str]:
   return written
 
 
-def _document(example: Example, ids: list[list[int]], limits: Limits, room: int) -> Document:
-  lengths = lengths_of(example, ids, room)
+def _document(
+  example: Example, ids: list[list[int]], limits: Limits, processor: Processor
+) -> Document:
+  room = processor.max_length - AROUND
+  lengths = lengths_of(example, ids, room if processor.entity_tokens else math.inf)
   first, words = np.concatenate([[0], lengths.cumsum()]), np.arange(len(ids))
   edges = np.cumsum([0, *map(len, example.sentences)])
+  stretches = edges[[0, -1]] if limits.context else edges
+  if not processor.entity_tokens and np.diff(first[stretches]).max(initial=0) > room:
+    room = _overlap(room)  # a longer candidate may be whole in no window
   sentence_ends = np.repeat(edges[1:], np.diff(edges))
   enough = np.searchsorted(first, first[:-1] + min(room, limits.pieces or room), "right") - 1
   reach = np.minimum.reduce([words + limits.words, sentence_ends, enough])
@@ -113,10 +125,10 @@ def _document(example: Example, ids: list[list[int]], limits: Limits, room: int)
   # A word without pieces, as some accents are alone, neither begins nor ends a candidate.
   kept = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
   flat = np.array([id for pieces in ids for id in pieces], np.int32)
-  return Document(flat, first, edges, starts[kept], ends[kept], reach)
+  return Document(flat, first, edges, stretches, starts[kept], ends[kept], reach)
 
 
-def lengths_of(example: Example, ids: list[list[int]], room: int) -> np.ndarray:
+def lengths_of(example: Example, ids: list[list[int]], room: float) -> np.ndarray:
   """Returns the number of pieces of each word; raises InputError for a word without room."""
   lengths = np.array([len(pieces) for pieces in ids], np.int64)
   if lengths.max(initial=0) > room:
@@ -150,17 +162,70 @@ def _rows(
   number: int,
   targets: np.ndarray | None,
 ) -> Iterator[Row]:
-  special, room = processor.tokenizer.special, processor.max_length - AROUND
-  masks = np.full(processor.max_entity_length, processor.entity_vocab.mask_id, np.int32)
+  """Yields the rows of each sentence, which share its candidates evenly."""
+  room = processor.max_length - AROUND
   for begin, end, target in _parts(document, room):
-    left, right = window(target, len(document.ids), room) if context else target
-    ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
+    bounds = window(target, len(document.ids), room) if context else target
     first, last = np.searchsorted(document.starts, (begin, end)).tolist()
-    for share in shares(first, last, len(masks)):
-      words = np.stack([document.starts[share], document.ends[share]], axis=1, dtype=np.int32)
-      tokens = (document.first[words] - left + 1).astype(np.int32)
-      labels = None if targets is None else targets[share]
-      yield Row(number, ids.astype(np.int32), masks[: len(words)], tokens, labels, words)
+    for share in shares(first, last, processor.max_entity_length):
+      yield _row(processor, document, bounds, share, number=number, targets=targets)
+
+
+def _rows_of_windows(
+  processor: Processor,
+  document: Document,
+  context: bool,
+  *,
+  number: int,
+  targets: np.ndarray | None,
+) -> Iterator[Row]:
+  """Yields a row for each window, with the candidates that are nearer its middle than another's."""
+  room, first = processor.max_length - AROUND, document.first
+  twice = first[document.starts] + first[document.ends]  # the middles of candidates, doubled
+  for begin, end in itertools.pairwise(document.stretches.tolist()):
+    lefts, width = windows(int(first[end] - first[begin]), room)
+    lefts = lefts + first[begin]
+    inside = slice(*np.searchsorted(document.starts, (begin, end)).tolist())
+    of_window = np.searchsorted(lefts[:-1] + lefts[1:] + width, twice[inside])
+    order = np.argsort(of_window, kind="stable")
+    cuts = np.searchsorted(of_window[order], np.arange(1, len(lefts)))
+    for left, share in zip(lefts.tolist(), np.split(inside.start + order, cuts), strict=True):
+      if len(share):
+        bounds = left, left + width
+        yield _row(processor, document, bounds, share, number=number, targets=targets)
+
+
+def _row(
+  processor: Processor,
+  document: Document,
+  bounds: Bounds,
+  share: slice | np.ndarray,
+  *,
+  number: int,
+  targets: np.ndarray | None,
+) -> Row:
+  special, (left, right) = processor.tokenizer.special, bounds
+  ids = np.concatenate([[special.start], document.ids[left:right], [special.end]])
+  words = np.stack([document.starts[share], document.ends[share]], axis=1, dtype=np.int32)
+  masks = np.full(len(words), processor.entity_vocab.mask_id, np.int32)
+  tokens = (document.first[words] - left + 1).astype(np.int32)
+  labels = None if targets is None else targets[share]
+  return Row(number, ids.astype(np.int32), masks, tokens, labels, words)
+
+
+def _overlap(room: int) -> int:
+  return min(OVERLAP, room // 2)
+
+
+def windows(length: int, room: int) -> tuple[np.ndarray, int]:
+  """Returns the starts of windows over a text, and their length, which is one and at most `room`.
+
+  They are as few as have at least the overlap in common, each with the next, and then as short.
+  """
+  common = _overlap(room)
+  count = max(1, -(-(length - common) // (room - common)))
+  width = -(-(length + (count - 1) * common) // count)
+  return np.arange(count) * (length - width) // max(count - 1, 1), width
 
 
 def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Bounds]]:

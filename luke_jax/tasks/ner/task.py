@@ -4,11 +4,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import jax
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
+from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows
@@ -19,9 +21,12 @@ from luke_jax.tasks.ner.features import check_learnable
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
-from luke_jax.text.rows import Sizes
+from luke_jax.text.rows import Room, Sizes
+from luke_jax.training.task import Batch
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
+# Candidates of a sentence, of which some have many more: losses are means over so many.
+USUAL = 256
 AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's authors
 
 
@@ -31,7 +36,7 @@ class NamedEntities(FineTunedTask):
 
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
   words: int = 512  # the longest row
-  entities: int = 128  # candidates of a row; a sentence that has more takes several
+  entities: int = 128  # candidates of a row that reads them; a sentence that has more takes several
   mention: int = 30  # positions of a candidate
   span_words: int = 16  # the longest candidate
   span_pieces: int | None = None  # the same in word pieces; the paper's code has 16
@@ -70,6 +75,23 @@ class NamedEntities(FineTunedTask):
   def micro_batch(self) -> int | None:
     """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
     return 2 if self.authors else None
+
+  def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
+    """Returns the room of a row: for all its candidates, where they are not read as entities."""
+    if backbone.entities:
+      return super().row_sizes(backbone, words)
+    return Sizes(words, words * self.span_words, self.mention)
+
+  def weights(self, batch: Batch) -> jax.Array:
+    """Returns the weights of a batch's candidates: equal ones whose sum is 1, see `target_weights`.
+
+    Where a row has all candidates of its words, that weight is the same in every batch, so that
+    none counts for more in the company of short rows.
+    """
+    if "entity_ids" in batch:
+      return super().weights(batch)
+    mask = batch["labels"] != IGNORED
+    return mask / (len(mask) * USUAL)
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the documents of a file."""
@@ -111,6 +133,9 @@ class NamedEntities(FineTunedTask):
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each candidate."""
     return (self.entities,)
+
+  def _label_rooms(self, sizes: Sizes) -> dict[str, Room]:
+    return {"labels": Room((sizes.entities,), IGNORED)}
 
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
