@@ -45,6 +45,12 @@ def test_every_row_is_in_one_batch_that_holds_it(lengths, limit, worth):
     assert batch.height == 1 or batch.height * tokens(batch.size) <= limit
 
 
+def test_candidates_that_are_no_tokens_make_no_shapes():
+  lengths = [(words, entities) for words in (60, 62, 64) for entities in (1, 9, 64)]
+  made = list(batches(rows(lengths), TASK, 4096, CompiledShapes(0), entity_tokens=False))
+  assert shapes(made) == {(Sizes(64, 0, TASK.mention), 16)}
+
+
 @given(st.lists(LENGTHS, max_size=5), st.integers(0, 20_000))
 def test_padding_costs_no_more_than_the_programs_that_would_save_it(chunks, worth):
   shared = CompiledShapes(worth)

@@ -17,15 +17,17 @@ from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Bounds
 
 AROUND = 2  # special tokens of a row
-OVERLAP = 64  # word pieces that neighbouring windows of a document have in common, if there is room
+WINDOW = 128  # word pieces of a document that are read together where entities are no tokens
+COMMON = 16  # word pieces that neighbouring windows share at least, if half a window has so many
 
 
 class Limits(NamedTuple):
-  """Settings of rows: the longest candidate, and whether text around a sentence is read."""
+  """Settings of rows: the longest candidate, whether text around a sentence is read, the window."""
 
   words: int
   pieces: int | None
   context: bool
+  window: int = WINDOW
 
 
 class Document(NamedTuple):
@@ -66,7 +68,7 @@ def features(
     with faults.caught():
       document = _document(example, ids, limits, processor)
       targets = None if example.spans is None else _targets(example, document, labels)
-      rows += rows_of(processor, document, limits.context, number=number, targets=targets)
+      rows += rows_of(processor, document, limits, number=number, targets=targets)
       if targets is not None and example.spans:
         missed += len(example.spans) - np.count_nonzero(targets)
         total += len(example.spans)
@@ -109,13 +111,13 @@ def _written(example: Example, context: bool) -> list[str]:
 def _document(
   example: Example, ids: list[list[int]], limits: Limits, processor: Processor
 ) -> Document:
-  room = processor.max_length - AROUND
+  room = room_of(processor, limits)
   lengths = lengths_of(example, ids, room if processor.entity_tokens else math.inf)
   first, words = np.concatenate([[0], lengths.cumsum()]), np.arange(len(ids))
   edges = np.cumsum([0, *map(len, example.sentences)])
   stretches = edges[[0, -1]] if limits.context else edges
   if not processor.entity_tokens and np.diff(first[stretches]).max(initial=0) > room:
-    room = _overlap(room)  # a longer candidate may be whole in no window
+    room = _common(room)  # a longer candidate may be whole in no window
   sentence_ends = np.repeat(edges[1:], np.diff(edges))
   enough = np.searchsorted(first, first[:-1] + min(room, limits.pieces or room), "right") - 1
   reach = np.minimum.reduce([words + limits.words, sentence_ends, enough])
@@ -157,7 +159,7 @@ def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.
 def _rows(
   processor: Processor,
   document: Document,
-  context: bool,
+  limits: Limits,
   *,
   number: int,
   targets: np.ndarray | None,
@@ -165,7 +167,7 @@ def _rows(
   """Yields the rows of each sentence, which share its candidates evenly."""
   room = processor.max_length - AROUND
   for begin, end, target in _parts(document, room):
-    bounds = window(target, len(document.ids), room) if context else target
+    bounds = window(target, len(document.ids), room) if limits.context else target
     first, last = np.searchsorted(document.starts, (begin, end)).tolist()
     for share in shares(first, last, processor.max_entity_length):
       yield _row(processor, document, bounds, share, number=number, targets=targets)
@@ -174,13 +176,13 @@ def _rows(
 def _rows_of_windows(
   processor: Processor,
   document: Document,
-  context: bool,
+  limits: Limits,
   *,
   number: int,
   targets: np.ndarray | None,
 ) -> Iterator[Row]:
   """Yields a row for each window, with the candidates that are nearer its middle than another's."""
-  room, first = processor.max_length - AROUND, document.first
+  room, first = room_of(processor, limits), document.first
   twice = first[document.starts] + first[document.ends]  # the middles of candidates, doubled
   for begin, end in itertools.pairwise(document.stretches.tolist()):
     lefts, width = windows(int(first[end] - first[begin]), room)
@@ -213,16 +215,23 @@ def _row(
   return Row(number, ids.astype(np.int32), masks, tokens, labels, words)
 
 
-def _overlap(room: int) -> int:
-  return min(OVERLAP, room // 2)
+def room_of(processor: Processor, limits: Limits) -> int:
+  """Returns the word pieces of a document that a row has at most."""
+  most = processor.max_length
+  return (most if processor.entity_tokens else min(most, limits.window)) - AROUND
+
+
+def _common(room: int) -> int:
+  """Returns the word pieces that neighbouring windows share at least."""
+  return min(room // 2, max(room // 4, COMMON))
 
 
 def windows(length: int, room: int) -> tuple[np.ndarray, int]:
   """Returns the starts of windows over a text, and their length, which is one and at most `room`.
 
-  They are as few as have at least the overlap in common, each with the next, and then as short.
+  They are as few as can share as much as they have to, each with the next, and then as short.
   """
-  common = _overlap(room)
+  common = _common(room)
   count = max(1, -(-(length - common) // (room - common)))
   width = -(-(length + (count - 1) * common) // count)
   return np.arange(count) * (length - width) // max(count - 1, 1), width

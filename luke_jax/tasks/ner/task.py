@@ -25,6 +25,7 @@ from luke_jax.text.rows import Room, Sizes
 from luke_jax.training.task import Batch
 
 NIL = "NIL"  # the first label of a new model, of spans that are no entities
+LEAST = 8  # word pieces of a window
 # Candidates of a sentence, of which some have many more: losses are means over so many.
 USUAL = 256
 AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's authors
@@ -41,6 +42,9 @@ class NamedEntities(FineTunedTask):
   span_words: int = 16  # the longest candidate
   span_pieces: int | None = None  # the same in word pieces; the paper's code has 16
   context: bool = True  # rows have text around their sentences
+  # The longest stretch of a document that is read at once where entities are no tokens, as in
+  # training: longer ones than a model was trained on hide names from it.
+  window: int = features.WINDOW
   language: str = "en"  # its rules split a text into sentences if the file does not
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
@@ -60,6 +64,9 @@ class NamedEntities(FineTunedTask):
       number = getattr(self, name)
       if (type(number) is not int or number < 1) and (number is not None or name == "span_words"):
         raise InputError(f"{name}: {number!r}; expected a whole number from 1")
+    if type(self.window) is not int or self.window < LEAST:
+      raise InputError(f"window: {self.window!r}; expected a whole number from {LEAST}")
+    object.__setattr__(self, "window", min(self.window, self.words))
 
   @property
   def metric(self) -> str:
@@ -127,7 +134,7 @@ class NamedEntities(FineTunedTask):
     """Returns the rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
     pieces = AUTHORS_PIECES if self.authors else self.span_pieces
-    limits = features.Limits(self.span_words, pieces, self.context)
+    limits = features.Limits(self.span_words, pieces, self.context, self.window)
     return features.features(processor, examples, limits, labels=self.labels, faults=faults)
 
   def label_shape(self) -> tuple[int, ...]:

@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny import TEXTS, tiny_processor
+from tiny import TEXTS, tiny_model, tiny_processor
 from tiny_runs import TINY, trained
 
 from luke_jax.errors import InputError
-from luke_jax.inference.settings import settings_of
+from luke_jax.inference.batches import outputs
+from luke_jax.inference.settings import processor_of, settings_of, task_of
+from luke_jax.inference.shapes import shapes_of
+from luke_jax.models.system import Backbone
+from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words
@@ -89,6 +93,63 @@ def test_a_model_of_words_only_has_a_loss_and_gradients(tmp_path):
   assert np.isfinite(value)
   assert np.abs(gradients["classifier"]["kernel"]).max() > 0
   assert gradients["classifier"]["kernel"].shape[0] == 2 * words.config.hidden_size
+
+
+def words_only():
+  """A model without entity tokens, and its task with the settings that it was trained with."""
+  sizes = {"entity_vocab_size": 0, "use_entity_aware_attention": False}
+  model = tiny_model("LukeForEntitySpanClassification", **sizes)
+  return model, task_of(model, span_words=3)
+
+
+def test_spans_by_words_are_scored_by_their_first_and_last(monkeypatch):
+  """And the words that a model reads of a long text are hardly more than the text has."""
+  model, task = words_only()
+  example = task.parse({"text": "Ana sings in Los Angeles. " * 70}, "1", "here")
+  processor = processor_of(model, task)
+  rows = task.features(processor, [example])
+  read = []
+  inputs = NamedEntities.inputs
+  monkeypatch.setattr(
+    NamedEntities,
+    "inputs",
+    lambda self, backbone, some, sizes, pad: (
+      read.append(sizes.words * len(some)) or inputs(self, backbone, some, sizes, pad)
+    ),
+  )
+  logits = outputs(model, task, rows, 0, shapes_of(model.backbone))["logits"]
+  assert len(rows) > 1 and sum(read) < 1.4 * sum(len(row.input_ids) for row in rows)
+  classifier = model.params["classifier"]
+  for row, found in zip(rows, logits, strict=True):
+    first, last = row.entity_tokens[:, 0], row.entity_tokens[:, 1] - 1
+    places = {"entity_start_positions": first[None], "entity_end_positions": last[None]}
+    states = model(input_ids=row.input_ids[None], **places)["last_hidden_state"][0]
+    pairs = np.concatenate([states[first], states[last]], axis=-1)
+    expected = pairs @ classifier["kernel"] + classifier["bias"]
+    np.testing.assert_allclose(found[: len(expected)], expected, atol=1e-4)
+  assert len(task.decode([example], rows, {"logits": logits})) == 1
+
+
+def test_candidates_by_words_count_as_much_in_any_batch():
+  model, task = words_only()
+  task = dataclasses.replace(task, words=64)
+  texts = ["Ana sings in Los Angeles and in Rome .", "Ana ."]
+  examples = [parse({"text": text, "spans": [[0, 3, "place"]]}, "1", "p") for text in texts]
+  long, short = task.features(task.fitted(tiny_processor(), model.backbone), examples)
+  backbone = Backbone(model.config)
+  rooms = {name: row.shape for name, row in task.row_shapes(backbone).items()}
+  assert rooms["labels"] == rooms["entity_start_positions"] == (64 * 3,)
+  labels = np.full((2, 64 * 3), IGNORED)
+  weights = []
+  for other in (long, short):
+    for i, row in enumerate((short, other)):
+      labels[i] = IGNORED
+      labels[i, : len(row.labels)] = row.labels
+    weights.append(task.weights({"labels": labels})[0])
+  np.testing.assert_array_equal(*weights)
+  assert weights[0].sum() > 0
+  entities = {"labels": labels, "entity_ids": labels}
+  np.testing.assert_allclose(task.weights(entities).sum(), 1, rtol=1e-6)  # a LUKE's: a mean
 
 
 def test_how_files_are_read_is_not_stored_with_the_model():
