@@ -30,12 +30,11 @@ def config() -> Experiment:
       text=str(backbone),
       labels=("NIL", "LOC", "MISC", "ORG", "PER"),
       words=64,
-      entities=384,
       span_words=10,
       skip_bad=True,  # a sentence with a line of 64 underscores
     ),
     running=Running(dtype="bfloat16"),
-    # No `lengths`, with which candidates of short sentences count for more.
+    # Without `lengths`, as the model of the box was trained.
     data=Data(batch_size=32, evaluation_batch_size=64),
     optimizer=Optimizer(learning_rate=2e-3, adapter=16, average=0.99, bias_correction=True),
     run=Run(epochs=3, start=str(backbone)),

@@ -23,6 +23,9 @@ def test_all_of_them_are_small_and_of_the_english_backbone():
     config = json.loads((english.directory(task) / "config.json").read_text("utf-8"))
     assert config["luke_jax"]["adapter"]["backbone"]["sha256"] == ENGLISH.files[WEIGHTS]
     assert config["luke_jax"]["task"] == task
+    if task == "ner":  # documents are read as its sentences were
+      trained = config["luke_jax"]["run"]["settings"]["task.words"]
+      assert config["luke_jax"]["settings"]["window"] == trained
     card = (english.directory(task) / "README.md").read_text("utf-8")
     assert "license: apache-2.0" in card and "/root" not in card
 

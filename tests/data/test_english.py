@@ -9,6 +9,7 @@ from data.english.beside import f1
 from data.english.cut import RELATIONS, SAMPLE, SENTENCES, names, relations
 from data.english.make import DOMAINS, WNUT, main, types
 from data.english.named import write
+from data.english.pages import join, text_of
 from data.english.texts import read_columns
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import task_files
@@ -185,3 +186,15 @@ def test_questions_get_the_names_of_their_texts_as_masked_entities(tmp_path):
   assert first.entities == second.entities == ((5, 8, "[MASK]"),)
   assert (first.question_entities, second.question_entities) == (((0, 3, "[MASK]"),), ())
   assert (first.answers, first.title) == (((9, 12),), "Meals")
+
+
+def test_sentences_are_joined_to_documents(tmp_path):
+  texts, documents = tmp_path / "texts.jsonl", tmp_path / "documents.jsonl"
+  lines = [{"text": f"{name} sings.", "spans": [[0, 3, "PER"]]} for name in ("Ana", "Ben", "Eve")]
+  texts.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+  join(str(texts), str(documents), "2", "1")
+  first, second = map(json.loads, documents.read_text(encoding="utf-8").splitlines())
+  assert first["text"] == "Ana sings. Ben sings."
+  assert first["sentences"] == [[0, 10], [11, 21]]
+  assert [second["text"][start:end] for start, end, _ in second["spans"]] == ["Ben", "Eve"]
+  assert len(text_of(30_000)) == 30_000
