@@ -32,7 +32,7 @@ class SharedProgram(Program):
       chosen.task, **{name: x for name, x in NOT_COMPILED.items() if name in fields}
     )
     run = Run(steps=1, seed=chosen.run.seed, accumulation=chosen.run.accumulation)
-    key = dataclasses.replace(chosen, task=task, run=run), self.mesh, self.steps
+    key = dataclasses.replace(chosen, task=task, run=run), self.mesh
     twin = _kept.pop(key, None) or Program(chosen, self.mesh, self.steps)
     _kept[key] = twin  # the newest last
     for oldest in list(_kept)[:-MOST]:
@@ -52,5 +52,5 @@ class SharedProgram(Program):
     return self._twin._compiled_fresh
 
   @property
-  def _predict(self):
-    return self._twin._predict
+  def compiled_predict(self):
+    return self._twin.compiled_predict

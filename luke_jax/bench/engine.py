@@ -94,7 +94,7 @@ def _bare_steps(chosen: Experiment) -> Callable[[], float]:
   program = Program(chosen, make_mesh(chosen.mesh), steps)
   records = chosen.task.records(chosen.backbone, "train")
   batch = program.placed(program.training_batches(records)(0))
-  step = program.compiled_step
+  step = program.step
 
   def seconds() -> float:
     state = program.fresh_state()

@@ -165,7 +165,7 @@ def our_side(path: Path, sizes: TransEConfig, negatives: int) -> Ours:
   )
   program = Program(experiment, make_mesh(experiment.mesh), experiment.run.steps or 1)
   batches = program.training_batches(experiment.task.records(program.backbone, "train"))
-  return Ours(program, batches, program.compiled_step, program.fresh_state())
+  return Ours(program, batches, program.step, program.fresh_state())
 
 
 def their_epoch(path: Path, width: int, negatives: int, norm: int) -> Callable[[], None]:

@@ -103,7 +103,7 @@ class Ours:
     self.batches = self.program.training_batches(records)
     self.programs = {room: self.program.padded_to(room) for room in self.batches.rooms}
     start = time.perf_counter()
-    self.steps: Any = {room: program.compiled_step for room, program in self.programs.items()}
+    self.steps: Any = {room: program.step for room, program in self.programs.items()}
     self.compiling = time.perf_counter() - start
     network = self.task.network(experiment.backbone)
     self.params = jax.device_get(initial_params(network, jax.random.key(0)))

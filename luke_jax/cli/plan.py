@@ -152,7 +152,7 @@ def lowered_step(
   """Returns the step traced for a slice, and the shapes it takes, for the compiling process."""
   experiment = read_experiment(file, assignments)
   program = Program(experiment, make_mesh(experiment.mesh, devices(topology)), steps)
-  return program.lowered_step, (program.state_shapes, program.batch_shapes)
+  return program.lowered_step, program.step_shapes
 
 
 def largest(step: Step) -> tuple[Step, Compiled | OutOfMemory]:

@@ -4,10 +4,13 @@ import contextlib
 import os
 import re
 import sys
+import time
 from collections.abc import Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder
+
+BEGUN = time.perf_counter_ns()  # of the command
 
 COMPUTING = {
   "bench encoder",

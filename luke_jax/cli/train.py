@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.process import outcome
+from luke_jax.cli.process import BEGUN, outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket
 from luke_jax.runs import training
@@ -36,6 +37,7 @@ def train(
   dev: Path | None = None,
   model: Path | None = None,
   adapter: int | None = None,
+  minutes: float | None = None,
   set: UseAppendAction[tuple[str, ...]] = (),
   coordinator: str | None = None,
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
@@ -53,7 +55,7 @@ def train(
   leaves with status 75, Ctrl-C with 130, and the same command goes on. The last line is JSON.
 
       luke-jax train experiments/synthetic/tiny.py --output runs/tiny --set run.steps=40
-      luke-jax train ner --train a.conll --model english --output runs/ner
+      luke-jax train ner --train a.conll --model english --output runs/ner --minutes 5
 
   Args:
     experiment: Python file with a function `config()` that returns an Experiment, or a task.
@@ -62,6 +64,7 @@ def train(
     dev: File of examples that a task is scored on; without it a tenth of the others.
     model: Directory of the model that a task starts from, or its name: english.
     adapter: Rank of adapters that train in place of kernels; OUTPUT/adapter is a few megabytes.
+    minutes: Time that all of the training takes, from the command's begin to its end.
     set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: Number of processes.
@@ -74,7 +77,8 @@ def train(
     raise InputError(f"--profile: {profile}; expected a number of steps")
   with watching(outcome) as watch:
     processes.join(coordinator, processes_in_all, process, before=watch.with_others)
-    set = (*set, *([] if adapter is None else [f"optimizer.adapter={adapter}"]))
+    given = {"optimizer.adapter": adapter, "run.minutes": minutes}
+    set = (*set, *(f"{name}={value}" for name, value in given.items() if value is not None))
     if str(experiment) in CLASSES:
       resolved = _task(experiment, train, dev, model, set)
     else:
@@ -83,7 +87,7 @@ def train(
     if jax.process_index() == 0:
       whole = verbose or str(experiment) not in CLASSES
       print((describe if whole else outline)(resolved), flush=True)
-    summary = training.run(resolved, output, profile=profile)
+    summary = training.run(resolved, output, profile=profile, begun=BEGUN)
     if jax.process_index() == 0:
       print(summary_line(summary))
     return STATUS.get(summary["status"], 0)
@@ -100,6 +104,7 @@ def _task(
 ) -> Experiment:
   """Returns a task's training on files, with changes."""
   train, model = _given("train", train), _given("model", model)
+  print(f"reading {train}", file=sys.stderr, flush=True)
   return task_experiment(str(name), (train, dev), model, set)
 
 

@@ -11,12 +11,17 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import grain
 import numpy as np
 
 from luke_jax.errors import InputError
+from luke_jax.lazy import Lazy
+
+if TYPE_CHECKING:
+  import grain
+else:
+  grain = Lazy("grain")
 
 Rows = dict[str, np.ndarray]
 MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
@@ -138,7 +143,7 @@ class TrainingBatches:
 
 
 @functools.lru_cache(maxsize=2)  # Grain never frees some memory of every dataset that is made
-def shuffled(records: int, seed: int) -> grain.MapDataset:
+def shuffled(records: int, seed: int) -> "grain.MapDataset":
   """Returns the endless order of records, epoch after epoch, each shuffled differently."""
   return grain.MapDataset.range(records).seed(seed).shuffle().repeat()
 

@@ -41,6 +41,7 @@ def train(
   start: Callable[[], Params] | None = None,
   *,
   profile: int = 0,
+  begun: int | None = None,
 ) -> dict[str, Any]:
   """Starts or resumes an experiment, and writes notes on its data and machine into its folder."""
   clear_caches()
@@ -52,7 +53,8 @@ def train(
       stack.enter_context(locked(folder))
 
     messages.from_first(lock)
-    summary = loop.train(experiment, folder, start=start, data=named, profile=profile)
+    extras: Any = {"profile": profile, "begun": begun}
+    summary = loop.train(experiment, folder, start=start, data=named, **extras)
     # A finished run may be called again on another machine, whose hardware must not be recorded.
     # After a kill between the last checkpoint and its notes there are none, or older ones.
     if jax.process_index() == 0 and summary["step"] != _noted_step(folder):

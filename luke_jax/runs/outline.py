@@ -40,11 +40,16 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   widths, share = ", ".join(map(str, padded.rooms)), 1 - lengths.sum() / padded.padded
   yield "rows", f"{len(train):,}, padded to {widths} words; padding {share:.0%}"
   steps = total_steps(run, len(train), data.batch_size)
+  of_rows = f"steps of {data.batch_size} rows"
   rate = f"rate {experiment.optimizer.learning_rate:g}"
   epochs = steps * data.batch_size / len(train)
-  yield "training", f"{steps:,} steps of {data.batch_size} rows, {epochs:.1f} epochs, {rate}"
-  every = run.evaluate_every or steps
-  yield "scores", f"of dev every {every:,} steps; the best checkpoint by {run.best_metric} is kept"
+  if run.minutes is None:
+    yield "training", f"{steps:,} {of_rows}, {epochs:.1f} epochs, {rate}"
+    often = f"every {run.evaluate_every or steps:,} steps"
+  else:
+    yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
+    often = "in a tenth of the time"
+  yield "scores", f"of dev {often}; the best checkpoint by {run.best_metric} is kept"
 
 
 def _shown(labels: tuple[str, ...], tags: bool) -> str:

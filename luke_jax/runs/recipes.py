@@ -70,10 +70,13 @@ def task_experiment(
   examples = task.read_examples(train, faults)
   if not task.labels:
     task = dataclasses.replace(task, labels=task.found_labels(examples))
-  model = start_model(start, task, task.entity_table, system=system)
+  examples = task.check(examples, faults)
+  if task.dev:  # whose faults should not wait for the model
+    task.check(task.read_examples(task.dev, faults), faults)
+  model = start_model(start, task, task.entity_table, system=system, blank=True)
   room = min(task.words, model.config.room_for_words)
   task = dataclasses.replace(task, words=room)
-  rows = task.features(processor_of(model, task), task.check(examples, faults), faults)
+  rows = task.features(processor_of(model, task), examples, faults)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
   lengths = np.array([len(row.input_ids) for row in rows])
@@ -92,7 +95,7 @@ def _for_examples(
   if recipe.from_nothing:  # whose authors scored once an epoch
     every = f"run.evaluate_every={math.ceil(len(lengths) / changed.data.batch_size)}"
   else:
-    experiment = _suited(experiment, lengths, changed.optimizer.adapter > 0)
+    experiment = _suited(experiment, lengths, changed)
     every = _evaluations(override(experiment, assignments))
   return override(experiment, [every, *assignments])
 
@@ -121,14 +124,16 @@ def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, 
   return FORMS[form], others
 
 
-def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Experiment:
+def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) -> Experiment:
   """Returns the experiment with settings for as many rows, of these lengths.
 
+  They suit the adapter and the minutes that the user `changed` it to.
   docs/training.md has the table, and says what it was tried on.
   """
   devices, task = jax.device_count(), experiment.task
   assert isinstance(task, FineTunedTask)
   width = experiment.model.hidden_size
+  adapter = changed.optimizer.adapter > 0
   rate = ADAPTER_RATE if adapter else next(rate for most, rate in RATES if width <= most)
   optimizer = dataclasses.replace(
     experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
@@ -138,7 +143,7 @@ def _suited(experiment: Experiment, lengths: np.ndarray, adapter: bool) -> Exper
   data = Data(
     batch_size=math.lcm(BATCH, devices),
     evaluation_batch_size=math.lcm(2 * BATCH, devices),
-    lengths=_number_of_lengths(experiment, lengths, epochs) if task.by_length else 1,
+    lengths=_number_of_lengths(changed, lengths, epochs) if task.by_length else 1,
   )
   return dataclasses.replace(
     experiment,
@@ -156,11 +161,15 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
   speed, compiling = (6e10, 8) if jax.default_backend() == "cpu" else (5e13, 30)
   counts = TokenCounts(1, task.words, 0)
   forward = sum(experiment.model.products(counts).values()) / task.words  # products of a word
-  seconds = {}
+  minutes, cost = experiment.run.minutes, {}
   for number in range(1, MOST_LENGTHS + 1):
-    words = Lengths.of(lengths, number, task.words).padded * epochs
-    seconds[number] = 3 * forward * words / speed + compiling * number
-  return min(seconds, key=seconds.__getitem__)
+    words = Lengths.of(lengths, number, task.words).padded
+    epoch, compiled = 3 * forward * words / speed, compiling * number
+    if minutes is None:
+      cost[number] = epoch * epochs + compiled
+    else:
+      cost[number] = epoch / max(60 * minutes - compiled, compiling)
+  return min(cost, key=cost.__getitem__)
 
 
 def _evaluations(experiment: Experiment) -> str:

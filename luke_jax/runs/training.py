@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import json
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -81,10 +82,11 @@ def fine_tune(
   `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
   list, a data set of Hugging Face, a data frame; without `dev` a tenth of `train` is held out.
   Settings suit the number and the lengths of the examples. `settings` change them, fields of the
-  experiment by their own names: `learning_rate=3e-3, epochs=2, batch_size=16, seed=1`;
+  experiment by their own names: `minutes=5`, `learning_rate=3e-3, batch_size=16, seed=1`;
   `luke-jax settings TASK` lists them.
   `folder` holds the run, so that the same call resumes it; without it the run is removed.
   """
+  begun = time.perf_counter_ns()
   clear_caches()
   with _folder(folder) as place:
     place.mkdir(parents=True, exist_ok=True)
@@ -101,18 +103,20 @@ def fine_tune(
     fields = dataclasses.replace(fields, model=backbone.config)
     assignments = [assignment(fields, name, value) for name, value in settings.items()] + form
     chosen = task_experiment(task, files, start, assignments, system=system)
-    summary = run(chosen, place / "run")
+    summary = run(chosen, place / "run", begun=begun)
     return _trained(chosen, place / "run", summary)
 
 
-def run(experiment: Experiment, folder: Path, *, profile: int = 0) -> dict[str, Any]:
+def run(
+  experiment: Experiment, folder: Path, *, profile: int = 0, begun: int | None = None
+) -> dict[str, Any]:
   """Trains an experiment from its start and writes the model it made; returns the summary.
 
-  A trace of `profile` steps is written.
+  A trace of `profile` steps is written. Time counts from `begun` on, a `time.perf_counter_ns()`.
   """
   start = experiment.run.start
   params = functools.partial(start_params, start_directory(start), experiment) if start else None
-  summary = notes.train(experiment, folder, start=params, profile=profile)
+  summary = notes.train(experiment, folder, start=params, profile=profile, begun=begun)
   # With several processes, one alone cannot read a checkpoint: luke-jax export does it later.
   done = summary["status"] == "done" and jax.process_count() == 1
   if done and isinstance(experiment.task, FineTunedTask):

@@ -11,17 +11,22 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
-from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, remove, write_sizes
+from luke_jax.lazy import Lazy
 from luke_jax.training import integrity, messages
 from luke_jax.training.experiment import Run
 from luke_jax.training.integrity import DamageError
 from luke_jax.training.program import AVERAGE, State
+
+if TYPE_CHECKING:
+  from orbax.checkpoint import v1 as ocp
+else:
+  ocp = Lazy("orbax.checkpoint", "v1")
 
 DAMAGED = ".damaged"
 UNFINISHED = ".orbax-checkpoint-tmp"  # in names of folders that Orbax writes into

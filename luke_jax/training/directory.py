@@ -163,19 +163,24 @@ def read_json(path: Path) -> Any:
     raise InputError(f"{path}: {fault}; expected JSON") from None
 
 
-def continue_ledger(folder: Path, ledger: Ledger) -> None:
-  """Adds the time of the run's earlier processes; time after their last checkpoint is lost."""
+def continue_ledger(folder: Path, ledger: Ledger) -> int | None:
+  """Adds the time of the run's earlier processes; time after their last checkpoint is lost.
+
+  Returns the last step of a run that is done.
+  """
   path = folder / LEDGER
-  if path.exists():
-    previous = read_json(path)
-    ledger.add_previous(previous["saved"])
-    ledger.add_lost(previous["wall"] - previous["saved_wall"])
+  if not path.exists():
+    return None
+  previous = read_json(path)
+  ledger.add_previous(previous["saved"])
+  ledger.add_lost(previous["wall"] - previous["saved_wall"])
+  return previous.get("done")
 
 
-def note_saved(folder: Path, ledger: Ledger) -> None:
-  """Writes the ledger as of a checkpoint."""
+def note_saved(folder: Path, ledger: Ledger, done: int | None = None) -> None:
+  """Writes the ledger as of a checkpoint, and the last step of a run that is done."""
   wall = ledger.wall
-  times = {"saved": ledger.state(), "saved_wall": wall, "wall": wall}
+  times = {"saved": ledger.state(), "saved_wall": wall, "wall": wall, "done": done}
   write_json(folder / LEDGER, times | {"goodput": round(ledger.goodput, 4)})
 
 

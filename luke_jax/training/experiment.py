@@ -19,6 +19,9 @@ class Run:
 
   steps: int | None = None  # or epochs, one of the two
   epochs: float | None = None  # readings of the records of train
+  # Time that all of the run takes, by which steps, decay and scores go; the number of steps or
+  # epochs is then what it begins with, before it has measured.
+  minutes: float | None = None
   seed: int = 0  # of parameters, order, masks and dropout
   accumulation: int = 1  # micro-batches that make one batch
   log_every: int = 10  # steps between lines of metrics
@@ -27,28 +30,33 @@ class Run:
   keep: int = 2  # newest checkpoints
   keep_every: int | None = None  # keeps every k-th step for good
   best_metric: str | None = None  # keeps the checkpoint where this is highest
+  patience: int | None = None  # scores of dev without a better one, after which the run ends
   # A model directory, or the folder of a run, with the parameters of step 0; the optimizer and the
   # schedule start anew.
   start: str | None = None
   skip_bad_steps: int = 0  # steps without a finite loss that are left out before the run stops
 
   def __post_init__(self) -> None:
-    for name in ("steps", "evaluate_every", "keep_every"):
+    for name in ("steps", "evaluate_every", "keep_every", "patience"):
       if getattr(self, name) is not None:
         self._check_whole(name, 1)
     for name, least in _LEAST.items():
       self._check_whole(name, least)
-    epochs = self.epochs
-    number = isinstance(epochs, int | float) and not isinstance(epochs, bool)
-    if epochs is not None and not (number and 0 < epochs < math.inf):
-      raise InputError(f"run.epochs: {epochs!r}; expected a number above 0")
+    for name in ("epochs", "minutes"):
+      value = getattr(self, name)
+      number = isinstance(value, int | float) and not isinstance(value, bool)
+      if value is not None and not (number and 0 < value < math.inf):
+        raise InputError(f"run.{name}: {value!r}; expected a number above 0")
+    if self.patience is not None and self.best_metric is None:
+      raise InputError(f"run.patience: {self.patience}; expected run.best_metric with it")
     for name, kind in (("best_metric", "the name of a metric"), ("start", "a folder")):
       value = getattr(self, name)
       if value is not None and not (isinstance(value, str) and value):
         raise InputError(f"run.{name}: {value!r}; expected {kind}")
-    if self.steps is not None and epochs is not None:
+    if self.steps is not None and self.epochs is not None:
       raise InputError(
-        f"run.steps: {self.steps}, and run.epochs: {epochs}; expected one of them, the other null"
+        f"run.steps: {self.steps}, and run.epochs: {self.epochs}; expected one of them, the other"
+        " null"
       )
 
   def _check_whole(self, name: str, least: int) -> None:

@@ -4,15 +4,20 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-from orbax.checkpoint import v1 as ocp
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sizes
 from luke_jax.files.copies import local
+from luke_jax.lazy import Lazy
+
+if TYPE_CHECKING:
+  from orbax.checkpoint import v1 as ocp
+else:
+  ocp = Lazy("orbax.checkpoint", "v1")
 
 State = dict[str, Any]
 

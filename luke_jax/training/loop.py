@@ -25,7 +25,8 @@ from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh, own_rows
-from luke_jax.training.metrics import MetricsWriter
+from luke_jax.training.metrics import MetricsWriter, read_numbers
+from luke_jax.training.pace import Pace, TimedPace
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress, Trace
 from luke_jax.training.saved_configs import to_json
@@ -33,6 +34,7 @@ from luke_jax.training.task import Params
 from luke_jax.training.watch import Watch, watching
 
 COMPILED = "compiled"
+STEP_TO_SCORE = 3  # a row that is scored costs a third of one that is trained on
 
 
 def train(
@@ -42,13 +44,16 @@ def train(
   *,
   data: Mapping[str, str] = MappingProxyType({}),
   profile: int = 0,
+  begun: int | None = None,
 ) -> dict[str, Any]:
   """Runs an experiment, or resumes it from its folder; returns the summary.
 
   `start` reads the parameters of a new run; without it they are fresh. `data` has fingerprints, by
-  name, of what the run reads, which may not change. A trace of `profile` steps is written.
+  name, of what the run reads, which may not change. A trace of `profile` steps is written. The time
+  of the run counts from `begun` on, a `time.perf_counter_ns()`.
   """
   ledger = Ledger()
+  ledger.add_previous({"start": time.perf_counter_ns() - (begun or time.perf_counter_ns())})
   with contextlib.ExitStack() as stack:
     watch = stack.enter_context(watching())
     with ledger.part("start"):
@@ -67,10 +72,21 @@ def train(
       if restored is None:
         _check_evaluation(program)
       step, state = restored or (0, _first_state(program, start))
-      directory.continue_ledger(folder, ledger)
+      done = directory.continue_ledger(folder, ledger) == step
     loop = _Loop(program, checkpoints, ledger, folder)
     loop.watch, loop.trace = watch, Trace(folder, step, profile)
+    loop.pace = Pace(step) if done else _pace(program, ledger, step)
     return loop.run(step, state, program.training_batches(records))
+
+
+def _pace(program: Program, ledger: Ledger, step: int) -> Pace:
+  """Returns the pace of a run that begins or goes on with a step."""
+  experiment = program.experiment
+  run, size = experiment.run, experiment.data.batch_size
+  if run.minutes is None:
+    return Pace(program.steps, run.evaluate_every)
+  scoring = len(experiment.task.records(program.backbone, "dev")) / size / STEP_TO_SCORE
+  return TimedPace(ledger, 60 * run.minutes, step, program.steps, scoring)
 
 
 def _check_evaluation(program: Program) -> None:
@@ -96,12 +112,15 @@ class _Loop:
 
   def __init__(self, program: Program, checkpoints: Checkpoints, ledger: Ledger, folder: Path):
     self.program, self.checkpoints, self.ledger = program, checkpoints, ledger
-    self.folder, self.options, self.steps = folder, program.experiment.run, program.steps
+    self.folder, self.options = folder, program.experiment.run
     self.first = jax.process_index() == 0
     self.waiting: list[tuple[int, Any]] = []  # steps whose metrics are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation
     self.scored: int | None = None  # its step
+    self.history: list[float] = []  # the best metric of all evaluations
     self.saved: int | None = None
+    self.take_step: dict[int | None, Any] = {}
+    self.pace: Pace
     self.watch: Watch
     self.trace: Trace
 
@@ -110,46 +129,78 @@ class _Loop:
     self.saved, self.batches = step or None, batches
     self.scores = self.checkpoints.scores(step)
     self.scored = step if self.scores else None
-    with self.ledger.part("compile"):
-      rooms = batches.rooms if step < self.steps else ()
-      self.programs = {room: self.program.padded_to(room) for room in rooms}
-      self.take_step = {room: own.compiled_step for room, own in self.programs.items()}
-      messages.meet()
+    best = f"dev/{self.options.best_metric}"
+    self.history = messages.from_first(lambda: read_numbers(self.folder, best, step))
+    self.length = self.program.length(self.pace.steps)
     with (
       MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
-      Progress(self.steps, step, enabled=self.first) as self.progress,
+      Progress(self.pace.steps, step, enabled=self.first) as self.progress,
       self.trace,
     ):
+      if step < self.pace.steps:
+        with self.ledger.part("compile"):
+          self._compile()
       return self._turns(step, state)
+
+  def _compile(self) -> None:
+    """Compiles the steps, and what scores dev, so that no score waits for it."""
+    program = self.program
+    dev = program.lengths(program.experiment.task.records(program.backbone, "dev"))
+    scored = dev.rooms if dev else (None,)
+    self.programs = {room: program.padded_to(room) for room in self.batches.rooms}
+    steps, count = len(self.programs), len(self.programs) + len(scored)
+    begun = time.perf_counter()
+    for number, room in enumerate((*self.programs, *scored), start=1):
+      self.progress.compiling(number, count)
+      if number <= steps:
+        self.take_step[room] = self.programs[room].compiled_step
+      else:
+        program.padded_to(room).compiled_predict  # noqa: B018
+    self.progress.note(f"{count} programs compiled in {time.perf_counter() - begun:.0f} s")
+    messages.meet()
 
   def _turns(self, step: int, state: State) -> dict[str, Any]:
     first = step
-    rows = self.batches.iterate(step, self.steps, self.program.experiment.data.workers)
+    rows = self.batches.iterate(step, self.pace.most, self.program.experiment.data.workers)
     self.since = time.perf_counter()
     while True:
       # First, since an evaluation may take longer than who asks for the end will wait. The run that
       # goes on from here evaluates before it steps.
       leaving = self.watch.due(step)
+      if self.pace.ready(step):
+        self._plan(step)
       evaluated = not leaving and self._evaluate(step, state)
       better = evaluated and (step == first or self.checkpoints.better(self.scores))
-      if better or (step > first and self._due(step, self.options.save_every)):
+      if self.scored == step and self._in_vain():
+        self.pace = Pace(step)
+      last = step == self.pace.steps
+      if better or (step > first and (last or step % self.options.save_every == 0)):
         self._save(step, state)
       if leaving:
         if self.saved != step:
           self._save(step, state)
         return self._left(step)
-      if step == self.steps:
+      if last:
         return self._finished(step, "done")
       self.trace.at(step)
       room = self.batches.room(step)
       batch = self._batch(rows, self.programs[room])
       with self.ledger.part("step"):
-        state, metrics = self.take_step[room](state, batch)
+        state, metrics = self.take_step[room](state, batch, self.length)
       self._log(step, metrics)
       step += 1
 
-  def _due(self, step: int, every: int | None) -> bool:
-    return step == self.steps or (every is not None and step % every == 0)
+  def _plan(self, step: int) -> None:
+    """Sets the number of steps by what was measured."""
+    self._flush()
+    self.pace.plan(step)
+    self.length = self.program.length(self.pace.steps)
+    self.progress.total = self.pace.steps
+
+  def _in_vain(self) -> bool:
+    """Returns whether as many scores as one has patience for were not better than the best."""
+    patience, scores = self.options.patience, self.history
+    return patience is not None and len(scores) > patience + scores.index(max(scores))
 
   def _batch(self, rows: Iterator[Rows], program: Program) -> dict[str, jax.Array]:
     with self.ledger.part("data"):
@@ -157,11 +208,15 @@ class _Loop:
 
   def _evaluate(self, step: int, state: State) -> bool:
     """Scores the dev split, if it is time and was not done; returns whether it was."""
-    if not step or self.scored == step or not self._due(step, self.options.evaluate_every):
+    if not step or self.scored == step or not self.pace.due(step):
       return False
     self._flush()
+    begun = time.perf_counter()
     with self.ledger.part("evaluation"):
       self.scores, self.scored = evaluate(self.program, state, "dev"), step
+    self.pace.scored(time.perf_counter() - begun)
+    if best := self.options.best_metric:
+      self.history.append(self.scores[best])
     self.writer.write(step, {f"dev/{name}": x for name, x in self.scores.items()})
     figures = ", ".join(f"{name} {x:.4g}" for name, x in self.scores.items())
     self.progress.note(f"step {step}: {figures}")
@@ -242,12 +297,12 @@ class _Loop:
     with self.ledger.part("checkpoint"):
       self.checkpoints.wait()
     if self.first:
-      directory.note_saved(self.folder, self.ledger)
+      directory.note_saved(self.folder, self.ledger, step if status == "done" else None)
     seconds = {name: round(x, 3) for name, x in self.ledger.seconds.items()}
     scores = {f"dev/{name}": x for name, x in self.scores.items()}
     goodput = round(self.ledger.goodput, 4)
     self.progress.note(f"goodput {goodput:.1%}: share of {self.ledger.wall:,.0f} s spent in steps")
-    known = {"status": status, "step": step, "steps": self.steps, "goodput": goodput}
+    known = {"status": status, "step": step, "steps": self.pace.steps, "goodput": goodput}
     return known | scores | {"seconds": seconds}
 
 

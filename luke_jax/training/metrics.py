@@ -150,6 +150,12 @@ def read_lines(folder: Path) -> list[str] | None:
   return list(read_segments(folder / SEGMENTS)) or None
 
 
+def read_numbers(folder: Path, name: str, until: int) -> list[float]:
+  """Returns the numbers of a name in the order of their steps, up to a step."""
+  lines = [json.loads(line) for line in (read_lines(folder) or ()) if name in line]
+  return [float(line[name]) for line in lines if line["step"] <= until]
+
+
 def summary_line(summary: Mapping[str, Any]) -> str:
   """Returns a summary as one line of JSON: floats of 6 digits, sorted names, groups last."""
   return json.dumps(_brief(summary), ensure_ascii=False, allow_nan=False)

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import jax
 import jax.numpy as jnp
@@ -95,30 +95,39 @@ def _are_patterns(value: Any) -> bool:
   return isinstance(value, tuple) and all(isinstance(x, str) and x.strip("/") for x in value)
 
 
-def learning_rate(optimizer: Optimizer, schedule: Schedule, steps: int) -> optax.Schedule:
-  """Returns the rate of every update, numbered from 0, in a run of `steps` updates.
+class Length(NamedTuple):
+  """Length of a run, in updates. A program takes it as an argument, so that it may change."""
+
+  steps: Any
+  warmup: Any  # the first ones, in which the rate rises
+
+  @classmethod
+  def of(cls, schedule: Schedule, steps: int) -> Self:
+    """Returns the length of a run of `steps` updates."""
+    warmup = schedule.warmup_steps
+    return cls(steps, int(schedule.warmup_ratio * steps) if warmup is None else warmup)
+
+
+def learning_rate(
+  optimizer: Optimizer, schedule: Schedule, number: Any, length: Length
+) -> jax.Array:
+  """Returns the rate of an update, numbered from 0.
 
   As in the reference, update 0 of a warm-up has rate 0 and the update after it the first share.
   """
-  warmup = schedule.warmup_steps
-  if warmup is None:
-    warmup = int(schedule.warmup_ratio * steps)
-
-  def rate(number: Any) -> jax.Array:
-    number = jnp.asarray(number)
-    share = jnp.ones(())
-    if schedule.decay != "constant":
-      first = warmup if schedule.decay == "linear" else 0
-      share = jnp.maximum(steps - number, 0) / max(steps - first, 1)
-    return optimizer.learning_rate * jnp.where(number < warmup, number / max(warmup, 1), share)
-
-  return rate
+  (steps, warmup), number = length, jnp.asarray(number)
+  share = jnp.ones(())
+  if schedule.decay != "constant":
+    first = warmup if schedule.decay == "linear" else 0
+    share = jnp.maximum(steps - number, 0) / jnp.maximum(steps - first, 1)
+  rising = number / jnp.maximum(warmup, 1)
+  return optimizer.learning_rate * jnp.where(number < warmup, rising, share)
 
 
 def make_optimizer(
-  optimizer: Optimizer, schedule: Schedule, steps: int, decayed: tuple[str, ...] = ()
-) -> optax.GradientTransformation:
-  """Returns the optimizer of a run of `steps` updates of the trained parameters, a nested dict.
+  optimizer: Optimizer, schedule: Schedule, decayed: tuple[str, ...] = ()
+) -> optax.GradientTransformationExtraArgs:
+  """Returns the optimizer of the trained parameters, a nested dict; updates take the run's length.
 
   Its state holds counts, and float32 moments at paths that end in the parameter's own. Of the
   settings only the kind changes its structure. `decayed` are the ends of the paths of layer norms
@@ -131,7 +140,7 @@ def make_optimizer(
     # The reference's old AdamW updates the weights and then shrinks them; here, as in PyTorch's,
     # the weights before the update shrink. That changes a step by rate * decay of its length.
     optax.add_decayed_weights(optimizer.weight_decay, mask=functools.partial(_decay_mask, decayed)),
-    optax.scale_by_learning_rate(learning_rate(optimizer, schedule, steps)),
+    _scaled_by_rate(functools.partial(learning_rate, optimizer, schedule)),
   )
 
 
@@ -142,6 +151,22 @@ def _moments(optimizer: Optimizer) -> optax.GradientTransformation:
     optimizer.beta1, optimizer.beta2, optimizer.epsilon, mu_dtype=jnp.float32
   )
   return adam if optimizer.bias_correction else _uncorrected(adam, optimizer.epsilon)
+
+
+def _scaled_by_rate(
+  rate: Callable[[jax.Array, Length], jax.Array],
+) -> optax.GradientTransformationExtraArgs:
+  """Returns what `optax.scale_by_learning_rate` does, for a rate that the run's length changes."""
+
+  def init(params: Any) -> optax.ScaleByScheduleState:
+    return optax.ScaleByScheduleState(count=jnp.zeros((), jnp.int32))
+
+  def update(updates: Any, state: Any, params: Any = None, **run: Any) -> tuple[Any, Any]:
+    by = -rate(state.count, run["length"])
+    scaled = jax.tree.map(lambda x: by.astype(x.dtype) * x, updates)
+    return scaled, optax.ScaleByScheduleState(count=optax.safe_increment(state.count))
+
+  return optax.GradientTransformationExtraArgs(init, update)
 
 
 def _cut(gradients: Any, limit: float | None) -> Any:

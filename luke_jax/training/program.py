@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import os
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -26,7 +27,7 @@ from luke_jax.training.mesh import (
   padded_tables,
   shardings,
 )
-from luke_jax.training.optimizer import make_optimizer
+from luke_jax.training.optimizer import Length, make_optimizer
 from luke_jax.training.task import Batch, Params, Records
 from luke_jax.training.update import AVERAGE, State, Update
 
@@ -81,10 +82,10 @@ class Program:
     return dataclasses.replace(backbone, spread=Spread(shape.vocabulary_axis, padding))
 
   @functools.cached_property
-  def optimizer(self) -> optax.GradientTransformation:
+  def optimizer(self) -> optax.GradientTransformationExtraArgs:
     """Returns the chain of updates."""
     experiment, decayed = self.experiment, self.backbone.config.layout.decayed
-    return make_optimizer(experiment.optimizer, experiment.schedule, self.steps, decayed)
+    return make_optimizer(experiment.optimizer, experiment.schedule, decayed)
 
   @functools.cached_property
   def state_shapes(self) -> State:
@@ -168,29 +169,62 @@ class Program:
 
   @functools.cached_property
   def lowered_step(self) -> jax.stages.Lowered:
-    """Returns the traced training step: (state, batch) to (state, metrics), state donated."""
+    """Returns the traced training step, whose state is donated.
+
+    It takes the state, a batch and the length of the run, and returns the state and metrics.
+    """
     places = _places(self.state_shapes)
     trained = self.state_shapes["trained"]
-    parts = self.experiment, self.backbone, self.optimizer, self.steps
+    parts = self.experiment, self.backbone, self.optimizer
     step = jax.jit(
       Update(*parts, trained, self._whole).step,
-      in_shardings=(places, batch_sharding(self.mesh)),
+      in_shardings=(places, batch_sharding(self.mesh), self._whole),
       out_shardings=(places, self._whole),
       donate_argnums=0,
       compiler_options=OPTIONS.get(self.mesh.devices.flat[0].platform),
     )
     with jax.set_mesh(self.mesh):
-      return step.lower(self.state_shapes, self.batch_shapes)
+      return step.lower(*self.step_shapes)
 
   @functools.cached_property
   def compiled_step(self) -> jax.stages.Compiled:
     """Returns the training step, ready to be called."""
     return self.lowered_step.compile()
 
+  @property
+  def step_shapes(self) -> tuple[State, dict[str, jax.ShapeDtypeStruct], Length]:
+    """Returns the shapes of the arguments of the training step."""
+    number = jax.ShapeDtypeStruct((), jnp.int32, sharding=self._whole)
+    return self.state_shapes, self.batch_shapes, Length(number, number)
+
+  def length(self, steps: int) -> Length:
+    """Returns the length of a run of so many steps, as the training step takes it."""
+    numbers = Length.of(self.experiment.schedule, steps)
+    return Length(*map(self._everywhere, numbers))
+
+  def _everywhere(self, number: int) -> jax.Array:
+    return jax.make_array_from_callback((), self._whole, lambda _: np.int32(number))
+
+  @functools.cached_property
+  def step(self) -> Callable[[State, Batch], tuple[State, dict[str, Any]]]:
+    """Returns the compiled step of a run of `steps` steps."""
+    compiled, length = self.compiled_step, self.length(self.steps)
+    return lambda state, batch: compiled(state, batch, length)
+
   def predict(self, state: State, batch: Batch) -> Any:
     """Returns the task's predictions for a batch (rows, ...), whole on every process."""
+    return self.compiled_predict(scored(state), state["frozen"], batch)
+
+  @functools.cached_property
+  def compiled_predict(self) -> jax.stages.Compiled:
+    """Returns the task's predictions as a function of parameters and a batch."""
+    state, place = self.state_shapes, self.evaluation_sharding
+    batch = {
+      name: jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=place)
+      for name, shape in self.evaluation_shapes.items()
+    }
     with jax.set_mesh(self.mesh):
-      return self._predict(scored(state), state["frozen"], batch)
+      return self._predict.lower(scored(state), state["frozen"], batch).compile()
 
   @property
   def evaluation_shapes(self) -> dict[str, jax.ShapeDtypeStruct]:

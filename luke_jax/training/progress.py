@@ -29,7 +29,7 @@ class Progress:
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
   ) -> None:
-    self._total, self._step, self._enabled, self._clock = total, start, enabled, clock
+    self.total, self._step, self._enabled, self._clock = total, start, enabled, clock
     self._console = console or Console(stderr=True)
     self._first: tuple[int, float] | None = None
     live = enabled and self._console.is_terminal and not self._console.is_dumb_terminal
@@ -38,12 +38,16 @@ class Progress:
   def __enter__(self) -> Self:
     if self._live:
       self._live.start()
-    self._show("starting")
     return self
 
   def __exit__(self, *fault: Any) -> None:
     if self._live:
       self._live.stop()
+
+  def compiling(self, number: int, programs: int) -> None:
+    """Shows which of the run's programs is being compiled; without a terminal only the first."""
+    if self._live or number == 1:
+      self._show(f"compiling program {number} of {programs}")
 
   def update(
     self,
@@ -67,7 +71,7 @@ class Progress:
     ]
     first_step, first_time = self._first
     if step > first_step:
-      seconds_left = (now - first_time) / (step - first_step) * (self._total - step)
+      seconds_left = (now - first_time) / (step - first_step) * (self.total - step)
       facts.append(f"{_duration(seconds_left)} left")
     self._show(", ".join(facts))
 
@@ -77,7 +81,7 @@ class Progress:
       self._console.print(Text(text), soft_wrap=not self._console.is_jupyter)
 
   def _show(self, facts: str) -> None:
-    line = f"step {self._step}/{self._total}: {facts}"
+    line = f"step {self._step}/{self.total}: {facts}"
     if self._live:
       self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
     else:

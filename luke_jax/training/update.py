@@ -12,7 +12,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.table_rows import rows_at, with_rows
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.freezing import layer_masks, merge
-from luke_jax.training.optimizer import learning_rate
+from luke_jax.training.optimizer import Length, learning_rate
 from luke_jax.training.task import Batch, Params, Task
 
 AVERAGE = "average"
@@ -24,28 +24,28 @@ UPDATED = ("trained", "moments")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Update:
-  """A training step: a state and a batch to the next state and metrics."""
+  """A training step: a state, a batch and the run's length to the next state and metrics."""
 
   experiment: Experiment
   backbone: Backbone
-  optimizer: optax.GradientTransformation
-  steps: int
+  optimizer: optax.GradientTransformationExtraArgs
   trained: Any  # shapes of the trained parameters, each with its sharding
   whole: jax.NamedSharding  # of what every device holds
 
-  def step(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
+  def step(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, Any]]:
     """Returns the state after a batch (micro-batches, rows, ...), and metrics."""
     touched = touched_rows(self.experiment.task, self.backbone, batch)
-    part, metrics = self._updated(touched.part(state), touched.batch)
+    part, metrics = self._updated(touched.part(state), touched.batch, length)
     return touched.whole(state, part), metrics
 
-  def _updated(self, state: State, batch: Batch) -> tuple[State, dict[str, Any]]:
+  def _updated(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, Any]]:
     key = jax.random.fold_in(state["key"], state["step"])
     loss, metrics, gradients = self._gradients(state, batch, key)
     masks = layer_masks(state["trained"], self.experiment.optimizer.frozen)
     gradients = _masked(gradients, masks)
     norm = optax.tree.norm(gradients)
-    updates, moments = self.optimizer.update(gradients, state["moments"], state["trained"])
+    before = state["moments"], state["trained"]
+    updates, moments = self.optimizer.update(gradients, *before, length=length)
     changed: Any = optax.apply_updates(state["trained"], _masked(updates, masks))
     trained = self.experiment.task.bounded(changed)
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
@@ -55,12 +55,12 @@ class Update:
       (trained, moments),
       (state["trained"], state["moments"]),
     )
-    rate = learning_rate(self.experiment.optimizer, self.experiment.schedule, self.steps)
     metrics |= {"loss": loss, "gradient_norm": norm, "finite": finite}
     metrics["skipped"] = state["skipped"] + ~finite
-    metrics |= {"learning_rate": jnp.asarray(rate(state["step"] - state["skipped"]))}
+    settings, number = self.experiment, state["step"] - state["skipped"]
+    rate = learning_rate(settings.optimizer, settings.schedule, number, length)
+    metrics |= {"learning_rate": rate}
     if AVERAGE in state:
-      number = state["step"] - state["skipped"]
       state |= {AVERAGE: self._averaged(state[AVERAGE], trained, number)}
     return state | {
       "trained": trained,

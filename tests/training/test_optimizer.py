@@ -21,7 +21,14 @@ from luke_jax.models import keys
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.training.freezing import is_frozen, merge, split_frozen
-from luke_jax.training.optimizer import Optimizer, Schedule, decays, learning_rate, make_optimizer
+from luke_jax.training.optimizer import (
+  Length,
+  Optimizer,
+  Schedule,
+  decays,
+  learning_rate,
+  make_optimizer,
+)
 
 GOLDENS = Path(__file__).parent.parent / "goldens" / "training"
 RECORDINGS = sorted(path.stem for path in GOLDENS.glob("*.npz"))
@@ -31,6 +38,12 @@ CHANGE = 2e-4  # of what a parameter changes by in all
 @functools.cache
 def recording(name):
   return read(GOLDENS / f"{name}.npz")
+
+
+def rates(peak, schedule, steps):
+  """The rate of a run by the number of the update."""
+  length = Length.of(schedule, steps)
+  return lambda number: learning_rate(Optimizer(learning_rate=peak), schedule, number, length)
 
 
 @pytest.mark.parametrize(
@@ -99,20 +112,20 @@ def furthest(recorded, changes, schedule, **choice):
   ],
 )
 def test_rates_are_those_of_torch_lambda_lr(peak, schedule, steps, expected):
-  rate = jax.jit(learning_rate(Optimizer(learning_rate=peak), schedule, steps))
+  rate = jax.jit(rates(peak, schedule, steps))
   found = [rate(number) for number in range(len(expected))]
   np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_baidus_rate_falls_as_if_from_the_first_step():
   schedule = Schedule(warmup_steps=5000, decay="linear_from_0")
-  rate = learning_rate(Optimizer(learning_rate=1e-4), schedule, 1_000_000)
+  rate = rates(1e-4, schedule, 1_000_000)
   found = [rate(number) for number in (2500, 5000, 500_000)]
   np.testing.assert_allclose(found, [5e-5, 9.95e-5, 5e-5], rtol=1e-6)
 
 
 def test_the_ratio_of_the_papers_warm_up():
-  rate = learning_rate(Optimizer(), Schedule(), 50)
+  rate = rates(1e-5, Schedule(), 50)
   found = [rate(number) for number in range(0, 51, 10)]
   expected = [0, 8.510638e-6, 6.382979e-6, 4.255319e-6, 2.12766e-6, 0]
   np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -125,7 +138,7 @@ def test_rates_of_any_schedule(steps, warmup, number, constant):
   if number < warmup:
     expected = number / warmup
   schedule = Schedule(warmup_steps=warmup, decay="constant" if constant else "linear")
-  found = learning_rate(Optimizer(learning_rate=1.0), schedule, steps)(number)
+  found = rates(1.0, schedule, steps)(number)
   assert float(found) == pytest.approx(expected, rel=1e-6)
   assert 0 <= found <= 1
 
@@ -142,21 +155,22 @@ def test_rates_of_any_schedule(steps, warmup, number, constant):
 )
 def test_clipping_by_the_norm_of_all(gradient, limit, expected):
   first = Optimizer(beta1=0.0, max_gradient_norm=limit)
-  tx = make_optimizer(first, Schedule(warmup_steps=0), 1)
+  tx = make_optimizer(first, Schedule(warmup_steps=0))
   gradients = {"a": {"kernel": jnp.array(gradient[:1])}, "b": {"bias": jnp.array(gradient[1:])}}
-  state = tx.update(gradients, tx.init(gradients), gradients)[1]
+  state = tx.update(gradients, tx.init(gradients), gradients, length=Length(1, 0))[1]
   (adam,) = (part for part in state if isinstance(part, optax.ScaleByAdamState))
   np.testing.assert_allclose(jnp.concatenate(jax.tree.leaves(adam.mu)), expected, rtol=1e-6)
 
 
 def test_sgd_with_momentum_and_cut_gradients_is_pytorchs():
   settings = Optimizer(0.1, kind="sgd", weight_decay=0.0, max_gradient=5.0)
-  tx = make_optimizer(settings, Schedule(warmup_steps=2), 8)
+  tx = make_optimizer(settings, Schedule(warmup_steps=2))
   params = {"a": {"kernel": jnp.array([1.0, -2.0])}}
   state, weights, momentum = tx.init(params), np.array([1.0, -2.0]), np.zeros(2)
   for number in range(8):
     gradient = np.array([number - 3.0, 7.0 * (-1) ** number])
-    updates, state = tx.update({"a": {"kernel": jnp.asarray(gradient)}}, state, params)
+    gradients = {"a": {"kernel": jnp.asarray(gradient)}}
+    updates, state = tx.update(gradients, state, params, length=Length(8, 2))
     params = optax.apply_updates(params, updates)
     # As torch.optim.SGD after torch.nn.utils.clip_grad_value_, and the schedule of TENER's authors.
     momentum = 0.9 * momentum + np.clip(gradient, -5, 5)
@@ -175,7 +189,7 @@ def test_sgd_with_momentum_and_cut_gradients_is_pytorchs():
   ],
 )
 def test_rates_of_other_systems(schedule, expected):
-  rate = learning_rate(Optimizer(learning_rate=1.0), schedule, 1000)
+  rate = rates(1.0, schedule, 1000)
   found = {number: float(rate(number)) for number in expected}
   assert found == pytest.approx(expected)
 
@@ -304,7 +318,7 @@ def test_state_has_float32_moments_at_the_paths_of_what_trains(settings):
   """So that it can be sharded by path, and one structure serves the checkpoints of all runs."""
   abstract = abstract_params(network("LukeForMaskedLM"))
   trained, frozen = split_frozen(abstract, ("luke/encoder", "luke/pooler"))
-  tx = make_optimizer(settings, Schedule(), 10)
+  tx = make_optimizer(settings, Schedule())
   state = jax.eval_shape(jax.jit(tx.init), trained)
   shapes, still = keys.flatten(trained), set(keys.flatten(frozen))
   seen = []
@@ -318,15 +332,15 @@ def test_state_has_float32_moments_at_the_paths_of_what_trains(settings):
     assert not any(place.endswith(path) for path in still)
     seen.append(path)
   assert sorted(seen) == sorted([*shapes, *shapes])
-  plain = jax.eval_shape(make_optimizer(Optimizer(), Schedule(), 10).init, trained)
+  plain = jax.eval_shape(make_optimizer(Optimizer(), Schedule()).init, trained)
   assert jax.tree.structure(state) == jax.tree.structure(plain)
 
 
 def test_a_step_inside_jit_keeps_types_and_structure():
-  tx = make_optimizer(Optimizer(max_gradient_norm=1.0), Schedule(), 10)
+  tx = make_optimizer(Optimizer(max_gradient_norm=1.0), Schedule())
   trained, _ = split_frozen(jax.tree.map(jnp.float32, SOME), ("luke/pooler",))
   state = jax.jit(tx.init)(trained)
-  updates, after = jax.jit(tx.update)(trained, state, trained)
+  updates, after = jax.jit(tx.update)(trained, state, trained, length=Length(10, 0))
   assert jax.tree.map(jnp.result_type, updates) == jax.tree.map(jnp.result_type, trained)
   assert jax.tree.map(jnp.result_type, after) == jax.tree.map(jnp.result_type, state)
 

@@ -103,7 +103,7 @@ def test_a_loss_that_is_not_finite_changes_nothing():
     state["trained"]["masked_words"]["bias"].at[0].set(jnp.nan)
   )
   before = arrays(state)
-  after, metrics = chosen.compiled_step(state, chosen.placed(batches(0)))
+  after, metrics = chosen.step(state, chosen.placed(batches(0)))
   assert not metrics["finite"] and int(metrics["skipped"]) == 1
   changed = {name for name, x in arrays(after).items() if x.tobytes() != before[name].tobytes()}
   assert changed == {"step", "skipped"}
@@ -222,7 +222,7 @@ def test_the_average_is_scored_and_follows_the_weights(averaged):
   state = chosen.fresh_state()
   batches = chosen.training_batches(chosen.experiment.task.records(chosen.backbone, "train"))
   expected = arrays({"x": state["trained"]})
-  step = chosen.compiled_step
+  step = chosen.step
   for number in range(3):
     state, _ = step(state, chosen.placed(batches(number)))
     decay = min(0.9, (1 + number) / (10 + number))

@@ -58,7 +58,7 @@ def test_only_rows_of_the_batch_change():
   tables = {name: np.array(x) for name, x in before["trained"].items()}
   batches = chosen.training_batches(chosen.experiment.task.records(chosen.backbone, "train"))
   batch = batches(0)
-  after, _ = chosen.compiled_step(before, chosen.placed(batch))
+  after, _ = chosen.step(before, chosen.placed(batch))
   read = np.unique(np.concatenate([batch[x].ravel() for x in ("heads", "tails", "negatives")]))
   changed = np.flatnonzero((np.asarray(after["trained"]["entity"]) != tables["entity"]).any(1))
   assert set(changed) <= set(read) and len(changed) > 0

@@ -48,7 +48,7 @@ def trained(program: Program, state: State, steps: int) -> tuple[State, list[flo
   """The state after so many steps, and their losses."""
   records = program.experiment.task.records(program.backbone, "train")
   batches = program.training_batches(records)
-  step = program.compiled_step
+  step = program.step
   losses = []
   for batch in batches.iterate(0, steps, workers=0):
     state, metrics = step(state, program.placed(batch))

@@ -15,7 +15,7 @@ from luke_jax.models.network import Network, abstract_params
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.luke.keys import KEYS
 from luke_jax.training.freezing import merge, split_frozen
-from luke_jax.training.optimizer import Optimizer, Schedule, make_optimizer
+from luke_jax.training.optimizer import Length, Optimizer, Schedule, make_optimizer
 
 LABELS = ("labels", "entity_labels")
 
@@ -83,10 +83,10 @@ def replay(
   """Our parameters and losses after the recorded steps, with the recorded settings or others."""
   optimizer, schedule = optimizer or recorded.optimizer, schedule or recorded.schedule
   accumulation, steps = recorded.case["accumulation"], recorded.case["steps"]
-  tx = make_optimizer(optimizer, schedule, steps, decayed)
+  tx = make_optimizer(optimizer, schedule, decayed)
   trained, frozen = split_frozen(recorded.before, optimizer.frozen)
   state = jax.jit(tx.init)(trained)
-  update = jax.jit(lambda *given: _apply(tx, *given))
+  update = jax.jit(functools.partial(_apply, tx, Length.of(schedule, steps)))
   losses = []
   for step in range(steps):
     batches = [
@@ -99,8 +99,8 @@ def replay(
   return merge(trained, frozen), np.array(losses)
 
 
-def _apply(tx, gradient, state, trained):
-  updates, state = tx.update(gradient, state, trained)
+def _apply(tx, length, gradient, state, trained):
+  updates, state = tx.update(gradient, state, trained, length=length)
   return optax.apply_updates(trained, updates), state
 
 

@@ -19,7 +19,7 @@ from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import evaluate
 from luke_jax.training.mesh import make_mesh
-from luke_jax.training.optimizer import Optimizer, Schedule, learning_rate
+from luke_jax.training.optimizer import Length, Optimizer, Schedule, learning_rate
 from luke_jax.training.program import Program
 
 WIDTH, ENTITIES, WORDS = 12, 8, 16
@@ -131,8 +131,9 @@ def test_entities_are_learned_and_those_without_an_input_too(task, whole_batch):
 def test_the_rate_of_the_authors_stays_after_its_warm_up():
   recipe = ErnieThuConfig.recipes["relations"]
   schedule = Schedule(warmup_ratio=recipe.warmup_ratio, decay=recipe.decay)
-  rate = learning_rate(Optimizer(learning_rate=2.0), schedule, 1000)
-  assert [float(rate(step)) / 2 for step in (50, 100, 900)] == [0.5, 1, 1]
+  optimizer, length = Optimizer(learning_rate=2.0), Length.of(schedule, 1000)
+  rates = [learning_rate(optimizer, schedule, step, length) for step in (50, 100, 900)]
+  assert rates == [1, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,114 @@
+"""Runs by the clock: the time they take, and how much of it goes into scores."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shared_programs import SharedProgram
+from tiny_runs import experiment, left_at, logged
+
+from luke_jax.errors import InputError
+from luke_jax.training import loop as loops
+from luke_jax.training import pace, watch
+from luke_jax.training.directory import Ledger
+from luke_jax.training.experiment import Run
+from luke_jax.training.loop import train
+from luke_jax.training.pace import CLOSING, TimedPace
+
+
+class Machine:
+  """A run without a program, whose steps and scores take so long."""
+
+  def __init__(self, start, step, score, slower=1.0):
+    self.now, self.step, self.score, self.slower = 0.0, step, score, slower
+    self.ledger = Ledger(clock=lambda: round(self.now * 1e9))
+    self.scores = []
+    with self.ledger.part("start"):
+      self.now += start
+
+  def run(self, seconds, first=0, guess=100):
+    """The step at which a run of so many seconds ends."""
+    run = TimedPace(self.ledger, seconds, first, guess, self.score / self.step)
+    step = first
+    while True:
+      if run.ready(step):
+        run.plan(step)
+      if run.due(step):
+        with self.ledger.part("evaluation"):
+          self.now += self.score
+        run.scored(self.score)
+        self.scores.append(step)
+      if step == run.steps:
+        return step
+      assert step < run.steps < run.most
+      # Halfway through, others begin to use the machine, or cease to.
+      self.now += self.step * (self.slower if self.now > seconds / 2 else 1)
+      step += 1
+
+
+@given(st.floats(60, 3600), st.floats(1e-3, 0.02), st.floats(0.01, 3), st.sampled_from([0.5, 1, 2]))
+def test_the_time_is_used_and_not_exceeded(seconds, step, score, slower):
+  """Steps of up to a fiftieth of the time, scores of up to three of them."""
+  machine = Machine(seconds / 10, step * seconds, score * step * seconds, slower)
+  last = machine.run(seconds)
+  assert 0.9 * seconds < machine.now + CLOSING < 1.1 * seconds
+  assert machine.scores[-1] == last
+  # The last score comes in any case.
+  share = machine.score * (len(machine.scores) - 1) / seconds
+  assert share <= 0.1 and len(machine.scores) <= 20
+
+
+def test_a_run_without_time_takes_one_step():
+  machine = Machine(start=100, step=1, score=1)
+  assert machine.run(60) == 1
+
+
+def test_a_run_that_goes_on_has_the_rest_of_the_time():
+  machine = Machine(start=30, step=0.1, score=0.5)
+  assert machine.run(60, first=200) < 200 + 260
+
+
+@pytest.fixture
+def shared(monkeypatch):
+  monkeypatch.setattr(loops, "Program", SharedProgram)
+
+
+def test_a_run_ends_once_scores_are_no_better(shared, tmp_path, monkeypatch):
+  """Also one that was stopped in between."""
+  falling = iter([0.1, 0.3, 0.2, 0.3, 0.1, 0.1])
+  monkeypatch.setattr(loops, "evaluate", lambda *_: {"word_likelihood": next(falling)})
+  run = {"evaluate_every": 2, "best_metric": "word_likelihood", "patience": 2}
+  chosen = experiment(run=run)
+  with monkeypatch.context() as stopped:
+    stopped.setattr(watch.Watch, "due", left_at(7))
+    assert train(chosen, tmp_path)["status"] == "preempted"
+  summary = train(chosen, tmp_path)
+  assert summary["status"] == "done" and summary["step"] == 8
+  assert train(chosen, tmp_path)["step"] == 8
+
+
+def test_a_run_of_some_seconds_ends_and_is_done(shared, tmp_path, monkeypatch):
+  """Its programs are those of the test before."""
+  monkeypatch.setattr(pace, "CLOSING", 0.0)
+  chosen = experiment(run={"minutes": 0.08, "best_metric": "word_likelihood"})
+  summary = train(chosen, tmp_path / "run")
+  assert summary["status"] == "done" and summary["step"] == summary["steps"]
+  rates = [line["learning_rate"] for line in logged(tmp_path / "run") if "loss" in line]
+  assert 0 <= rates[-1] < max(rates)
+  again = train(chosen, tmp_path / "run")
+  assert again["step"] == summary["step"]
+  assert json.loads((tmp_path / "run/ledger.json").read_text())["done"] == summary["step"]
+
+
+@pytest.mark.parametrize(
+  ("fields", "message"),
+  [
+    ({"minutes": 0}, "run.minutes: 0; expected a number above 0"),
+    ({"patience": 2}, "run.patience: 2; expected run.best_metric with it"),
+    ({"patience": 0, "best_metric": "f1"}, "run.patience: 0; expected a whole number from 1"),
+  ],
+)
+def test_what_makes_no_sense_is_refused(fields, message):
+  with pytest.raises(InputError, match=message):
+    Run(steps=3, **fields)
