@@ -24,7 +24,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults
+from luke_jax.tasks.files import Faults, labels_in
 from luke_jax.tasks.known import TaskName, task_class, task_files
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.features import marks, missed_entities
@@ -82,7 +82,7 @@ def data_check(
 
 
 def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
-  labels = collections.Counter(label for example in examples for label in _labels(example))
+  labels = collections.Counter(label for example in examples for label in labels_in(example))
   counts = ", ".join(f"{label} {count}" for label, count in labels.most_common())
   parts = [f"examples: {len(examples)}", f"faults: {faults}"]
   answered = sum("answers" in example for example in examples)
@@ -95,12 +95,6 @@ def _attributes(settings: Any, examples: Sequence[Any]) -> Iterator[str]:
   if isinstance(settings, TextClassification):
     for number, name in enumerate(settings.attributes.names):
       yield f"{name}: {len({x.attributes[number] for x in examples})} values"
-
-
-def _labels(example: dict[str, Any]) -> list[str]:
-  of_spans = [label for _, _, label in example.get("spans", ())]
-  one = [example["label"]] if "label" in example else []
-  return [*example.get("labels", ()), *one, *of_spans]
 
 
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found

@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluation_page import page
-from luke_jax.show.evaluations import as_json, tables
+from luke_jax.show.evaluations import tables
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.tasks.ner.score import other_labels, without_labels
@@ -77,7 +77,7 @@ def evaluate(
   evaluation = settings.evaluate(examples, predicted)
   Console().print(tables(evaluation, mistakes))
   if json_file:
-    _write(json_file, json.dumps(as_json(evaluation), ensure_ascii=False, indent=1) + "\n")
+    _write(json_file, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
   if html_file:
     title = f"{task}: {directory.name} on {file.name}"
     _write(html_file, page(evaluation, title, 10 * mistakes))

@@ -18,6 +18,7 @@ from luke_jax.files import Path, in_bucket
 from luke_jax.runs import training
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import plain_experiment, read_experiment, task_experiment
+from luke_jax.runs.report import REPORT, write_report
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
@@ -89,6 +90,9 @@ def train(
       print((describe if whole else outline)(resolved), flush=True)
     summary = training.run(resolved, output, profile=profile, begun=BEGUN)
     if jax.process_index() == 0:
+      if "model" in summary and (report := write_report(output, resolved.task.name)):
+        Console().print(report)
+        print(f"more: {output / REPORT}; with texts of your own: luke-jax try {output}")
       print(summary_line(summary))
     return STATUS.get(summary["status"], 0)
 

@@ -1,13 +1,16 @@
 """Outline of a training on one's own files, in a few lines."""
 
-from collections.abc import Iterator
+import collections
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from luke_jax.pipeline.batches import Lengths
-from luke_jax.tasks.known import BY_TAGS
+from luke_jax.tasks.files import labels_in
+from luke_jax.tasks.known import BY_TAGS, is_known, task_files
 from luke_jax.training.experiment import Experiment, total_steps
 
 MOST_LABELS = 12
+FEW = 5  # examples of a label
 
 
 def outline(experiment: Experiment) -> str:
@@ -32,6 +35,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   yield "examples", f"{len(train.examples):,} of {task.train}"
   yield "dev", f"{len(dev.examples):,}: {source}"
   yield "labels", _shown(task.labels, task.name == BY_TAGS)
+  if rare := _rare(task, train.examples):
+    yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
   lengths = task.lengths(train)
   if data.lengths > 1:
     padded = Lengths.of(lengths, data.lengths, task.words)
@@ -50,6 +55,17 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
     often = "in a tenth of the time"
   yield "scores", f"of dev {often}; the best checkpoint by {run.best_metric} is kept"
+
+
+def _rare(task: Any, examples: Sequence[Any]) -> str:
+  """Returns the labels with few examples, and how many each has."""
+  if not is_known(type(task)):
+    return ""
+  to_json = task_files(task.name).to_json
+  counts = collections.Counter(label for x in examples for label in labels_in(to_json(x)))
+  rare = [f"{label} {count}" for label, count in sorted(counts.items()) if count < FEW]
+  more = f" and {len(rare) - MOST_LABELS} more" if len(rare) > MOST_LABELS else ""
+  return ", ".join(rare[:MOST_LABELS]) + more
 
 
 def _shown(labels: tuple[str, ...], tags: bool) -> str:

@@ -1,7 +1,7 @@
 """Evaluations as tables for the terminal and as JSON; the mistakes of one text together."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -76,22 +76,6 @@ def _after(text: str, mark: int) -> int:
 
 MOST_CONFUSED = 15  # pairs in the terminal
 NOTHING = "(none)"
-
-
-def as_json(evaluation: Evaluation) -> dict[str, Any]:
-  """Returns the whole evaluation as JSON values."""
-  return {
-    "scores": dict(evaluation.scores),
-    "labels": {name: dict(row) for name, row in evaluation.labels.items()},
-    "confusion": [
-      {"gold": gold, "predicted": predicted, "count": count}
-      for (gold, predicted), count in evaluation.confusion.items()
-    ],
-    "mistakes": [
-      mistake._asdict() | {"marks": [mark._asdict() for mark in mistake.marks]}
-      for mistake in evaluation.mistakes
-    ],
-  }
 
 
 def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:

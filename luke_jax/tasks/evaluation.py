@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from luke_jax.errors import InputError
 
@@ -41,6 +41,31 @@ class Evaluation:
   # Counts of pairs of a gold and a predicted label; "" stands for no label.
   confusion: Mapping[tuple[str, str], int] = dataclasses.field(default_factory=dict)
   mistakes: Sequence[Mistake] = ()  # the worst first
+
+  def as_json(self) -> dict[str, Any]:
+    """Returns all of it as JSON values."""
+    return {
+      "scores": dict(self.scores),
+      "labels": {name: dict(row) for name, row in self.labels.items()},
+      "confusion": [
+        {"gold": gold, "predicted": predicted, "count": count}
+        for (gold, predicted), count in self.confusion.items()
+      ],
+      "mistakes": [
+        mistake._asdict() | {"marks": [mark._asdict() for mark in mistake.marks]}
+        for mistake in self.mistakes
+      ],
+    }
+
+  @classmethod
+  def from_json(cls, values: Mapping[str, Any]) -> Self:
+    """Returns the evaluation that `as_json` gave the values of."""
+    confusion = {(x["gold"], x["predicted"]): x["count"] for x in values["confusion"]}
+    mistakes = [
+      Mistake(**x | {"marks": tuple(Mark(**mark) for mark in x["marks"])})
+      for x in values["mistakes"]
+    ]
+    return cls(values["scores"], values["labels"], confusion, mistakes)
 
 
 def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str, float]:

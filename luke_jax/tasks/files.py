@@ -41,6 +41,13 @@ class Faults:
       self.found.append(fault)
 
 
+def labels_in(example: Mapping[str, Any]) -> list[str]:
+  """Returns the labels of an example, an object as in JSON lines."""
+  of_spans = [label for _, _, label in example.get("spans", ())]
+  one = [example["label"]] if "label" in example else []
+  return [*example.get("labels", ()), *one, *of_spans]
+
+
 class Text(NamedTuple):
   """Text of an example; `span` converts a span of the file to characters."""
 

@@ -38,6 +38,7 @@ from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, 
 from luke_jax.text.unknown import counted
 from luke_jax.training.task import Batch, Params, Task
 
+MISTAKES = 100  # that are kept of an evaluation of dev
 LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
 
 
@@ -325,8 +326,17 @@ class FineTunedTask(Task):
 
   def score(self, records: TaskRows, predictions: Any) -> dict[str, float]:
     """Returns the task's metrics."""
+    return dict(self._evaluated(records, predictions).scores)
+
+  def details(self, records: TaskRows, predictions: Any) -> dict[str, Any]:
+    """Returns the evaluation behind the metrics, with the worst mistakes."""
+    evaluation = self._evaluated(records, predictions)
+    worst = evaluation.mistakes[:MISTAKES]
+    return dataclasses.replace(evaluation, mistakes=worst).as_json()
+
+  def _evaluated(self, records: TaskRows, predictions: Any) -> Evaluation:
     decoded = self.decode(records.examples, records.rows, predictions)
-    return dict(self.evaluate(records.examples, decoded).scores)
+    return self.evaluate(records.examples, decoded)
 
   def _padded(
     self,

@@ -15,6 +15,7 @@ from luke_jax.training.saved_configs import differences, from_dict, to_dict
 
 NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
+DEV = "dev.json"  # what is behind the best scores of dev
 DATA = "data.json"  # fingerprints of what the run reads, by name
 
 # Fields that may change when a run is resumed, since its numbers do not depend on them.

@@ -18,7 +18,7 @@ import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, program_folder
+from luke_jax.files import Path, program_folder, write_json
 from luke_jax.pipeline.batches import Rows, TrainingBatches, evaluation_order, evaluation_rows
 from luke_jax.training import directory, messages, processes
 from luke_jax.training.checkpoints import Checkpoints
@@ -113,6 +113,7 @@ class _Loop:
   def __init__(self, program: Program, checkpoints: Checkpoints, ledger: Ledger, folder: Path):
     self.program, self.checkpoints, self.ledger = program, checkpoints, ledger
     self.folder, self.options = folder, program.experiment.run
+    self.task = program.experiment.task
     self.first = jax.process_index() == 0
     self.waiting: list[tuple[int, Any]] = []  # steps whose metrics are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation
@@ -145,7 +146,7 @@ class _Loop:
   def _compile(self) -> None:
     """Compiles the steps, and what scores dev, so that no score waits for it."""
     program = self.program
-    dev = program.lengths(program.experiment.task.records(program.backbone, "dev"))
+    dev = program.lengths(self.task.records(program.backbone, "dev"))
     scored = dev.rooms if dev else (None,)
     self.programs = {room: program.padded_to(room) for room in self.batches.rooms}
     steps, count = len(self.programs), len(self.programs) + len(scored)
@@ -213,7 +214,11 @@ class _Loop:
     self._flush()
     begun = time.perf_counter()
     with self.ledger.part("evaluation"):
-      self.scores, self.scored = evaluate(self.program, state, "dev"), step
+      records, found = predicted(self.program, state, "dev")
+      self.scores, self.scored = self.task.score(records, found), step
+      details = self.checkpoints.better(self.scores) and self.task.details(records, found)
+      if details and self.first:
+        write_json(self.folder / directory.DEV, details)
     self.pace.scored(time.perf_counter() - begun)
     if best := self.options.best_metric:
       self.history.append(self.scores[best])
@@ -322,6 +327,11 @@ def keep_programs(folder: Path) -> None:
 
 def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
   """Returns the task's metrics on a split; the same on every process."""
+  return program.experiment.task.score(*predicted(program, state, split))
+
+
+def predicted(program: Program, state: State, split: str) -> tuple[Any, Any]:
+  """Returns the records of a split, and the predictions for them; the same on every process."""
   records = program.experiment.task.records(program.backbone, split)
   lengths, size = program.lengths(records), program.experiment.data.evaluation_batch_size
   rows = own_rows(program.mesh, size)
@@ -336,7 +346,7 @@ def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
       for name, shape in padded.evaluation_shapes.items()
     }
     jax.tree.map(functools.partial(_put, batch), whole, padded.predict(state, arrays))
-  return program.experiment.task.score(records, whole)
+  return records, whole
 
 
 def _zeros(program: Program, count: int) -> Any:

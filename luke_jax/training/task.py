@@ -126,3 +126,7 @@ class Task(abc.ABC):
   @abc.abstractmethod
   def score(self, records: Any, predictions: Any) -> dict[str, float]:
     """Returns metrics of the predictions for all records, in their order."""
+
+  def details(self, records: Any, predictions: Any) -> dict[str, Any] | None:
+    """Returns what is behind the metrics, as JSON values; None where there is no more."""
+    return None

@@ -17,6 +17,7 @@ import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import consistent, task_experiment
+from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.known import CLASSES
 from luke_jax.tasks.predictions import Span
 from luke_jax.training.experiment_files import load_experiment
@@ -61,7 +62,10 @@ def train(task, start, folder, *changes):
 )
 def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, monkeypatch):
   assert train(task, start, tmp_path) == 0
-  assert last_line(capsys)["model"] == str(tmp_path / "run" / "model")
+  printed = capsys.readouterr().out.splitlines()
+  assert json.loads(printed[-1])["model"] == str(tmp_path / "run" / "model")
+  assert any("report.html; with texts of your own: luke-jax try" in line for line in printed)
+  assert "</html>" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
   card = (tmp_path / "run" / "model" / "README.md").read_text(encoding="utf-8")
   trained_on = sample_file(task, "train")
   digest = hashlib.sha256(trained_on.read_bytes()).hexdigest()
@@ -74,7 +78,9 @@ def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, 
   scores = last_line(capsys)
   assert scores["examples"] == FEW
   assert "</html>" in (tmp_path / "p.html").read_text(encoding="utf-8")
-  assert json.loads((tmp_path / "e.json").read_text())["scores"].keys() <= scores.keys()
+  found = json.loads((tmp_path / "e.json").read_text())
+  assert found["scores"].keys() <= scores.keys()
+  assert json.loads(json.dumps(Evaluation.from_json(found).as_json())) == found
 
   assert main(["predict", task, run, test, "--output", predicted]) == 0
   assert capsys.readouterr().out.endswith(f"{predicted}: {FEW} predictions\n")

@@ -9,6 +9,7 @@ from shared_programs import SharedProgram
 from tiny_runs import experiment, left_at, logged
 
 from luke_jax.errors import InputError
+from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training import loop as loops
 from luke_jax.training import pace, watch
 from luke_jax.training.directory import Ledger
@@ -76,8 +77,9 @@ def shared(monkeypatch):
 
 def test_a_run_ends_once_scores_are_no_better(shared, tmp_path, monkeypatch):
   """Also one that was stopped in between."""
-  falling = iter([0.1, 0.3, 0.2, 0.3, 0.1, 0.1])
-  monkeypatch.setattr(loops, "evaluate", lambda *_: {"word_likelihood": next(falling)})
+  scores = iter([0.0, 0.1, 0.3, 0.2, 0.3, 0.1])  # the first tells only which metrics there are
+  found = staticmethod(lambda *_: {"word_likelihood": next(scores)})
+  monkeypatch.setattr(SyntheticPretraining, "score", found)
   run = {"evaluate_every": 2, "best_metric": "word_likelihood", "patience": 2}
   chosen = experiment(run=run)
   with monkeypatch.context() as stopped:
