@@ -171,6 +171,7 @@ class _Loop:
       if self.pace.ready(step):
         self._plan(step)
       evaluated = not leaving and self._evaluate(step, state)
+      leaving = leaving or (not evaluated and self.watch.due(step))  # in the midst of scoring
       better = evaluated and (step == first or self.checkpoints.better(self.scores))
       if self.scored == step and self._in_vain():
         self.pace = Pace(step)
@@ -214,7 +215,9 @@ class _Loop:
     self._flush()
     begun = time.perf_counter()
     with self.ledger.part("evaluation"):
-      records, found = predicted(self.program, state, "dev")
+      records, found = predicted(self.program, state, "dev", self._is_asked_to_end)
+      if found is None:
+        return False
       self.scores, self.scored = self.task.score(records, found), step
       details = self.checkpoints.better(self.scores) and self.task.details(records, found)
       if details and self.first:
@@ -227,6 +230,10 @@ class _Loop:
     self.progress.note(f"step {step}: {figures}")
     self.since = time.perf_counter()
     return True
+
+  def _is_asked_to_end(self) -> bool:
+    """Returns whether to leave a pass over dev, which several processes finish together."""
+    return messages.alone() and self.watch.stop is not None
 
   def _save(self, step: int, state: State) -> None:
     self._flush()
@@ -330,13 +337,20 @@ def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
   return program.experiment.task.score(*predicted(program, state, split))
 
 
-def predicted(program: Program, state: State, split: str) -> tuple[Any, Any]:
-  """Returns the records of a split, and the predictions for them; the same on every process."""
+def predicted(
+  program: Program, state: State, split: str, stop: Callable[[], bool] = lambda: False
+) -> tuple[Any, Any]:
+  """Returns the records of a split, and the predictions for them; the same on every process.
+
+  They are None if `stop` said before a batch that nobody needs them any more.
+  """
   records = program.experiment.task.records(program.backbone, split)
   lengths, size = program.lengths(records), program.experiment.data.evaluation_batch_size
   rows = own_rows(program.mesh, size)
   whole = _zeros(program, len(records))
   for batch in evaluation_order(len(records), lengths, size):
+    if stop():
+      return records, None
     padded = program.padded_to(lengths.room(batch) if lengths else None)
     made = evaluation_rows(records, program.make_rows, batch, rows)
     arrays = {

@@ -1,6 +1,7 @@
 """Runs by the clock: the time they take, and how much of it goes into scores."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -114,3 +115,22 @@ def test_a_run_of_some_seconds_ends_and_is_done(shared, tmp_path, monkeypatch):
 def test_what_makes_no_sense_is_refused(fields, message):
   with pytest.raises(InputError, match=message):
     Run(steps=3, **fields)
+
+
+def test_a_signal_ends_a_pass_over_dev(shared, tmp_path, monkeypatch):
+  """Which is made before the next step by the run that goes on."""
+  chosen = experiment(run={"evaluate_every": 6, "best_metric": "word_likelihood"})
+  put, batches = loops._put, []
+
+  def interrupted(*given):
+    batches.append(None)
+    watch._active[-1].stop = {"status": "interrupted", "signal": "SIGINT", "time": time.time()}
+    put(*given)
+
+  with monkeypatch.context() as stopped:
+    stopped.setattr(loops, "_put", interrupted)
+    summary = train(chosen, tmp_path)
+  assert summary["status"] == "interrupted" and summary["step"] == 6
+  assert len(batches) == 4  # the arrays of one batch
+  assert train(chosen, tmp_path)["status"] == "done"
+  assert [x["step"] for x in logged(tmp_path) if "dev/word_likelihood" in x] == [6, 12]

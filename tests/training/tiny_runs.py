@@ -83,7 +83,8 @@ def left_at(at: int):
   """Stands in for `Watch.due`: as if SIGTERM had come so that the run leaves before a step."""
 
   def due(self, step):
-    self.stop = {"status": "preempted", "signal": "SIGTERM", "time": time.time()}
+    if step == at:
+      self.stop = {"status": "preempted", "signal": "SIGTERM", "time": time.time()}
     return step == at
 
   return due
