@@ -24,7 +24,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults, labels_in
+from luke_jax.tasks.files import Faults, asked_in, labels_in
 from luke_jax.tasks.known import TaskName, task_class, task_files
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.features import marks, missed_entities
@@ -87,7 +87,20 @@ def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
   parts = [f"examples: {len(examples)}", f"faults: {faults}"]
   answered = sum("answers" in example for example in examples)
   parts += [f"with answers: {answered}"] * bool(answered) + [f"labels: {counts}"] * bool(labels)
-  return f"{file}: {'; '.join(parts)}"
+  return f"{file}: {'; '.join([*parts, *_doubtful(examples, labels)])}"
+
+
+def _doubtful(examples: list[dict[str, Any]], labels: collections.Counter[str]) -> Iterator[str]:
+  """Yields what is no fault, and yet makes a model worse or its scores misleading."""
+  asked = collections.Counter(map(asked_in, examples))
+  if twice := sum(asked.values()) - len(asked):
+    whole = len({json.dumps(example | {"id": ""}) for example in examples})
+    others = len(examples) - twice
+    yield f"repeated: {twice}, {whole - others} of them with other labels"
+  if len(labels) == 1 and "spans" not in examples[0]:
+    yield "a single label: nothing can be learnt"
+  elif len(labels) > 1 and max(labels.values()) > UNBALANCED * labels.total():
+    yield f"unbalanced: {max(labels, key=labels.__getitem__)} is most of them"
 
 
 def _attributes(settings: Any, examples: Sequence[Any]) -> Iterator[str]:
@@ -97,6 +110,7 @@ def _attributes(settings: Any, examples: Sequence[Any]) -> Iterator[str]:
       yield f"{name}: {len({x.attributes[number] for x in examples})} values"
 
 
+UNBALANCED = 0.9  # share of all labels that one has
 SHOWN, MISSED = 2, 3  # examples, and entities that cannot be found
 LONGEST = 40  # characters of such an entity
 T = TypeVar("T")

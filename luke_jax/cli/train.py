@@ -108,7 +108,8 @@ def _task(
 ) -> Experiment:
   """Returns a task's training on files, with changes."""
   train, model = _given("train", train), _given("model", model)
-  print(f"reading {train}", file=sys.stderr, flush=True)
+  if sys.stderr.isatty():
+    print(f"reading {train}", file=sys.stderr, flush=True)
   return task_experiment(str(name), (train, dev), model, set)
 
 

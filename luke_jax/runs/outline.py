@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from luke_jax.pipeline.batches import Lengths
-from luke_jax.tasks.files import labels_in
+from luke_jax.tasks.files import asked_in, labels_in
 from luke_jax.tasks.known import BY_TAGS, is_known, task_files
 from luke_jax.training.experiment import Experiment, total_steps
 
@@ -37,6 +37,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   yield "labels", _shown(task.labels, task.name == BY_TAGS)
   if rare := _rare(task, train.examples):
     yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
+  if task.dev and (both := len(_asked(task, train.examples) & _asked(task, dev.examples))):
+    yield "repeated", f"{both:,} examples of dev are in {task.train} too: its scores are too high"
   lengths = task.lengths(train)
   if data.lengths > 1:
     padded = Lengths.of(lengths, data.lengths, task.words)
@@ -55,6 +57,13 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
     often = "in a tenth of the time"
   yield "scores", f"of dev {often}; the best checkpoint by {run.best_metric} is kept"
+
+
+def _asked(task: Any, examples: Sequence[Any]) -> set[str]:
+  """Returns what examples ask about; nothing of a task of the user's own."""
+  if not is_known(type(task)):
+    return set()
+  return {asked_in(task_files(task.name).to_json(example)) for example in examples}
 
 
 def _rare(task: Any, examples: Sequence[Any]) -> str:

@@ -48,6 +48,15 @@ def labels_in(example: Mapping[str, Any]) -> list[str]:
   return [*example.get("labels", ()), *one, *of_spans]
 
 
+# Fields of examples that are answers, or say nothing of the text.
+_BESIDE = {"id", "label", "labels", "spans", "answers", "sentences", "links", "title"}
+
+
+def asked_in(example: Mapping[str, Any]) -> str:
+  """Returns all that an example, an object as in JSON lines, asks about."""
+  return json.dumps({name: x for name, x in example.items() if name not in _BESIDE})
+
+
 class Text(NamedTuple):
   """Text of an example; `span` converts a span of the file to characters."""
 
@@ -75,20 +84,30 @@ def parse_lines(
 
   `read` returns the object for a line and its place, if the lines are not JSON.
   """
-  ids: dict[str, int] = {}
-  for number, line in numbered:
-    place = f"{where}: line {number}"
-    if not line.strip():
-      continue
+  items = ((f"line {number}", line) for number, line in numbered if line.strip())
+  return parse_items(items, where, parse, faults, read or json_object)
+
+
+def parse_items(
+  items: Iterable[tuple[str, Any]],
+  where: str,
+  parse: Callable[[Mapping[str, Any], str, str], Example],
+  faults: Faults,
+  read: Callable[[Any, str], Mapping[str, Any]],
+) -> Iterator[Example]:
+  """Yields the results of `parse` for items with their places, each an object as `read` has it."""
+  ids: dict[str, str] = {}
+  for name, item in items:
+    place = f"{where}: {name}"
     with faults.caught():
-      value = (read or json_object)(line, place)
-      id = value.get("id", str(number))
+      value = read(item, place)
+      id = value.get("id", name.rpartition(" ")[2])
       if type(id) is int:  # as Hugging Face and doccano have them
         id = str(id)
       if not isinstance(id, str):
         raise InputError(f"{place}: id: {id!r}; expected a string")
-      if ids.setdefault(id, number) != number:
-        raise InputError(f"{place}: id {id!r}: also that of line {ids[id]}; expected it once")
+      if ids.setdefault(id, name) != name:
+        raise InputError(f"{place}: id {id!r}: also that of {ids[id]}; expected it once")
       yield parse(value, id, place)
 
 

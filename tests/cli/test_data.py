@@ -232,3 +232,15 @@ def test_examples_of_other_tasks_as_a_model_reads_them(capsys):
   first, second, _ = capsys.readouterr().out.splitlines()
   assert first.startswith("example dev-1: <s>·") and "[<ent2> H·inosh·ir·o·<ent2>]" in first
   assert second.startswith("example dev-2: <s>·[<ent>·")
+
+
+def test_what_is_doubtful(tmp_path, capsys):
+  path = tmp_path / "a.jsonl"
+  objects = [{"text": "good", "label": "x"}] * 18 + [{"text": "good", "label": "y"}]
+  path.write_text("".join(json.dumps(x) + "\n" for x in objects))
+  assert main(["data", "check", str(path), "--task", "classification"]) == 0
+  line = capsys.readouterr().out.strip()
+  assert line.endswith("repeated: 18, 1 of them with other labels; unbalanced: x is most of them")
+  path.write_text("".join(json.dumps(x) + "\n" for x in objects[:1]))
+  assert main(["data", "check", str(path), "--task", "classification"]) == 0
+  assert "a single label: nothing can be learnt" in capsys.readouterr().out

@@ -104,6 +104,13 @@ def test_an_outline_says_what_will_be_done(start):
   assert lines["dev"] == f"{len(dev.examples)}: 10% held out of {file}"
   assert lines["labels"].startswith(f"{len(chosen.task.labels)}: ")
   assert lines["training"].endswith("rate 0.0005") and "padding" in lines["rows"]
+  assert "repeated" not in lines
+  timed = made(start, "run.minutes=5", f"task.dev={file}")
+  said = outline(timed)
+  assert (
+    f"repeated  {len(timed.task.records(timed.backbone, 'dev').examples)} examples of dev" in said
+  )
+  assert "5 minutes in all, steps of 16 rows" in said and "of dev in a tenth of the time" in said
 
 
 def test_a_model_that_tags_is_one_that_finds_names():

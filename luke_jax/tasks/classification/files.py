@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.attributes import UNKNOWN
+from luke_jax.tasks import label_studio
 from luke_jax.tasks.classification.forms import FIELDS, NO_AGREEMENT, PLAIN, Form, form_of, named
 from luke_jax.tasks.classification.reviews import REVIEWS, reviews
 from luke_jax.tasks.files import (
@@ -130,11 +131,12 @@ def labels_in(value: Mapping[str, Any], place: str) -> tuple[str, ...] | None:
   """Returns the labels of an object, each once; None if it has neither `label` nor `labels`."""
   if "label" in value and "labels" in value:
     raise InputError(f"{place}: both label and labels; expected one of them")
-  if "label" in value:
-    return (_name(value["label"], f"{place}: label"),)
-  if "labels" not in value:
+  field = "label" if "label" in value else "labels"
+  if field not in value:
     return None
-  names = (_name(x, f"{place}: labels") for x in listed(value, "labels", place))
+  if field == "label" and not isinstance(value[field], list):  # as doccano has them
+    return (_name(value[field], f"{place}: label"),)
+  names = (_name(x, f"{place}: {field}") for x in listed(value, field, place))
   return tuple(dict.fromkeys(names))
 
 
@@ -252,7 +254,10 @@ def _parsed(
   places: dict[str, str] = {}
   for number, (place, fields) in enumerate(items, start=1):
     with faults.caught():
-      value = named(fields(), reader.form, place)
+      found = fields()
+      if label_studio.is_export(found):
+        found = label_studio.as_ours(found, place)
+      value = named(found, reader.form, place)
       id = str(value.get("id", number))
       if places.setdefault(id, place) != place:
         raise InputError(f"{place}: id {id!r}: also that of {places[id]}; expected it once")

@@ -8,7 +8,15 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, Text, check_fields, listed, read_json_lines, read_text
+from luke_jax.tasks.files import (
+  Faults,
+  Text,
+  check_fields,
+  listed,
+  parse_items,
+  read_json_lines,
+  read_text,
+)
 from luke_jax.tasks.fine_tuning import check_label
 from luke_jax.tasks.ner.columns import (
   BOUNDARY,
@@ -30,11 +38,13 @@ from luke_jax.tasks.ner.documents import (
   words_of,
 )
 from luke_jax.tasks.ner.formats import (
+  DOC_BIN,
+  as_object,
   as_ours,
-  check_json,
   check_name,
   is_conll_2012,
   read_conll_2012,
+  read_list,
 )
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
 from luke_jax.tasks.predictions import Span
@@ -44,7 +54,7 @@ FIELDS = ("sentences", "spans")
 
 
 def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
-  """Reads JSON lines (.jsonl, .json) or columns of words and tags, or of words alone.
+  """Reads JSON lines or lists (.jsonl, .json), columns of words and tags, or words alone.
 
   In columns a line of `-DOCSTART-` begins a document; without any, every sentence is one. Files of
   CoNLL-2012, whose documents begin with `#begin document`, have names in brackets.
@@ -66,17 +76,21 @@ def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
 
 
 def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[Example]:
-  check_json(path)
   repaired: list[str] = []
   one = functools.partial(parse, reading=reading, repaired=repaired)
-  examples = list(read_json_lines(path, one, faults))
+  items = read_list(path)
+  if items is None:
+    examples = list(read_json_lines(path, one, faults))
+  else:
+    numbered = ((f"example {number}", item) for number, item in enumerate(items, start=1))
+    examples = list(parse_items(numbered, str(path), one, faults, as_object))
   warn_repaired(path, repaired)
   return examples
 
 
 def is_json_lines(path: Path) -> bool:
   """Returns whether the file is one of JSON lines, by its name; others are columns."""
-  return path.suffix in (".jsonl", ".json")
+  return path.suffix in (".jsonl", ".json", DOC_BIN)
 
 
 def _of_columns(path: Path, id: str, document: Document, reading: Reading) -> Example:

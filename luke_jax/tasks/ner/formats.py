@@ -2,11 +2,13 @@
 
 import contextlib
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks import label_studio
 from luke_jax.tasks.files import Faults, lines, listed, read_json
 from luke_jax.tasks.ner.columns import Document, Line, Sentence
 from luke_jax.tasks.ner.documents import Reading
@@ -16,10 +18,8 @@ from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_o
 UNREAD = {
   ".parquet": "Parquet; expected JSON lines, as Dataset.to_json of Hugging Face writes them",
   ".arrow": "Arrow; expected JSON lines, as Dataset.to_json of Hugging Face writes them",
-  ".spacy": "a DocBin of spaCy; expected JSON lines, doc.to_json() of each document",
 }
-LABEL_STUDIO = "a Label Studio export in JSON; expected its export as CONLL2003, a .conll file"
-PAIRS = "pairs of a text and its entities, as for spaCy 2; expected an object on each line, as"
+DOC_BIN = ".spacy"
 TAG_FIELDS = ("ner_tags", "tags")
 SPAN_FIELDS = ("label", "labels", "entities", "ents")
 
@@ -30,35 +30,43 @@ def check_name(path: Path) -> None:
     raise InputError(f"{path}: {UNREAD[path.suffix]}")
 
 
-def check_json(path: Path) -> None:
-  """Raises InputError for a file that is one value of JSON and not an object on each line."""
+def read_list(path: Path) -> list[Any] | None:
+  """Returns the items of a file that is a list in JSON, or documents of spaCy; None for lines."""
+  if path.suffix == DOC_BIN:
+    return _documents(path)
   first = next((line.strip() for _, line in lines(path) if line.strip()), "")
   if not first.startswith("[") and first != "{":
-    return
+    return None
   value = None
   with contextlib.suppress(InputError):  # lines, whose faults are reported one by one
     value = read_json(path)
   if isinstance(value, dict):
     raise InputError(f"{path}: an object over several lines; expected one on each, as jq -c writes")
-  if isinstance(value, list):
-    raise InputError(f"{path}: {_list(value)}")
+  return value if isinstance(value, list) else None
 
 
-def _list(items: list[Any]) -> str:
-  """Returns a description of a list, and the form expected instead."""
-  first = items[0] if items else None
-  if isinstance(first, dict) and _is_label_studio(first):
-    return LABEL_STUDIO
-  if isinstance(first, list) and list(map(type, first)) == [str, dict]:
-    return f"{PAIRS} jq -c '.[] | {{text: .[0], entities: .[1].entities}}' writes"
-  return "a list in JSON; expected an object on each line, as jq -c '.[]' writes"
+def _documents(path: Path) -> list[Any]:
+  """Returns the documents of spaCy's binary form, read by spaCy."""
+  try:
+    import spacy
+    from spacy.tokens import DocBin
+  except ImportError:
+    expected = "expected spaCy with it, pip install spacy, or doc.to_json() of each document"
+    raise InputError(f"{path}: a DocBin of spaCy; {expected}, as JSON lines") from None
+  try:
+    docs = DocBin().from_disk(path).get_docs(spacy.blank("xx").vocab)
+    return [doc.to_json() for doc in docs]
+  except (OSError, ValueError, KeyError, zlib.error) as fault:
+    raise InputError(f"{path}: {fault}; expected a DocBin of spaCy") from None
 
 
-def _is_label_studio(value: Mapping[str, Any]) -> bool:
-  if "data" in value and ("annotations" in value or "completions" in value):
-    return True
-  labels = value.get("label")
-  return isinstance(labels, list) and any(isinstance(x, dict) and "labels" in x for x in labels)
+def as_object(item: Any, place: str) -> Mapping[str, Any]:
+  """Returns the object of a list's item, which for spaCy 2 is a pair of a text and its entities."""
+  if isinstance(item, list) and list(map(type, item)) == [str, dict]:
+    return {"text": item[0], "entities": item[1].get("entities", [])}
+  if not isinstance(item, dict):
+    raise InputError(f"{place}: a {type(item).__name__}; expected an object")
+  return item
 
 
 def as_ours(
@@ -70,8 +78,8 @@ def as_ours(
   """
   if "spans" in value:
     return value
-  if _is_label_studio(value):
-    raise InputError(f"{place}: {LABEL_STUDIO}")
+  if label_studio.is_export(value):
+    return label_studio.as_ours(value, place)
   ours = {name: value[name] for name in ("sentences",) if name in value}
   if "tokens" in value:
     for name in TAG_FIELDS:

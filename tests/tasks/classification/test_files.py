@@ -188,3 +188,11 @@ def test_faulty_lines_are_collected_where_they_may_be(tmp_path):
   found = read(file(tmp_path, "a.tsv", "text\tlabel\na\tb\nc\nd\te\n"), faults)
   assert [x.text for x in found] == ["a", "d"] and len(faults.found) == 1
   assert re.search("line 3: 1 fields", str(faults.found[0]))
+
+
+def test_exports_of_tools_that_label(tmp_path):
+  result = [{"type": "choices", "value": {"choices": ["good"]}}]
+  tasks = [{"id": 3, "data": {"text": "a"}, "annotations": [{"result": result}]}]
+  assert plain(file(tmp_path, "a.json", json.dumps(tasks))) == [("a", None, ("good",), None)]
+  doccano = '{"id": 3, "text": "a", "label": ["good"]}\n'
+  assert plain(file(tmp_path, "a.jsonl", doccano)) == [("a", None, ("good",), None)]

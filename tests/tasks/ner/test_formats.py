@@ -2,6 +2,8 @@
 
 import json
 import re
+import sys
+import types
 
 import pytest
 
@@ -62,11 +64,9 @@ def test_sentences_of_spacy():
     ({"text": "a", "label": [[0, 9, "X"]]}, "spans: [0, 9]; expected 0 <= start < end <= 1"),
     ({"text": "a", "ents": [{"start": 0}]}, "spans: [0, None, None]; expected [start, end, label]"),
     ({"text": "a", "spans": [], "label": []}, "label: no such field; expected "),
-    ({"text": "a", "label": [{"labels": ["X"]}]}, "a Label Studio export in JSON; expected its"),
-    (
-      {"data": {}, "annotations": []},
-      "a Label Studio export in JSON; expected its export as CONLL",
-    ),
+    ({"text": "a", "label": [{"labels": ["X"]}]}, "spans: [None, None, 'X']; expected [start, end"),
+    ({"text": "a", "label": [{"labels": ["X", "Y"]}]}, "{'labels': ['X', 'Y']}; expected a span"),
+    ({"data": {}, "annotations": []}, "data: 0 texts; expected one, or a field text"),
     ({"tokens": ["a"], "ner_tags": [3]}, "ner_tags: 3, a number; expected tags such as B-PER, or"),
     ({"tokens": ["a"], "ner_tags": ["X"]}, "ner_tags: tag 'X'; expected O, or one of B- I-"),
     ({"tokens": ["a"], "ner_tags": [None]}, "ner_tags: tag 'None'; expected O, or one of B- I-"),
@@ -99,8 +99,81 @@ def test_repaired_tags_are_counted(tmp_path):
   assert [named(example) for example in examples] == [[("a", "X"), ("b", "Y")]] * 2
 
 
-LABEL_STUDIO = '[{"id": 1, "data": {"text": "a"}, "annotations": [{"result": []}]}]'
-LABEL_STUDIO_MIN = '[{"text": "ab", "label": [{"start": 0, "end": 1, "labels": ["X"]}]}]'
+def as_label_studio(spans, **fields):
+  """A task of its export, whose text is under a name of the user's own."""
+  values = [{"start": x, "end": y, "text": "…", "labels": [label]} for x, y, label in spans]
+  result = [{"type": "labels", "from_name": "label", "value": value} for value in values]
+  return {
+    "data": {"body": "Ana lives in Los Angeles"},
+    "annotations": [{"result": result}],
+    **fields,
+  }
+
+
+LISTS = {
+  "Label Studio": [as_label_studio([(0, 3, "PER"), (13, 24, "LOC")], id=7)],
+  "Label Studio, cancelled": [
+    {**as_label_studio([(0, 3, "PER"), (13, 24, "LOC")], id=7)}
+    | {
+      "annotations": [
+        {"was_cancelled": True, "result": [{"value": {"start": 0, "end": 3, "labels": ["LOC"]}}]},
+        *as_label_studio([(0, 3, "PER"), (13, 24, "LOC")])["annotations"],
+      ]
+    }
+  ],
+  "Label Studio, brief": [
+    {
+      "id": 7,
+      "text": "Ana lives in Los Angeles",
+      "label": [
+        {"start": 0, "end": 3, "labels": ["PER"]},
+        {"start": 13, "end": 24, "labels": ["LOC"]},
+      ],
+    }
+  ],
+  "ours": [
+    {"id": "7", "text": "Ana lives in Los Angeles", "spans": [[0, 3, "PER"], [13, 24, "LOC"]]}
+  ],
+}
+
+
+@pytest.mark.parametrize("form", LISTS)
+def test_lists_that_are_read(form, tmp_path):
+  path = tmp_path / "a.json"
+  path.write_text(json.dumps(LISTS[form], indent=1))
+  (example,) = read(path, Faults())
+  assert example.id == "7" and named(example) == [("Ana", "PER"), ("Los Angeles", "LOC")]
+
+
+def test_pairs_of_spacy_2_and_faults_of_lists(tmp_path):
+  path = tmp_path / "a.json"
+  path.write_text('[["Ana", {"entities": [[0, 3, "PER"]]}], 3]')
+  with pytest.raises(InputError, match=r"a.json: example 2: a int; expected an object"):
+    read(path, Faults())
+  (example,) = read(path, Faults(skip=True))
+  assert named(example) == [("Ana", "PER")]
+
+
+def test_documents_of_spacy_are_read_by_spacy(tmp_path, monkeypatch):
+  class DocBin:
+    def from_disk(self, path):
+      assert path == tmp_path / "a.spacy"
+      return self
+
+    def get_docs(self, vocab):
+      assert vocab == "vocab of xx"
+      return [types.SimpleNamespace(to_json=lambda: FORMS["spaCy"])]
+
+  spacy = types.ModuleType("spacy")
+  spacy.blank = lambda language: types.SimpleNamespace(vocab=f"vocab of {language}")
+  tokens = types.ModuleType("spacy.tokens")
+  tokens.DocBin = DocBin
+  monkeypatch.setitem(sys.modules, "spacy", spacy)
+  monkeypatch.setitem(sys.modules, "spacy.tokens", tokens)
+  (example,) = read(tmp_path / "a.spacy", Faults())
+  assert named(example) == [("Ana", "PER"), ("Los Angeles", "LOC")]
+
+
 CSV = "comma-separated values; expected tabs or spaces between a word and its tag"
 
 
@@ -110,15 +183,14 @@ CSV = "comma-separated values; expected tabs or spaces between a word and its ta
     ("a.csv", "word,tag\nAna,B-PER\n", CSV),
     ("a.csv", "text;labels\nAna lives;x\n", CSV),
     ("a.txt", "word,tag\nAna,B-PER\nlives,O\n", CSV),
-    ("a.json", LABEL_STUDIO, "a Label Studio export in JSON; expected its export as CONLL2003"),
-    ("a.json", LABEL_STUDIO_MIN, "a Label Studio export in JSON; expected its export as CONLL2003"),
-    ("a.json", '[["Ana", {"entities": []}]]', "pairs of a text and its entities, as for spaCy 2;"),
-    ("a.json", '[\n{"text": "a"}]', "a list in JSON; expected an object on each line, as jq"),
-    ("a.json", "[]", "a list in JSON; expected an object on each line, as jq"),
     ("a.json", '{\n"text": "a"}', "an object over several lines; expected one on each"),
     ("a.jsonl", '["Ana", {}]\n["Bob", {}]\n', "line 1: a list; expected a JSON object"),
     ("a.parquet", "PAR1", "Parquet; expected JSON lines, as Dataset.to_json of Hugging Face"),
-    ("a.spacy", "x", "a DocBin of spaCy; expected JSON lines, doc.to_json()"),
+    (
+      "a.spacy",
+      "x",
+      "a DocBin of spaCy; expected spaCy with it, pip install spacy, or doc.to_json()",
+    ),
   ],
 )
 def test_forms_that_are_named(name, text, fault, tmp_path):
