@@ -108,7 +108,7 @@ def test_an_outline_says_what_will_be_done(start):
   timed = made(start, "run.minutes=5", f"task.dev={file}")
   said = outline(timed)
   assert (
-    f"repeated  {len(timed.task.records(timed.backbone, 'dev').examples)} examples of dev" in said
+    f"repeated  {len(timed.task.records(timed.backbone, 'dev').examples):,} examples of dev" in said
   )
   assert "5 minutes in all, steps of 16 rows" in said and "of dev in a tenth of the time" in said
 
