@@ -18,6 +18,7 @@ from luke_jax.show.heat_maps import attention_of
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import BY_TAGS
 from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.relations.score import negative_of
 
 MOST_CHARACTERS = 20_000  # of a text
 MOST_TOKENS = 64  # of a text whose attention is shown
@@ -160,7 +161,10 @@ def _coloured(spans: Iterable[Span]) -> list[dict[str, Any]]:
 
 def _relation(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
   relation = model.predict(text, head=_given(request, "head"), tail=_given(request, "tail"))
-  return {"label": relation.label, "score": relation.score}
+  negative = task_of(model).negative or negative_of(model.labels)
+  known = sum(label != negative for label in model.labels)
+  found = {"label": relation.label, "score": relation.score}
+  return found | {"none": relation.label == negative, "known": known}
 
 
 def _answers(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -181,7 +181,10 @@ async function relationOf(text, chosen) {
   const [head, tail] = chosen.map(span);
   const [one, other] = chosen.map((number) => state.spans[number].text);
   const found = await ask("relations", { text, head, tail, model: chosenModel("relations") });
-  const line = `${one} — ${found.label} → ${other} (${found.score.toFixed(2)})`;
+  const score = found.score.toFixed(2);
+  const line = found.none
+    ? `${one}, ${other}: none of the ${found.known} relations that the model knows (${score})`
+    : `${one} — ${found.label} → ${other} (${score})`;
   return element("p", { textContent: line, id: "relation" });
 }
 

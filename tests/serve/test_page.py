@@ -40,7 +40,8 @@ class Fixed:
       kind = {"label": "scientist", "score": 0.9, "hue": 200}
       return {"types": [[kind] for _ in request["spans"]]}
     if kind == "relations":
-      return {"label": "spouse", "score": 0.75}
+      none = request["head"][0] > request["tail"][0]
+      return {"label": "spouse", "score": 0.75, "none": none, "known": 16}
     if kind == "qa":
       return {"answers": [{"text": text[:3], "start": 0, "end": 3, "score": 0.5}]}
     if len(text) > 1000:
@@ -123,6 +124,10 @@ def test_two_names_have_types_and_a_relation_by_mouse_and_keyboard(page):
   code = page.inner_text("#code")
   assert 'luke_jax.load("english/relations")' in code and "head=[0,3], tail=[8,10]" in code
   compile(code, "code", "exec")
+  page.click("#names button >> nth=0")
+  page.click("#names button >> nth=0")
+  none = "Bo, Ana: none of the 16 relations that the model knows (0.75)"
+  expect(page.locator("#relation")).to_have_text(none)
 
 
 def test_a_name_of_a_text_that_has_changed_is_not_chosen(page):

@@ -98,7 +98,8 @@ def test_answers_are_those_of_the_models(server, directories):
   ]
   relation = load(directories["relations"]).predict(TEXT, head=(0, 3), tail=(13, 20))
   status, found = asked(server, "relations", text=TEXT, head=[0, 3], tail=[13, 20])
-  assert found == {"label": relation.label, "score": pytest.approx(relation.score, abs=1e-5)}
+  score = pytest.approx(relation.score, abs=1e-5)
+  assert found == {"label": relation.label, "score": score, "none": False, "known": 2}
   status, found = asked(server, "qa", text=TEXT, question="Where?")
   assert status == 200 and all(TEXT[x["start"] : x["end"]] == x["text"] for x in found["answers"])
   status, found = asked(server, "typing", text=TEXT, spans=[[0, 3], [13, 20]])
