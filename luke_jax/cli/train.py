@@ -16,6 +16,7 @@ from luke_jax.cli.process import BEGUN, outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket
 from luke_jax.runs import training
+from luke_jax.runs.folds import cross_validated
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.report import REPORT, write_report
@@ -39,6 +40,7 @@ def train(
   model: Path | None = None,
   adapter: int | None = None,
   minutes: float | None = None,
+  folds: int | None = None,
   set: UseAppendAction[tuple[str, ...]] = (),
   coordinator: str | None = None,
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
@@ -66,6 +68,7 @@ def train(
     model: Directory of the model that a task starts from, or its name: english.
     adapter: Rank of adapters that train in place of kernels; OUTPUT/adapter is a few megabytes.
     minutes: Time that all of the training takes, from the command's begin to its end.
+    folds: Number of parts, each scored by a model of the others; OUTPUT/model is of all examples.
     set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: Number of processes.
@@ -88,7 +91,10 @@ def train(
     if jax.process_index() == 0:
       whole = verbose or str(experiment) not in CLASSES
       print((describe if whole else outline)(resolved), flush=True)
-    summary = training.run(resolved, output, profile=profile, begun=BEGUN)
+    if folds is None:
+      summary = training.run(resolved, output, profile=profile, begun=BEGUN)
+    else:
+      summary = cross_validated(resolved, output, folds, begun=BEGUN)
     if jax.process_index() == 0:
       if "model" in summary and (report := write_report(output, resolved.task.name)):
         Console().print(report)

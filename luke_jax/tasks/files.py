@@ -231,12 +231,20 @@ def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
   return start, end
 
 
-def without_held_out(examples: list[Any], share: float, split: str, place: str) -> list[Any]:
+class Share(NamedTuple):
+  """Share of the examples of a file that is dev, and which of those of its size."""
+
+  size: float
+  number: int = 0
+
+
+def without_held_out(examples: list[Any], share: Share, split: str, place: str) -> list[Any]:
   """Returns the examples of a training file but for the share that is dev; for "dev" that share.
 
   Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
   """
-  count = round(share * len(examples))
+  first = round(share.number * share.size * len(examples))
+  count = min(round((share.number + 1) * share.size * len(examples)), len(examples)) - first
   if count == 0 and split == "train":
     return examples
   if count == 0:
@@ -245,6 +253,5 @@ def without_held_out(examples: list[Any], share: float, split: str, place: str) 
       " file of dev, --dev, or more examples"
     )
   hashes = [hashlib.sha256(str(number).encode()).digest() for number in range(len(examples))]
-  border = sorted(hashes)[min(count, len(hashes) - 1)]
-  held_out = [digest < border for digest in hashes]
-  return [x for x, held in zip(examples, held_out, strict=True) if held == (split == "dev")]
+  dev = set(sorted(hashes)[first : first + count])
+  return [x for x, key in zip(examples, hashes, strict=True) if (key in dev) == (split == "dev")]

@@ -29,7 +29,7 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults, without_held_out
+from luke_jax.tasks.files import Faults, Share, without_held_out
 from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
 from luke_jax.text import Task as TextTask
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
@@ -68,6 +68,7 @@ class FineTunedTask(Task):
   words: int = 512  # the longest row
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   held_out: float = 0.0  # share of the training file that is dev, where no file of dev is given
+  fold: int = 0  # which of the shares of this size it is
 
   text_task: ClassVar[TextTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.
@@ -94,6 +95,10 @@ class FineTunedTask(Task):
       raise InputError(f"labels: {', '.join(sorted(twice))}: twice; expected each once")
     if not 0 <= self.held_out < 1:
       raise InputError(f"held_out: {self.held_out!r}; expected a share below 1")
+    if not 0 <= self.fold * self.held_out < 1:
+      raise InputError(
+        f"fold: {self.fold}; expected one of the shares of {self.held_out:g}, from 0"
+      )
 
   # What a task has to add.
 
@@ -211,6 +216,11 @@ class FineTunedTask(Task):
     """Returns the files of examples that there are, by split."""
     every = {"train": self.train, "dev": self.dev, "test": self.test}
     return {split: file for split, file in every.items() if file}
+
+  @property
+  def scored(self) -> bool:
+    """Returns whether there is a file of dev, or a part of the training file is held out."""
+    return bool(self.dev) or self.held_out > 0
 
   def reads(self) -> Reads:
     """Returns the files of examples, and those of other inputs."""
@@ -387,7 +397,8 @@ def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
     raise InputError(f"task.{split}: empty; expected a file of examples")
   examples = task.check(task.read_examples(path, faults), faults)
   if held_out:
-    examples = without_held_out(examples, task.held_out, split, path)
+    share = Share(task.held_out, task.fold)
+    examples = without_held_out(examples, share, split, path)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
   reads, counting = counted(task.processor(backbone))

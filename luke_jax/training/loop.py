@@ -85,13 +85,17 @@ def _pace(program: Program, ledger: Ledger, step: int) -> Pace:
   run, size = experiment.run, experiment.data.batch_size
   if run.minutes is None:
     return Pace(program.steps, run.evaluate_every)
-  scoring = len(experiment.task.records(program.backbone, "dev")) / size / STEP_TO_SCORE
+  dev = len(experiment.task.records(program.backbone, "dev")) if experiment.task.scored else 0
+  scoring = dev / size / STEP_TO_SCORE
   return TimedPace(ledger, 60 * run.minutes, step, program.steps, scoring)
 
 
 def _check_evaluation(program: Program) -> None:
   """Raises InputError before the first step for what the first evaluation would refuse later."""
-  names, best = metrics_of(program, "dev"), program.experiment.run.best_metric
+  task, best = program.experiment.task, program.experiment.run.best_metric
+  if best and not task.scored:
+    raise InputError("task.dev: empty; expected a file of examples, or run.best_metric=null")
+  names = metrics_of(program, "dev") if task.scored else []
   if best and best not in names:
     raise InputError(f"run.best_metric: {best!r}; expected one of {', '.join(names)}")
 
@@ -146,8 +150,10 @@ class _Loop:
   def _compile(self) -> None:
     """Compiles the steps, and what scores dev, so that no score waits for it."""
     program = self.program
-    dev = program.lengths(self.task.records(program.backbone, "dev"))
-    scored = dev.rooms if dev else (None,)
+    scored: tuple[int | None, ...] = ()
+    if self.task.scored:
+      dev = program.lengths(self.task.records(program.backbone, "dev"))
+      scored = dev.rooms if dev else (None,)
     self.programs = {room: program.padded_to(room) for room in self.batches.rooms}
     steps, count = len(self.programs), len(self.programs) + len(scored)
     begun = time.perf_counter()
@@ -210,7 +216,7 @@ class _Loop:
 
   def _evaluate(self, step: int, state: State) -> bool:
     """Scores the dev split, if it is time and was not done; returns whether it was."""
-    if not step or self.scored == step or not self.pace.due(step):
+    if not (step and self.task.scored and self.pace.due(step)) or self.scored == step:
       return False
     self._flush()
     begun = time.perf_counter()

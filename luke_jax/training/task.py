@@ -55,6 +55,11 @@ class Task(abc.ABC):
     """Returns the folders of records of all splits."""
     return ()
 
+  @property
+  def scored(self) -> bool:
+    """Returns whether there are records of "dev", to score checkpoints on."""
+    return True
+
   @abc.abstractmethod
   def reads(self) -> Reads:
     """Returns the files that its records and rows depend on, but for the text directory's.

@@ -134,3 +134,13 @@ def test_a_signal_ends_a_pass_over_dev(shared, tmp_path, monkeypatch):
   assert len(batches) == 4  # the arrays of one batch
   assert train(chosen, tmp_path)["status"] == "done"
   assert [x["step"] for x in logged(tmp_path) if "dev/word_likelihood" in x] == [6, 12]
+
+
+def test_a_run_without_dev_has_no_scores(shared, tmp_path, monkeypatch):
+  monkeypatch.setattr(SyntheticPretraining, "scored", False)
+  chosen = experiment(run={"evaluate_every": 6})
+  assert train(chosen, tmp_path)["status"] == "done"
+  assert not [x for x in logged(tmp_path) if "dev/word_likelihood" in x]
+  best = experiment(run={"best_metric": "word_likelihood"})
+  with pytest.raises(InputError, match=r"task.dev: empty; expected a file of examples, or run"):
+    train(best, tmp_path / "other")

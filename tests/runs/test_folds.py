@@ -1,0 +1,66 @@
+"""Cross-validation: what each part trains on, and what is told of all of them."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from luke_jax.errors import InputError
+from luke_jax.models.table import SIZES
+from luke_jax.runs import folds
+from luke_jax.tasks.files import Share, without_held_out
+from luke_jax.tasks.typing.task import EntityTyping
+from luke_jax.training.experiment import Experiment, Run
+
+ONE = Experiment(
+  SIZES["tiny"],
+  EntityTyping(train="train.jsonl", held_out=0.1),
+  run=Run(epochs=2, evaluate_every=3, best_metric="f1", minutes=6, patience=2),
+)
+
+
+@given(st.integers(0, 300), st.integers(2, 12))
+def test_each_example_is_held_out_once(count, parts):
+  examples = list(range(max(count, parts)))
+  found = []
+  for number in range(parts):
+    share = Share(1 / parts, number)
+    dev = without_held_out(examples, share, "dev", "a")
+    train = without_held_out(examples, share, "train", "a")
+    assert sorted(dev + train) == examples and train
+    found += dev
+  assert sorted(found) == examples
+
+
+def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
+  runs = []
+
+  def run(experiment, folder, **_):
+    runs.append((experiment, folder))
+    scores = {} if len(runs) == 1 else {"dev/f1": len(runs) / 10}
+    return {"status": "done", "model": str(folder / "model"), **scores}
+
+  monkeypatch.setattr(folds, "run", run)
+  summary = folds.cross_validated(ONE, tmp_path, 2)
+  assert summary["model"] == str(tmp_path / "model")
+  assert summary["folds"]["dev/f1"]["mean"] == pytest.approx(0.25)
+  assert summary["folds"]["dev/f1"]["deviation"] == pytest.approx(0.0707, abs=1e-4)
+  (whole, place), *parts = runs
+  assert place == tmp_path and not whole.task.scored and whole.run.best_metric is None
+  assert [folder.name for _, folder in parts] == ["1", "2"]
+  assert [x.task.fold for x, _ in parts] == [0, 1] and parts[0][0].task.held_out == 0.5
+  assert {x.run.minutes for x, _ in runs} == {2}
+
+
+@pytest.mark.parametrize(
+  ("task", "number", "fault"),
+  [
+    ({}, 1, "--folds: 1; expected 2 or more"),
+    ({"dev": "dev.jsonl"}, 3, "--folds: 3; expected it for a task without a file of dev"),
+  ],
+)
+def test_what_cannot_be_parted_is_refused(task, number, fault, tmp_path):
+  chosen = dataclasses.replace(ONE, task=dataclasses.replace(ONE.task, **task))
+  with pytest.raises(InputError, match=fault):
+    folds.cross_validated(chosen, tmp_path, number)
