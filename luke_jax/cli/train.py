@@ -81,7 +81,8 @@ def train(
     raise InputError(f"--profile: {profile}; expected a number of steps")
   with watching(outcome) as watch:
     processes.join(coordinator, processes_in_all, process, before=watch.with_others)
-    given = {"optimizer.adapter": adapter, "run.minutes": minutes}
+    share = None if folds is None else 1 / max(folds, 2)
+    given = {"optimizer.adapter": adapter, "run.minutes": minutes, "task.held_out": share}
     set = (*set, *(f"{name}={value}" for name, value in given.items() if value is not None))
     if str(experiment) in CLASSES:
       resolved = _task(experiment, train, dev, model, set)
@@ -99,6 +100,8 @@ def train(
       if "model" in summary and (report := write_report(output, resolved.task.name)):
         Console().print(report)
         print(f"more: {output / REPORT}; with texts of your own: luke-jax try {output}")
+      for name, found in summary.get("folds", {}).items():
+        print(f"{name} of {folds} parts: {found['mean']:.3f} ± {found['deviation']:.3f}")
       print(summary_line(summary))
     return STATUS.get(summary["status"], 0)
 

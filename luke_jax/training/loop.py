@@ -163,7 +163,8 @@ class _Loop:
         self.take_step[room] = self.programs[room].compiled_step
       else:
         program.padded_to(room).compiled_predict  # noqa: B018
-    self.progress.note(f"{count} programs compiled in {time.perf_counter() - begun:.0f} s")
+    programs = "program" if count == 1 else "programs"
+    self.progress.note(f"{count} {programs} compiled in {time.perf_counter() - begun:.0f} s")
     messages.meet()
 
   def _turns(self, step: int, state: State) -> dict[str, Any]:
