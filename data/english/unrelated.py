@@ -27,6 +27,7 @@ NONE = "no_relation"
 BOTH_WAYS = {"spouse", "child", "mother"}
 SENTENCES = 4000  # of Wikipedia
 SHORTEST, LONGEST = 60, 300  # characters of them
+APART = 160  # most characters of two names and of what is between them
 
 Span = list[int]
 
@@ -71,8 +72,9 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 def _one(text: str, pairs: Sequence[tuple[Span, Span]]) -> list[tuple[Span, Span]]:
-  """Returns one of the pairs, by the text's hash; none of none."""
-  return random.Random(digest(text)).sample(pairs, min(1, len(pairs)))
+  """Returns one of the pairs that a window holds, by the text's hash; none of none."""
+  near = [x for x in pairs if max(x[0][1], x[1][1]) - min(x[0][0], x[1][0]) <= APART]
+  return random.Random(digest(text)).sample(near, min(1, len(near)))
 
 
 def _named(path: Path) -> list[tuple[str, list[Span]]]:
