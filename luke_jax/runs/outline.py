@@ -46,6 +46,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     padded = Lengths(lengths, (task.words,))
   widths, share = ", ".join(map(str, padded.rooms)), 1 - lengths.sum() / padded.padded
   yield "rows", f"{len(train):,}, padded to {widths} words; padding {share:.0%}"
+  if task.fit_head:
+    yield "head", "begins as a ridge regression from the start's states to the labels"
   steps = total_steps(run, len(train), data.batch_size)
   of_rows = f"steps of {data.batch_size} rows"
   rate = f"rate {experiment.optimizer.learning_rate:g}"

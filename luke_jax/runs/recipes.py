@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from luke_jax.convert.sentence_encoders import pools_means
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -16,6 +17,7 @@ from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Backbone, Recipe, System, TokenCounts
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data, Lengths
+from luke_jax.runs.fitted_heads import fits
 from luke_jax.runs.models import model_directory
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
@@ -32,6 +34,7 @@ FORM, FORMS = "task.form", {"spans": "ner", "tags": BY_TAGS}  # of names
 _OWN_DATA: dict[str, dict[str, Any]] = {BY_TAGS: {"crf": True}}  # beside the defaults of a task
 HELD_OUT = 0.1  # share of the training file that is dev where no file of dev is given
 MOST_LENGTHS = 6  # that rows are padded to
+FEW = 32  # examples a label, up to which the head is fitted first, and all trains for less long
 BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
@@ -63,6 +66,9 @@ def task_experiment(
   recipe = system.recipes.get(plain.task.name, Recipe())
   named: Any = plain.task
   named = dataclasses.replace(named, **_OWN_DATA.get(named.name, {}))
+  if named.name == "classification" and pools_means(start):
+    with_attributes = any(text.startswith("task.attributes") for text in of_task)
+    named = dataclasses.replace(named, pooling="first" if with_attributes else "mean")
   named = dataclasses.replace(named, train=train, dev=dev, held_out=0.0 if dev else HELD_OUT)
   on_files = dataclasses.replace(named, text=str(start), **recipe.task)
   task: Any = override(dataclasses.replace(plain, task=on_files), of_task).task
@@ -79,6 +85,8 @@ def task_experiment(
   rows = task.features(processor_of(model, task), examples, faults)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
+  few = len(rows) <= FEW * len(task.labels) and not recipe.from_nothing
+  task = dataclasses.replace(task, fit_head=few and fits(model))
   lengths = np.array([len(row.input_ids) for row in rows])
   if not any(text.startswith("task.words") for text in of_task):
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
@@ -139,7 +147,8 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
     experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
   )
   rows = len(lengths) * (1 - task.held_out)
-  epochs = round(min(20, max(2, 10 * (200 / rows) ** 0.4)), 1)
+  most = 4 if task.fit_head else 10
+  epochs = round(min(2 * most, max(2, most * (200 / rows) ** 0.4)), 1)
   data = Data(
     batch_size=math.lcm(BATCH, devices),
     evaluation_batch_size=math.lcm(2 * BATCH, devices),
@@ -178,7 +187,7 @@ def _evaluations(experiment: Experiment) -> str:
   steps = total_steps(experiment.run, len(task.records(backbone, "train")), batch)
   dev = len(task.records(backbone, "dev"))
   # A row that is scored costs a third of one that is trained on.
-  often = max(1, min(10, int(0.3 * steps * batch / dev)))
+  often = 1 if task.fit_head else max(1, min(10, int(0.3 * steps * batch / dev)))
   return f"run.evaluate_every={math.ceil(steps / often)}"
 
 

@@ -19,6 +19,7 @@ from luke_jax.heads.kinds import HEADS
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.metadata import tokenizer_hash
+from luke_jax.runs.fitted_heads import with_fitted_head
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.text import (
@@ -103,6 +104,8 @@ def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone) -> dict:
   changes = {"system": type(backbone.config), "trained": backbone.config}
   model = start_model(start, task, entities, **changes)
   _check_text(start, model, task, task.processor(backbone))
+  if task.fit_head:
+    model = with_fitted_head(model, task, task.records(backbone, "train").rows)
   return model.params
 
 

@@ -69,6 +69,7 @@ class FineTunedTask(Task):
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   held_out: float = 0.0  # share of the training file that is dev, where no file of dev is given
   fold: int = 0  # which of the shares of this size it is
+  fit_head: bool = False  # begin with a head fitted in closed form to the states of the start
 
   text_task: ClassVar[TextTask | None] = None  # of the processor
   # Words that the task adds, and those whose rows they start from.

@@ -1,0 +1,105 @@
+"""Heads in closed form: a ridge regression from a model's frozen states to the labels of examples.
+
+From a head that knows its labels the encoder learns in a few steps what takes it many from a random
+one. It is the linear layer that the head has anyway, so what comes of it is a model like any other.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from luke_jax.convert.parts import ModelParts
+from luke_jax.errors import InputError
+from luke_jax.inference.batches import outputs
+from luke_jax.inference.shapes import shapes_of
+from luke_jax.models.network import Network
+from luke_jax.text import Row
+
+LAYER = "classifier"  # of a head, from its states to its labels
+KINDS = ("entity", "pair", "text", "mean_text")  # heads that give each row one answer by that layer
+PENALTIES = np.geomspace(1e-2, 1e3, 26)  # in mean squares of a direction of the states
+SPREAD = 0.5  # of first logits: larger ones leave no loss to learn from, as examples are few
+MOST = 4096  # rows that a head is fitted to; the others would change little
+
+
+def fits(model: ModelParts) -> bool:
+  """Returns true if the answers of a model's head are a linear layer over its states."""
+  return model.kind in KINDS and "kernel" in model.params.get(LAYER, {})
+
+
+def with_fitted_head(model: ModelParts, task: Any, rows: Sequence[Row]) -> ModelParts:
+  """Returns the model with its head fitted to the labels of rows."""
+  if not fits(model):
+    raise InputError(f"task.fit_head: true; expected false for the {model.kind} head")
+  if len(rows) > MOST:
+    rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))[:MOST]]
+  old = model.params[LAYER]
+  labels = np.stack([row.labels for row in rows])
+  count, biased = old["kernel"].shape[1], "bias" in old
+  kernel, bias = head_for(states(model, task, rows), labels, count, biased=biased)
+  layer = {"kernel": kernel.astype(np.float32)}
+  layer |= {"bias": bias.astype(np.float32)} if biased else {}
+  return dataclasses.replace(model, params={**model.params, LAYER: layer})
+
+
+def states(model: ModelParts, task: Any, rows: Sequence[Row]) -> np.ndarray:
+  """Returns what the linear layer of a model's head reads of each row (n, D)."""
+  head: Any = model.network.head
+  layer = model.params[LAYER]
+  width = layer["kernel"].shape[0]
+  # With the unit matrix as its kernel the logits of any head are the states that it reads.
+  unit = {name: np.zeros(width, np.float32) for name in layer}
+  unit["kernel"] = np.eye(width, dtype=np.float32)
+  network = Network(model.backbone, head.clone(labels=width))
+  params = {**model.params, LAYER: unit}
+  reading = dataclasses.replace(model, network=network, params=params, labels=())
+  pad = model.processor.entity_vocab.pad_id if model.processor else 0
+  found = outputs(reading, task, rows, pad, shapes_of(model.backbone))
+  return np.stack(found["logits"]).astype(np.float64)
+
+
+def head_for(
+  states: np.ndarray, labels: np.ndarray, count: int, *, biased: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns kernel (D, C) and bias (C,), which is 0 unless `biased`, by states (n, D) and labels.
+
+  Labels are class numbers (n,), 0 and 1 for each label (n, C), or numbers (n,) of type float. Those
+  are regressed as they are; else the logits of an average example are the shares of the labels.
+  """
+  if labels.dtype.kind == "f":
+    return ridge(states, labels[:, None].astype(np.float64), biased=biased)
+  one = labels.ndim == 1
+  targets = np.eye(count)[labels] if one else labels.astype(np.float64)
+  share = targets.mean(0)
+  middle = share if biased else 1 / count if one else 0.5  # of labels, where logits are 0
+  kernel, bias = ridge(states, targets - middle, biased=biased)
+  scale = SPREAD / max(float((states @ kernel + bias).std()), 1e-9)
+  share = np.clip(share, 0.5 / len(states), 1 - 0.5 / len(states))
+  odds = np.log(share) if one else np.log(share / (1 - share))
+  return scale * kernel, scale * bias + odds if biased else bias
+
+
+def ridge(
+  states: np.ndarray, targets: np.ndarray, *, biased: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns kernel and bias of a ridge regression with the best penalty.
+
+  It is the one with the least squared error on examples that are left out one by one.
+  """
+  centre = states.mean(0) if biased else np.zeros(states.shape[1])
+  mean = targets.mean(0) if biased else np.zeros(targets.shape[1])
+  left, values, right = np.linalg.svd(states - centre, full_matrices=False)
+  squares, along = values**2, left.T @ (targets - mean)
+  penalties = PENALTIES * max(squares.mean(), 1e-12)
+  own = 1 / len(states) if biased else 0.0  # of an example, by the mean
+  errors = []
+  for kept in squares / (squares + penalties[:, None]):
+    # The rest of an example that is left out follows from its rest and its own weight.
+    weights = np.minimum((left**2) @ kept + own, 1 - 1e-9)
+    rests = (targets - mean - (left * kept) @ along) / (1 - weights)[:, None]
+    errors.append(np.square(rests).mean())
+  penalty = penalties[int(np.argmin(errors))]
+  kernel = right.T @ (along * (values / (squares + penalty))[:, None])
+  return kernel, mean - centre @ kernel
