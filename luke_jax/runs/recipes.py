@@ -38,6 +38,7 @@ FEW = 32  # examples a label, up to which the head is fitted first, and all trai
 BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
+RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))  # from a head that is fitted
 ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
 
@@ -143,11 +144,13 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   width = experiment.model.hidden_size
   adapter = changed.optimizer.adapter > 0
   rate = ADAPTER_RATE if adapter else next(rate for most, rate in RATES if width <= most)
+  rates = RATES_OF_FEW if task.fit_head else RATES
+  rate = ADAPTER_RATE if adapter else next(rate for most, rate in rates if width <= most)
   optimizer = dataclasses.replace(
     experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
   )
   rows = len(lengths) * (1 - task.held_out)
-  most = 4 if task.fit_head else 10
+  most = 5 if task.fit_head else 10
   epochs = round(min(2 * most, max(2, most * (200 / rows) ** 0.4)), 1)
   data = Data(
     batch_size=math.lcm(BATCH, devices),
