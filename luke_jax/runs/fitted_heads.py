@@ -36,7 +36,7 @@ def with_fitted_head(model: ModelParts, task: Any, rows: Sequence[Row]) -> Model
   if len(rows) > MOST:
     rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))[:MOST]]
   old = model.params[LAYER]
-  labels = np.stack([row.labels for row in rows])
+  labels = np.stack([np.asarray(row.labels) for row in rows])  # records have them all
   count, biased = old["kernel"].shape[1], "bias" in old
   kernel, bias = head_for(states(model, task, rows), labels, count, biased=biased)
   layer = {"kernel": kernel.astype(np.float32)}

@@ -87,7 +87,7 @@ def task_experiment(
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
   few = len(rows) <= FEW * len(task.labels) and not recipe.from_nothing
-  task = dataclasses.replace(task, fit_head=few and fits(model))
+  task = dataclasses.replace(task, fit_head=few and fits(model) and is_known(type(task)))
   lengths = np.array([len(row.input_ids) for row in rows])
   if not any(text.startswith("task.words") for text in of_task):
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
@@ -186,7 +186,8 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
 
 def _evaluations(experiment: Experiment) -> str:
   """Returns the assignment by which scoring dev takes at most a tenth of the time."""
-  task, backbone, batch = experiment.task, experiment.backbone, experiment.data.batch_size
+  task: Any = experiment.task
+  backbone, batch = experiment.backbone, experiment.data.batch_size
   steps = total_steps(experiment.run, len(task.records(backbone, "train")), batch)
   dev = len(task.records(backbone, "dev"))
   # A row that is scored costs a third of one that is trained on.

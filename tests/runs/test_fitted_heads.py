@@ -110,7 +110,7 @@ def test_few_examples_a_label_have_a_fitted_head_and_fewer_epochs(start, tmp_pat
     for number in (2 * FEW, 2 * FEW + 2)
   )
   assert few.task.fit_head and not more.task.fit_head
-  assert few.run.epochs < more.run.epochs / 2
+  assert few.run.epochs == pytest.approx(more.run.epochs / 2, abs=0.3)
   values = [example(i) for i in range(8)]
   told = experiment("classification", values, start, tmp_path, "task.fit_head=false")
   assert not told.task.fit_head
