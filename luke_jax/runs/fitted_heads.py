@@ -20,6 +20,9 @@ from luke_jax.text import Row
 LAYER = "classifier"  # of a head, from its states to its labels
 KINDS = ("entity", "pair", "text", "mean_text")  # heads that give each row one answer by that layer
 PENALTIES = np.geomspace(1e-2, 1e3, 26)  # in mean squares of a direction of the states
+# Of all squares of states: texts that differ by less, as in a random encoder, are not told apart,
+# since that takes a kernel which is too large to train on from.
+LEAST_PENALTY = 1e-4
 SPREAD = 0.5  # of first logits: larger ones leave no loss to learn from, as examples are few
 MOST = 4096  # rows that a head is fitted to; the others would change little
 
@@ -75,7 +78,7 @@ def head_for(
   share = targets.mean(0)
   middle = share if biased else 1 / count if one else 0.5  # of labels, where logits are 0
   kernel, bias = ridge(states, targets - middle, biased=biased)
-  scale = SPREAD / max(float((states @ kernel + bias).std()), 1e-9)
+  scale = SPREAD / max(float((targets - middle).std()), 1e-9)
   share = np.clip(share, 0.5 / len(states), 1 - 0.5 / len(states))
   odds = np.log(share) if one else np.log(share / (1 - share))
   return scale * kernel, scale * bias + odds if biased else bias
@@ -92,7 +95,8 @@ def ridge(
   mean = targets.mean(0) if biased else np.zeros(targets.shape[1])
   left, values, right = np.linalg.svd(states - centre, full_matrices=False)
   squares, along = values**2, left.T @ (targets - mean)
-  penalties = PENALTIES * max(squares.mean(), 1e-12)
+  least = max(LEAST_PENALTY * float(np.square(states).sum()), 1e-12)
+  penalties = np.maximum(PENALTIES * squares.mean(), least)
   own = 1 / len(states) if biased else 0.0  # of an example, by the mean
   errors = []
   for kept in squares / (squares + penalties[:, None]):

@@ -57,7 +57,9 @@ def test_the_first_logits_of_labels_are_small_and_around_their_shares():
   kernel, bias = head_for(x, classes, 2)
   logits = x @ kernel + bias
   np.testing.assert_allclose(logits.mean(0), np.log([1 - share, share]), atol=1e-6)
-  assert (logits - logits.mean(0)).std() == pytest.approx(fitted_heads.SPREAD)
+  assert 0.4 * fitted_heads.SPREAD < (logits - logits.mean(0)).std() < fitted_heads.SPREAD
+  alike, _ = head_for(9 + 1e-4 * x, classes, 2)  # as of a random encoder
+  assert np.abs(alike).max() < 0.1
   kernel, bias = head_for(x, classes[:, None], 1)
   assert (x @ kernel + bias).mean() == pytest.approx(np.log(share / (1 - share)))
   numbers = (3 * x[:, 0] + 5).astype(np.float32)
