@@ -86,8 +86,9 @@ def task_experiment(
   rows = task.features(processor_of(model, task), examples, faults)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
-  few = len(rows) <= FEW * len(task.labels) and not recipe.from_nothing
-  task = dataclasses.replace(task, fit_head=few and fits(model) and is_known(type(task)))
+  if not any(text.startswith("task.fit_head") for text in of_task):
+    few = len(rows) <= FEW * len(task.labels) and not recipe.from_nothing
+    task = dataclasses.replace(task, fit_head=few and fits(model) and is_known(type(task)))
   lengths = np.array([len(row.input_ids) for row in rows])
   if not any(text.startswith("task.words") for text in of_task):
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]

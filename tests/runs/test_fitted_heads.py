@@ -115,7 +115,7 @@ def test_few_examples_a_label_have_a_fitted_head_and_fewer_epochs(start, tmp_pat
   assert few.run.epochs == pytest.approx(more.run.epochs / 2, abs=0.3)
   values = [example(i) for i in range(8)]
   told = experiment("classification", values, start, tmp_path, "task.fit_head=false")
-  assert not told.task.fit_head
+  assert not told.task.fit_head and told.run.epochs == 20
 
 
 def test_a_head_of_words_is_not_fitted(start, tmp_path):
