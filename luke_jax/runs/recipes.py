@@ -144,7 +144,6 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   assert isinstance(task, FineTunedTask)
   width = experiment.model.hidden_size
   adapter = changed.optimizer.adapter > 0
-  rate = ADAPTER_RATE if adapter else next(rate for most, rate in RATES if width <= most)
   rates = RATES_OF_FEW if task.fit_head else RATES
   rate = ADAPTER_RATE if adapter else next(rate for most, rate in rates if width <= most)
   optimizer = dataclasses.replace(
