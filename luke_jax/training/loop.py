@@ -4,6 +4,7 @@ Each turn evaluates, saves, checks for preemption, takes a batch, steps and logs
 The host waits for the device only to log, to evaluate and to save.
 """
 
+import concurrent.futures
 import contextlib
 import functools
 import os
@@ -155,16 +156,20 @@ class _Loop:
       dev = program.lengths(self.task.records(program.backbone, "dev"))
       scored = dev.rooms if dev else (None,)
     self.programs = {room: program.padded_to(room) for room in self.batches.rooms}
-    steps, count = len(self.programs), len(self.programs) + len(scored)
+    todo = [(own, "compiled_step") for own in self.programs.values()]
+    todo += [(program.padded_to(room), "compiled_predict") for room in scored]
     begun = time.perf_counter()
-    for number, room in enumerate((*self.programs, *scored), start=1):
-      self.progress.compiling(number, count)
-      if number <= steps:
-        self.take_step[room] = self.programs[room].compiled_step
-      else:
-        program.padded_to(room).compiled_predict  # noqa: B018
-    programs = "program" if count == 1 else "programs"
-    self.progress.note(f"{count} {programs} compiled in {time.perf_counter() - begun:.0f} s")
+    # Programs of accelerators are compiled by all cores anyway, and several hosts do it alike.
+    together = messages.alone() and jax.default_backend() == "cpu"
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() if together else 1) as pool:
+      self.progress.compiling(0, len(todo))
+      made = [pool.submit(getattr, *one) for one in todo]
+      for number, one in enumerate(concurrent.futures.as_completed(made), start=1):
+        one.result()
+        self.progress.compiling(number, len(todo))
+    self.take_step = {room: own.compiled_step for room, own in self.programs.items()}
+    programs = "program" if len(todo) == 1 else "programs"
+    self.progress.note(f"{len(todo)} {programs} compiled in {time.perf_counter() - begun:.0f} s")
     messages.meet()
 
   def _turns(self, step: int, state: State) -> dict[str, Any]:

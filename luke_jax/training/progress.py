@@ -44,10 +44,10 @@ class Progress:
     if self._live:
       self._live.stop()
 
-  def compiling(self, number: int, programs: int) -> None:
-    """Shows which of the run's programs is being compiled; without a terminal only the first."""
-    if self._live or number == 1:
-      self._show(f"compiling program {number} of {programs}")
+  def compiling(self, done: int, programs: int) -> None:
+    """Shows how many of the run's programs are compiled; without a terminal only how many."""
+    if self._live or not done:
+      self._show(f"compiling, {done} of {programs} programs done")
 
   def update(
     self,

@@ -3,6 +3,7 @@
 import json
 import time
 
+import jax
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from luke_jax.training import pace, watch
 from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Run
 from luke_jax.training.loop import train
+from luke_jax.training.mesh import make_mesh
 from luke_jax.training.pace import CLOSING, TimedPace
 
 
@@ -73,6 +75,8 @@ def test_a_run_that_goes_on_has_the_rest_of_the_time():
 
 @pytest.fixture
 def shared(monkeypatch):
+  """The programs are those of other files' tests, on one device."""
+  monkeypatch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
   monkeypatch.setattr(loops, "Program", SharedProgram)
 
 

@@ -15,7 +15,7 @@ def shown(lives, *, enabled=True, times=(0.0, 50.0)):
   clock = iter(times).__next__
   with Progress(300, 100, enabled=enabled, console=console, clock=clock) as progress:
     numbers = {"learning_rate": 1e-5, "tokens_per_second": 12345.6, "waiting": 0.031}
-    for number in (1, 2):
+    for number in (0, 1):
       progress.compiling(number, 2)
     progress.update(110, loss=2.34567, **numbers)
     progress.note("saved checkpoint 110 [see /a/b]")
@@ -25,7 +25,7 @@ def shown(lives, *, enabled=True, times=(0.0, 50.0)):
 
 def test_lines_where_there_is_no_terminal():
   assert shown(lives=False).splitlines() == [
-    "step 100/300: compiling program 1 of 2",
+    "step 100/300: compiling, 0 of 2 programs done",
     "step 110/300: loss 2.346, learning rate 1e-05, 12,346 tokens/s, waiting for data 3%",
     "saved checkpoint 110 [see /a/b]",
     "step 120/300: loss nan, learning rate 1e-05, 12,346 tokens/s, waiting for data 3%,"
@@ -36,7 +36,7 @@ def test_lines_where_there_is_no_terminal():
 def test_one_line_that_is_rewritten_on_a_terminal():
   out = shown(lives=True)
   assert "saved checkpoint 110 [see /a/b]\n" in out.replace("\r", "")
-  assert "compiling program 2 of 2" in out
+  assert "compiling, 1 of 2 programs done" in out
   assert out.count("\x1b[2K") >= 3  # the line is erased before every rewriting
   assert out.rstrip("\x1b[?25h\n\r").endswith("15 min left")
   for line in out.splitlines():
