@@ -243,8 +243,8 @@ def without_held_out(examples: list[Any], share: Share, split: str, place: str) 
 
   Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
   """
-  first = round(share.number * share.size * len(examples))
-  count = min(round((share.number + 1) * share.size * len(examples)), len(examples)) - first
+  first, last = (round((share.number + x) * share.size * len(examples)) for x in (0, 1))
+  count = min(last - first, len(examples) - 1)  # one at least is for training
   if count == 0 and split == "train":
     return examples
   if count == 0:

@@ -64,7 +64,8 @@ def step_loss(case):
   if case["task"] == "cloze":
     labels = np.where(of(case, "kept") == 1, labels, -1)
   labels = np.where(labels < 0, IGNORED, labels)
-  weights = task.weights({"labels": labels})
+  # Of a model with entity tokens.
+  weights = task.weights({"labels": labels, "entity_ids": labels})
   return [of(case, "logits", part=0)], lambda x: head.loss({"logits": x}, labels, weights)
 
 

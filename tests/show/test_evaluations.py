@@ -1,3 +1,4 @@
+import dataclasses
 import io
 import json
 import re
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from luke_jax.show.evaluation_page import page
-from luke_jax.show.evaluations import as_json, excerpt, tables
+from luke_jax.show.evaluations import excerpt, tables
 from luke_jax.show.marked import hue, terminal_text
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import shown
@@ -56,11 +57,13 @@ def test_the_terminal_tells_all():
 
 
 def test_json_tells_all():
-  value = json.loads(json.dumps(as_json(EVALUATION)))
+  value = json.loads(json.dumps(EVALUATION.as_json()))
   assert value["scores"] == {"f1": 0.5, "precision": 0.25}
   assert value["confusion"][1] == {"gold": "a<b", "predicted": "none", "count": 2}
   mark = {"start": 6, "end": 12, "name": "tail", "outcome": ""}
   assert value["mistakes"][0]["marks"][1] == mark
+  same = Evaluation.from_json(value)
+  assert same == dataclasses.replace(EVALUATION, mistakes=list(EVALUATION.mistakes))
 
 
 NAMES = Evaluation(

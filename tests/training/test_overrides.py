@@ -211,7 +211,7 @@ FAULTS = {
   "task.__class__=1": "task.__class__: no such field",
   "task.class=a:b": "task.class: no such field",
   "run.steps": "run.steps: no '='; expected FIELD=VALUE, such as run.seed=1",
-  "run=1": "run: a group of fields; expected one of run.steps, run.epochs, run.seed,",
+  "run=1": "run: a group of fields; expected one of run.steps, run.epochs, run.minutes, run.seed,",
   "run=null": "run: a group of fields; expected one of run.steps",
   "task.second=1": "task.second: a group of fields; expected one of task.second.share",
   "model=luke-larg": "model: 'luke-larg'; expected one of luke-base, ",

@@ -35,8 +35,8 @@ def folder(request, tmp_path_factory):
   folder, name = tmp_path_factory.mktemp(request.param), request.param
   data = folder / "tener-data" / name
   data.mkdir(parents=True)
-  for suffix in ("txt", "conll"):
-    (data / f"train.{suffix}").write_text("Rome B-LOC\nis O\n\nAna B-PER\n\n" * 20)
+  for file in ("train.txt", "train.conll", "dev.txt", "dev.conll"):
+    (data / file).write_text("Rome B-LOC\nis O\n\nAna B-PER\n\n" * 20)
   files = Files(data / "train.txt")
   save(fresh_model(f"tener-{name}", files, Choices())[0], data / "fresh")
   return name, folder
