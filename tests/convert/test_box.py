@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import luke_jax
+from data.english.unrelated import NONE
 from luke_jax import english
 from luke_jax.convert.published import ENGLISH, WEIGHTS
 
@@ -40,6 +41,7 @@ def test_they_are_right_about_a_sentence(minilm):
   ]
   head, tail, place = ((x.start, x.end) for x in names)
   assert luke_jax.load("english/relations").predict(TEXT, head=head, tail=tail).label == "spouse"
+  assert luke_jax.load("english/relations").predict(TEXT, head=head, tail=place).label == NONE
   (kind,) = luke_jax.load("english/typing").predict(TEXT, span=place)
   assert kind.label == "location"
   best = luke_jax.load("english/qa").predict(TEXT, question="Who was Marie's husband?")[0]
