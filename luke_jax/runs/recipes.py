@@ -170,7 +170,7 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
   """Returns how many lengths have the least time of compiling and training together."""
   task: Any = experiment.task
   # Of two cores or of an accelerator, and not of this machine: a run may go on on another one.
-  speed, compiling = (6e10, 8) if jax.default_backend() == "cpu" else (5e13, 30)
+  speed, compiling = (6e10, 11) if jax.default_backend() == "cpu" else (5e13, 30)
   counts = TokenCounts(1, task.words, 0)
   forward = sum(experiment.model.products(counts).values()) / task.words  # products of a word
   minutes, cost = experiment.run.minutes, {}

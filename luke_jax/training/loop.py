@@ -4,7 +4,6 @@ Each turn evaluates, saves, checks for preemption, takes a batch, steps and logs
 The host waits for the device only to log, to evaluate and to save.
 """
 
-import concurrent.futures
 import contextlib
 import functools
 import os
@@ -159,14 +158,9 @@ class _Loop:
     todo = [(own, "compiled_step") for own in self.programs.values()]
     todo += [(program.padded_to(room), "compiled_predict") for room in scored]
     begun = time.perf_counter()
-    # Programs of accelerators are compiled by all cores anyway, and several hosts do it alike.
-    together = messages.alone() and jax.default_backend() == "cpu"
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() if together else 1) as pool:
-      self.progress.compiling(0, len(todo))
-      made = [pool.submit(getattr, *one) for one in todo]
-      for number, one in enumerate(concurrent.futures.as_completed(made), start=1):
-        one.result()
-        self.progress.compiling(number, len(todo))
+    for number, (own, function) in enumerate(todo):  # one by one, as XLA uses all cores for each
+      self.progress.compiling(number, len(todo))
+      getattr(own, function)
     self.take_step = {room: own.compiled_step for room, own in self.programs.items()}
     programs = "program" if len(todo) == 1 else "programs"
     self.progress.note(f"{len(todo)} {programs} compiled in {time.perf_counter() - begun:.0f} s")
