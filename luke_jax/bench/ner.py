@@ -26,10 +26,10 @@ from luke_jax.models.network import initial_params, on_backbone
 from luke_jax.models.system import Backbone, Running
 from luke_jax.nn.layers import Dtype
 from luke_jax.systems.luke import SIZES
-from luke_jax.tasks.fine_tuning import SPECIAL_ENTITIES
 from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
 from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.special_tokens import Bounds
 
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")

@@ -3,8 +3,8 @@
 import difflib
 import re
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import jax
 from rich.console import Console
@@ -76,14 +76,10 @@ def train(
     profile: Number of steps to write a trace of, into OUTPUT/profile.
     verbose: Prints every setting of a task's training.
   """
-  _check_output(output)
-  if profile < 0:
-    raise InputError(f"--profile: {profile}; expected a number of steps")
+  _check(output, profile)
   with watching(outcome) as watch:
     processes.join(coordinator, processes_in_all, process, before=watch.with_others)
-    share = None if folds is None else 1 / max(folds, 2)
-    given = {"optimizer.adapter": adapter, "run.minutes": minutes, "task.held_out": share}
-    set = (*set, *(f"{name}={value}" for name, value in given.items() if value is not None))
+    set = _changes(set, adapter, minutes, folds)
     if str(experiment) in CLASSES:
       resolved = _task(experiment, train, dev, model, set)
     else:
@@ -97,17 +93,33 @@ def train(
     else:
       summary = cross_validated(resolved, output, folds, begun=BEGUN)
     if jax.process_index() == 0:
-      if "model" in summary and (report := write_report(output, resolved.task.name)):
-        Console().print(report)
-        print(f"more: {output / REPORT}; with texts of your own: luke-jax try {output}")
-      for name, found in summary.get("folds", {}).items():
-        print(f"{name} of {folds} parts: {found['mean']:.3f} ± {found['deviation']:.3f}")
-      print(summary_line(summary))
+      _print_end(summary, output, resolved.task.name)
     return STATUS.get(summary["status"], 0)
 
 
-def _check_output(output: Path) -> None:
-  """Raises InputError for an address that is no place to write to."""
+def _changes(
+  set: Sequence[str], adapter: int | None, minutes: float | None, folds: int | None
+) -> tuple[str, ...]:
+  """Returns the changes of fields, with those that have options of their own."""
+  share = None if folds is None else 1 / max(folds, 2)
+  given = {"optimizer.adapter": adapter, "run.minutes": minutes, "task.held_out": share}
+  return (*set, *(f"{name}={value}" for name, value in given.items() if value is not None))
+
+
+def _print_end(summary: Mapping[str, Any], output: Path, task: str) -> None:
+  """Prints what the model gets right and wrong, the scores of parts, and the summary."""
+  if "model" in summary and (report := write_report(output, task)):
+    Console().print(report)
+    print(f"more: {output / REPORT}; with texts of your own: luke-jax try {output}")
+  for name, found in summary.get("folds", {}).items():
+    print(f"{name} of the parts: {found['mean']:.3f} ± {found['deviation']:.3f}")
+  print(summary_line(summary))
+
+
+def _check(output: Path, profile: int) -> None:
+  """Raises InputError for an address that is no place to write to, and for less than no steps."""
+  if profile < 0:
+    raise InputError(f"--profile: {profile}; expected a number of steps")
   if not in_bucket(output) and re.match(r"\w+:/", str(output)):
     raise InputError(f"--output: {output}; expected a folder, or gs://BUCKET/FOLDER")
 

@@ -8,7 +8,6 @@ import abc
 import dataclasses
 import difflib
 import functools
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -24,36 +23,19 @@ from luke_jax.models.checks import check_members
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults, Share, without_held_out
-from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.task_rows import TaskRows, processor_of_words, rows_of
+from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
-from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
-from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
-from luke_jax.text.unknown import counted
 from luke_jax.training.task import Batch, Params, Task
 
 MISTAKES = 100  # that are kept of an evaluation of dev
 LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
-
-
-@dataclasses.dataclass(frozen=True)
-class TaskRows:
-  """The rows of a split, and the examples they are of."""
-
-  examples: Sequence[Any]
-  rows: Sequence[Row]
-
-  def __len__(self) -> int:
-    return len(self.rows)
-
-  def __getitem__(self, index: int) -> Row:
-    return self.rows[index]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -203,7 +185,7 @@ class FineTunedTask(Task):
     if self.words > room:
       raise InputError(f"task.words: {self.words}; expected at most {room}, the model's positions")
     self.check_inputs(backbone)
-    return _records(self, backbone, split)
+    return rows_of(self, backbone, split)
 
   # What all share.
 
@@ -254,7 +236,9 @@ class FineTunedTask(Task):
       raise InputError("task.text: empty; expected the directory of a tokenizer")
     system = backbone.config
     added = tuple(system.added_words(self.name, self.new_words))
-    return self.fitted(_processor(self.text, added, self.entity_table, system.markers), backbone)
+    return self.fitted(
+      processor_of_words(self.text, added, self.entity_table, system.markers), backbone
+    )
 
   def fitted(self, processor: Processor, backbone: Backbone | None = None) -> Processor:
     """Returns a processor with the task's sizes, for a backbone or else for any LUKE."""
@@ -377,40 +361,6 @@ class FineTunedTask(Task):
   def _label_rooms(self, sizes: Sizes) -> dict[str, Room]:
     """Returns the room for the labels of rows of these sizes."""
     return {"labels": Room(self.label_shape(), IGNORED, self.label_dtype)}
-
-
-@cached(4)
-def _processor(directory: str, new_words: tuple[str, ...], table: str, markers: bool) -> Processor:
-  tokenizer = load_tokenizer(directory, markers=markers)
-  # A language model that LUKE is compared with has no entities.
-  whole = table == "whole" and has_entity_vocab(Path(directory))
-  vocab = load_entity_vocab(directory) if whole else SPECIAL_ENTITIES
-  if vocab.mask2_id is None:  # models are given one as they are loaded
-    vocab = vocab.add([MASK2])
-  return Processor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)
-
-
-@cached(4)  # every evaluation asks for them
-def _records(task: FineTunedTask, backbone: Backbone, split: str) -> TaskRows:
-  held_out = task.held_out > 0 and not task.dev and split in ("train", "dev")
-  path, faults = task.splits.get("train" if held_out else split), Faults(skip=task.skip_bad)
-  if path is None:
-    raise InputError(f"task.{split}: empty; expected a file of examples")
-  examples = task.check(task.read_examples(path, faults), faults)
-  if held_out:
-    share = Share(task.held_out, task.fold)
-    examples = without_held_out(examples, share, split, path)
-  if not examples:
-    raise InputError(f"{path}: no examples with answers; expected one at least")
-  reads, counting = counted(task.processor(backbone))
-  rows = TaskRows(examples, task.features(reads, examples, faults))
-  counting.warn(path)
-  if faults.found:
-    warnings.warn(
-      f"{path}: {len(faults.found)} faults, what has them is left out: {faults.found[0]}",
-      stacklevel=2,
-    )
-  return rows
 
 
 def check_label(label: str, labels: Sequence[str], place: str) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
+from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
 from luke_jax.runs import folds
 from luke_jax.tasks.files import Share, without_held_out
@@ -64,3 +65,8 @@ def test_what_cannot_be_parted_is_refused(task, number, fault, tmp_path):
   chosen = dataclasses.replace(ONE, task=dataclasses.replace(ONE.task, **task))
   with pytest.raises(InputError, match=fault):
     folds.cross_validated(chosen, tmp_path, number)
+
+
+def test_a_model_does_not_know_which_part_it_was_scored_on():
+  saved = settings_of(dataclasses.replace(ONE.task, fold=1))
+  assert "fold" not in saved and "held_out" not in saved

@@ -90,10 +90,10 @@ class NamedEntities(FineTunedTask):
     return Sizes(words, words * self.span_words, self.mention)
 
   def weights(self, batch: Batch) -> jax.Array:
-    """Returns the weights of a batch's candidates: equal ones whose sum is 1, see `target_weights`.
+    """Returns the weights of a batch's candidates, equal ones.
 
-    Where a row has all candidates of its words, that weight is the same in every batch, so that
-    none counts for more in the company of short rows.
+    With entity tokens their sum is 1, see `target_weights`. Where a row has all candidates of its
+    words, each weighs the same in every batch, so that none counts for more beside short rows.
     """
     if "entity_ids" in batch:
       return super().weights(batch)
