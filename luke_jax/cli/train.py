@@ -14,8 +14,9 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.cli.process import BEGUN, outcome
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket
+from luke_jax.files import Path, in_bucket, whole
 from luke_jax.runs import training
+from luke_jax.runs.curves import CURVE, learning_curve, verdict
 from luke_jax.runs.folds import cross_validated
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import plain_experiment, read_experiment, task_experiment
@@ -29,18 +30,21 @@ from luke_jax.training.overrides import Setting, settings
 from luke_jax.training.saved_configs import describe
 from luke_jax.training.watch import STATUS, watching
 
+PIPED = "-"  # as a file of examples
+
 
 def train(
   experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT|TASK")],
   /,
   *,
   output: Path,
-  train: Path | None = None,
+  train: tuple[Path, ...] = (),
   dev: Path | None = None,
   model: Path | None = None,
   adapter: int | None = None,
   minutes: float | None = None,
   folds: int | None = None,
+  curve: bool = False,
   set: UseAppendAction[tuple[str, ...]] = (),
   coordinator: str | None = None,
   processes_in_all: Annotated[int | None, arg(name="processes")] = None,
@@ -63,12 +67,13 @@ def train(
   Args:
     experiment: Python file with a function `config()` that returns an Experiment, or a task.
     output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
-    train: File of examples to train a task on.
+    train: Files of examples to train a task on; - for what is piped in, which OUTPUT keeps.
     dev: File of examples that a task is scored on; without it a tenth of the others.
     model: Directory of the model that a task starts from, or its name: english.
     adapter: Rank of adapters that train in place of kernels; OUTPUT/adapter is a few megabytes.
     minutes: Time that all of the training takes, from the command's begin to its end.
     folds: Number of parts, each scored by a model of the others; OUTPUT/model is of all examples.
+    curve: Trains on 25, 50 and 75 % of the examples too, to tell whether more of them would help.
     set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: Number of processes.
@@ -76,22 +81,26 @@ def train(
     profile: Number of steps to write a trace of, into OUTPUT/profile.
     verbose: Prints every setting of a task's training.
   """
-  _check(output, profile)
+  _check(output, profile, several=folds is not None or curve)
+  if curve and folds is not None:
+    raise InputError("--curve: with --folds; expected one of them")
   with watching(outcome) as watch:
     processes.join(coordinator, processes_in_all, process, before=watch.with_others)
     set = _changes(set, adapter, minutes, folds)
     if str(experiment) in CLASSES:
-      resolved = _task(experiment, train, dev, model, set)
+      resolved = _task(experiment, (_examples(train, output), dev), model, set)
     else:
-      _check_file(experiment, train or dev or model)
+      _check_file(experiment, *train, dev, model)
       resolved = read_experiment(experiment, set)
     if jax.process_index() == 0:
       whole = verbose or str(experiment) not in CLASSES
       print((describe if whole else outline)(resolved), flush=True)
-    if folds is None:
-      summary = training.run(resolved, output, profile=profile, begun=BEGUN)
-    else:
+    if folds is not None:
       summary = cross_validated(resolved, output, folds, begun=BEGUN)
+    elif curve:
+      summary = learning_curve(resolved, output, begun=BEGUN)
+    else:
+      summary = training.run(resolved, output, profile=profile, begun=BEGUN)
     if jax.process_index() == 0:
       _print_end(summary, output, resolved.task.name)
     return STATUS.get(summary["status"], 0)
@@ -108,16 +117,22 @@ def _changes(
 
 def _print_end(summary: Mapping[str, Any], output: Path, task: str) -> None:
   """Prints what the model gets right and wrong, the scores of parts, and the summary."""
-  if "model" in summary and (report := write_report(output, task)):
+  curve = summary.get(CURVE, {})
+  if "model" in summary and (report := write_report(output, task, curve)):
     Console().print(report)
     print(f"more: {output / REPORT}; with texts of your own: luke-jax try {output}")
   for name, found in summary.get("folds", {}).items():
     print(f"{name} of the parts: {found['mean']:.3f} ± {found['deviation']:.3f}")
+  if len(curve) > 1:
+    print(f"by share of the examples: {', '.join(f'{x} {y:.3f}' for x, y in curve.items())}")
+    print(verdict(curve))
   print(summary_line(summary))
 
 
-def _check(output: Path, profile: int) -> None:
-  """Raises InputError for an address that is no place to write to, and for less than no steps."""
+def _check(output: Path, profile: int, several: bool) -> None:
+  """Raises InputError for an address that is no place to write to, and for no steps to trace."""
+  if profile and several:
+    raise InputError("--profile: with several trainings; expected it without --folds and --curve")
   if profile < 0:
     raise InputError(f"--profile: {profile}; expected a number of steps")
   if not in_bucket(output) and re.match(r"\w+:/", str(output)):
@@ -125,28 +140,48 @@ def _check(output: Path, profile: int) -> None:
 
 
 def _task(
-  name: Path, train: Path | None, dev: Path | None, model: Path | None, set: Sequence[str]
+  name: Path, files: tuple[str, Path | None], model: Path | None, set: Sequence[str]
 ) -> Experiment:
   """Returns a task's training on files, with changes."""
-  train, model = _given("train", train), _given("model", model)
+  if model is None:
+    raise InputError("--model: missing; expected it, to fine-tune a model for a task")
   if sys.stderr.isatty():
-    print(f"reading {train}", file=sys.stderr, flush=True)
-  return task_experiment(str(name), (train, dev), model, set)
+    print(f"reading {files[0]}", file=sys.stderr, flush=True)
+  return task_experiment(str(name), files, model, set)
 
 
-def _given(option: str, path: Path | None) -> Path:
-  if path is None:
-    raise InputError(f"--{option}: missing; expected it, to fine-tune a model for a task")
-  return path
+def _examples(files: Sequence[Path], output: Path) -> str:
+  """Returns the setting for the files to train on."""
+  if not files:
+    raise InputError("--train: missing; expected it, to fine-tune a model for a task")
+  names = [str(_piped(output) if str(file) == PIPED else file) for file in files]
+  if len(names) > 1 and any("," in name for name in names):
+    raise InputError(f"--train: {', '.join(names)}; expected names of several files without commas")
+  return ",".join(names)
 
 
-def _check_file(experiment: Path, of_task: Path | None) -> None:
+def _piped(output: Path) -> Path:
+  """Returns the file that keeps what is piped in, so that the same command goes on with it."""
+  text = "" if sys.stdin.isatty() else sys.stdin.read()
+  kind = {"{": ".jsonl", "[": ".json"}.get(text.lstrip()[:1], ".txt")
+  before = [file for file in output.glob("piped.*") if output.is_dir()]
+  if not text.strip():
+    if before:
+      return before[0]
+    raise InputError("--train: -: nothing was piped in; expected examples")
+  output.mkdir(parents=True, exist_ok=True)
+  with whole(output / f"piped{kind}") as part:
+    part.write_text(text, encoding="utf-8")
+  return output / f"piped{kind}"
+
+
+def _check_file(experiment: Path, *of_task: Path | None) -> None:
   """Raises InputError for neither a task nor a file, and for a task's options with a file."""
   if not experiment.exists():
     near = difflib.get_close_matches(str(experiment), CLASSES, n=1)
     expected = ", perhaps ".join([f"an experiment file or one of {', '.join(CLASSES)}", *near])
     raise InputError(f"{experiment}: no such file; expected {expected}")
-  if of_task:
+  if any(of_task):
     names = ", ".join(CLASSES)
     raise InputError(f"{experiment}: no task, so no --train, --dev or --model; expected {names}")
 

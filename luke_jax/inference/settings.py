@@ -20,7 +20,7 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
-LOCAL += ("fold", "fit_head")
+LOCAL += ("fold", "used", "fit_head")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 

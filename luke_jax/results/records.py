@@ -16,6 +16,7 @@ from luke_jax.bench.timing import cores_and_processor
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sha256, write_json
 from luke_jax.tasks.datasets import is_split
+from luke_jax.tasks.files import sources_of
 
 RESULT = "result.json"
 REQUIRED = {"experiment", "seed", "scores", "seconds", "steps", "paper"}
@@ -72,8 +73,15 @@ def read_results(folders: Sequence[Path]) -> list[Result]:
   return results
 
 
-def hash_of(source: str) -> str | None:
-  """Returns the SHA-256 of a file, or of a dataset's files (FOLDER:SPLIT); None if it is gone."""
+def hash_of(setting: str) -> str | None:
+  """Returns the SHA-256 of a file or of several, or of a dataset's files; None if one is gone."""
+  hashes = [_hash_of(source) for source in sources_of(setting)]
+  if len(hashes) == 1 or None in hashes:
+    return None if None in hashes else hashes[0]
+  return hashlib.sha256(" ".join(map(str, hashes)).encode()).hexdigest()
+
+
+def _hash_of(source: str) -> str | None:
   if Path(source).is_file():
     return sha256(Path(source))
   if not is_split(source):

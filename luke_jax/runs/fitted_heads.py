@@ -1,7 +1,7 @@
-"""Heads in closed form: a ridge regression from a model's frozen states to the labels of examples.
+"""Heads fitted to examples before the first step, from which the encoder learns in a few steps.
 
-From a head that knows its labels the encoder learns in a few steps what takes it many from a random
-one. It is the linear layer that the head has anyway, so what comes of it is a model like any other.
+The head in closed form is a ridge regression from a model's frozen states to the labels. It is the
+linear layer that the head has anyway, so what comes of it is a model like any other.
 """
 
 import dataclasses
@@ -15,6 +15,7 @@ from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.network import Network
+from luke_jax.nn.losses import IGNORED
 from luke_jax.text import Row
 
 LAYER = "classifier"  # of a head, from its states to its labels
@@ -30,6 +31,22 @@ MOST = 4096  # rows that a head is fitted to; the others would change little
 def fits(model: ModelParts) -> bool:
   """Returns true if the answers of a model's head are a linear layer over its states."""
   return model.kind in KINDS and "kernel" in model.params.get(LAYER, {})
+
+
+def with_shares(model: ModelParts, rows: Sequence[Row]) -> ModelParts:
+  """Returns the model with the shares of labels among rows' candidates as its first answers.
+
+  Of a hundred spans of words one is a name. From equal shares it takes hundreds of steps until a
+  head says anything but "no name"; a head that was trained before stays as it is.
+  """
+  old = model.params[LAYER]
+  if np.any(old["bias"]):
+    return model
+  labels = np.concatenate([np.ravel(np.asarray(row.labels)) for row in rows])
+  counts = np.bincount(labels[labels != IGNORED], minlength=len(old["bias"]))
+  bias = np.log((counts + 0.5) / (counts + 0.5).sum())
+  layer = {**old, "bias": bias.astype(np.float32)}
+  return dataclasses.replace(model, params={**model.params, LAYER: layer})
 
 
 def with_fitted_head(model: ModelParts, task: Any, rows: Sequence[Row]) -> ModelParts:

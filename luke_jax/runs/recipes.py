@@ -44,7 +44,7 @@ ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels
 
 def task_experiment(
   kind: str | type,
-  files: tuple[Path, Path | None],
+  files: tuple[str | Path, Path | None],
   start: Path,
   assignments: Sequence[str],
   *,
@@ -150,12 +150,13 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
     experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
   )
   rows = len(lengths) * (1 - task.held_out)
-  most = 5 if task.fit_head else 10
+  all_spans = task.scores_all_spans(experiment.backbone)
+  most = 5 if task.fit_head else 20 if all_spans else 10
   epochs = round(min(2 * most, max(2, most * (200 / rows) ** 0.4)), 1)
   data = Data(
     batch_size=math.lcm(BATCH, devices),
     evaluation_batch_size=math.lcm(2 * BATCH, devices),
-    lengths=_number_of_lengths(changed, lengths, epochs) if task.by_length else 1,
+    lengths=(_number_of_lengths(changed, lengths, epochs) if task.by_length or all_spans else 1),
   )
   return dataclasses.replace(
     experiment,

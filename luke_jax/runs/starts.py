@@ -19,7 +19,7 @@ from luke_jax.heads.kinds import HEADS
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.metadata import tokenizer_hash
-from luke_jax.runs.fitted_heads import with_fitted_head
+from luke_jax.runs.fitted_heads import with_fitted_head, with_shares
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.text import (
@@ -106,6 +106,8 @@ def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone) -> dict:
   _check_text(start, model, task, task.processor(backbone))
   if task.fit_head:
     model = with_fitted_head(model, task, task.records(backbone, "train").rows)
+  elif task.scores_all_spans(backbone):
+    model = with_shares(model, task.records(backbone, "train").rows)
   return model.params
 
 

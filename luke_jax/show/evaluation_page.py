@@ -15,19 +15,27 @@ from luke_jax.show.evaluations import (
   score_figure,
 )
 from luke_jax.show.marked import MEANINGS, html_sign, html_text
-from luke_jax.show.picture import Picture, bar
+from luke_jax.show.picture import Picture, bar, bars
 from luke_jax.tasks.cloze.files import PLACEHOLDER
 from luke_jax.tasks.evaluation import Evaluation, Mistake, Outcome
 
 OPEN_CASES = 8  # texts with mistakes; the others are folded
 OPEN_LABELS = 12  # of the table of labels
+NO_CURVE: Mapping[str, float] = {}
 WIDE = "<style>body { max-width: 76rem }</style>"
 GAP = '<span class="gap" title="the gap to fill">&nbsp;</span>'
 
 
-def page(evaluation: Evaluation, title: str, mistakes: int) -> str:
-  """Returns the evaluation as an HTML page that loads nothing from elsewhere."""
+def page(
+  evaluation: Evaluation, title: str, mistakes: int, curve: Mapping[str, float] = NO_CURVE
+) -> str:
+  """Returns the evaluation as an HTML page that loads nothing from elsewhere.
+
+  `curve` has the scores of models of shares of the examples, if there are some.
+  """
   figures = f"<section><h2>Scores</h2>{_scores(evaluation.scores)}</section>"
+  if curve:
+    figures += f"<section><h2>By share of the examples</h2>{bars(list(curve.items()))}</section>"
   if evaluation.labels:
     figures += f"<section><h2>Labels</h2>{_labels(evaluation.labels)}</section>"
   if evaluation.confusion:

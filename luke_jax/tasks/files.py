@@ -1,6 +1,7 @@
 """Files of examples, read line by line, with faults that name their place."""
 
 import contextlib
+import csv
 import dataclasses
 import difflib
 import hashlib
@@ -71,6 +72,19 @@ def read_json_lines(
   if path.suffix == ".csv":
     raise InputError(f"{path}: comma-separated values; expected JSON lines, an object on each line")
   return parse_lines(lines(path), str(path), parse, faults)
+
+
+def quoted_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+  """Yields the rows of comma-separated values, with the numbers of their last lines."""
+  reader = csv.reader((f"{line}\n" for _, line in lines(path)), strict=True)
+  try:
+    for row in reader:
+      if any(row):
+        yield reader.line_num, row
+  except csv.Error as fault:
+    raise InputError(
+      f"{path}: line {reader.line_num}: {fault}; expected commas and quotes"
+    ) from None
 
 
 def parse_lines(
@@ -231,6 +245,12 @@ def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
   return start, end
 
 
+def sources_of(setting: str) -> tuple[str, ...]:
+  """Returns the files that a setting names; several are set apart by commas."""
+  several = "," in setting and not Path(setting).exists()
+  return tuple(setting.split(",")) if several else (setting,)
+
+
 class Share(NamedTuple):
   """Share of the examples of a file that is dev, and which of those of its size."""
 
@@ -252,6 +272,17 @@ def without_held_out(examples: list[Any], share: Share, split: str, place: str) 
       f"{place}: {len(examples)} examples with answers, none of them held out as dev; expected a"
       " file of dev, --dev, or more examples"
     )
-  hashes = [hashlib.sha256(str(number).encode()).digest() for number in range(len(examples))]
+  hashes = _hashes(len(examples))
   dev = set(sorted(hashes)[first : first + count])
   return [x for x, key in zip(examples, hashes, strict=True) if (key in dev) == (split == "dev")]
+
+
+def used_share(examples: list[Any], share: float) -> list[Any]:
+  """Returns a share of the examples, one at least; a smaller share is a part of a larger one."""
+  hashes = _hashes(len(examples))
+  used = set(sorted(hashes)[: max(1, round(share * len(examples)))])
+  return [x for x, key in zip(examples, hashes, strict=True) if key in used]
+
+
+def _hashes(count: int) -> list[bytes]:
+  return [hashlib.sha256(str(number).encode()).digest() for number in range(count)]

@@ -27,7 +27,7 @@ from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
-from luke_jax.tasks.files import Faults
+from luke_jax.tasks.files import Faults, sources_of
 from luke_jax.tasks.task_rows import TaskRows, processor_of_words, rows_of
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
@@ -42,7 +42,7 @@ LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scor
 class FineTunedTask(Task):
   """Settings of a task on texts that a user has in files."""
 
-  train: str = ""  # file of examples to train on
+  train: str = ""  # file of examples to train on; several, with commas between them
   dev: str = ""  # file of examples that checkpoints are scored on
   test: str = ""  # for luke-jax experiment run
   text: str = ""  # the directory of the tokenizer and the entity vocabulary
@@ -51,6 +51,7 @@ class FineTunedTask(Task):
   skip_bad: bool = False  # leave out examples that are faulty, and count them
   held_out: float = 0.0  # share of the training file that is dev, where no file of dev is given
   fold: int = 0  # which of the shares of this size it is
+  used: float = 1.0  # share of the examples to train on that is used, by hashes
   fit_head: bool = False  # begin with a head fitted in closed form to the states of the start
 
   text_task: ClassVar[TextTask | None] = None  # of the processor
@@ -82,6 +83,8 @@ class FineTunedTask(Task):
       raise InputError(
         f"fold: {self.fold}; expected one of the shares of {self.held_out:g}, from 0"
       )
+    if not 0 < self.used <= 1:
+      raise InputError(f"used: {self.used!r}; expected a share above 0, or 1")
 
   # What a task has to add.
 
@@ -137,6 +140,13 @@ class FineTunedTask(Task):
     """Returns an example's line in a file of predictions."""
 
   # What it may change.
+
+  def scores_all_spans(self, backbone: Backbone) -> bool:
+    """Returns whether rows have all spans of their words as candidates, few of which have a label.
+
+    Then each candidate has to weigh the same in every batch.
+    """
+    return False
 
   @property
   def label_dtype(self) -> Any:
@@ -207,7 +217,8 @@ class FineTunedTask(Task):
 
   def reads(self) -> Reads:
     """Returns the files of examples, and those of other inputs."""
-    examples = Reads(tuple(filter(None, (self.train, self.dev))))
+    files = (file for split in (self.train, self.dev) if split for file in sources_of(split))
+    examples = Reads(tuple(files))
     return functools.reduce(lambda all, x: all + x.reads(), self.extra_inputs, examples)
 
   def check_inputs(self, backbone: Backbone) -> None:
@@ -225,10 +236,14 @@ class FineTunedTask(Task):
     return valid
 
   def read_examples(self, source: str, faults: Faults) -> list[Any]:
-    """Returns the examples of a file, or of a split of a dataset: FOLDER:SPLIT."""
-    if is_split(source):
-      return list(read_dataset(source, self.parse, faults))
-    return self.read(Path(source), faults)
+    """Returns the examples of files, or of a split of a dataset: FOLDER:SPLIT."""
+    examples: list[Any] = []
+    for file in sources_of(source):
+      if is_split(file):
+        examples += read_dataset(file, self.parse, faults)
+      else:
+        examples += self.read(Path(file), faults)
+    return examples
 
   def processor(self, backbone: Backbone) -> Processor:
     """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""

@@ -9,7 +9,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.cache import cached
-from luke_jax.tasks.files import Faults, Share, without_held_out
+from luke_jax.tasks.files import Faults, Share, used_share, without_held_out
 from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
@@ -55,6 +55,8 @@ def rows_of(task: Any, backbone: Backbone, split: str) -> TaskRows:
   if held_out:
     share = Share(task.held_out, task.fold)
     examples = without_held_out(examples, share, split, path)
+  if split == "train" and task.used < 1:
+    examples = used_share(examples, task.used)
   if not examples:
     raise InputError(f"{path}: no examples with answers; expected one at least")
   reads, counting = counted(task.processor(backbone))

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import sys
 from pathlib import Path
 
 import jax
@@ -15,10 +16,12 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.cli import train as train_command
 from luke_jax.errors import InputError
 from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.evaluation import Evaluation
-from luke_jax.tasks.known import CLASSES
+from luke_jax.tasks.files import Faults, sources_of
+from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.predictions import Span
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
@@ -399,3 +402,22 @@ def test_a_label_that_training_never_saw(start, tmp_path, one_device, capsys):
   assert main(["evaluate", "typing", str(tmp_path / "run"), str(path), "--skip-bad"]) == 0
   told = capsys.readouterr()
   assert "left out:" in told.err and '"examples": 1' in told.out
+
+
+def test_several_files_and_what_is_piped_are_trained_on(tmp_path, monkeypatch):
+  for name in "ab":
+    text = f"Ana met {name.upper()} ."
+    (tmp_path / f"{name}.jsonl").write_text(json.dumps({"text": text, "spans": []}) + "\n")
+  several = train_command._examples((tmp_path / "a.jsonl", tmp_path / "b.jsonl"), tmp_path)
+  assert sources_of(several) == (str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+  examples = task_class("ner")().read_examples(several, Faults())
+  assert [x.text for x in examples] == ["Ana met A .", "Ana met B ."]
+  monkeypatch.setattr(sys, "stdin", io.StringIO('{"text": "piped"}\n'))
+  piped = train_command._examples((Path("-"),), tmp_path / "run")
+  assert Path(piped).read_text() == '{"text": "piped"}\n'
+  monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+  assert (
+    train_command._examples((Path("-"),), tmp_path / "run") == piped
+  )  # the same command goes on
+  with pytest.raises(InputError, match="nothing was piped in"):
+    train_command._examples((Path("-"),), tmp_path / "other")

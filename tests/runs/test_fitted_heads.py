@@ -1,17 +1,18 @@
 """Heads that begin in closed form: their arithmetic, what they read, and when they are chosen."""
 
 import dataclasses
+import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 from marked_tasks import written
-from sample_models import save_start
+from sample_models import save_roberta, save_start
 
 from luke_jax.convert.sentence_encoders import pools_means
 from luke_jax.errors import InputError
 from luke_jax.runs import fitted_heads
-from luke_jax.runs.fitted_heads import head_for, ridge, states
+from luke_jax.runs.fitted_heads import head_for, ridge, states, with_shares
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import FEW, task_experiment
 from luke_jax.runs.starts import start_model, start_params
@@ -123,6 +124,21 @@ def test_a_head_of_words_is_not_fitted(start, tmp_path):
   told = experiment("ner", values, start, tmp_path, "task.fit_head=true")
   with pytest.raises(InputError, match=r"task.fit_head: true; expected false for the span head"):
     start_params(start, told)
+
+
+def test_spans_without_entity_tokens_begin_from_the_shares_of_labels(tmp_path):
+  values = [{"text": f"Ana saw Bo {i} .", "spans": [[0, 3, "PER"]]} for i in range(40)]
+  start = save_roberta(tmp_path / "roberta")
+  chosen = experiment("ner", values, start, tmp_path, "task.form=spans", "task.span_words=2")
+  assert chosen.run.epochs == pytest.approx(20 * (200 / 40) ** 0.4, abs=0.05)  # twice the others
+  head = start_params(start, chosen)["classifier"]
+  shares = np.exp(head["bias"])
+  assert shares.sum() == pytest.approx(1, abs=1e-5)
+  rows = chosen.task.records(chosen.backbone, "train").rows
+  named = np.mean(np.concatenate([row.labels for row in rows]) == chosen.task.labels.index("PER"))
+  assert 0 < named < 0.2 and shares[1] == pytest.approx(named, rel=0.05)
+  trained = types.SimpleNamespace(params={"classifier": head})
+  assert with_shares(trained, rows) is trained
 
 
 def test_a_sentence_encoder_is_known_by_its_pooling_or_its_card(tmp_path):

@@ -1,6 +1,5 @@
 """Texts with labels in files: tables with tabs or commas, and lines of JSON."""
 
-import csv
 import dataclasses
 import functools
 import math
@@ -19,6 +18,7 @@ from luke_jax.tasks.files import (
   check_fields,
   lines,
   listed,
+  quoted_rows,
   read_json,
   read_json_lines,
   read_text,
@@ -180,7 +180,7 @@ def _attribute(value: Mapping[str, Any], name: str, place: str) -> str:
 
 def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
   """Yields the place of each row of a table, and a function that returns its fields."""
-  rows = _quoted(path) if path.suffix == COMMAS else _tabbed(path)
+  rows = quoted_rows(path) if path.suffix == COMMAS else _tabbed(path)
   header = list(form.header)
   for number, row in rows:
     place = f"{path}: line {number}"
@@ -219,19 +219,6 @@ def _tabbed(path: Path) -> Iterator[tuple[int, list[str]]]:
   for number, line in lines(path):
     if line.strip():
       yield number, line.split("\t")
-
-
-def _quoted(path: Path) -> Iterator[tuple[int, list[str]]]:
-  """Yields the rows of comma-separated values, with the numbers of their last lines."""
-  reader = csv.reader((f"{line}\n" for _, line in lines(path)), strict=True)
-  try:
-    for row in reader:
-      if any(row):
-        yield reader.line_num, row
-  except csv.Error as fault:
-    raise InputError(
-      f"{path}: line {reader.line_num}: {fault}; expected commas and quotes"
-    ) from None
 
 
 def _listed(path: Path) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:

@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import Faults, lines
+from luke_jax.tasks.files import Faults, lines, quoted_rows
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, illegal, is_tag, scheme_of
 
 WORD, TAG, IGNORED = "word", "tag", "_"
 COMMENT = "#"
+# Names of columns in a header: the word, its tag, and the number of its sentence.
+HEADERS = (
+  ("word", "token"),
+  ("tag", "ner_tag", "label"),
+  ("sentence #", "sentence_id", "sentence", "sentence_number"),
+)
 _NUMBER = re.compile(r"[-+]?\d[\d.,-]*")
 
 
@@ -226,9 +232,12 @@ def read_columns(path: Path, faults: Faults, names: Sequence[str] = ()) -> list[
 
   `names` are those of the columns: word, tag or _ for one that is not read; guessed by default.
   """
-  blocks = joined_blocks(path) or _blocks(path)
-  _check_separator(path, [row.columns for block in blocks for row in block.rows])
-  layout = layout_of(path, blocks, names)
+  if table := _table(path):
+    blocks, layout = table
+  else:
+    blocks = joined_blocks(path) or _blocks(path)
+    _check_separator(path, [row.columns for block in blocks for row in block.rows])
+    layout = layout_of(path, blocks, names)
   documents: list[Document] = [[]]
   for block in blocks:
     if block.boundary:
@@ -238,6 +247,35 @@ def read_columns(path: Path, faults: Faults, names: Sequence[str] = ()) -> list[
   if not any(block.boundary for block in blocks):
     documents = [[sentence] for sentence in documents[0]]
   return [document for document in documents if document]
+
+
+def _table(path: Path) -> tuple[list[Block], Columns] | None:
+  """Returns the words and tags of comma-separated values by their header; None if it has none.
+
+  A sentence ends where its column has another number, or name.
+  """
+  if path.suffix != ".csv":
+    return None
+  rows = quoted_rows(path)
+  _, header = next(rows, (0, []))
+  names = [name.strip().strip("\ufeff").lower() for name in header]
+  word, tag, sentence = (
+    next((names.index(name) for name in known if name in names), None) for known in HEADERS
+  )
+  if word is None or tag is None or sentence is None:
+    return None
+  blocks: list[Block] = []
+  last = ""
+  for number, row in rows:
+    if len(row) != len(header):
+      fields = f"{len(row)} fields; expected {len(header)}, as in the header"
+      raise InputError(f"{path}: line {number}: {fields}")
+    key = row[sentence] or last  # some write it at the first word only
+    if not blocks or key != last:
+      blocks.append(Block([]))
+    last = key
+    blocks[-1].rows.append(FileLine(number, [row[word], row[tag].strip()]))
+  return blocks, Columns(2, 0, 1, "the header")
 
 
 def _check_separator(path: Path, rows: Sequence[Sequence[str]]) -> None:
@@ -250,8 +288,9 @@ def _check_separator(path: Path, rows: Sequence[Sequence[str]]) -> None:
     comma_separated = len(rows) > 2 and all(ends)
   if comma_separated:
     raise InputError(
-      f"{path}: comma-separated values; expected tabs or spaces between a word and its tag, and an"
-      " empty line after each sentence, or JSON lines with tokens and ner_tags"
+      f"{path}: comma-separated values; expected a header with sentence_id, word and tag; or tabs"
+      " or spaces between a word and its tag, and an empty line after each sentence; or JSON lines"
+      " with tokens and ner_tags"
     )
 
 

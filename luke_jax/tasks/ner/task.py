@@ -83,9 +83,13 @@ class NamedEntities(FineTunedTask):
     """Returns the rows of a micro-batch in the authors' runs, whose losses are means of means."""
     return 2 if self.authors else None
 
+  def scores_all_spans(self, backbone: Backbone) -> bool:
+    """Returns whether candidates are not read as entities."""
+    return not backbone.entities
+
   def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
     """Returns the room of a row: for all its candidates, where they are not read as entities."""
-    if backbone.entities:
+    if not self.scores_all_spans(backbone):
       return super().row_sizes(backbone, words)
     return Sizes(words, words * self.span_words, self.mention)
 

@@ -62,7 +62,7 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
 def best_thresholds(gold: Golds, predictions: Sequence[Sequence[Answer]]) -> dict[str, float]:
   """Returns for each metric the best `null_threshold`, and the score with it."""
   texts = [next((x.text for x in answers if x.text), "") for answers in predictions]
-  odds, has_answer = np.array(list(map(_null_odds, predictions))), np.array(list(map(bool, gold)))
+  odds, has_answer = np.array(list(map(null_odds, predictions))), np.array(list(map(bool, gold)))
   # The gain of answering each question, if its prediction was "no answer" before.
   lost = [[bool(text)] * len(METRICS) for text in texts]
   gains = np.where(has_answer[:, None], _pairs(gold, texts), -np.array(lost, float))
@@ -77,7 +77,7 @@ def best_thresholds(gold: Golds, predictions: Sequence[Sequence[Answer]]) -> dic
   return best_scores
 
 
-def _null_odds(answers: Sequence[Answer]) -> float:
+def null_odds(answers: Sequence[Answer]) -> float:
   """Returns the score of "no answer" less that of the best answer, from their probabilities."""
   least = np.finfo(float).tiny
   none, some = (

@@ -174,7 +174,28 @@ def test_documents_of_spacy_are_read_by_spacy(tmp_path, monkeypatch):
   assert named(example) == [("Ana", "PER"), ("Los Angeles", "LOC")]
 
 
-CSV = "comma-separated values; expected tabs or spaces between a word and its tag"
+CSV = "comma-separated values; expected a header with sentence_id, word and tag; or tabs"
+
+TABLES = {
+  "numbers": 'sentence_id,word,tag\n1,Ana,B-PER\n1,",",O\n2,Lima,B-LOC\n',
+  "first": (
+    '"Sentence #",Word,POS,Tag\nSentence: 1,Ana,NNP,B-PER\n,",",",",O\nSentence: 2,Lima,N,B-LOC\n'
+  ),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_comma_separated_words_and_tags_with_a_header(table, tmp_path):
+  (tmp_path / "a.csv").write_text(TABLES[table])
+  first, second = read(tmp_path / "a.csv", Faults())
+  assert len(first.words) == 2 and named(first) == [("Ana", "PER")]
+  assert named(second) == [("Lima", "LOC")]
+
+
+def test_a_row_of_another_width_is_named(tmp_path):
+  (tmp_path / "a.csv").write_text("sentence_id,word,tag\n1,Ana\n")
+  with pytest.raises(InputError, match="line 2: 2 fields; expected 3, as in the header"):
+    read(tmp_path / "a.csv", Faults())
 
 
 @pytest.mark.parametrize(
