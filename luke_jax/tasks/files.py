@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.tasks.encodings import HEAD, check_head, not_utf_8
+from luke_jax.tasks.tables import is_table, read_table, tables_of
 from luke_jax.text import join_words
 from luke_jax.text.alignment import Link, checked_links
 from luke_jax.text.special_tokens import Bounds
@@ -71,6 +72,9 @@ def read_json_lines(
   """Returns the results of `parse` for every line of a file: an object, its id and its place."""
   if path.suffix == ".csv":
     raise InputError(f"{path}: comma-separated values; expected JSON lines, an object on each line")
+  if is_table(path):
+    numbered = ((f"row {number}", row) for number, row in enumerate(read_table(path), start=1))
+    return parse_items(numbered, str(path), parse, faults, lambda row, _: row)
   return parse_lines(lines(path), str(path), parse, faults)
 
 
@@ -246,7 +250,9 @@ def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
 
 
 def sources_of(setting: str) -> tuple[str, ...]:
-  """Returns the files that a setting names; several are set apart by commas."""
+  """Returns the files that a setting names, set apart by commas, or the tables of a folder."""
+  if (folder := Path(setting)).is_dir() and (tables := tables_of(folder)):
+    return tuple(map(str, tables))
   several = "," in setting and not Path(setting).exists()
   return tuple(setting.split(",")) if several else (setting,)
 

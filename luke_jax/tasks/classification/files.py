@@ -24,6 +24,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
+from luke_jax.tasks.tables import is_table, read_table
 
 KNOWN = ("text_pair", "label", "labels", "qid")
 # How a user says that a field is an attribute.
@@ -95,12 +96,14 @@ def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[Example]:
     return _parsed(reviews(path, reader.attributes), reader._replace(form=PLAIN), faults)
   if path.suffix in TABLES:
     return _parsed(_table(path, reader.form), reader, faults)
+  if is_table(path):
+    return _parsed(_listed(path, read_table(path)), reader, faults)
   if path.suffix not in OBJECTS:
     next(lines(path), None)  # a spreadsheet is named as such
     expected = ", ".join((*TABLES, *OBJECTS, REVIEWS))
     raise InputError(f"{path}: {path.suffix or 'no ending'}; expected a name with {expected}")
   if next((line for _, line in lines(path) if line.strip()), "").lstrip().startswith("["):
-    return _parsed(_listed(path), reader, faults)
+    return _parsed(_listed(path, read_json(path)), reader, faults)
   return read_json_lines(path, reader.example, faults)
 
 
@@ -221,9 +224,11 @@ def _tabbed(path: Path) -> Iterator[tuple[int, list[str]]]:
       yield number, line.split("\t")
 
 
-def _listed(path: Path) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
+def _listed(
+  path: Path, items: Sequence[Any]
+) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
   """Yields the place of each object of a list, and a function that returns the object."""
-  for number, item in enumerate(read_json(path), start=1):
+  for number, item in enumerate(items, start=1):
     place = f"{path}: example {number}"
     yield place, functools.partial(_object, item, place)
 

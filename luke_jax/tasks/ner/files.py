@@ -41,13 +41,13 @@ from luke_jax.tasks.ner.formats import (
   DOC_BIN,
   as_object,
   as_ours,
-  check_name,
   is_conll_2012,
   read_conll_2012,
   read_list,
 )
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
 from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.tables import is_table
 from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("sentences", "spans")
@@ -59,7 +59,6 @@ def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
   In columns a line of `-DOCSTART-` begins a document; without any, every sentence is one. Files of
   CoNLL-2012, whose documents begin with `#begin document`, have names in brackets.
   """
-  check_name(path)
   if is_json_lines(path):
     return _of_json_lines(path, faults, reading)
   if is_conll_2012(path):
@@ -89,8 +88,8 @@ def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[Example
 
 
 def is_json_lines(path: Path) -> bool:
-  """Returns whether the file is one of JSON lines, by its name; others are columns."""
-  return path.suffix in (".jsonl", ".json", DOC_BIN)
+  """Returns whether the file is one of objects, by its name; others are columns."""
+  return path.suffix in (".jsonl", ".json", DOC_BIN) or is_table(path)
 
 
 def _of_columns(path: Path, id: str, document: Document, reading: Reading) -> Example:

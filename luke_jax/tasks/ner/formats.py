@@ -13,27 +13,19 @@ from luke_jax.tasks.files import Faults, lines, listed, read_json
 from luke_jax.tasks.ner.columns import Document, Line, Sentence
 from luke_jax.tasks.ner.documents import Reading
 from luke_jax.tasks.ner.tags import REPAIR, check_tag, chunks, illegal, scheme_of
+from luke_jax.tasks.tables import is_table, read_table
 
-# What files are, by the ends of their names, and what is expected instead.
-UNREAD = {
-  ".parquet": "Parquet; expected JSON lines, as Dataset.to_json of Hugging Face writes them",
-  ".arrow": "Arrow; expected JSON lines, as Dataset.to_json of Hugging Face writes them",
-}
 DOC_BIN = ".spacy"
 TAG_FIELDS = ("ner_tags", "tags")
 SPAN_FIELDS = ("label", "labels", "entities", "ents")
 
 
-def check_name(path: Path) -> None:
-  """Raises InputError for a file that is not text, by its name."""
-  if path.suffix in UNREAD and path.is_file():
-    raise InputError(f"{path}: {UNREAD[path.suffix]}")
-
-
 def read_list(path: Path) -> list[Any] | None:
-  """Returns the items of a file that is a list in JSON, or documents of spaCy; None for lines."""
+  """Returns the items of a list in JSON, a table, or documents of spaCy; None for lines."""
   if path.suffix == DOC_BIN:
     return _documents(path)
+  if is_table(path):
+    return read_table(path)
   first = next((line.strip() for _, line in lines(path) if line.strip()), "")
   if not first.startswith("[") and first != "{":
     return None

@@ -206,7 +206,6 @@ def test_a_row_of_another_width_is_named(tmp_path):
     ("a.txt", "word,tag\nAna,B-PER\nlives,O\n", CSV),
     ("a.json", '{\n"text": "a"}', "an object over several lines; expected one on each"),
     ("a.jsonl", '["Ana", {}]\n["Bob", {}]\n', "line 1: a list; expected a JSON object"),
-    ("a.parquet", "PAR1", "Parquet; expected JSON lines, as Dataset.to_json of Hugging Face"),
     (
       "a.spacy",
       "x",

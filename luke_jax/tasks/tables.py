@@ -1,0 +1,60 @@
+"""Parquet and Arrow files, as Hugging Face's datasets are: rows as objects of JSON lines are."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+
+PARQUET, ARROW = ".parquet", ".arrow"
+
+
+def is_table(path: Path) -> bool:
+  """Returns whether a file is a table, by its name."""
+  return path.suffix in (PARQUET, ARROW)
+
+
+def tables_of(folder: Path) -> list[Path]:
+  """Returns the tables of a folder, as `save_to_disk` of Hugging Face's datasets writes them."""
+  return [file for file in sorted(folder.iterdir()) if is_table(file)]
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+  """Returns the rows of a table; numbers of labels, whose names the file has, become names."""
+  try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+  except ImportError:
+    expected = "expected pyarrow with it, pip install pyarrow, or JSON lines"
+    raise InputError(f"{path}: Parquet or Arrow; {expected}") from None
+  try:
+    with path.open("rb") as file:
+      if path.suffix == PARQUET:
+        table = pq.read_table(file)
+      else:
+        table = pa.ipc.open_stream(file).read_all()
+  except (OSError, pa.ArrowException) as fault:
+    raise InputError(f"{path}: {fault}; expected a table as its name says") from None
+  names = _label_names(table.schema.metadata or {})
+  return [
+    {key: _named(value, names.get(key)) for key, value in x.items()} for x in table.to_pylist()
+  ]
+
+
+def _label_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+  """Returns the names of labels by column, where Hugging Face's datasets wrote them."""
+  try:
+    features = json.loads(metadata.get(b"huggingface", b"{}"))["info"]["features"]
+    columns = {key: x.get("feature", x) for key, x in features.items()}
+    return {key: x["names"] for key, x in columns.items() if "names" in x}
+  except (ValueError, KeyError, AttributeError, TypeError):
+    return {}
+
+
+def _named(value: Any, names: list[str] | None) -> Any:
+  if names is None:
+    return value
+  if isinstance(value, list):
+    return [_named(x, names) for x in value]
+  return names[value] if type(value) is int and 0 <= value < len(names) else value
