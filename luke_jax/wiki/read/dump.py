@@ -45,6 +45,8 @@ class RawPage:
   namespace: int
   redirect: str | None
   text: str
+  revision: int | None = None  # the newest one's id
+  time: str | None = None  # of the newest revision, as 2024-01-31T12:00:00Z
 
 
 def folded(prefix: str) -> str:
@@ -137,7 +139,19 @@ def _page(data: bytes, path: Path, faults: Counter) -> RawPage:
   text = _text(encoded)
   if "\ufffd" in text and not _valid(encoded):
     faults["invalid UTF-8"] += 1
-  return RawPage(int(number), _text(title), int(namespace), _redirect(head, text), text)
+  redirect = _redirect(head, text)
+  return RawPage(
+    int(number), _text(title), int(namespace), redirect, text, *_version(data, revision)
+  )
+
+
+def _version(data: bytes, revision: int) -> tuple[int | None, str | None]:
+  """Returns the id and the time of a revision, None where it has none."""
+  stop = data.find(b"<text", revision) if revision >= 0 else -1
+  head = data[revision:stop] if stop >= 0 else data[revision:][:_HEAD] if revision >= 0 else b""
+  number = between(head, b"<id>", b"</id>") or b""
+  time = between(head, b"<timestamp>", b"</timestamp>")
+  return int(number) if number.strip().isdigit() else None, time and _text(time).strip()
 
 
 def _revision_text(data: bytes, revision: int, first: int) -> bytes | None:

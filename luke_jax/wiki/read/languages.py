@@ -131,6 +131,45 @@ LANGUAGES = {
   ),
 }
 
+# Templates that describe a page in a line, in all languages and in one.
+DESCRIPTIONS = (
+  *("Short description", "Shortdescription", "Short-description", "Short desc", "Shortdesc"),
+  "ShortDescription",
+)
+LOCAL_DESCRIPTIONS = {
+  "ar": ("وصف قصير",),
+  "bn": ("সংক্ষিপ্ত বিবরণ",),
+  "hi": ("संक्षिप्त विवरण",),
+  "ko": ("짧은 설명",),
+  "tr": ("Kısa açıklama",),
+  "vi": ("Mô tả ngắn",),
+  "zh": ("短描述",),
+}
+
+# Parts of the names of templates that are a page's box of facts, in all languages and in one.
+INFOBOXES = ("Infobox", "Taxobox")
+LOCAL_INFOBOXES = {
+  "ar": ("صندوق معلومات",),
+  "bn": ("তথ্যছক",),
+  "el": ("Πληροφορίες",),
+  "en": (
+    *("Speciesbox", "Subspeciesbox", "Chembox", "Drugbox", "Geobox", "Mycomorphbox", "Starbox"),
+    "Hybridbox",
+  ),
+  "es": ("Ficha de",),
+  "hi": ("ज्ञानसन्दूक",),
+  "id": ("Kotak info",),
+  "ja": ("基礎情報",),
+  "ko": ("정보",),
+  "pt": ("Info/",),
+  "ru": ("Карточка",),
+  "sv": ("Faktamall",),
+  "th": ("กล่องข้อมูล",),
+  "tr": ("bilgi kutusu",),
+  "vi": ("Hộp thông tin", "Thông tin"),
+  "zh": ("資訊框", "信息框"),
+}
+
 # Languages whose wikis write one word in several scripts as -{zh-hans:…; zh-hant:…}-.
 WITH_VARIANTS = frozenset(
   ("crh", "gan", "iu", "kk", "ku", "sh", "shi", "sr", "tg", "uz", "wuu", "zh", "zh-classical")

@@ -55,6 +55,7 @@ class Link(NamedTuple):
 
 
 _Line = tuple[str, list[Link]]
+_Section = tuple[str, list[_Line]]
 
 
 class Paragraph(NamedTuple):
@@ -66,6 +67,7 @@ class Paragraph(NamedTuple):
   text: str
   links: tuple[Link, ...]
   abstract: bool
+  section: str = ""  # the heading before it, without markup
 
 
 class PageText(NamedTuple):
@@ -91,15 +93,15 @@ def read_wikitext(
   """Returns the visible text of a page, and whether it is a disambiguation."""
   faults = Counter() if faults is None else faults
   reader = _reader(site)
-  sections_of_lines: list[list[_Line]] = [[]]
+  sections_of_lines: list[_Section] = [("", [])]
   disambiguation = False
   for text in _parts(wikitext.replace(removal.GAP, ""), faults):
     text = removal.without_comments(text, faults) if "<" in text else text
     # Before the templates: without one, the apostrophes on both sides of it would become one run.
     text = text.replace("'''''", "").replace("'''", "").replace("''", "")
     disambiguation |= "__DISAMBIG__" in text or reader.disambiguation.search(text) is not None
-    first, *more = _sections(_bare(text, reader, faults), reader.targets, faults)
-    sections_of_lines[-1] += first
+    (_, first), *more = _sections(_bare(text, reader, faults), reader.targets, faults)
+    sections_of_lines[-1][1].extend(first)
     sections_of_lines += more
   as_paragraphs = _sections_as_paragraphs if sections else _lines_as_paragraphs
   return PageText(as_paragraphs(sections_of_lines), disambiguation)
@@ -164,16 +166,16 @@ def _reader(site: Site) -> _Reader:
   return _Reader(_Targets(site), removal.brackets(hidden), disambiguation, variants)
 
 
-def _sections(text: str, targets: _Targets, faults: Counter) -> list[list[_Line]]:
-  """Returns the lines that have text, section by section."""
+def _sections(text: str, targets: _Targets, faults: Counter) -> list[_Section]:
+  """Returns the headings, empty for the first section's, each with the lines that have text."""
   lines: list[_Line] = []
-  sections = [lines]
+  sections = [("", lines)]
   for line in text.split("\n"):
     line = line.strip()
     if line and line[0] in _MARKS:
       if line[0] == line[-1] == "=" and len(line) > 2:
         lines = []
-        sections.append(lines)
+        sections.append((_heading(line, targets), lines))
         continue
       line = _unmarked(line, faults)
     if "[[" in line or "]]" in line:
@@ -183,6 +185,12 @@ def _sections(text: str, targets: _Targets, faults: Counter) -> list[list[_Line]
     if text:
       lines.append((text, links))
   return sections
+
+
+def _heading(line: str, targets: _Targets) -> str:
+  """Returns the text of a heading. What cannot be read in it was never text of the page."""
+  text = line.strip("= \t")
+  return _linked(text, targets, Counter())[0] if "[[" in text else _plain(text, Counter()).strip()
 
 
 def _unmarked(line: str, faults: Counter) -> str:
@@ -266,21 +274,23 @@ def _first_variant(match: re.Match) -> str:
   return variant[1].strip() if variant else rules
 
 
-def _lines_as_paragraphs(sections: list[list[_Line]]) -> list[Paragraph]:
+def _lines_as_paragraphs(sections: list[_Section]) -> list[Paragraph]:
   return [
-    Paragraph(text, tuple(links), number == 0)
-    for number, lines in enumerate(sections)
+    Paragraph(text, tuple(links), number == 0, heading)
+    for number, (heading, lines) in enumerate(sections)
     for text, links in lines
   ]
 
 
-def _sections_as_paragraphs(sections: list[list[_Line]]) -> list[Paragraph]:
+def _sections_as_paragraphs(sections: list[_Section]) -> list[Paragraph]:
   paragraphs: list[Paragraph] = []
-  for lines in filter(None, sections):
+  for heading, lines in sections:
+    if not lines:
+      continue
     links, start = [], 0
     for text, own in lines:
       links += [Link(link.text, link.target, link.start + start, link.end + start) for link in own]
       start += len(text) + 1
     text = "\n".join(text for text, _ in lines)
-    paragraphs.append(Paragraph(text, tuple(links), not paragraphs))
+    paragraphs.append(Paragraph(text, tuple(links), not paragraphs, heading))
   return paragraphs

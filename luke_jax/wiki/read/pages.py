@@ -2,9 +2,10 @@
 
 import json
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from luke_jax.wiki.read.dump import RawPage, Site
+from luke_jax.wiki.read.facts import NO_FACTS, Facts, facts_of_wikitext
 from luke_jax.wiki.read.markup import Link, Paragraph, read_wikitext
 from luke_jax.wiki.read.titles import normalized
 
@@ -20,6 +21,9 @@ class Page(NamedTuple):
   redirect: str | None
   disambiguation: bool
   paragraphs: tuple[Paragraph, ...]
+  facts: Facts = NO_FACTS
+  revision: int | None = None
+  time: str | None = None  # of the revision
 
 
 def page_from_raw(
@@ -31,13 +35,17 @@ def page_from_raw(
   if title is None:
     faults["title that MediaWiki does not allow"] += 1
     title = raw.title
+  version = {"revision": raw.revision, "time": raw.time}
   if raw.redirect is not None:
     target = normalized(raw.redirect, site)
     if target is None:
       faults["redirect out of the wiki"] += 1
-    return Page(raw.id, title, target, False, ())
+    return Page(raw.id, title, target, False, (), **version)
   text = read_wikitext(raw.text, site, sections=sections, faults=faults)
-  return Page(raw.id, title, None, text.disambiguation, tuple(text.paragraphs))
+  first = text.paragraphs[0].text if text.paragraphs else ""
+  facts = facts_of_wikitext(raw.text, title, first.partition("\n")[0], site)
+  paragraphs = tuple(text.paragraphs)
+  return Page(raw.id, title, None, text.disambiguation, paragraphs, facts, **version)
 
 
 def page_to_bytes(page: Page) -> bytes:
@@ -47,8 +55,16 @@ def page_to_bytes(page: Page) -> bytes:
 
 def page_from_bytes(data: bytes) -> Page:
   """Returns the page that `page_to_bytes` wrote."""
-  id, title, redirect, disambiguation, rows = json.loads(data)
+  id, title, redirect, disambiguation, rows, facts, *version = json.loads(data)
   paragraphs = tuple(
-    Paragraph(text, tuple(map(Link._make, links)), abstract) for text, links, abstract in rows
+    Paragraph(text, tuple([Link(*link) for link in links]), abstract, section)
+    for text, links, abstract, section in rows
   )
-  return Page(id, title, redirect, disambiguation, paragraphs)
+  return Page(id, title, redirect, disambiguation, paragraphs, _facts(*facts), *version)
+
+
+def _facts(
+  description: str | None, infobox: str | None, categories: list[str], *rest: Any
+) -> Facts:
+  sentence, phrase, names = rest
+  return Facts(description, infobox, tuple(categories), sentence, phrase, tuple(names))

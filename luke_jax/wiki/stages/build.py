@@ -117,8 +117,8 @@ class _Plan:
     }
     if skip_bad:
       made_of["skip_bad_pages"] = True
-    # Titles were longer in version 1.
-    return Stage(work.folder, len(parts), work, made_of, version=2)
+    # Titles were longer in version 1, and version 2 had no facts, headings and revisions.
+    return Stage(work.folder, len(parts), work, made_of, version=3)
 
   def titles(self, done: Mapping[str, Done]) -> Stage:
     pages = done["pages"].counts

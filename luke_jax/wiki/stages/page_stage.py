@@ -22,6 +22,7 @@ class Title(NamedTuple):
 
   title: str
   redirect: str | None
+  id: int = 0
 
 
 class TitlesAndLinks(NamedTuple):
@@ -69,7 +70,7 @@ class MakePages:
 
     def records() -> Iterator[bytes]:
       for page in self._pages(shard, counts):
-        titles.append(Title(page.title, page.redirect))
+        titles.append(Title(page.title, page.redirect, page.id))
         if page.redirect is not None:
           counts["redirects"] += 1
           continue

@@ -1,6 +1,7 @@
 """Stage `titles`: the table of all titles, each with the page that it leads to."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -13,7 +14,7 @@ from luke_jax.wiki.stages.string_table import StringTable, write_string_table
 
 NOWHERE = -1
 HOPS = 10  # the longest chain of redirects that is followed
-_TARGETS = "targets.npy"
+_TARGETS, _PAGE_IDS = "targets.npy", "page_ids.npy"
 
 
 class Titles:
@@ -24,6 +25,11 @@ class Titles:
     self.table = StringTable(folder)
     self.targets = np.load(local(folder / _TARGETS), mmap_mode="r")
     """The number of the page for each title: its own, that at the end of its redirects, or -1."""
+
+  @functools.cached_property
+  def page_ids(self) -> np.ndarray:
+    """The id of the page with each title, its redirect's own where it is one; int64."""
+    return np.load(local(self.folder / _PAGE_IDS), mmap_mode="r")
 
   def __reduce__(self):
     return Titles, (self.folder,)
@@ -48,10 +54,10 @@ class MakeTitles:
     """Writes the table, and returns the counts of titles and of redirects that lead nowhere."""
     write_string_table(self.folder, (title.title for title in self._titles()))
     table = StringTable(self.folder)
-    direct = np.full(len(table), NOWHERE, np.int32)
+    direct, ids = np.full(len(table), NOWHERE, np.int32), np.zeros(len(table), np.int64)
     twice = to_itself = 0
     for place, title in enumerate(self._titles()):
-      index = table.index(title.title)
+      index, ids[place] = table.index(title.title), title.id
       if index != place:  # a title that occurs twice: the first page counts
         twice += 1
         continue
@@ -61,6 +67,7 @@ class MakeTitles:
         direct[index] = NOWHERE
     targets, faults = resolved(direct)
     save_array(self.folder / _TARGETS, targets)
+    save_array(self.folder / _PAGE_IDS, ids)
     faults["redirects_in_loops"] += to_itself
     faults["redirects_to_no_page"] -= to_itself + twice  # these lead nowhere on purpose
     return {"titles": len(table), "titles_twice": twice, **faults}

@@ -26,7 +26,7 @@ TEXTS = [
 PAGES = [(number, f"Title {number} & é", TEXTS[number % len(TEXTS)]) for number in range(1, 80)]
 DUMP = wiki_site.dump([wiki_site.page(*page) for page in PAGES]).encode()
 LAST = bz2.compress(b"</mediawiki>\n")  # a multistream dump's last stream
-EXPECTED = [RawPage(id, title, 0, None, text) for id, title, text in PAGES]
+EXPECTED = [RawPage(id, title, 0, None, text, id + 1000) for id, title, text in PAGES]
 
 
 def streams(data, cuts):
@@ -147,12 +147,18 @@ def test_layouts_of_a_page(tmp_path):
   assert read_one(tmp_path, redirect).redirect == 'B "&" C'
   old = "<page><title>A</title><id>5</id><redirect /><revision><id>9</id>"
   old += "<text>#redirect [[Old home|x]]</text></revision></page>"
-  assert read_one(tmp_path, old) == RawPage(5, "A", 0, "Old home", "#redirect [[Old home|x]]")
+  assert read_one(tmp_path, old) == RawPage(5, "A", 0, "Old home", "#redirect [[Old home|x]]", 9)
   talk = wiki_site.page(2, "Talk:A", "x", namespace=1)
   assert read_one(tmp_path, talk).namespace == 1
   history = "<page><title>A</title><ns>0</ns><id>3</id><revision><text>old</text></revision>"
   history += '<revision><text xml:space="preserve">new&#10;&#x41;</text></revision></page>'
   assert read_one(tmp_path, history).text == "new\nA"
+  dated = history.replace(
+    "<revision><text xml",
+    "<revision><id>7</id>\n<timestamp>2024-01-31T12:00:00Z</timestamp><text xml",
+  )
+  page = read_one(tmp_path, dated)
+  assert (page.revision, page.time) == (7, "2024-01-31T12:00:00Z")
   deleted = history.replace("</page>", '<revision><text deleted="deleted" /></revision></page>')
   assert read_one(tmp_path, deleted).text == ""
 

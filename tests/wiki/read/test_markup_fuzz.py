@@ -24,10 +24,10 @@ markup = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=60)
 
 @given(markup, st.sampled_from([EN, ZH]), st.booleans())
 def test_whatever_is_written(wikitext, site, sections):
-  for text, links, abstract in paragraphs(wikitext, site, sections=sections):
+  for text, links, abstract, section in paragraphs(wikitext, site, sections=sections):
     assert text and text == text.strip()
     assert sections or "\n" not in text
-    assert isinstance(abstract, bool)
+    assert isinstance(abstract, bool) and section == section.strip()
     at = 0
     for link in links:
       assert link.text == text[link.start : link.end] == link.text.strip() != ""
