@@ -117,26 +117,34 @@ def wiki_build(
   language: str | None = None,
   paragraphs: Literal["lines", "sections"] = "lines",
   skip_bad_pages: bool = False,
+  names: Path | None = None,
+  leave_out: UseAppendAction[tuple[str, ...]] = (),
   until: StageName = RESULT,
   seed: int = 0,
   entities: OmitArgPrefixes[EntityOptions],
   records: OmitArgPrefixes[RecordOptions],
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
-  """Makes pretraining records from a Wikipedia dump; the same command resumes after a stop.
+  """Makes pretraining records from a Wikipedia dump, or from texts whose mentions it finds.
 
-  Stages that were made from the same dump and options are not made again. The folder `pretraining`
-  of the output has the shuffled records and everything that reading them needs.
+  The same command resumes after a stop. Stages that were made from the same dump and options are
+  not made again. The folder `pretraining` of the output has the shuffled records and everything
+  that reading them needs.
 
       luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer roberta --output wiki/en
 
   Args:
     dumps: Dump of a wiki's pages, .xml or that as .bz2, .gz, .xz or .zst, or all the files of one.
+      Or texts without links: documents in <doc id="1" title="A">, JSON lines with title and text,
+      or a folder of Title.txt.
     tokenizer: Directory with a tokenizer.
     output: Folder for the stages and the result.
-    language: Language of the dump, as a check; required for a wiki that is no Wikipedia.
+    language: Language of the dump, as a check; required for texts, and for a wiki that is no
+      Wikipedia.
     paragraphs: Unit of a paragraph: a line of the page, or a section.
     skip_bad_pages: Leaves out and counts pages that cannot be read; they are errors otherwise.
+    names: For texts, a file of further names: lines of a name, a tab, and the title that it means.
+    leave_out: For texts, a source of mentions to leave out: own-title, own-short, title or table.
     until: Last stage to make; luke-jax wiki join needs no more than `counts`.
     seed: Seed of the order of the records.
   """
@@ -146,6 +154,8 @@ def wiki_build(
     language=language,
     sections=paragraphs == "sections",
     skip_bad_pages=skip_bad_pages,
+    names=names,
+    left_out=leave_out,
     selection=entities.selection(),
     vocabulary=entities.vocabulary,
     limits=records.limits(),

@@ -109,7 +109,7 @@ def _paragraph(record: Shown) -> str:
   return "".join(parts)
 
 
-_DROPPED, _FAULT = "dropped: ", "fault: "
+_MENTIONS, _DROPPED, _FAULT = "mentions: ", "dropped: ", "fault: "
 _PAGES = ("pages", "disambiguations", "redirects")
 _REDIRECTS = ("redirects_in_loops", "redirects_too_long", "redirects_to_no_page", "titles_twice")
 
@@ -135,8 +135,9 @@ def figures(result: Result, limits: Limits) -> dict[str, float]:
     "mentions_cut": records["mentions_cut"],
     "fill": _share(records["words"], records["records"] * room),
   }
-  rest = {**pages, **records}
-  return figures | {name: rest[name] for name in rest if name.startswith((_DROPPED, _FAULT))}
+  rest = {**counts.get("texts", {}), **pages, **records}
+  shown = (_MENTIONS, _DROPPED, _FAULT)
+  return figures | {name: rest[name] for name in rest if name.startswith(shown)}
 
 
 def figures_table(figures: dict[str, float]) -> Table:

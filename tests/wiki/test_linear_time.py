@@ -11,13 +11,13 @@ import wiki_site
 from small_wikis import TOKENIZER
 
 from luke_jax.text import load_tokenizer
-from luke_jax.wiki.mentions.tokens import TOKEN, name_of, token_hashes
 from luke_jax.wiki.read.dump import read_pages
 from luke_jax.wiki.read.dump_parts import split_dumps
 from luke_jax.wiki.read.markup import Paragraph
 from luke_jax.wiki.read.pages import page_from_raw, page_to_bytes
 from luke_jax.wiki.stages.linked_sentences import split_paragraph
 from luke_jax.wiki.stages.segment_encoder import SegmentEncoder
+from luke_jax.wiki.stages.tokens import TOKEN, name_of, token_hashes
 
 SITES = {language: wiki_site.site(language) for language in ("en", "zh")}
 # What is repeated, after what comes once.

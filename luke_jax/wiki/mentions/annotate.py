@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.wiki.mentions.table import Candidate, Mentions
-from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_of, token_hashes
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.stages.string_table import ABSENT
 from luke_jax.wiki.stages.title_stage import NOWHERE
+from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of, token_hashes
 
 # Below the first, which is the paper's for SQuAD, a name is hardly ever a link. A text from an
 # unknown page needs a higher one.

@@ -16,17 +16,16 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
-from luke_jax.wiki.mentions.names import Names, write_names
-from luke_jax.wiki.mentions.tokens import LINE_END, TOKEN, name_of, token_hashes
-from luke_jax.wiki.stages.files import save_array
+from luke_jax.wiki.stages.files import lines_of, save_array
+from luke_jax.wiki.stages.names import Names, write_names
 from luke_jax.wiki.stages.page_stage import Shards
 from luke_jax.wiki.stages.string_table import StringTable
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
+from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, name_of, token_hashes
 
 # Of name n, the candidates are at starts[n]:starts[n + 1]: pages, and the links of each.
 STARTS, PAGES, LINKS = "candidate_starts.npy", "candidate_pages.npy", "candidate_links.npy"
 TOTALS, DOCUMENTS = "links.npy", "documents.npy"
-_BUFFER = 2**18  # bytes of each shard that are in memory while names are merged
 _TOKENS = 2**18  # tokens of the pages that are searched for names together, approximately
 
 
@@ -104,7 +103,7 @@ class MergeNames:
     return {"names": len(starts) - 1, "candidates": len(pages), "links": int(np.sum(links))}
 
   def _names(self) -> Iterator[tuple[str, Counter[int]]]:
-    files = (_lines(_links_path(self.links, shard)) for shard in range(self.shards))
+    files = (lines_of(_links_path(self.links, shard)) for shard in range(self.shards))
     # A tab sorts before the space between tokens, so the lines of a name are together.
     rows = (line.split(b"\t") for line in heapq.merge(*files))
     for name, group in itertools.groupby(rows, key=lambda row: row[0]):
@@ -247,19 +246,6 @@ def _count_pages(names: Names, texts: list[str], counts: np.ndarray) -> None:
 
 def _line(name: str, page: int, count: int) -> bytes:
   return f"{name}\t{page}\t{count}\n".encode(errors="surrogatepass")
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-  """Yields the lines of a file, open only while some are read: there may be very many shards."""
-  position, path = 0, local(path)
-  while True:
-    with path.open("rb") as file:
-      file.seek(position)
-      lines = file.readlines(_BUFFER)
-      position = file.tell()
-    if not lines:
-      return
-    yield from lines
 
 
 def _links_path(folder: Path, shard: int) -> Path:

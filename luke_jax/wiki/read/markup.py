@@ -45,13 +45,20 @@ _CACHED = 1 << 16
 _LONGEST_PART = 1 << 22  # characters; twice what MediaWiki stores as a page
 
 
+LINK = "link"  # the source of links in wikitext
+
+
 class Link(NamedTuple):
-  """A link to a page of the same wiki: `paragraph.text[start:end] == text`."""
+  """A link to a page of the same wiki: `paragraph.text[start:end] == text`.
+
+  `source` says what it was found by, where no one has written it as a link.
+  """
 
   text: str
   target: str
   start: int
   end: int
+  source: str = LINK
 
 
 _Line = tuple[str, list[Link]]
@@ -245,7 +252,7 @@ def _trimmed(text: str, links: list[Link]) -> _Line:
   trimmed = text.lstrip()
   moved = len(text) - len(trimmed)
   if moved:
-    links = [Link(link.text, link.target, link.start - moved, link.end - moved) for link in links]
+    links = [x._replace(start=x.start - moved, end=x.end - moved) for x in links]
   return trimmed.rstrip(), links
 
 
@@ -289,7 +296,7 @@ def _sections_as_paragraphs(sections: list[_Section]) -> list[Paragraph]:
       continue
     links, start = [], 0
     for text, own in lines:
-      links += [Link(link.text, link.target, link.start + start, link.end + start) for link in own]
+      links += [x._replace(start=x.start + start, end=x.end + start) for x in own]
       start += len(text) + 1
     text = "\n".join(text for text, _ in lines)
     paragraphs.append(Paragraph(text, tuple(links), not paragraphs, heading))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.wiki.read.dump import RawPage, Site
 from luke_jax.wiki.read.facts import NO_FACTS, Facts, facts_of_wikitext
-from luke_jax.wiki.read.markup import Link, Paragraph, read_wikitext
+from luke_jax.wiki.read.markup import LINK, Link, Paragraph, read_wikitext
 from luke_jax.wiki.read.titles import normalized
 
 
@@ -50,7 +50,14 @@ def page_from_raw(
 
 def page_to_bytes(page: Page) -> bytes:
   """Returns a page as JSON in UTF-8."""
-  return json.dumps(page, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
+  rows = [
+    (text, [link if link.source != LINK else link[:-1] for link in links], abstract, section)
+    for text, links, abstract, section in page.paragraphs
+  ]
+  fields = page._replace(paragraphs=tuple(rows))  # pyrefly: ignore[bad-argument-type]
+  return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode(
+    errors="surrogatepass"
+  )
 
 
 def page_from_bytes(data: bytes) -> Page:

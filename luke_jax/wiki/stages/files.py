@@ -12,6 +12,7 @@ from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
 
 _RECORDS_AT_ONCE = 64
+_BUFFER = 2**18  # bytes of each file that are in memory while lines of many are merged
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
@@ -64,6 +65,19 @@ def open_records(path: Path, expected: int | None = None) -> Any:
     wanted = "one or more" if expected is None else str(expected)
     raise InputError(f"{path}: {number} records, or damaged; expected {wanted}")
   return reader
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+  """Yields the lines of a file, open only while some are read: there may be very many shards."""
+  position, path = 0, local(path)
+  while True:
+    with path.open("rb") as file:
+      file.seek(position)
+      lines = file.readlines(_BUFFER)
+      position = file.tell()
+    if not lines:
+      return
+    yield from lines
 
 
 def _as_system_error(fault: RuntimeError, path: Path) -> OSError:

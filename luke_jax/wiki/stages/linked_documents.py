@@ -66,7 +66,7 @@ class LinkedDocuments:
   ) -> Document:
     rows = iter(encoder.encode([segment for x in sentences for segment in x.segments]))
     document = []
-    for segments, targets in sentences:
+    for segments, targets, _ in sentences:
       own = list(itertools.islice(rows, len(segments)))
       ids = np.frombuffer(b"".join(own), "<i4")
       ends = np.cumsum([len(part) // WIDTH for part in own])

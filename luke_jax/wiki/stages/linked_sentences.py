@@ -29,6 +29,7 @@ class Sentence(NamedTuple):
 
   segments: Sequence[str]
   targets: Sequence[str]  # of the links
+  sources: Sequence[str] = ()  # of the links
 
 
 class Split(NamedTuple):
@@ -39,7 +40,7 @@ class Split(NamedTuple):
   links_empty: int
 
 
-_Place = tuple[int, int, str]  # of a link: start, end, target
+_Place = tuple[int, int, str, str]  # of a link: start, end, target, source
 
 
 def split_paragraph(paragraph: Paragraph, language: str) -> Split:
@@ -51,21 +52,22 @@ def split_paragraph(paragraph: Paragraph, language: str) -> Split:
   sentences, next_link, across, stop, edge = [], 0, 0, 0, 0
   for sentence in split_sentences(text, language):
     start, stop = stop, stop + len(sentence)
-    segments, targets = [], []
+    segments, targets, sources = [], [], []
     while next_link < len(links) and links[next_link][0] < stop:
-      first, last, target = links[next_link]
+      first, last, target, source = links[next_link]
       next_link += 1
       if start <= first and last <= stop:
         before = first - (text[first - 1] == " ")  # a space belongs to the word after it
         segments += text[edge:before], text[before:last]
         targets.append(target)
+        sources.append(source)
         edge = last
       else:
         across += 1
     start_of_next = stop - (text[stop - 1] == " ")
     segments.append(text[edge:start_of_next])
     edge = start_of_next
-    sentences.append(Sentence(segments, targets))
+    sentences.append(Sentence(segments, targets, sources))
   return Split(sentences, across, len(paragraph.links) - len(links))
 
 
@@ -85,12 +87,15 @@ def _collapsed(paragraph: Paragraph) -> tuple[str, list[_Place]]:
   text = paragraph.text.replace("\u00a0", " ")
   # White space other than the space itself is not printable.
   if text.isprintable() and "  " not in text and text.strip(" ") == text:
-    links = [(start + 1, end + 1, target) for _, target, start, end in paragraph.links]
+    links = [(x.start + 1, x.end + 1, x.target, x.source) for x in paragraph.links]
     text = f" {text}"
   else:
     links, text = _moved(paragraph), f" {' '.join(text.split())}"
-  if any(text[start] == " " or text[end - 1] == " " for start, end, _ in links):
-    trimmed = ((i + (text[i] == " "), j - (text[j - 1] == " "), target) for i, j, target in links)
+  if any(text[start] == " " or text[end - 1] == " " for start, end, *_ in links):
+    trimmed = (
+      (start + (text[start] == " "), end - (text[end - 1] == " "), target, source)
+      for start, end, target, source in links
+    )
     links = [link for link in trimmed if link[0] < link[1]]
   return text, links
 
@@ -101,9 +106,9 @@ def _moved(paragraph: Paragraph) -> list[_Place]:
   starts = [start for start, _ in runs]
   removed = list(itertools.accumulate((end - start for start, end in runs), initial=-1))
   links = []
-  for text, target, start, end in paragraph.links:
+  for text, target, start, end, source in paragraph.links:
     if text and not text.isspace():
       start, end = start + len(text) - len(text.lstrip()), end - len(text) + len(text.rstrip())
       start, end = (place - removed[bisect.bisect(starts, place)] for place in (start, end))
-      links.append((start, end, target))
+      links.append((start, end, target, source))
   return links

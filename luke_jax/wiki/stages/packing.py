@@ -83,7 +83,7 @@ class Packer:
   def _encoded(self, sentences: Sequence[Sentence]) -> Iterator[Encoded]:
     """Yields the sentences as ids; all segments of a page go to the tokenizer at once."""
     rows = iter(self.encoder.encode([segment for x in sentences for segment in x.segments]))
-    for segments, targets in sentences:
+    for segments, targets, _ in sentences:
       of_segments = list(itertools.islice(rows, len(segments)))
       mentions: list[Mention] = []
       if targets:

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from luke_jax.files import Path, whole
@@ -66,26 +66,8 @@ class MakePages:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the pages of a part with their titles and links, and returns the counts of each."""
-    counts, links, titles = Counter(pages=0, redirects=0), Counter(), []
-
-    def records() -> Iterator[bytes]:
-      for page in self._pages(shard, counts):
-        titles.append(Title(page.title, page.redirect, page.id))
-        if page.redirect is not None:
-          counts["redirects"] += 1
-          continue
-        counts["pages"] += 1
-        counts["disambiguations"] += page.disambiguation
-        counts["paragraphs"] += len(page.paragraphs)
-        counts["characters"] += sum(len(paragraph.text) for paragraph in page.paragraphs)
-        links.update([link.target for paragraph in page.paragraphs for link in paragraph.links])
-        yield page_to_bytes(page)
-
-    shards = len(self.parts)
-    write_records(shard_path(self.folder, "pages", shard, shards), records(), _OPTIONS)
-    with whole(_names_path(self.folder, shard, shards)) as part:
-      part.write_text(json.dumps([titles, links], ensure_ascii=False), encoding="utf-8")
-    return {**counts, "links": links.total()}
+    counts: Counter = Counter()
+    return write_pages(self.folder, shard, len(self.parts), self._pages(shard, counts), counts)
 
   def _pages(self, shard: int, counts: Counter) -> Iterator[Page]:
     faults: Counter = Counter()
@@ -93,6 +75,33 @@ class MakePages:
       if raw.namespace == ARTICLES:
         yield page_from_raw(raw, self.site, sections=self.sections, faults=faults)
     counts.update({f"fault: {kind}": number for kind, number in faults.items()})
+
+
+def write_pages(
+  folder: Path, shard: int, shards: int, pages: Iterable[Page], counts: Counter
+) -> dict[str, int]:
+  """Writes the pages of a shard with their titles and links, and returns all counts."""
+  counts.update(pages=0, redirects=0)
+  links: Counter[str] = Counter()
+  titles: list[Title] = []
+
+  def records() -> Iterator[bytes]:
+    for page in pages:
+      titles.append(Title(page.title, page.redirect, page.id))
+      if page.redirect is not None:
+        counts["redirects"] += 1
+        continue
+      counts["pages"] += 1
+      counts["disambiguations"] += page.disambiguation
+      counts["paragraphs"] += len(page.paragraphs)
+      counts["characters"] += sum(len(paragraph.text) for paragraph in page.paragraphs)
+      links.update([link.target for paragraph in page.paragraphs for link in paragraph.links])
+      yield page_to_bytes(page)
+
+  write_records(shard_path(folder, "pages", shard, shards), records(), _OPTIONS)
+  with whole(_names_path(folder, shard, shards)) as part:
+    part.write_text(json.dumps([titles, links], ensure_ascii=False), encoding="utf-8")
+  return {**counts, "links": links.total()}
 
 
 def shard_path(folder: Path, name: str, shard: int, shards: int) -> Path:

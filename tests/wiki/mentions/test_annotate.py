@@ -18,8 +18,8 @@ from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import Mentions
-from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_of
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of
 
 PAGES = {
   "New York": "A city of the [[United States|US]] is this one, [[New York (state)|New York]].",

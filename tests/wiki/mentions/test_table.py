@@ -20,10 +20,10 @@ from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import Mentions
-from luke_jax.wiki.mentions.tokens import TOKEN, folded_token, name_of
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.stage import read_finished
+from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_of
 
 ALL = Filter(min_link_probability=0.0)
 FOLDERS = ("mention_links", "mention_names", "mention_counts", "mentions")

@@ -14,9 +14,9 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
-from luke_jax.wiki.mentions.tokens import name_hashes
 from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.string_table import ABSENT, StringTable, write_string_table
+from luke_jax.wiki.stages.tokens import name_hashes
 
 _KEYS, _NAMES, _BUCKETS = "beginnings.npy", "beginning_names.npy", "beginning_buckets.npy"
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so a longer n-gram's hash loses no bit
@@ -87,13 +87,18 @@ class Names:
 
 def write_names(folder: Path, names: Iterable[str]) -> None:
   """Writes a table of different names in their order."""
+  write_named(folder, ((name, name) for name in names))
+
+
+def write_named(folder: Path, rows: Iterable[tuple[str, str]]) -> None:
+  """Writes a table of different names in their order, each with the string to store for it."""
   tokens, ends = array("Q"), array("q", [0])
 
   def hashed() -> Iterator[str]:
-    for name in names:
+    for name, string in rows:
       tokens.extend(name_hashes(name))
       ends.append(len(tokens))
-      yield name
+      yield string
 
   write_string_table(folder, hashed())
   keys, values = _beginnings(np.frombuffer(tokens, np.uint64), np.frombuffer(ends, np.int64))

@@ -1,0 +1,148 @@
+"""Finds names in text without links: a page's own, and those of other pages from a table.
+
+A name counts where it stands by itself: inside of a longer one, as Paris in University of Paris
+Press, it would mean something else. Of names that overlap the longest counts.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from luke_jax.files import Path
+from luke_jax.wiki.read.markup import Link, Paragraph
+from luke_jax.wiki.read.own_names import SMALL, own_names
+from luke_jax.wiki.read.pages import Page
+from luke_jax.wiki.stages.names import Matches, Names
+from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, token_hashes
+
+OWN_TITLE, OWN_SHORT, TITLE, TABLE = "own-title", "own-short", "title", "table"
+SOURCES = (OWN_TITLE, OWN_SHORT, TITLE, TABLE)
+_BEFORE = re.compile(r"(\S+) $")
+_AFTER = re.compile(r" ([^\W_]\S*)")
+_OF_NAME = re.compile(r" of (?:the )?[^\W\d_a-z]")
+_YEAR = re.compile(r"\d{4}(?:[–/-]\d{2,4})?")
+_JOINED = frozenset("-–/&_@#")
+_END = frozenset('.!?:;,"”»)')
+_REACH = 60  # characters beside a name that are looked at
+
+
+class Known(NamedTuple):
+  """A name of the table: its form, the page that it means, and where that is known from."""
+
+  surface: str
+  title: str
+  source: str
+
+
+def as_string(known: Known) -> str:
+  """Returns a name of the table as it is stored."""
+  return "\t".join(known)
+
+
+class PlainMentions:
+  """A finder of the names of other pages in texts; the names of a page itself need no table."""
+
+  def __init__(self, folder: Path | None, left_out: frozenset[str] = frozenset()):
+    self._names = Names(folder) if folder is not None else None
+    self._left_out = left_out
+
+  def linked(self, page: Page) -> Page:
+    """Returns a page with the mentions in its paragraphs as links, beside those that it has."""
+    own = own_names(page)
+    forms = [(OWN_TITLE, name) for name in own.titles] + [(OWN_SHORT, name) for name in own.shorts]
+    others = self._others(page)
+    paragraphs = []
+    for number, paragraph in enumerate(page.paragraphs):
+      found = [
+        Link(name, page.title, start, start + len(name), source)
+        for source, name in forms
+        for start in _places(paragraph.text, name)
+      ]
+      links = [x for x in found + others.get(number, []) if x.source not in self._left_out]
+      kept = _without_overlaps(paragraph, links) if links else paragraph.links
+      paragraphs.append(paragraph._replace(links=tuple(kept)))
+    return page._replace(paragraphs=tuple(paragraphs))
+
+  def _others(self, page: Page) -> dict[int, list[Link]]:
+    """Returns the names of other pages by the number of the paragraph."""
+    found: dict[int, list[Link]] = {}
+    if self._names is None or not len(self._names):
+      return found
+    tokens, ends = [], [0]
+    for text, *_ in page.paragraphs:
+      tokens += TOKEN.findall(text)
+      tokens.append(LINE_END)  # no name goes on in the next paragraph
+      ends.append(len(tokens))
+    matches, spans = self._names.matches(token_hashes(tokens)), {}
+    numbers = np.searchsorted(ends, matches.starts, side="right") - 1
+    for number, start, length, name in zip(numbers.tolist(), *_lists(matches), strict=True):
+      text = page.paragraphs[number].text
+      if number not in spans:
+        spans[number] = [match.span() for match in TOKEN.finditer(text)]
+      place = start - ends[number]
+      first, last = spans[number][place][0], spans[number][place + length - 1][1]
+      surface, title, source = self._names.strings[name].split("\t")
+      if text[first:last] == surface and title != page.title and _stands_alone(text, first, last):
+        found.setdefault(number, []).append(Link(surface, title, first, last, source))
+    return found
+
+
+def _lists(matches: Matches) -> Iterator[list[int]]:
+  return (column.tolist() for column in matches)
+
+
+def _places(text: str, name: str) -> Iterator[int]:
+  start = text.find(name)
+  while start >= 0:
+    if _stands_alone(text, start, start + len(name)):
+      yield start
+    start = text.find(name, start + len(name))
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+  """Returns whether a name is whole words, and neither side of it goes on with a name."""
+  before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
+  if before and (before[-1].isalnum() or before[-1] in _JOINED or before[-1] in "'’."):
+    return False
+  if after and (after[0].isalnum() or after[0] in _JOINED):
+    return False
+  if after.startswith(("'s ", "’s ")):
+    after = ""
+  previous, following = _BEFORE.search(before), _AFTER.match(after)
+  if previous and (_goes_on(previous[1]) or _YEAR.fullmatch(previous[1])):
+    return False
+  if following is None:
+    return True
+  of_name = _OF_NAME.match(after) and " " not in text[start:end]  # the Sea of Galilee
+  return not (of_name or _is_name(following[1]) or _is_number(following[1]))
+
+
+def _goes_on(word: str) -> bool:
+  """Returns whether a name goes on from a word before it, which ends no sentence or part of one."""
+  return (word[-1] not in _END or len(word) < 4) and _is_name(word)
+
+
+def _is_name(word: str) -> bool:
+  """Returns whether a word beside a name belongs to it: a capital, but no small word."""
+  word = word.lstrip("(\"“'‘[")
+  return word[:1].isupper() and word.casefold() not in SMALL
+
+
+def _is_number(word: str) -> bool:
+  return word.rstrip(".,;:!?)").isdigit() and len(word) < 4
+
+
+def _without_overlaps(paragraph: Paragraph, found: list[Link]) -> list[Link]:
+  """Returns the links in order; the paragraph's own stay, and of the others the longest."""
+  order = sorted(enumerate(found), key=lambda x: (x[1].start - x[1].end, x[0]))
+  kept = list(paragraph.links)
+  taken = bytearray(len(paragraph.text))
+  for link in paragraph.links:
+    taken[link.start : link.end] = b"\1" * (link.end - link.start)
+  for _, link in order:
+    if not any(taken[link.start : link.end]):
+      taken[link.start : link.end] = b"\1" * (link.end - link.start)
+      kept.append(link)
+  return sorted(kept, key=lambda link: link.start)

@@ -1,0 +1,209 @@
+"""What a build reads: dumps of a wiki, or texts without links, and the stages that read them."""
+
+import abc
+import dataclasses
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, read_json, sha256, write_json
+from luke_jax.wiki.read.dump import Site, read_site
+from luke_jax.wiki.read.dump_files import KINDS
+from luke_jax.wiki.read.dump_parts import split_dumps
+from luke_jax.wiki.read.languages import LANGUAGE_PREFIXES
+from luke_jax.wiki.read.texts import TEXTS, form_of, split_texts, text_files
+from luke_jax.wiki.stages.page_stage import MakePages, shards_of, site_facts
+from luke_jax.wiki.stages.plain_mentions import SOURCES
+from luke_jax.wiki.stages.progress import StageProgress
+from luke_jax.wiki.stages.stage import Done, Stage
+from luke_jax.wiki.stages.text_stages import LinkTexts, MakeTextNames, MakeTexts
+
+if TYPE_CHECKING:
+  from luke_jax.wiki.stages.build import Settings
+
+# A large part has enough pages to outweigh the start of a shard, small parts occupy all workers.
+_LEAST_PART, _MOST_PART, _PARTS = 2**17, 2**25, 16
+_HASHES = "dumps.json"
+
+StageOf = Callable[[Mapping[str, Done]], Stage]
+
+
+@dataclasses.dataclass(frozen=True)
+class Source(abc.ABC):
+  """What a build reads, by its settings; `site` is the wiki that the pages are of."""
+
+  settings: "Settings"
+  folder: Path
+  site: Site
+
+  @property
+  @abc.abstractmethod
+  def expected(self) -> str:
+    """What there should have been, of a source without any text."""
+
+  @abc.abstractmethod
+  def size(self, path: Path) -> int:
+    """Returns the number of bytes of a file or folder that the build reads."""
+
+  @abc.abstractmethod
+  def stages(self, hashes: Sequence[str]) -> Sequence[StageOf]:
+    """Returns the stages up to `pages`, of files with these hashes."""
+
+  def part_size(self) -> int:
+    """Returns the number of bytes that a shard reads, approximately."""
+    total = sum(map(self.size, self.settings.dumps))
+    return self.settings.part_size or min(max(total // _PARTS, _LEAST_PART), _MOST_PART)
+
+
+class DumpSource(Source):
+  """Dumps of a wiki's pages."""
+
+  @property
+  def expected(self) -> str:
+    """What there should have been."""
+    return "a dump of pages-articles, not of titles or of pages without text (stub)"
+
+  def size(self, path: Path) -> int:
+    """Returns the size of a file."""
+    return path.stat().st_size
+
+  def stages(self, hashes: Sequence[str]) -> Sequence[StageOf]:
+    """Returns the stage that makes pages of dumps."""
+    parts = tuple(split_dumps(self.settings.dumps, self.part_size()))
+    sections, skip_bad = self.settings.sections, self.settings.skip_bad_pages
+    work = MakePages(self.folder / "pages", parts, self.site, sections, skip_bad)
+    made_of = {
+      "dumps": list(hashes),
+      "pieces": [(part.start, part.stop) for part in parts],
+      "sections": sections,
+      "site": site_facts(self.site),
+    }
+    if skip_bad:
+      made_of["skip_bad_pages"] = True
+    # Titles were longer in version 1, and version 2 had no facts, headings and revisions.
+    stage = Stage(work.folder, len(parts), work, made_of, version=3)
+    return [lambda done: stage]
+
+
+class TextSource(Source):
+  """Texts with titles and without links."""
+
+  @property
+  def expected(self) -> str:
+    """What there should have been."""
+    return "texts under their titles"
+
+  def size(self, path: Path) -> int:
+    """Returns the bytes of a file, or of all texts in a folder."""
+    return sum(text_files(path).values()) if path.is_dir() else path.stat().st_size
+
+  def stages(self, hashes: Sequence[str]) -> Sequence[StageOf]:
+    """Returns the stages that read texts, make the table of names, and find mentions."""
+    parts = tuple(split_texts(self.settings.dumps, self.part_size()))
+    texts, names, table = self.folder / "texts", self.folder / "text_names", self.settings.names
+    left_out = frozenset(self.settings.left_out)
+    site = site_facts(self.site)
+
+    def read(done: Mapping[str, Done]) -> Stage:
+      work = MakeTexts(texts, parts, self.site.language, self.settings.skip_bad_pages)
+      pieces = [(part.start, part.stop, len(part.names)) for part in parts]
+      made_of = {"texts": list(hashes), "pieces": pieces, "site": site}
+      if work.skip_bad:
+        made_of["skip_bad_pages"] = True
+      return Stage(texts, len(parts), work, made_of)
+
+    def named(done: Mapping[str, Done]) -> Stage:
+      work = MakeTextNames(names, texts, len(parts), table)
+      given = {"table": sha256(table)} if table else {}
+      return Stage(names, 1, work, {"texts": done["texts"].key, **given})
+
+    def linked(done: Mapping[str, Done]) -> Stage:
+      key = done["text_names"].key
+      shards = shards_of(texts, done["texts"])
+      work = LinkTexts(self.folder / "pages", shards, names, key, left_out)
+      made_of = {"texts": done["texts"].key, "names": key, "site": site}
+      return Stage(work.folder, len(parts), work, made_of | {"left_out": sorted(left_out)})
+
+    return [read, named, linked]
+
+
+def source_of(settings: "Settings", folder: Path) -> Source:
+  """Returns what the settings read; raises InputError for files that do not go together."""
+  dumps = settings.dumps
+  if not dumps:
+    raise InputError("no dump; expected one or more files of a wiki's pages, or texts")
+  for path in dumps:
+    if not path.is_file() and not path.is_dir():
+      expected = f"expected a dump of a wiki's pages, {KINDS}, or {TEXTS}"
+      raise InputError(f"{path}: no such file; {expected}")
+  if form_of(dumps[0]) is not None:
+    return TextSource(settings, folder, _text_site(settings))
+  for name, value in (("--names", settings.names), ("--leave-out", settings.left_out)):
+    if value:
+      raise InputError(f"{name}: for texts without links; expected none with a dump")
+  return DumpSource(settings, folder, _site(dumps, settings.language))
+
+
+def hash_of(path: Path, folder: Path, progress: StageProgress) -> str:
+  """Returns the hash of a source's content; a file's is stored while its size and time stay."""
+  if path.is_dir():
+    digest = hashlib.sha256()
+    with progress.step(f"hashing {path.name}"):
+      for name in text_files(path):
+        digest.update(f"{name}\0{sha256(path / name)}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+  stat = path.stat()
+  state = [stat.st_size, stat.st_mtime_ns]
+  hashes = read_json(folder / _HASHES) or {}
+  place = str(path.resolve())
+  if place not in hashes or hashes[place][:2] != state:
+    with progress.step(f"hashing {path.name}"):
+      hashes[place] = [*state, sha256(path)]
+    write_json(folder / _HASHES, hashes)
+  return hashes[place][2]
+
+
+def check_different(paths: Sequence[Path], hashes: Sequence[str]) -> None:
+  """Raises InputError for a file that is given twice."""
+  for place, path in enumerate(paths):
+    first = hashes.index(hashes[place])
+    if first != place:
+      raise InputError(f"{path}: the same as {paths[first]}; expected every file once")
+
+
+def _text_site(settings: "Settings") -> Site:
+  first, language = settings.dumps[0], settings.language
+  if language is None:
+    raise InputError(f"{first}: texts, which do not say their language; expected --language, as en")
+  if language not in LANGUAGE_PREFIXES:
+    raise InputError(f"--language: {language!r}; expected the code of a Wikipedia, such as en")
+  if settings.sections:
+    raise InputError("--paragraphs sections: texts have none that are known; expected lines")
+  unknown = sorted(set(settings.left_out) - set(SOURCES))
+  if unknown:
+    raise InputError(f"--leave-out: {unknown[0]!r}; expected some of {', '.join(SOURCES)}")
+  if settings.names and not settings.names.is_file():
+    raise InputError(f"{settings.names}: no such file; expected lines of a name, a tab, a title")
+  return Site(language, f"{language}text", True, {}, {})
+
+
+def _site(dumps: Sequence[Path], language: str | None) -> Site:
+  first, *others = [read_site(dump) for dump in dumps]
+  for dump, other in zip(dumps[1:], others, strict=True):
+    if other.database != first.database:
+      raise InputError(
+        f"{dump}: a dump of {other.database}; expected {first.database} as in {dumps[0]}"
+      )
+  # Old dumps have no name. A wiktionary would be read by mistake, a wiki of one's own on purpose.
+  if first.database and not first.database.endswith("wiki") and language is None:
+    raise InputError(
+      f"{dumps[0]}: a dump of {first.database}; expected one of a Wikipedia, or --language for any"
+      " other wiki"
+    )
+  if language is not None and language != first.language:
+    raise InputError(
+      f"{dumps[0]}: a dump of {first.database} in {first.language!r}; expected --language"
+      f" {first.language}, not {language}"
+    )
+  return first
