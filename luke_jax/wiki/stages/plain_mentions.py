@@ -58,7 +58,7 @@ class PlainMentions:
       found = [
         Link(name, page.title, start, start + len(name), source)
         for source, name in forms
-        for start in _places(paragraph.text, name)
+        for start in _places(paragraph.text, name, source)
       ]
       links = [x for x in found + others.get(number, []) if x.source not in self._left_out]
       kept = _without_overlaps(paragraph, links) if links else paragraph.links
@@ -84,7 +84,11 @@ class PlainMentions:
       place = start - ends[number]
       first, last = spans[number][place][0], spans[number][place + length - 1][1]
       surface, title, source = self._names.strings[name].split("\t")
-      if text[first:last] == surface and title != page.title and _stands_alone(text, first, last):
+      if (
+        text[first:last] == surface
+        and title != page.title
+        and _stands_alone(text, first, last, source)
+      ):
         found.setdefault(number, []).append(Link(surface, title, first, last, source))
     return found
 
@@ -93,16 +97,19 @@ def _lists(matches: Matches) -> Iterator[list[int]]:
   return (column.tolist() for column in matches)
 
 
-def _places(text: str, name: str) -> Iterator[int]:
+def _places(text: str, name: str, source: str) -> Iterator[int]:
   start = text.find(name)
   while start >= 0:
-    if _stands_alone(text, start, start + len(name)):
+    if _stands_alone(text, start, start + len(name), source):
       yield start
     start = text.find(name, start + len(name))
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
-  """Returns whether a name is whole words, and neither side of it goes on with a name."""
+def _stands_alone(text: str, start: int, end: int, source: str) -> bool:
+  """Returns whether a name is whole words, and neither side of it goes on with a name.
+
+  A title after a year means that year's own event: the 1982 FIFA World Cup.
+  """
   before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
   if before and (before[-1].isalnum() or before[-1] in _JOINED or before[-1] in "'’."):
     return False
@@ -111,7 +118,9 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
   if after.startswith(("'s ", "’s ")):
     after = ""
   previous, following = _BEFORE.search(before), _AFTER.match(after)
-  if previous and (_goes_on(previous[1]) or _YEAR.fullmatch(previous[1])):
+  if previous and _goes_on(previous[1]):
+    return False
+  if previous and source in (OWN_TITLE, TITLE) and _YEAR.fullmatch(previous[1]):
     return False
   if following is None:
     return True

@@ -137,6 +137,8 @@ def source_of(settings: "Settings", folder: Path) -> Source:
     if not path.is_file() and not path.is_dir():
       expected = f"expected a dump of a wiki's pages, {KINDS}, or {TEXTS}"
       raise InputError(f"{path}: no such file; {expected}")
+    if path.is_dir():
+      text_files(path)
   if form_of(dumps[0]) is not None:
     return TextSource(settings, folder, _text_site(settings))
   for name, value in (("--names", settings.names), ("--leave-out", settings.left_out)):
