@@ -49,6 +49,7 @@ SECTIONS = {
     "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
     "wiki pairs": ("wiki_pairs", "Makes pairs of sentences with entities, to pretrain an ERNIE."),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
+    "wiki export": ("wiki_export", "Writes a build's pages, sentences and links as tables."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Graphs": {

@@ -124,7 +124,8 @@ def _stands_alone(text: str, start: int, end: int, source: str) -> bool:
     return False
   if following is None:
     return True
-  of_name = _OF_NAME.match(after) and " " not in text[start:end]  # the Sea of Galilee
+  # The Sea of Galilee, and The Wrath of Khan; but King Arthur of Britain on his own page.
+  of_name = _OF_NAME.match(after) and (source == TITLE or " " not in text[start:end])
   return not (of_name or _is_name(following[1]) or _is_number(following[1]))
 
 
@@ -140,7 +141,8 @@ def _is_name(word: str) -> bool:
 
 
 def _is_number(word: str) -> bool:
-  return word.rstrip(".,;:!?)").isdigit() and len(word) < 4
+  digits = word.rstrip('.,;:!?)"”')
+  return digits.isdigit() and len(digits) < 3
 
 
 def _without_overlaps(paragraph: Paragraph, found: list[Link]) -> list[Link]:

@@ -1,0 +1,25 @@
+"""Reads an exported folder: pages with what they are, and sentences with their links."""
+
+from collections.abc import Iterator
+
+from luke_jax.files import Path
+from luke_jax.wiki.export.rows import COLUMNS, ExportedLink, ExportedPage, ExportedSentence
+from luke_jax.wiki.export.tables import read_rows
+
+
+def read_pages(folder: str | Path, *, text: bool = True) -> Iterator[ExportedPage]:
+  """Yields the pages of an exported folder; without `text` theirs is empty, and not read."""
+  columns = [name for name in COLUMNS["pages"] if text or name != "text"]
+  several = [name for name, (kind, _) in COLUMNS["pages"].items() if kind == "list<string>"]
+  for row in read_rows(Path(folder), "pages", columns):
+    for name in several:
+      row[name] = tuple(row[name])
+    yield ExportedPage(**{"text": "", **row})
+
+
+def read_sentences(folder: str | Path, *, linked: bool = False) -> Iterator[ExportedSentence]:
+  """Yields the sentences of an exported folder; only those with links if `linked`."""
+  for row in read_rows(Path(folder), "sentences", list(COLUMNS["sentences"])):
+    if row["links"] or not linked:
+      row["links"] = tuple([ExportedLink(**link) for link in row["links"]])
+      yield ExportedSentence(**row)

@@ -1,0 +1,132 @@
+"""Files of tables: Parquet where pyarrow is installed, else lines of JSON."""
+
+import contextlib
+import gzip
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+from luke_jax.errors import InputError, not_installed
+from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
+from luke_jax.wiki.export.rows import COLUMNS, ExportedLink, TableName, columns_of
+
+Form = Literal["parquet", "jsonl"]
+SUFFIXES: dict[Form, str] = {"parquet": ".parquet", "jsonl": ".jsonl.gz"}
+_ROWS = 10_000  # rows of a group, which are in memory
+
+Row = dict[str, Any]
+
+
+def default_form() -> Form:
+  """Returns Parquet where it can be written, else JSON."""
+  try:
+    import pyarrow.parquet  # noqa: F401
+  except ImportError:
+    return "jsonl"
+  return "parquet"
+
+
+def check_form(form: Form) -> None:
+  """Raises InputError for Parquet without pyarrow."""
+  if form == "parquet" and default_form() != "parquet":
+    raise not_installed("pyarrow", "for Parquet; --form jsonl needs nothing", "arrow")
+
+
+@contextlib.contextmanager
+def table_writer(path: Path, table: TableName, form: Form) -> Iterator[Callable[[Row], None]]:
+  """Yields a function that writes a row; the file appears whole at the end."""
+  opened = _parquet_writer if form == "parquet" else _json_writer
+  rows: list[Row] = []
+  with whole(path) as part, opened(part, table) as write:
+
+    def add(row: Row) -> None:
+      rows.append(row)
+      if len(rows) == _ROWS:
+        write(rows)
+        rows.clear()
+
+    yield add
+    if rows:
+      write(rows)
+
+
+def table_files(folder: Path, table: TableName) -> list[Path]:
+  """Returns the files of a table in the folder that was exported to, in order."""
+  for suffix in SUFFIXES.values():
+    if files := sorted(folder.glob(f"data/{table}-*{suffix}")):
+      return files
+  raise InputError(f"{folder}: no table of {table}; expected a folder of luke-jax wiki export")
+
+
+def read_rows(folder: Path, table: TableName, columns: Sequence[str]) -> Iterator[Row]:
+  """Yields the rows of a table, in the order of the pages, with these columns only."""
+  for path in table_files(folder, table):
+    read = _read_parquet if path.name.endswith(SUFFIXES["parquet"]) else _read_json
+    yield from read(path, columns)
+
+
+@contextlib.contextmanager
+def _parquet_writer(path: Path, table: TableName) -> Iterator[Callable[[list[Row]], None]]:
+  import pyarrow
+  import pyarrow.parquet
+
+  schema = _schema(table)
+  with pyarrow.parquet.ParquetWriter(str(path), schema, compression="zstd") as writer:
+    yield lambda rows: writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+
+
+@contextlib.contextmanager
+def _json_writer(path: Path, table: TableName) -> Iterator[Callable[[list[Row]], None]]:
+  with path.open("wb") as raw:
+    # Without a name and a time the same rows give the same bytes.
+    packed = gzip.GzipFile("", "wb", 6, raw, mtime=0)
+    with packed, io.TextIOWrapper(packed, encoding="utf-8", errors="surrogatepass") as file:
+
+      def write(rows: list[Row]) -> None:
+        for row in rows:
+          file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+      yield write
+
+
+def _schema(table: TableName) -> Any:
+  import pyarrow
+
+  of = {
+    "string": pyarrow.string(),
+    "int64": pyarrow.int64(),
+    "int32": pyarrow.int32(),
+    "bool": pyarrow.bool_(),
+    "list<string>": pyarrow.list_(pyarrow.string()),
+  }
+  link = [(name, of[kind]) for name, (kind, _) in columns_of(ExportedLink).items()]
+  of["links"] = pyarrow.list_(pyarrow.struct(link))
+  return pyarrow.schema([(name, of[kind]) for name, (kind, _) in COLUMNS[table].items()])
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+  check_form("parquet")
+  import pyarrow
+  import pyarrow.parquet
+
+  try:
+    with pyarrow.parquet.ParquetFile(str(local(path))) as file:
+      for batch in file.iter_batches(_ROWS, columns=list(columns)):
+        yield from batch.to_pylist()
+  except (pyarrow.ArrowException, OSError) as fault:
+    raise InputError(f"{path}: {fault}; expected a table of luke-jax wiki export") from None
+
+
+def _read_json(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+  number = 0
+  with gzip.open(local(path), "rt", encoding="utf-8", errors="surrogatepass") as lines:
+    try:
+      for line in lines:
+        row = json.loads(line)
+        number += 1
+        yield {name: row[name] for name in columns}
+    except (OSError, EOFError, ValueError, KeyError) as fault:
+      expected = "expected a table of luke-jax wiki export"
+      raise InputError(f"{path}: after line {number}: {fault!r}; {expected}") from None
