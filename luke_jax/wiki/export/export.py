@@ -24,7 +24,8 @@ from luke_jax.wiki.export.rows import (
   ExportedPage,
   ExportedSentence,
   TableName,
-  link_rows,
+  page_row,
+  sentence_rows,
 )
 from luke_jax.wiki.export.tables import SUFFIXES, Form, check_form, default_form, table_writer
 from luke_jax.wiki.read.pages import Page
@@ -121,14 +122,15 @@ class Export:
         for table in _TABLES
       }
       for page in self.shards.read_pages(shard):
-        write["pages"](dataclasses.asdict(rows.page(page)))
+        write["pages"](page_row(rows.page(page)))
         counts["pages"] += 1
         for sentence in rows.sentences(page, counts):
-          write["sentences"](dataclasses.asdict(sentence))
-          counts["sentences"] += 1
-          for link in link_rows(sentence):
+          row, links = sentence_rows(sentence)
+          write["sentences"](row)
+          for link in links:
             write["links"](link)
-            counts["links"] += 1
+          counts["sentences"] += 1
+          counts["links"] += len(links)
     return counts
 
   def _path(self, table: TableName, shard: int) -> Path:

@@ -73,6 +73,7 @@ def columns_of(row: type) -> Columns:
   return {field.name: (field.metadata["kind"], field.metadata["about"]) for field in fields}
 
 
+_OF_LINK = tuple(columns_of(ExportedLink))
 _OF_PAGE = ("page_id", "title", "item", "section", "sentence")
 _LINKS: Columns = {
   **{name: columns_of(ExportedSentence)[name] for name in _OF_PAGE},
@@ -85,7 +86,17 @@ COLUMNS: dict[TableName, Columns] = {
 }
 
 
-def link_rows(sentence: ExportedSentence) -> list[dict[str, Any]]:
-  """Returns the rows of the table of links for a sentence."""
-  of_page = {name: getattr(sentence, name) for name in _OF_PAGE}
-  return [of_page | dataclasses.asdict(link) for link in sentence.links]
+Row = dict[str, Any]
+
+
+def page_row(page: ExportedPage) -> Row:
+  """Returns the row of a page as a table's writer takes it."""
+  return {name: getattr(page, name) for name in COLUMNS["pages"]}
+
+
+def sentence_rows(sentence: ExportedSentence) -> tuple[Row, list[Row]]:
+  """Returns the row of a sentence, and the rows of its links in their own table."""
+  row = {name: getattr(sentence, name) for name in COLUMNS["sentences"]}
+  row["links"] = [{name: getattr(link, name) for name in _OF_LINK} for link in sentence.links]
+  of_page = {name: row[name] for name in _OF_PAGE}
+  return row, [of_page | link for link in row["links"]]

@@ -10,13 +10,11 @@ from typing import Any, Literal
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
-from luke_jax.wiki.export.rows import COLUMNS, ExportedLink, TableName, columns_of
+from luke_jax.wiki.export.rows import COLUMNS, ExportedLink, Row, TableName, columns_of
 
 Form = Literal["parquet", "jsonl"]
 SUFFIXES: dict[Form, str] = {"parquet": ".parquet", "jsonl": ".jsonl.gz"}
-_ROWS = 10_000  # rows of a group, which are in memory
-
-Row = dict[str, Any]
+_ROWS = {"pages": 500, "sentences": 10_000, "links": 10_000}  # of a group, which are in memory
 
 
 def default_form() -> Form:
@@ -43,7 +41,7 @@ def table_writer(path: Path, table: TableName, form: Form) -> Iterator[Callable[
 
     def add(row: Row) -> None:
       rows.append(row)
-      if len(rows) == _ROWS:
+      if len(rows) == _ROWS[table]:
         write(rows)
         rows.clear()
 
@@ -113,7 +111,7 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
   try:
     with pyarrow.parquet.ParquetFile(str(local(path))) as file:
-      for batch in file.iter_batches(_ROWS, columns=list(columns)):
+      for batch in file.iter_batches(_ROWS["pages"], columns=list(columns)):
         yield from batch.to_pylist()
   except (pyarrow.ArrowException, OSError) as fault:
     raise InputError(f"{path}: {fault}; expected a table of luke-jax wiki export") from None
