@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from luke_jax.bench.timing import cores_and_processor, one_core
 from luke_jax.files import Path
 from luke_jax.wiki.read.dump_files import chunks
-from luke_jax.wiki.stages.build import RESULT, Settings, build
+from luke_jax.wiki.stages.build import RESULT, build
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.stage import MakeShard
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 

@@ -18,7 +18,7 @@ from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE
 from luke_jax.wiki.read.wikidata import check_name, read_items
 from luke_jax.wiki.show import as_text, figures, figures_table, shown_records, write_html
-from luke_jax.wiki.stages.build import RESULT, Settings, StageName, build
+from luke_jax.wiki.stages.build import RESULT, StageName, build
 from luke_jax.wiki.stages.engines import beam, local
 from luke_jax.wiki.stages.multilingual_vocabulary import (
   join,
@@ -27,6 +27,7 @@ from luke_jax.wiki.stages.multilingual_vocabulary import (
   write_joined,
 )
 from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.stage import Engine
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection, read_lists
 

@@ -115,7 +115,8 @@ class Export:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the files, and returns the number of rows and of links that are left out."""
-    rows, counts = _rows(self.tools, self.key), Counter(dict.fromkeys(_TABLES, 0))
+    rows = _rows(self.tools, self.key)
+    counts: Counter[str] = Counter(dict.fromkeys(_TABLES, 0))
     with contextlib.ExitStack() as stack:
       write = {
         table: stack.enter_context(table_writer(self._path(table, shard), table, self.form))

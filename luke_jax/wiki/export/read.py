@@ -14,7 +14,8 @@ def read_pages(folder: str | Path, *, text: bool = True) -> Iterator[ExportedPag
   for row in read_rows(Path(folder), "pages", columns):
     for name in several:
       row[name] = tuple(row[name])
-    yield ExportedPage(**{"text": "", **row})
+    row.setdefault("text", "")
+    yield ExportedPage(**row)
 
 
 def read_sentences(folder: str | Path, *, linked: bool = False) -> Iterator[ExportedSentence]:

@@ -151,7 +151,8 @@ def _version(data: bytes, revision: int) -> tuple[int | None, str | None]:
   head = data[revision:stop] if stop >= 0 else data[revision:][:_HEAD] if revision >= 0 else b""
   number = between(head, b"<id>", b"</id>") or b""
   time = between(head, b"<timestamp>", b"</timestamp>")
-  return int(number) if number.strip().isdigit() else None, time and _text(time).strip()
+  id = int(number) if number.strip().isdigit() else None
+  return id, _text(time).strip() or None if time else None
 
 
 def _revision_text(data: bytes, revision: int, first: int) -> bytes | None:

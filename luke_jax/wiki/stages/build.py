@@ -11,12 +11,13 @@ from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
 from luke_jax.text.rows import whole_number
 from luke_jax.wiki.read.dump import Site
-from luke_jax.wiki.stages.packing import SPECIAL_WORDS, Limits
+from luke_jax.wiki.stages.packing import SPECIAL_WORDS
 from luke_jax.wiki.stages.page_stage import Shards, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.record_stage import MakeRecords
 from luke_jax.wiki.stages.scatter_stage import Scatter
-from luke_jax.wiki.stages.shuffle_stage import RECORDS_PER_FILE, Shuffle
+from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.shuffle_stage import Shuffle
 from luke_jax.wiki.stages.sources import Source, check_different, hash_of, source_of
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
 from luke_jax.wiki.stages.title_stage import MakeTitles
@@ -25,37 +26,12 @@ from luke_jax.wiki.stages.vocabulary_stage import (
   VOCABULARY,
   CountLinks,
   MakeVocabulary,
-  Selection,
 )
 
 StageName = Literal["pages", "titles", "counts", "vocabulary", "records", "pretraining"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 RESULT: StageName = "pretraining"
 _SCATTERED = "scattered"
-
-
-@dataclasses.dataclass(frozen=True)
-class Settings:
-  """Inputs and options of a build.
-
-  `vocabulary` is a file of existing entities, such as those of several languages; without it the
-  most linked pages become entities. `part_size` is the number of bytes that a shard reads. Of texts
-  without links, `names` is a table of further names, and `left_out` are sources of mentions.
-  """
-
-  dumps: tuple[Path, ...]
-  tokenizer: Path
-  language: str | None = None
-  sections: bool = False
-  skip_bad_pages: bool = False
-  selection: Selection = dataclasses.field(default_factory=Selection)
-  vocabulary: Path | None = None
-  limits: Limits = dataclasses.field(default_factory=Limits)
-  seed: int = 0
-  part_size: int | None = None
-  records_per_file: int = RECORDS_PER_FILE
-  names: Path | None = None
-  left_out: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,7 +4,7 @@ import abc
 import dataclasses
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, sha256, write_json
@@ -16,11 +16,9 @@ from luke_jax.wiki.read.texts import TEXTS, form_of, split_texts, text_files
 from luke_jax.wiki.stages.page_stage import MakePages, shards_of, site_facts
 from luke_jax.wiki.stages.plain_mentions import SOURCES
 from luke_jax.wiki.stages.progress import StageProgress
+from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.stage import Done, Stage
 from luke_jax.wiki.stages.text_stages import LinkTexts, MakeTextNames, MakeTexts
-
-if TYPE_CHECKING:
-  from luke_jax.wiki.stages.build import Settings
 
 # A large part has enough pages to outweigh the start of a shard, small parts occupy all workers.
 _LEAST_PART, _MOST_PART, _PARTS = 2**17, 2**25, 16
@@ -33,7 +31,7 @@ StageOf = Callable[[Mapping[str, Done]], Stage]
 class Source(abc.ABC):
   """What a build reads, by its settings; `site` is the wiki that the pages are of."""
 
-  settings: "Settings"
+  settings: Settings
   folder: Path
   site: Site
 
@@ -108,7 +106,7 @@ class TextSource(Source):
     def read(done: Mapping[str, Done]) -> Stage:
       work = MakeTexts(texts, parts, self.site.language, self.settings.skip_bad_pages)
       pieces = [(part.start, part.stop, len(part.names)) for part in parts]
-      made_of = {"texts": list(hashes), "pieces": pieces, "site": site}
+      made_of: dict[str, Any] = {"texts": list(hashes), "pieces": pieces, "site": site}
       if work.skip_bad:
         made_of["skip_bad_pages"] = True
       return Stage(texts, len(parts), work, made_of)
@@ -128,7 +126,7 @@ class TextSource(Source):
     return [read, named, linked]
 
 
-def source_of(settings: "Settings", folder: Path) -> Source:
+def source_of(settings: Settings, folder: Path) -> Source:
   """Returns what the settings read; raises InputError for files that do not go together."""
   dumps = settings.dumps
   if not dumps:
@@ -174,7 +172,7 @@ def check_different(paths: Sequence[Path], hashes: Sequence[str]) -> None:
       raise InputError(f"{path}: the same as {paths[first]}; expected every file once")
 
 
-def _text_site(settings: "Settings") -> Site:
+def _text_site(settings: Settings) -> Site:
   first, language = settings.dumps[0], settings.language
   if language is None:
     raise InputError(f"{first}: texts, which do not say their language; expected --language, as en")
