@@ -45,7 +45,7 @@ READ_ONLY = tuple(
   f"docs/{name}.md"
   for name in (
     *("README", "alternatives", "architecture", "differences", "glossary", "measurements"),
-    *("paper", "status"),
+    *("paper", "status", "wiki-samples"),
   )
 )
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]

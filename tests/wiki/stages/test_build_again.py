@@ -74,7 +74,8 @@ def test_two_builds_at_once_are_refused(settings, tmp_path):
 BUILD = """
 import functools, signal, sys, time
 from pathlib import Path
-from luke_jax.wiki.stages.build import Settings, build
+from luke_jax.wiki.stages.build import build
+from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 def after(pause, run, shard):

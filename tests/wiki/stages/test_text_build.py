@@ -9,10 +9,11 @@ from wiki_builds import contents, made
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.wiki.stages.build import Settings, build
+from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import beam
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.page_stage import shards_of
+from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 TEXTS = {
