@@ -46,3 +46,5 @@ def test_they_are_right_about_a_sentence(minilm):
   assert kind.label == "location"
   best = luke_jax.load("english/qa").predict(TEXT, question="Who was Marie's husband?")[0]
   assert best.text == "Pierre Curie"
+  none = luke_jax.load("english/qa").predict(TEXT, question="How tall is the Eiffel Tower?")[0]
+  assert none.text == ""
