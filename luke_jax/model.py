@@ -147,8 +147,7 @@ def load(
     raise InputError(f"load: {path!r}; expected the directory of a model")
   changes: dict[str, Any] = {"system": system, "labels": labels, "tokenizer": tokenizer}
   changes |= {"head": own_head(task) if task else head, "entity_vocab": entity_vocab}
-  if as_encoder:
-    fields |= {"as_encoder": True}
+  changes |= {"as_encoder": as_encoder}
   return Model.of(
     dataclasses.replace(read(path, seed=seed, backbone=backbone, **changes, **fields), task=task)
   )

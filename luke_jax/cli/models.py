@@ -35,6 +35,7 @@ def convert(
   dtype: Dtype = "float32",
   form: Form = TRANSFORMERS,
   lite: bool = False,
+  as_encoder: bool = False,
   tokenizer: Path | None = None,
   entity_vocab: Path | None = None,
   backbone: Path | None = None,
@@ -47,6 +48,7 @@ def convert(
   `luke_jax.load` and transformers 4 and 5 read the result.
 
       luke-jax convert luke_base_500k.tar.gz luke-base --tokenizer roberta-base
+      luke-jax convert left-to-right encoder --as-encoder
 
   Args:
     source: Directory or archive to read.
@@ -56,6 +58,8 @@ def convert(
       ernie_config.json that its authors' programs read; those of Paddle are for an ERNIE of Baidu;
       fastnlp writes a pytorch_model.bin for the program of TENER's authors.
     lite: Keeps the special entities only.
+    as_encoder: Makes a model that reads both ways of one that reads from left to right, such as a
+      RobertaForCausalLM; other commands refuse those.
     tokenizer: Directory with the tokenizer's files, if the source has none.
     entity_vocab: Entity vocabulary for a source that has no entities; their parts are initialised.
     backbone: Directory of the backbone of an adapter, if luke-jax get does not know it.
@@ -65,7 +69,8 @@ def convert(
     raise InputError(f"{target}: the source; expected another directory")
   vocab = load_entity_vocab(entity_vocab) if entity_vocab else None
   with console.status(f"reading {source}"):
-    model = read(source, backbone=backbone, tokenizer=tokenizer, entity_vocab=vocab).merged
+    fields = {"tokenizer": tokenizer, "entity_vocab": vocab, "as_encoder": as_encoder}
+    model = read(source, backbone=backbone, **fields).merged
   if OURS not in model.rest:
     model = with_record(model, {"name": source.name, **card_facts(source)}, ORIGIN)
   _write(text_side.lite(model) if lite else model, target, form, dtype)

@@ -24,6 +24,7 @@ from luke_jax.files import Path
 from luke_jax.heads.attributes import AttributesHead, of_authors
 from luke_jax.heads.kinds import class_names, heads_of, kind_of
 from luke_jax.models import keys
+from luke_jax.models.config_files import BY_REQUEST
 from luke_jax.models.head import Head, SavedHead
 from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.models.system import NONE, Backbone, Described, Running, System
@@ -197,15 +198,15 @@ def _network(
   own: MakeHead | None,
 ) -> Network:
   system = source.system
+  if source.described.architecture in system.left_to_right:
+    raise InputError(
+      f"architecture {source.described.architecture!r}: reads from left to right; expected an"
+      f" encoder; {BY_REQUEST} reads it as one"
+    )
   if own is not None:
     backbone = _changed(Backbone(described.config), fields)
     return Network(backbone, own(backbone, described))
   kind = kind_of(system, described.architecture)
-  if described.architecture in system.left_to_right:
-    raise InputError(
-      f"architecture {described.architecture!r}: reads from left to right; expected an encoder, or"
-      " as_encoder=True of luke_jax.load, which reads it as one"
-    )
   if kind is None:
     known = ", ".join(class_names(system).values())
     raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {known}")

@@ -41,7 +41,7 @@ def read(
       raise InputError(f"backbone: {backbone}; expected none, for {path} is a whole model")
     return read_model(path, system=system, head=head, seed=seed, **options)
   for name in ("labels", "tokenizer", "entity_vocab", "as_encoder"):
-    if options.pop(name, None) is not None:
+    if options.pop(name, None) not in (None, False):
       raise InputError(f"{name}: {path} is an adapter, which has its own; expected none")
   if isinstance(head, str):
     raise InputError(f"head: {head!r}; expected none, for {path} is an adapter with its own")

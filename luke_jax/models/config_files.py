@@ -42,9 +42,10 @@ OF_TRANSFORMERS: Fixed = {
 OF_ERNIE: Fixed = {**OF_TRANSFORMERS, "use_task_id": False, "pool_act": "tanh"}
 # TENER has transformers' form of a file only.
 OF_TENER: Fixed = {**OF_TRANSFORMERS, "hidden_act": "relu"}
+# How a model that reads from left to right is read as an encoder.
+BY_REQUEST = "`luke-jax convert --as-encoder` or as_encoder=True of luke_jax.load"
 _NOTES = {
-  "is_decoder": "; as_encoder=True of luke_jax.load reads a decoder as an encoder",
-  "add_cross_attention": "; as_encoder=True of luke_jax.load reads a decoder as an encoder",
+  **dict.fromkeys(OF_DECODERS, f"; {BY_REQUEST} reads a decoder as an encoder"),
   "use_task_id": "; an ERNIE 2 or 3 has another value, an ERNIE 1.0 this one",
 }
 

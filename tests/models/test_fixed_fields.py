@@ -9,6 +9,7 @@ import pytest
 from small_systems import small
 
 import luke_jax
+from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import class_names
 from luke_jax.models.system import Described
@@ -100,7 +101,23 @@ def test_a_decoder_is_an_encoder_by_request_only(tmp_path):
   assert luke_jax.load(tmp_path / "encoder").kind == "masked"
 
 
-def test_a_class_that_reads_from_left_to_right_is_refused(tmp_path):
+@pytest.mark.parametrize("head", [None, "span"])
+def test_a_class_that_reads_from_left_to_right_is_refused(head, tmp_path):
+  """Under another head as well, as where a task begins with it."""
   folder = decoder(tmp_path / "decoder")
-  with pytest.raises(InputError, match="'RobertaForCausalLM': reads from left to right; expected"):
-    luke_jax.load(folder)
+  fault = (
+    "'RobertaForCausalLM': reads from left to right; expected .*`luke-jax convert --as-encoder`"
+  )
+  with pytest.raises(InputError, match=fault):
+    luke_jax.load(folder, head=head)
+
+
+def test_the_command_line_converts_a_decoder_by_request_only(tmp_path, capsys):
+  folder = decoder(tmp_path / "decoder", is_decoder=True)
+  arguments = ["convert", str(folder), str(tmp_path / "encoder")]
+  assert main(arguments) == 2
+  line = capsys.readouterr().err
+  assert "is_decoder: true; expected false, " in line and "`luke-jax convert --as-encoder`" in line
+  assert main([*arguments, "--as-encoder"]) == 0
+  written = json.loads((tmp_path / "encoder" / "config.json").read_text())
+  assert (written["is_decoder"], written["architectures"]) == (False, ["RobertaForMaskedLM"])
