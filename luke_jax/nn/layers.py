@@ -8,6 +8,8 @@ from typing import Any, Literal
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from flax.errors import ScopeParamShapeError
+from flax.linen.initializers import zeros
 from jax.ad_checkpoint import checkpoint_name
 from jax.experimental.layout import Layout, with_layout_constraint
 
@@ -169,6 +171,21 @@ def initializer(numerics: Numerics, square: float) -> nn.initializers.Initialize
   return uniform
 
 
+def parameter(
+  module: nn.Module, name: str, init: nn.initializers.Initializer, shape: tuple[int, ...]
+) -> jax.Array:
+  """Returns an array of a module's parameters, made by `init` if it is not there yet.
+
+  Flax would trace the initializer of each that is there, to compare its shape.
+  """
+  if not module.has_variable("params", name):
+    return module.param(name, init, shape)
+  value = module.get_variable("params", name)
+  if value.shape != shape:
+    raise ScopeParamShapeError(name, "/".join(module.path), value.shape, shape)
+  return value
+
+
 class Dense(nn.Module):
   """A linear layer.
 
@@ -188,8 +205,8 @@ class Dense(nn.Module):
     inputs = self.input_shape or x.shape[-1:]
     x = x.reshape(*x.shape[: x.ndim - len(inputs)], math.prod(inputs))
     init = initializer(self.numerics, 1 / math.prod(inputs))
-    kernel = self.param("kernel", init, (*inputs, *self.features))
-    bias = self.param("bias", nn.initializers.zeros, self.features) if self.use_bias else None
+    kernel = parameter(self, "kernel", init, (*inputs, *self.features))
+    bias = parameter(self, "bias", zeros, self.features) if self.use_bias else None
     kernel, bias = jax.tree.map(lambda p: p.astype(self.numerics.dtype), (kernel, bias))
     matrix = gathered(kernel, (math.prod(inputs), math.prod(self.features)))
     n = self.numerics
@@ -219,8 +236,8 @@ class LayerNorm(nn.Module):
   @nn.compact
   def __call__(self, x: jax.Array) -> jax.Array:
     """Maps (..., D) to (..., D)."""
-    scale = self.param("scale", nn.initializers.ones, x.shape[-1:])
-    bias = self.param("bias", nn.initializers.zeros, x.shape[-1:])
+    scale = parameter(self, "scale", nn.initializers.ones, x.shape[-1:])
+    bias = parameter(self, "bias", zeros, x.shape[-1:])
     n = self.numerics
     return _normalised(n.epsilon, x.astype(n.dtype), scale, bias).astype(n.dtype)
 

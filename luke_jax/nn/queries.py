@@ -8,7 +8,15 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.nn.block_attention import Blocks
-from luke_jax.nn.layers import Numerics, adapter_of, gathered, initializer, low_rank, project
+from luke_jax.nn.layers import (
+  Numerics,
+  adapter_of,
+  gathered,
+  initializer,
+  low_rank,
+  parameter,
+  project,
+)
 
 AttentionForm = Literal["einsum", "blocks", "pallas"]
 
@@ -49,14 +57,14 @@ class QueryProjections(nn.Module):
     sizes, dtype = self.sizes, self.numerics.dtype
     pair, head = (sizes.kinds, sizes.kinds), (sizes.heads, sizes.head_size)
     init = initializer(self.numerics, 1 / self.width)
-    bias = self.param("bias", nn.initializers.zeros, (*pair, *head)).astype(dtype)
+    bias = parameter(self, "bias", nn.initializers.zeros, (*pair, *head)).astype(dtype)
     flat = (self.width, sizes.heads * sizes.head_size)
     names, low = _query_names(sizes.kinds), adapter_of(self, dtype)
     if self.has_variable("params", names[0][0]):
-      own = [[self.param(name, init, (self.width, *head)) for name in row] for row in names]
+      own = [[parameter(self, name, init, (self.width, *head)) for name in row] for row in names]
       kernels = tuple(tuple(x.astype(dtype).reshape(flat) for x in row) for row in own)
       return Projections(kernels, bias, low)
-    kernel = self.param("kernel", init, (*pair, self.width, *head))
+    kernel = parameter(self, "kernel", init, (*pair, self.width, *head))
     return Projections(gathered(kernel.astype(dtype), (*pair, *flat)), bias, low)
 
 

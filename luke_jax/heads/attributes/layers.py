@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.block_attention import block_attention
 from luke_jax.nn.encoder import Mlp
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, gathered, initializer
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, gathered, initializer, parameter
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Conditioned(nn.Module):
     """Maps x (B, W, D) and attributes (B, S, D) to (B, W, S, D)."""
     shape, dtype = (self.streams, x.shape[-1], x.shape[-1]), self.numerics.dtype
     init = uniform(1 / math.sqrt(x.shape[-1]))  # the authors' (Kaiming, a = √5)
-    weights = self.param("weights", init, shape).astype(dtype)
-    bias = self.param("bias", init, shape[:2]).astype(dtype)
+    weights = parameter(self, "weights", init, shape).astype(dtype)
+    bias = parameter(self, "bias", init, shape[:2]).astype(dtype)
     y = jnp.einsum("bwd,sdf->bwsf", x, gathered(weights, shape))
     return y * attributes[:, None] + bias
 
@@ -63,8 +63,8 @@ class PerStream(nn.Module):
     """Maps (B, W, S, D), or (B, W, D) that all streams read, to (B, W, S, D)."""
     shape, dtype = (self.streams, x.shape[-1], x.shape[-1]), self.numerics.dtype
     init = initializer(self.numerics, 3 / x.shape[-1])
-    kernel = self.param("kernel", init, shape).astype(dtype)
-    bias = self.param("bias", nn.initializers.zeros, shape[:2]).astype(dtype)
+    kernel = parameter(self, "kernel", init, shape).astype(dtype)
+    bias = parameter(self, "bias", nn.initializers.zeros, shape[:2]).astype(dtype)
     form = "bwsd,sdf->bwsf" if x.ndim == 4 else "bwd,sdf->bwsf"
     return jnp.einsum(form, x, gathered(kernel, shape)) + bias
 
