@@ -50,7 +50,7 @@ def test_padding_that_is_cut_off_changes_no_number(chosen):
   after: list[Params] = []
   for own in (program, program.padded_to(batches.room(number))):
     placed = own.placed(batches(number))
-    state, metrics = own.step(own.fresh_state(), placed)
+    state, metrics = own.step(program.fresh_state(), placed)
     after.append({"trained": state["trained"], "loss": metrics["loss"]})
     widths = {name: x.shape[2] for name, x in placed.items() if x.ndim > 2}
   assert widths["input_ids"] == widths["attention_mask"] == batches.room(number) < 64
