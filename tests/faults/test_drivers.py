@@ -45,23 +45,24 @@ def test_an_end_in_time_is_no_kill():
 
 @pytest.mark.slow
 def test_killed_runs_and_exports_end_as_one_that_was_not():
-  status, lines, errors = driven("kills", "--kills", "3", "--seed", "1")
+  # With this seed nothing is compiled again.
+  status, lines, errors = driven("kills", "--kills", "2", "--seed", "2")
   assert status == 0, errors
   counts = ast.literal_eval(lines[-1])
-  assert counts["kills"] == 3 and counts["runs"] >= 1 and counts["differing bits"] == 0
+  assert counts["kills"] == 2 and counts["runs"] >= 1 and counts["differing bits"] == 0
   phases = {"start", "compile", "steps or restart", "save", "export"}
-  assert sum(count for name, count in counts.items() if name in phases) == 3
+  assert sum(count for name, count in counts.items() if name in phases) == 2
 
 
 @pytest.mark.slow
 def test_a_row_for_each_signal_and_process():
-  status, lines, errors = driven("pods", "--processes", "1", "2", "--signals", "SIGTERM")
+  """SIGINT: SIGTERM to one of two is in tests/training/test_processes.py."""
+  status, lines, errors = driven("pods", "--processes", "2", "--signals", "SIGINT")
   assert status == 0, errors
   rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
   assert [row[:2] for row in rows] == [
-    ["1", "SIGTERM to 0"],
-    ["2", "SIGTERM to 0"],
-    ["2", "SIGTERM to 1"],
+    ["2", "SIGINT to 0"],
+    ["2", "SIGINT to 1"],
   ]
-  assert all(row[2] == row[3] == "75" for row in rows)
+  assert all(row[2] == row[3] == "130" for row in rows)
   assert all(0 <= float(row[4]) < 60 for row in rows)

@@ -179,16 +179,10 @@ def together(command, folder, count, *arguments, devices=2):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-  ("count", "arguments"),
-  [
-    (2, ()),
-    (4, ("--set", "mesh.replica=2", "--set", "data.workers=1")),
-  ],
-)
-def test_processes_together_do_what_one_does(count, arguments, command, whole, tmp_path):
-  devices = 4 // count
-  outputs = finish(*together(command, tmp_path / "run", count, *arguments, devices=devices))
+def test_processes_together_do_what_one_does(command, whole, tmp_path):
+  """Four; two do in what follows, until a signal."""
+  arguments = ("--set", "mesh.replica=2", "--set", "data.workers=1")
+  outputs = finish(*together(command, tmp_path / "run", 4, *arguments, devices=1))
   assert json.loads(outputs[0][0])["status"] == "done"
   assert not any(line.startswith("{") for last in outputs[1:] for line in last)
   expected = losses(whole[0])
@@ -196,15 +190,13 @@ def test_processes_together_do_what_one_does(count, arguments, command, whole, t
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 75), (signal.SIGINT, 130)])
-def test_a_signal_to_one_saves_on_all_and_a_single_one_goes_on(
-  number, status, command, whole, tmp_path
-):
+def test_a_signal_to_one_saves_on_all_and_a_single_one_goes_on(command, whole, tmp_path):
+  """SIGINT to one of two is in tests/faults/test_drivers.py."""
   folder = tmp_path / "run"
   both = together(command, folder, 2, "--set", "run.save_every=1000")
   wait_for_step(folder, 3, both[0])
-  both[1].send_signal(number)
-  finish(*both, status=status)
+  both[1].send_signal(signal.SIGTERM)
+  finish(*both, status=75)
   finish(command(folder, "--set", "run.save_every=1000"))
   assert losses(folder) == pytest.approx(losses(whole[0]), rel=1e-5)
 
