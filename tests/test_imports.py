@@ -35,10 +35,11 @@ import luke_jax
 from luke_jax.models.table import PLACES, systems
 luke_jax.load(sys.argv[1])
 print(*sorted({x.split(".")[2] for x in sys.modules if x.startswith("luke_jax.systems.")}))
+print(*{"tensorflow", "torch", "apache_beam", "transformers"}.intersection(sys.modules))
 """
 
 
-def test_loading_a_luke_imports_no_other_system():
+def test_loading_a_luke_imports_no_other_system_and_no_other_framework():
   directory = Path(__file__).parents[1] / "data" / "sample_model"
   command = [sys.executable, "-c", LOAD, str(directory)]
   done = subprocess.run(command, capture_output=True, text=True, check=True)
