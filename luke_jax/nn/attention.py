@@ -56,8 +56,10 @@ class Attention(nn.Module):
     mask = jnp.concatenate([word_mask, entity_mask], axis=1)
     rate = sizes.dropout if self.has_rng("dropout") else 0.0
     seeds = self._seeds(x.shape[0]) if rate else None
-    shown = self.is_mutable_collection("intermediates") and not self.is_initializing()
-    if sizes.form == "einsum" or shown:
+    shown = self.is_mutable_collection("intermediates")
+    if self.is_initializing():
+      context = value  # has its shape, and what follows makes no parameters
+    elif sizes.form == "einsum" or shown:
       kind = kinds(num_words, num_entities, len(projections[0]))
       kind = kind.repeat(len(x), 0).astype(x.dtype)
       probs = probabilities(einsum_scores(x, key, kind, projections), mask, sizes.head_size)
@@ -82,7 +84,7 @@ class Attention(nn.Module):
   def _takes_kernel(self, queries: Blocks) -> bool:
     """Returns true if the kernel is selected and can run these shapes; warns once if it cannot."""
     sizes = self.sizes
-    if sizes.form != "pallas" or self.is_initializing():
+    if sizes.form != "pallas":
       return False
     dtype = jnp.dtype(self.numerics.dtype)
     reason = unsupported(query_counts(queries), sizes.heads, sizes.head_size, dtype)
