@@ -112,10 +112,13 @@ HEADS = (
 
 
 def variants():
-  """Every file, slow but for some heads, and for one form of attention, which heads do not see."""
+  """Every file, slow but for some heads, and for one form of attention, which heads do not see.
+
+  Of the bare model, those whose encoder no head here has.
+  """
   for path in FILES:
     quick = path.stem.startswith(HEADS) and not path.stem.endswith("-original")
-    shown = quick or path.stem.startswith("LukeModel")
+    shown = quick or path.stem in ("LukeModel-aware", "LukeModel-original")
     yield pytest.param(path, "none", marks=[] if shown else [pytest.mark.slow])
   for remat in ("dots", "full"):
     yield pytest.param(*named("LukeForMaskedLM-aware"), remat, marks=pytest.mark.slow)

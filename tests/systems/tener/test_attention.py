@@ -89,7 +89,7 @@ def double_loop(q, k, biases, form, *, rows):
   return scores
 
 
-@pytest.mark.parametrize("length", [1, 2, 7, 601, 602])
+@pytest.mark.parametrize("length", [1, 2, 7, 602])
 @pytest.mark.parametrize("form", [Distances(), Distances(-1, "tener", True)], ids=str)
 def test_scores_are_those_of_the_double_loop(form, length):
   q, k = np.random.default_rng(length).normal(size=(2, length, 6))
