@@ -210,7 +210,9 @@ class System(ModelConfig):
       inputs["entity_ids"] = jnp.zeros((rows, entities), int)
       inputs["entity_position_ids"] = jnp.zeros((rows, entities, 1), int)
     encoder = type(self).module(Backbone(self), False)
-    traced = jax.make_jaxpr(encoder.init)(jax.random.key(0), **inputs)
+    params = jax.eval_shape(encoder.init, jax.random.key(0), **inputs)
+    # Not the initialisation, which computes no attention.
+    traced = jax.make_jaxpr(encoder.apply)(params, **inputs)
     return {"": 0.0, f"{self.name}/encoder": traced_products(traced.jaxpr)}
 
   @classmethod
