@@ -74,7 +74,7 @@ def train(
     minutes: Time that all of the training takes, from the command's begin to its end.
     folds: Number of parts, each scored by a model of the others; OUTPUT/model is of all examples.
     curve: Trains on 25, 50 and 75 % of the examples too, to tell whether more of them would help.
-    set: A field by its dotted name and its value, as often as needed; luke-jax settings lists them.
+    set: A field of luke-jax settings by its dotted name and its value, as often as needed.
     coordinator: Address of process 0, host:port, where processes cannot find each other.
     processes_in_all: Number of processes.
     process: Number of this process, from 0.
