@@ -118,6 +118,7 @@ def wiki_build(
   language: str | None = None,
   paragraphs: Literal["lines", "sections"] = "lines",
   skip_bad_pages: bool = False,
+  dense_links: bool = False,
   names: Path | None = None,
   leave_out: UseAppendAction[tuple[str, ...]] = (),
   until: StageName = RESULT,
@@ -144,6 +145,7 @@ def wiki_build(
       Wikipedia.
     paragraphs: Unit of a paragraph: a line of the page, or a section.
     skip_bad_pages: Leaves out and counts pages that cannot be read; they are errors otherwise.
+    dense_links: For dumps, also links a page's own names, and every repeat of a linked name on a page.
     names: For texts, a file of further names: lines of a name, a tab, and the title that it means.
     leave_out: For texts, a source of mentions to leave out: own-title, own-short, title or table.
     until: Last stage to make; luke-jax wiki join needs no more than `counts`.
@@ -155,6 +157,7 @@ def wiki_build(
     language=language,
     sections=paragraphs == "sections",
     skip_bad_pages=skip_bad_pages,
+    dense_links=dense_links,
     names=names,
     left_out=leave_out,
     selection=entities.selection(),
@@ -257,6 +260,7 @@ def wiki_mentions(
   max_candidates: int = 100,
   min_count: int = 1,
   max_tokens: int = MAX_TOKENS,
+  further_names: bool = False,
   engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Makes the table of names in a build's folder: the pages that each links to, and how often.
@@ -272,10 +276,12 @@ def wiki_mentions(
     max_candidates: Largest number of pages for a name; the most linked are kept.
     min_count: Smallest number of links from a name to a page.
     max_tokens: Largest number of tokens of a name.
+    further_names: Adds names that are no links: titles, redirects, titles without parenthesis, bold
+      names, and what disambiguations list; they weigh half a link or a quarter.
   """
   thresholds = Filter(min_link_probability, max_candidates, min_count)
   with engine.opened() as runner:
-    stages = make_mentions(folder, thresholds, runner, max_tokens=max_tokens)
+    stages = make_mentions(folder, thresholds, runner, max_tokens=max_tokens, further=further_names)
   print(json.dumps({"folder": str(folder / TABLE), **stages[TABLE].counts}))
 
 

@@ -21,9 +21,17 @@ MAX_TOKENS = 20
 
 
 def make_mentions(
-  folder: Path, thresholds: Filter, engine: Engine, *, max_tokens: int = MAX_TOKENS
+  folder: Path,
+  thresholds: Filter,
+  engine: Engine,
+  *,
+  max_tokens: int = MAX_TOKENS,
+  further: bool = False,
 ) -> dict[str, Done]:
-  """Makes the missing stages of the table in a build's folder, and returns all by name."""
+  """Makes the missing stages of the table in a build's folder, and returns all by name.
+
+  With `further` the table also has names that are no links, as `further_names` lists them.
+  """
   _check(thresholds, max_tokens)
   folder = folder.resolve()
   read_finished(folder / "pages")  # first, so that only the folder of a build is locked
@@ -38,9 +46,12 @@ def make_mentions(
       stages[stage.name] = progress.finish(stage, engine)
       return stages[stage.name].key
 
-    read = CountNames(links, shards, folder / "titles", max_tokens)
+    read = CountNames(links, shards, folder / "titles", max_tokens, further)
     facts = {"pages": pages.key, "titles": titles.key, "max_tokens": max_tokens}
-    linked = made(Stage(links, len(shards), read, facts))
+    if further:
+      facts["further"] = True
+    # Version 1 had no sources.
+    linked = made(Stage(links, len(shards), read, facts, version=2))
     merge = MergeNames(names, links, len(shards))
     named = made(Stage(names, 1, merge, {"links": linked}))
     count = CountDocuments(counts, shards, names)

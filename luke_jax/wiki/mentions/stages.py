@@ -9,13 +9,20 @@ import heapq
 import itertools
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
+from luke_jax.wiki.mentions.further_names import (
+  FurtherName,
+  bit,
+  names_of_page,
+  names_of_redirects,
+  weights_of,
+)
 from luke_jax.wiki.stages.files import lines_of, save_array
 from luke_jax.wiki.stages.names import Names, write_names
 from luke_jax.wiki.stages.page_stage import Shards
@@ -25,6 +32,7 @@ from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, name_of, token_hashes
 
 # Of name n, the candidates are at starts[n]:starts[n + 1]: pages, and the links of each.
 STARTS, PAGES, LINKS = "candidate_starts.npy", "candidate_pages.npy", "candidate_links.npy"
+SOURCES = "candidate_sources.npy"  # masks of the further sources, of a table with further names
 TOTALS, DOCUMENTS = "links.npy", "documents.npy"
 _TOKENS = 2**18  # tokens of the pages that are searched for names together, approximately
 
@@ -50,15 +58,21 @@ class CountNames:
   shards: Shards
   titles: Path
   max_tokens: int
+  further: bool = False  # names besides the texts of links
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes lines of name, page and number of links, in the order of the names."""
+    """Writes lines of name, page, number of links and sources, in the order of the names."""
     titles, pages = Titles(self.titles), 0
     links: Counter[tuple[str, str]] = Counter()
+    further: set[FurtherName] = set()
     for page in self.shards.read_pages(shard):
       pages += 1
       for paragraph in page.paragraphs:
         links.update([(link.text, link.target) for link in paragraph.links])
+      if self.further:
+        further.update(names_of_page(page))
+    if self.further:
+      further.update(names_of_redirects(self.shards.read_names(shard).titles))
     counts: Counter[tuple[str, int]] = Counter()
     dropped = Counter(links_to_no_page=0, links_without_name=0)
     for (text, target), count in links.items():
@@ -67,10 +81,22 @@ class CountNames:
         counts[name, to] += count
       else:
         dropped["links_to_no_page" if to == NOWHERE else "links_without_name"] += count
-    lines = sorted(_line(name, to, count) for (name, to), count in counts.items())
+    masks = self._masks(further, titles)
+    lines = sorted(
+      _line(name, to, counts[name, to], masks.get((name, to), 0))
+      for name, to in counts.keys() | masks.keys()
+    )
     with whole(_links_path(self.folder, shard)) as part:
       part.write_bytes(b"".join(lines))
     return {"pages": pages, "links": counts.total(), **dropped}
+
+  def _masks(self, further: Iterable[FurtherName], titles: Titles) -> dict[tuple[str, int], int]:
+    masks: dict[tuple[str, int], int] = {}
+    for text, title, source in further:
+      name, to = name_of(text, self.max_tokens), titles.page(title)
+      if name is not None and to != NOWHERE:
+        masks[name, to] = masks.get((name, to), 0) | bit(source)
+    return masks
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,30 +112,33 @@ class MergeNames:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes all names, and for each the pages it leads to with their numbers of links."""
-    starts, pages, links = array("Q", [0]), array("i"), array("Q")
+    starts, pages, links, masks = array("Q", [0]), array("i"), array("Q"), array("B")
 
     def names() -> Iterator[str]:
       for name, candidates in self._names():
-        for page, count in sorted(candidates.items()):
+        for page, (count, mask) in sorted(candidates.items()):
           pages.append(page)
           links.append(count)
+          masks.append(mask)
         starts.append(len(pages))
         yield name
 
     write_names(self.folder, names())
     if len(starts) == 1:
       raise InputError(f"{self.links}: no link leads to a page; expected one or more")
-    _save_candidates(self.folder, *(np.frombuffer(x, x.typecode) for x in (starts, pages, links)))
+    columns = (np.frombuffer(x, x.typecode) for x in (starts, pages, links, masks))
+    _save_candidates(self.folder, *columns)
     return {"names": len(starts) - 1, "candidates": len(pages), "links": int(np.sum(links))}
 
-  def _names(self) -> Iterator[tuple[str, Counter[int]]]:
+  def _names(self) -> Iterator[tuple[str, dict[int, tuple[int, int]]]]:
     files = (lines_of(_links_path(self.links, shard)) for shard in range(self.shards))
     # A tab sorts before the space between tokens, so the lines of a name are together.
     rows = (line.split(b"\t") for line in heapq.merge(*files))
     for name, group in itertools.groupby(rows, key=lambda row: row[0]):
-      candidates: Counter[int] = Counter()
-      for _, page, count in group:
-        candidates[int(page)] += int(count)
+      candidates: dict[int, tuple[int, int]] = {}
+      for _, page, count, mask in group:
+        links, masks = candidates.get(int(page), (0, 0))
+        candidates[int(page)] = links + int(count), masks | int(mask)
       yield name.decode(errors="surrogatepass"), candidates
 
 
@@ -157,12 +186,13 @@ class MakeMentions:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the table, and returns its counts of names and candidates."""
-    starts, pages, links = read_candidates(self.names)
+    starts, pages, links, masks = read_candidates(self.names)
     starts = starts.astype(np.int64)
     documents = self._documents(len(starts) - 1)
     totals = np.add.reduceat(links.astype(np.int64), starts[:-1])
     likely = link_probabilities(totals, documents) >= self.filter.min_link_probability
-    owners, places = self._candidates(starts, pages, links, likely)
+    likely |= np.bitwise_or.reduceat(masks, starts[:-1]) > 0
+    owners, places = self._candidates(starts, pages, links, masks, likely)
     sizes = np.bincount(owners, minlength=len(likely))
     names = np.flatnonzero(sizes)
     if not len(names):
@@ -173,7 +203,7 @@ class MakeMentions:
     strings = StringTable(self.names)
     write_names(self.folder, (strings[name] for name in names.tolist()))
     edges = np.append(0, np.cumsum(sizes[names]))
-    _save_candidates(self.folder, edges, pages[places], links[places])
+    _save_candidates(self.folder, edges, pages[places], links[places], masks[places])
     save_array(self.folder / TOTALS, _small(totals[names]))
     save_array(self.folder / DOCUMENTS, documents[names])
     return {
@@ -190,14 +220,19 @@ class MakeMentions:
     return documents
 
   def _candidates(
-    self, starts: np.ndarray, pages: np.ndarray, links: np.ndarray, likely: np.ndarray
+    self,
+    starts: np.ndarray,
+    pages: np.ndarray,
+    links: np.ndarray,
+    masks: np.ndarray,
+    likely: np.ndarray,
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the name and the place of each candidate to keep, by name, the most linked first."""
+    """Returns the name and the place of each candidate to keep, by name, the heaviest first."""
     owners = np.repeat(np.arange(len(likely)), np.diff(starts))
-    order = np.lexsort((pages, -links.astype(np.int64), owners))
+    order = np.lexsort((pages, -weights_of(links, masks), owners))
     ranks = np.arange(len(owners)) - starts[:-1][owners]
     keep = likely[owners] & (ranks < self.filter.max_candidates)
-    keep &= links[order] >= self.filter.min_count
+    keep &= (links[order] >= self.filter.min_count) | (masks[order] > 0)
     return owners[keep], order[keep]
 
 
@@ -209,17 +244,24 @@ def link_probabilities(links: np.ndarray, documents: np.ndarray) -> np.ndarray:
   return np.minimum(1.0, links / np.maximum(documents, 1))
 
 
-def read_candidates(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Returns the starts of each name's candidates, their pages and links, mapped into memory."""
+def read_candidates(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+  """Returns the starts of each name's candidates, their pages, links and masks of sources.
+
+  The arrays are mapped into memory; a table of links alone has no masks, and they are zeros.
+  """
   starts, pages, links = (
     np.asarray(np.load(local(folder / name), mmap_mode="r")) for name in (STARTS, PAGES, LINKS)
   )
-  return starts, pages, links
+  if not (folder / SOURCES).exists():
+    return starts, pages, links, np.zeros(len(pages), np.uint8)
+  return starts, pages, links, np.asarray(np.load(local(folder / SOURCES), mmap_mode="r"))
 
 
 def _save_candidates(
-  folder: Path, starts: np.ndarray, pages: np.ndarray, links: np.ndarray
+  folder: Path, starts: np.ndarray, pages: np.ndarray, links: np.ndarray, masks: np.ndarray
 ) -> None:
+  if masks.any():
+    save_array(folder / SOURCES, masks)
   save_array(folder / STARTS, _small(starts))
   save_array(folder / PAGES, pages.astype(np.int32))
   save_array(folder / LINKS, _small(links))
@@ -244,8 +286,8 @@ def _count_pages(names: Names, texts: list[str], counts: np.ndarray) -> None:
   counts[present] += number.astype(counts.dtype)
 
 
-def _line(name: str, page: int, count: int) -> bytes:
-  return f"{name}\t{page}\t{count}\n".encode(errors="surrogatepass")
+def _line(name: str, page: int, count: int, mask: int) -> bytes:
+  return f"{name}\t{page}\t{count}\t{mask}\n".encode(errors="surrogatepass")
 
 
 def _links_path(folder: Path, shard: int) -> Path:

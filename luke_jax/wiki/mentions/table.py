@@ -7,7 +7,14 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
-from luke_jax.wiki.mentions.stages import DOCUMENTS, TOTALS, link_probabilities, read_candidates
+from luke_jax.wiki.mentions.further_names import sources_of, weights_of
+from luke_jax.wiki.mentions.stages import (
+  DOCUMENTS,
+  SOURCES,
+  TOTALS,
+  link_probabilities,
+  read_candidates,
+)
 from luke_jax.wiki.stages.names import Names
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of
 from luke_jax.wiki.stages.title_stage import Titles
@@ -16,10 +23,14 @@ TABLE = "mentions"
 
 
 class Candidate(NamedTuple):
-  """A page that a name links to, and its share of the links with that name."""
+  """A page that a name links to, and its share of the links with that name.
+
+  In a table with further names the share is of weights, and `sources` say where the name is from.
+  """
 
   title: str
   prior: float
+  sources: tuple[str, ...] = ()
 
 
 class Mentions:
@@ -32,7 +43,8 @@ class Mentions:
       raise InputError(f"{table}: no table of mentions; expected luke-jax wiki mentions to make it")
     check_made_of(table, "titles")
     self.titles, self.names = Titles(folder / "titles"), Names(table)
-    self._starts, self._pages, self._links = read_candidates(table)
+    self._starts, self._pages, self._links, self._masks = read_candidates(table)
+    self._further = (table / SOURCES).exists()
     self._totals = np.asarray(np.load(local(table / TOTALS), mmap_mode="r"))
     self._documents = np.asarray(np.load(local(table / DOCUMENTS), mmap_mode="r"))
 
@@ -52,11 +64,28 @@ class Mentions:
 
   def candidates(self, name: int, min_prior: float = 0.0) -> list[Candidate]:
     """Returns the pages of a name with at least that prior, the most linked first."""
-    start, stop, total = self._starts[name], self._starts[name + 1], self._totals[name]
-    priors = (self._links[start:stop] / total).tolist()
+    start, stop = self._starts[name], self._starts[name + 1]
+    if self._further:
+      return self._of_sources(slice(start, stop), min_prior)
+    priors = (self._links[start:stop] / self._totals[name]).tolist()
     pages = self._pages[start:stop].tolist()
     return [
       Candidate(self.titles.table[page], prior)
       for page, prior in zip(pages, priors, strict=True)
+      if prior >= min_prior
+    ]
+
+  def _of_sources(self, places: slice, min_prior: float) -> list[Candidate]:
+    links, masks = self._links[places], self._masks[places]
+    weights = weights_of(links, masks)
+    rows = zip(
+      self._pages[places].tolist(),
+      (weights / weights.sum()).tolist(),
+      map(sources_of, links.tolist(), masks.tolist()),
+      strict=True,
+    )
+    return [
+      Candidate(self.titles.table[page], prior, sources)
+      for page, prior, sources in rows
       if prior >= min_prior
     ]

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 from luke_jax.files import Path, whole
 from luke_jax.wiki.read.dump import Site, read_pages
 from luke_jax.wiki.read.dump_parts import DumpPart
+from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 from luke_jax.wiki.stages.files import read_records, write_records
+from luke_jax.wiki.stages.plain_mentions import PlainMentions
 from luke_jax.wiki.stages.stage import Done
 
 ARTICLES = 0  # the namespace of the pages that are read
@@ -63,6 +65,7 @@ class MakePages:
   site: Site
   sections: bool
   skip_bad: bool = False
+  dense: bool = False  # mentions beside the links
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the pages of a part with their titles and links, and returns the counts of each."""
@@ -73,8 +76,17 @@ class MakePages:
     faults: Counter = Counter()
     for raw in read_pages(self.parts[shard], faults=faults, skip_bad=self.skip_bad):
       if raw.namespace == ARTICLES:
-        yield page_from_raw(raw, self.site, sections=self.sections, faults=faults)
+        page = page_from_raw(raw, self.site, sections=self.sections, faults=faults)
+        yield _dense(page, counts) if self.dense else page
     counts.update({f"fault: {kind}": number for kind, number in faults.items()})
+
+
+def _dense(page: Page, counts: Counter) -> Page:
+  """Returns a page with its names and those of its links linked wherever they are on it."""
+  linked = PlainMentions(None).linked(page)
+  sources = [link.source for paragraph in linked.paragraphs for link in paragraph.links]
+  counts.update([f"mentions: {source}" for source in sources if source != LINK])
+  return linked
 
 
 def write_pages(

@@ -18,6 +18,7 @@ from luke_jax.wiki.stages.names import Matches, Names
 from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, token_hashes
 
 OWN_TITLE, OWN_SHORT, TITLE, TABLE = "own-title", "own-short", "title", "table"
+REPEAT = "repeat"  # of a link's text, on its page
 SOURCES = (OWN_TITLE, OWN_SHORT, TITLE, TABLE)
 _BEFORE = re.compile(r"(\S+) $")
 _AFTER = re.compile(r" ([^\W_]\S*)")
@@ -51,13 +52,15 @@ class PlainMentions:
   def linked(self, page: Page) -> Page:
     """Returns a page with the mentions in its paragraphs as links, beside those that it has."""
     own = own_names(page)
-    forms = [(OWN_TITLE, name) for name in own.titles] + [(OWN_SHORT, name) for name in own.shorts]
+    forms = [(OWN_TITLE, name, page.title) for name in own.titles]
+    forms += [(OWN_SHORT, name, page.title) for name in own.shorts]
+    forms += [(REPEAT, name, target) for name, target in _linked_names(page)]
     others = self._others(page)
     paragraphs = []
     for number, paragraph in enumerate(page.paragraphs):
       found = [
-        Link(name, page.title, start, start + len(name), source)
-        for source, name in forms
+        Link(name, target, start, start + len(name), source)
+        for source, name, target in forms
         for start in _places(paragraph.text, name, source)
       ]
       links = [x for x in found + others.get(number, []) if x.source not in self._left_out]
@@ -91,6 +94,18 @@ class PlainMentions:
       ):
         found.setdefault(number, []).append(Link(surface, title, first, last, source))
     return found
+
+
+def _linked_names(page: Page) -> Iterator[tuple[str, str]]:
+  """Yields the texts of a page's links that mean one page there, but for single common words."""
+  meant: dict[str, set[str]] = {}
+  for paragraph in page.paragraphs:
+    for link in paragraph.links:
+      if not link.text.islower() or " " in link.text:
+        meant.setdefault(link.text, set()).add(link.target)
+  for name, targets in meant.items():
+    if len(targets) == 1 and len(name) > 1 and not name.isdigit() and name.casefold() not in SMALL:
+      yield name, next(iter(targets))
 
 
 def _lists(matches: Matches) -> Iterator[list[int]]:

@@ -13,7 +13,8 @@ class Settings:
   """Inputs and options of a build.
 
   `vocabulary` is a file of existing entities, such as those of several languages; without it the
-  most linked pages become entities. `part_size` is the number of bytes that a shard reads. Of texts
+  most linked pages become entities. `part_size` is the number of bytes that a shard reads. Of dumps,
+  `dense_links` links names of a page and of its links wherever they are on it. Of texts
   without links, `names` is a table of further names, and `left_out` are sources of mentions.
   """
 
@@ -28,5 +29,6 @@ class Settings:
   seed: int = 0
   part_size: int | None = None
   records_per_file: int = RECORDS_PER_FILE
+  dense_links: bool = False
   names: Path | None = None
   left_out: tuple[str, ...] = ()

@@ -70,7 +70,8 @@ class DumpSource(Source):
     """Returns the stage that makes pages of dumps."""
     parts = tuple(split_dumps(self.settings.dumps, self.part_size()))
     sections, skip_bad = self.settings.sections, self.settings.skip_bad_pages
-    work = MakePages(self.folder / "pages", parts, self.site, sections, skip_bad)
+    dense = self.settings.dense_links
+    work = MakePages(self.folder / "pages", parts, self.site, sections, skip_bad, dense)
     made_of = {
       "dumps": list(hashes),
       "pieces": [(part.start, part.stop) for part in parts],
@@ -79,6 +80,8 @@ class DumpSource(Source):
     }
     if skip_bad:
       made_of["skip_bad_pages"] = True
+    if dense:
+      made_of["dense_links"] = True
     # Titles were longer in version 1, and version 2 had no facts, headings and revisions.
     stage = Stage(work.folder, len(parts), work, made_of, version=3)
     return [lambda done: stage]
@@ -178,6 +181,8 @@ def _text_site(settings: Settings) -> Site:
     raise InputError(f"{first}: texts, which do not say their language; expected --language, as en")
   if language not in LANGUAGE_PREFIXES:
     raise InputError(f"--language: {language!r}; expected the code of a Wikipedia, such as en")
+  if settings.dense_links:
+    raise InputError("--dense-links: for dumps, which have links; texts get all mentions anyway")
   if settings.sections:
     raise InputError("--paragraphs sections: texts have none that are known; expected lines")
   unknown = sorted(set(settings.left_out) - set(SOURCES))

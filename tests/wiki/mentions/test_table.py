@@ -117,7 +117,7 @@ def test_the_table_is_that_of_plain_loops(wiki):
     (probability,) = mentions.link_probabilities(np.array([number]))
     assert probability == min(1.0, total / max(documents[name], 1))
     found = mentions.candidates(number)
-    assert {title: prior * total for title, prior in found} == pytest.approx(links[name])
+    assert {x.title: x.prior * total for x in found} == pytest.approx(links[name])
     assert [x.prior for x in found] == sorted((x.prior for x in found), reverse=True)
     assert mentions.number(name) == number
   assert mentions.number("no such name") == -1
