@@ -145,7 +145,7 @@ def wiki_build(
       Wikipedia.
     paragraphs: Unit of a paragraph: a line of the page, or a section.
     skip_bad_pages: Leaves out and counts pages that cannot be read; they are errors otherwise.
-    dense_links: For dumps, also links a page's own names, and every repeat of a linked name on a page.
+    dense_links: For dumps, also links a page's own names, and repeats of names that it links.
     names: For texts, a file of further names: lines of a name, a tab, and the title that it means.
     leave_out: For texts, a source of mentions to leave out: own-title, own-short, title or table.
     until: Last stage to make; luke-jax wiki join needs no more than `counts`.

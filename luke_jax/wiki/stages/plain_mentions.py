@@ -12,7 +12,7 @@ import numpy as np
 
 from luke_jax.files import Path
 from luke_jax.wiki.read.markup import Link, Paragraph
-from luke_jax.wiki.read.own_names import SMALL, own_names
+from luke_jax.wiki.read.own_names import SMALL, base_title, own_names
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.stages.names import Matches, Names
 from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, token_hashes
@@ -24,6 +24,7 @@ _BEFORE = re.compile(r"(\S+) $")
 _AFTER = re.compile(r" ([^\W_]\S*)")
 _OF_NAME = re.compile(r" of (?:the )?[^\W\d_a-z]")
 _YEAR = re.compile(r"\d{4}(?:[–/-]\d{2,4})?")
+_INITIAL = re.compile(r"\b\w")
 _JOINED = frozenset("-–/&_@#")
 _END = frozenset('.!?:;,"”»)')
 _REACH = 60  # characters beside a name that are looked at
@@ -97,15 +98,30 @@ class PlainMentions:
 
 
 def _linked_names(page: Page) -> Iterator[tuple[str, str]]:
-  """Yields the texts of a page's links that mean one page there, but for single common words."""
+  """Yields the texts of a page's links that mean one page there, and are its own name.
+
+  Other texts may be a link by what is beside them: Swedish that of the cinema of Sweden.
+  """
   meant: dict[str, set[str]] = {}
   for paragraph in page.paragraphs:
     for link in paragraph.links:
-      if not link.text.islower() or " " in link.text:
+      if _is_name_of(link.text, link.target):
         meant.setdefault(link.text, set()).add(link.target)
   for name, targets in meant.items():
-    if len(targets) == 1 and len(name) > 1 and not name.isdigit() and name.casefold() not in SMALL:
+    if len(targets) == 1:
       yield name, next(iter(targets))
+
+
+def _is_name_of(text: str, title: str) -> bool:
+  """Returns whether a link's text is the title of its page, its plural, or an acronym of it."""
+  if (text.islower() and " " not in text) or len(text) < 2 or text.casefold() in SMALL:
+    return False
+  base = base_title(title)
+  known = {base, f"{base}s", base.partition(", ")[0]}
+  if text.casefold() in map(str.casefold, known):
+    return not text.isdigit()
+  initials = iter(_INITIAL.findall(base.upper()))
+  return text.isalpha() and text.isupper() and all(letter in initials for letter in text)
 
 
 def _lists(matches: Matches) -> Iterator[list[int]]:

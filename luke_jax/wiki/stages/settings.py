@@ -13,9 +13,9 @@ class Settings:
   """Inputs and options of a build.
 
   `vocabulary` is a file of existing entities, such as those of several languages; without it the
-  most linked pages become entities. `part_size` is the number of bytes that a shard reads. Of dumps,
-  `dense_links` links names of a page and of its links wherever they are on it. Of texts
-  without links, `names` is a table of further names, and `left_out` are sources of mentions.
+  most linked pages become entities. `part_size` is the number of bytes that a shard reads. Of
+  dumps, `dense_links` links names of a page and of its links wherever they are. Of texts, `names`
+  is a table of further names, and `left_out` are sources of mentions.
   """
 
   dumps: tuple[Path, ...]

@@ -3,10 +3,13 @@
 import time
 
 import pytest
+import wiki_site
 from hypothesis import given
 from hypothesis import strategies as st
 
+from luke_jax.wiki.read.dump import RawPage
 from luke_jax.wiki.read.own_names import own_names
+from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.read.texts import Document, page_from_document
 from luke_jax.wiki.stages.names import write_named
 from luke_jax.wiki.stages.plain_mentions import Known, PlainMentions, as_string
@@ -81,6 +84,22 @@ CASES = {
 @pytest.mark.parametrize(("given", "expected"), CASES.items())
 def test_texts(finder, given, expected):
   assert found(finder, *given) == expected
+
+
+def test_repeats_of_linked_names():
+  text = "[[Rome]] and [[Ana Lee Club|ALC]]s, [[Ana (moth)|Ana]], [[Lee Bay|Leean]] [[moth]]s and"
+  text += " [[Rome (film)|Roma]].\nRome, ALC, Ana, Leean, a moth, Roma in the old Xo; Rome Street."
+  text += "\n[[Old Xo|Xo]] [[New Xo|Xo]]"
+  raw = page_from_raw(RawPage(1, "Old Bo", 0, None, text), wiki_site.site("en"))
+  linked = PlainMentions(None).linked(raw)
+  assert [link.source for link in linked.paragraphs[0].links] == ["link"] * 6
+  again = linked.paragraphs[1].links
+  assert {link.source for link in again} == {"repeat"}
+  assert [(x.text, x.target) for x in again] == [
+    ("Rome", "Rome"),
+    ("ALC", "Ana Lee Club"),
+    ("Ana", "Ana (moth)"),
+  ]
 
 
 def test_sources_can_be_left_out(finder):

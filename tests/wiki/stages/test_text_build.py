@@ -125,6 +125,7 @@ FAULTS = {
   "no language": ({"language": None}, "texts, which do not say their language"),
   "unknown language": ({"language": "english"}, "--language: 'english'; expected the code"),
   "sections": ({"sections": True}, "--paragraphs sections: texts have none"),
+  "dense links": ({"dense_links": True}, "--dense-links: for dumps, which have links"),
   "a source": ({"left_out": ("titles",)}, "--leave-out: 'titles'; expected some of own-title"),
   "no table": ({"names": Path("/none.tsv")}, "/none.tsv: no such file; expected lines of a name"),
 }
