@@ -17,6 +17,7 @@ from luke_jax.wiki.export.items import (
   NO_ITEM,
   MakeItems,
   check_items,
+  read_classes,
   read_item_numbers,
 )
 from luke_jax.wiki.export.rows import (
@@ -67,7 +68,7 @@ def export(
     made_of = {"pages": pages.key, "titles": titles.key, "form": form}
     found = None
     if items is not None:
-      found = _items_stage(build, output, items, titles.key, _wiki(site))
+      found = _items_stage(build, output, items, titles.key, site)
       made_of["items"] = found.key
     tools = _Tools(build / "titles", found.folder if found else None, site["language"])
     key = f"{titles.key} {found.key if found else ''}"
@@ -88,8 +89,11 @@ def _wiki(site: Mapping[str, str]) -> str:
   return database if database.endswith("wiki") else f"{site['language']}wiki"
 
 
-def _items_stage(build: Path, output: Path, items: Path, titles: str, database: str) -> Stage:
-  work = MakeItems(output / "items", build / "titles", items, database)
+def _items_stage(
+  build: Path, output: Path, items: Path, titles: str, site: Mapping[str, str]
+) -> Stage:
+  database = _wiki(site)
+  work = MakeItems(output / "items", build / "titles", items, database, site["language"])
   # All of Wikidata is not hashed for a day first.
   state = sample(items).hex()[:200] if items.name.endswith(KINDS) else sha256(items)
   return Stage(work.folder, 1, work, {"titles": titles, "items": state, "database": database})
@@ -145,6 +149,7 @@ class _Rows:
   def __init__(self, tools: _Tools):
     self._titles = Titles(tools.titles)
     self._items = read_item_numbers(tools.items, len(self._titles))
+    self._classes = read_classes(tools.items)
     self._language = tools.language
     targets = np.asarray(self._titles.targets)
     redirects = np.flatnonzero((targets != NOWHERE) & (targets != np.arange(len(targets))))
@@ -155,11 +160,12 @@ class _Rows:
     """Returns the row of a page."""
     number, facts = self._titles.table.index(page.title), page.facts
     start, stop = np.searchsorted(self._leads_to, [number, number + 1])
+    item = self._item(number)
     return ExportedPage(
       page_id=page.id,
       title=page.title,
-      item=self._item(number),
-      instance_of=(),
+      item=item,
+      instance_of=tuple(self._classes.get(item or "", ())),
       redirects=tuple(self._titles.table[int(x)] for x in self._redirects[start:stop]),
       disambiguation=page.disambiguation,
       description=facts.description,

@@ -11,15 +11,23 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 
 KINDS = (".json", ".json.gz", ".json.bz2")
+_INSTANCE_OF, _SUBCLASS_OF = "P31", "P279"
 _LONGEST = 2**28  # bytes of a line; the longest entities have some 2**22
 _ENTITY = 'expected an entity {"type": …, "id": …}, as in a JSON dump of Wikidata'
 
 
 class Item(NamedTuple):
-  """A subject of pages, with the title of its page in each wiki (`enwiki`) that has one."""
+  """A subject of pages, with the title of its page in each wiki (`enwiki`) that has one.
+
+  `instance_of` are the ids of its classes. `label` is in the language that was asked for, and
+  `may_be_class` is false for what is an instance of classes and a subclass of none.
+  """
 
   id: str
   sitelinks: Mapping[str, str]
+  instance_of: tuple[str, ...] = ()
+  label: str | None = None
+  may_be_class: bool = True
 
 
 def check_name(path: Path) -> None:
@@ -30,8 +38,11 @@ def check_name(path: Path) -> None:
     raise InputError(f"{path}: no such file; expected a JSON dump of Wikidata")
 
 
-def read_items(file: IO[bytes], path: Path) -> Iterator[Item]:
-  """Yields the items of a dump; `file` is the file at `path`, opened."""
+def read_items(file: IO[bytes], path: Path, language: str | None = None) -> Iterator[Item]:
+  """Yields the items of a dump; `file` is the file at `path`, opened.
+
+  Their classes and labels are read only for a language.
+  """
   ended = False
   number = 0
   for number, line in enumerate(_lines(file, path), start=1):
@@ -44,7 +55,7 @@ def read_items(file: IO[bytes], path: Path) -> Iterator[Item]:
     elif text == b"]":
       ended = True
     elif text:
-      item = _item(text, where)
+      item = _item(text, where, language)
       if item:
         yield item
   if not ended:
@@ -75,7 +86,7 @@ def _plain(file: IO[bytes], path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2Fi
   return bz2.BZ2File(file) if path.suffix == ".bz2" else file
 
 
-def _item(text: bytes, where: str) -> Item | None:
+def _item(text: bytes, where: str, language: str | None) -> Item | None:
   """Returns the item in a line, None for an entity of another type."""
   try:
     entity = json.loads(text.removesuffix(b","))
@@ -85,7 +96,29 @@ def _item(text: bytes, where: str) -> Item | None:
     raise InputError(f"{where}: {_short(text)}; {_ENTITY}")
   if entity["type"] != "item":
     return None
-  return Item(entity["id"], _sitelinks(entity.get("sitelinks", {}), where))
+  item = Item(entity["id"], _sitelinks(entity.get("sitelinks", {}), where))
+  if language is None:
+    return item
+  try:
+    claims = entity.get("claims") or {}  # PHP writes an empty object as a list
+    label = (entity.get("labels") or {}).get(language, {}).get("value")
+    classes = _values(claims.get(_INSTANCE_OF, []))
+  except (AttributeError, TypeError, KeyError):
+    raise InputError(f"{where}: labels or claims; {_ENTITY}") from None
+  may_be_class = _SUBCLASS_OF in claims or not classes
+  return item._replace(instance_of=classes, label=label, may_be_class=may_be_class)
+
+
+def _values(statements: list[dict[str, Any]]) -> tuple[str, ...]:
+  """Returns the items that statements have as values, the best ranked ones only."""
+  ranked: dict[str, list[str]] = {}
+  for statement in statements:
+    snak = statement["mainsnak"]
+    if snak["snaktype"] == "value":
+      ranked.setdefault(statement.get("rank", "normal"), []).append(
+        snak["datavalue"]["value"]["id"]
+      )
+  return tuple(ranked.get("preferred") or ranked.get("normal") or ())
 
 
 def _sitelinks(links: Any, where: str) -> dict[str, str]:

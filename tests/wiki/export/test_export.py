@@ -143,6 +143,38 @@ def test_items_of_sql(text, built, tmp_path):
   assert [page.item for page in read_pages(tmp_path / "out")] == ["Q7", "Q220", None, None]
 
 
+def item(id, label, title=None, **claims):
+  statements = {
+    property: [
+      {"mainsnak": {"snaktype": "value", "datavalue": {"value": {"id": x}}}, "rank": rank}
+      for x, rank in values.items()
+    ]
+    for property, values in claims.items()
+  }
+  labels = {"en": {"value": label}}
+  links = {"enwiki": {"title": title}} if title else []
+  return {"type": "item", "id": id, "labels": labels, "claims": statements, "sitelinks": links}
+
+
+def test_what_items_are_instances_of(built, tmp_path):
+  ranks = {"Q1": "normal", "Q2": "deprecated", "Q9": "normal"}
+  items = [
+    item("Q1", "taxon", P279={"Q5": "normal"}, P31={"Q6": "normal"}),
+    item("Q7", "Ana", "Ana", P31=ranks),
+    item("Q220", "Rome", "Rome", P31={"Q3": "preferred", "Q1": "normal"}),
+    item("Q3", "town"),
+    item("Q4", "Fly", "Fly") | {"claims": []},
+  ]
+  lines = ",\n".join(map(json.dumps, items))
+  (tmp_path / "items.json").write_text(f"[\n{lines}\n]\n")
+  exported(built, tmp_path / "out", items=tmp_path / "items.json", form="jsonl")
+  found = {page.title: page.instance_of for page in read_pages(tmp_path / "out")}
+  assert found == {"Ana": ("taxon",), "Rome": ("town",), "Fly": (), "Moth": ()}
+  (tmp_path / "items.json").write_text('[\n{"type":"item","id":"Q7","claims":{"P31":[1]}}\n]\n')
+  with pytest.raises(InputError, match="line 2: labels or claims; expected an entity"):
+    exported(built, tmp_path / "bad", items=tmp_path / "items.json", form="jsonl")
+
+
 def test_items_of_wikidata(built, tmp_path):
   links = {"Q7": {"enwiki": "Ana"}, "Q8": {"enwiki": "Old Rome"}}
   path = write_wikidata(tmp_path / "items.json", links)
