@@ -126,7 +126,7 @@ def overview() -> str:
   width = max(map(len, COMMANDS))
   listed = [f"{section}:\n{_listed([*names], width)}\n" for section, names in SECTIONS.items()]
   about = "LUKE, the language model of words and entities, in JAX and Flax.\n"
-  return "\n".join(["usage: luke-jax COMMAND ...\n", about, BEGIN, *listed, END])
+  return "\n".join(["usage: luke-jax COMMAND ...", about, BEGIN, *listed, END])
 
 
 def group_overview(group: Sequence[str]) -> str:

@@ -92,6 +92,7 @@ PURPOSES = {
   "tpu": "TPUs, and luke-jax plan",
   "cuda": "NVIDIA GPUs",
   "beam": "dump builds on several machines",
+  "arrow": "tables of luke-jax wiki export as Parquet",
   "hub": "fetching models from Hugging Face",
   "zstd": "dumps as .xml.zst",
   "zh": "Chinese words by jieba, for luke-jax data units",
