@@ -53,7 +53,7 @@ def table_writer(path: Path, table: TableName, form: Form) -> Iterator[Callable[
 def table_files(folder: Path, table: TableName) -> list[Path]:
   """Returns the files of a table in the folder that was exported to, in order."""
   for suffix in SUFFIXES.values():
-    if files := sorted(folder.glob(f"data/{table}-*{suffix}")):
+    if files := sorted((folder / "data").glob(f"{table}-*{suffix}")):
       return files
   raise InputError(f"{folder}: no table of {table}; expected a folder of luke-jax wiki export")
 

@@ -11,10 +11,13 @@ from wiki_builds import contents, made
 
 from luke_jax.files import Path
 from luke_jax.pipeline.stored import StoredRecords
+from luke_jax.wiki.export.export import export
+from luke_jax.wiki.export.read import read_pages
 from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
+from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 
@@ -87,3 +90,20 @@ def test_the_command_in_a_bucket(engine, settings, bucket, tmp_path, cloud_stora
   subprocess.run(command, env=environment, check=True, timeout=300)
   assert not differing(cloud_storage, bucket / "wiki", tmp_path / "here")
   assert not Path(bucket / "wiki/.lock").exists()
+
+
+@pytest.mark.slow
+def test_texts_and_tables_in_a_bucket(bucket, tokenizers, tmp_path, cloud_storage):
+  for place in (tmp_path, bucket):
+    for name, text in (("Old Rome", "Old Rome is by New Rome."), ("New Rome", "It is a town.")):
+      (place / "texts").mkdir(exist_ok=True)
+      (place / f"texts/{name}.txt").write_bytes(text.encode())
+    settings = Settings((place / "texts",), tokenizers / "byte_level", language="en", part_size=20)
+    with local(1) as engine:
+      build(settings, place / "wiki", engine)
+      export(place / "wiki", place / "tables", engine, form="jsonl")
+  assert not differing(cloud_storage, bucket / "wiki", tmp_path / "wiki")
+  assert cloud_storage.files(str(bucket / "tables")) == contents(tmp_path / "tables")
+  pages = list(read_pages(bucket / "tables"))
+  assert pages == list(read_pages(tmp_path / "tables"))
+  assert [page.title for page in pages] == ["New Rome", "Old Rome"]
