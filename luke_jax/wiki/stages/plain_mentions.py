@@ -4,6 +4,7 @@ A name counts where it stands by itself: inside of a longer one, as Paris in Uni
 Press, it would mean something else. Of names that overlap the longest counts.
 """
 
+import bisect
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -27,6 +28,8 @@ _YEAR = re.compile(r"\d{4}(?:[–/-]\d{2,4})?")
 _INITIAL = re.compile(r"\b\w")
 _JOINED = frozenset("-–/&_@#")
 _END = frozenset('.!?:;,"”»)')
+_QUOTE = re.compile('"')
+_LONGEST_TITLE = 80  # characters
 _REACH = 60  # characters beside a name that are looked at
 
 
@@ -65,6 +68,7 @@ class PlainMentions:
         for start in _places(paragraph.text, name, source)
       ]
       links = [x for x in found + others.get(number, []) if x.source not in self._left_out]
+      links = _outside_titles(paragraph.text, links) if links else []
       kept = _without_overlaps(paragraph, links) if links else paragraph.links
       paragraphs.append(paragraph._replace(links=tuple(kept)))
     return page._replace(paragraphs=tuple(paragraphs))
@@ -174,6 +178,26 @@ def _is_name(word: str) -> bool:
 def _is_number(word: str) -> bool:
   digits = word.rstrip('.,;:!?)"”')
   return digits.isdigit() and len(digits) < 3
+
+
+def _outside_titles(text: str, links: list[Link]) -> list[Link]:
+  """Returns the links that are no part of a longer title in quotes, as of a book about a person."""
+  quotes = [match.start() for match in _QUOTE.finditer(text)]
+  if len(quotes) % 2:
+    return links  # which quotes are a pair is not known
+  kept = []
+  for link in links:
+    after = bisect.bisect(quotes, link.start)
+    inner = text[quotes[after - 1] + 1 : quotes[after]] if after % 2 else ""
+    whole = inner.strip(" .,!?").removesuffix("'s") == link.text
+    if whole or not inner or len(inner) > _LONGEST_TITLE or not _is_title(inner):
+      kept.append(link)
+  return kept
+
+
+def _is_title(text: str) -> bool:
+  """Returns whether all words but short ones begin with capitals."""
+  return all(len(word) < 4 or not word[0].islower() for word in text.split())
 
 
 def _without_overlaps(paragraph: Paragraph, found: list[Link]) -> list[Link]:

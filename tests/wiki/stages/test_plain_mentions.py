@@ -78,6 +78,9 @@ CASES = {
     "[=New Ana] is near new Ana, NEW ANA and the [=New Ana Club]; [#Lee]'s too, in 1990 New Ana."
   ),
   ("New Ana", "New Ana is a town."): "[!New Ana] is a town.",
+  ("Bo", '"Bo", "Bo\'s" and "Bo in Rome" are books. "I saw Bo in a small town," he says.'): (
+    '"[!Bo]", "[!Bo]\'s" and "Bo in Rome" are books. "I saw [!Bo] in a small town," he says.'
+  ),
 }
 
 
