@@ -35,7 +35,7 @@ SMALL = _words(
   " so if when  while where who what which why how after before during since until because"
   " although though also  then there here now once both all some many most more each every one"
   " two three first second last  other such only even still however both during under over"
-  " between through against about upon  among within despite unlike like later early new old"
+  " between through against about upon among within despite unlike like later early"
   " today let up down out off again never always"
 )
 

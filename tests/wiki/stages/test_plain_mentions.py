@@ -49,8 +49,8 @@ def found(finder, title, text):
 
 LIFE = "Bo von Ott (born 1900 in Rome) was a poet. "
 CASES = {
-  ("Rome", "Rome is old. Old Rome, Rome Street and Rome's wall."): (
-    "[!Rome] is old. Old [!Rome], Rome Street and [!Rome]'s wall."
+  ("Rome", "Rome is old. Early Rome, New Rome, Rome Street and Rome's wall."): (
+    "[!Rome] is old. Early [!Rome], New Rome, Rome Street and [!Rome]'s wall."
   ),
   ("Sea", "A sea is deep. The Sea of Lee is a lake; the sea is not."): (
     "A [!sea] is deep. The Sea of [#Lee] is a lake; the [!sea] is not."
