@@ -68,7 +68,7 @@ def export(
     made_of = {"pages": pages.key, "titles": titles.key, "form": form}
     found = None
     if items is not None:
-      found = _items_stage(build, output, items, titles.key, site)
+      found = _items_stage(build, output, items, site)
       made_of["items"] = found.key
     tools = _Tools(build / "titles", found.folder if found else None, site["language"])
     key = f"{titles.key} {found.key if found else ''}"
@@ -89,10 +89,8 @@ def _wiki(site: Mapping[str, str]) -> str:
   return database if database.endswith("wiki") else f"{site['language']}wiki"
 
 
-def _items_stage(
-  build: Path, output: Path, items: Path, titles: str, site: Mapping[str, str]
-) -> Stage:
-  database = _wiki(site)
+def _items_stage(build: Path, output: Path, items: Path, site: Mapping[str, str]) -> Stage:
+  database, titles = _wiki(site), read_finished(build / "titles").key
   work = MakeItems(output / "items", build / "titles", items, database, site["language"])
   # All of Wikidata is not hashed for a day first.
   state = sample(items).hex()[:200] if items.name.endswith(KINDS) else sha256(items)

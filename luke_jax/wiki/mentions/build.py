@@ -48,8 +48,7 @@ def make_mentions(
 
     read = CountNames(links, shards, folder / "titles", max_tokens, further)
     facts = {"pages": pages.key, "titles": titles.key, "max_tokens": max_tokens}
-    if further:
-      facts["further"] = True
+    facts |= {"further": True} if further else {}
     # Version 1 had no sources.
     linked = made(Stage(links, len(shards), read, facts, version=2))
     merge = MergeNames(names, links, len(shards))

@@ -10,6 +10,7 @@ import itertools
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,15 @@ STARTS, PAGES, LINKS = "candidate_starts.npy", "candidate_pages.npy", "candidate
 SOURCES = "candidate_sources.npy"  # masks of the further sources, of a table with further names
 TOTALS, DOCUMENTS = "links.npy", "documents.npy"
 _TOKENS = 2**18  # tokens of the pages that are searched for names together, approximately
+
+
+class Candidates(NamedTuple):
+  """Candidates of names: those of name n are at `starts[n]:starts[n + 1]` of the other arrays."""
+
+  starts: np.ndarray
+  pages: np.ndarray
+  links: np.ndarray
+  masks: np.ndarray  # of further sources; zeros in a table of links alone
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +137,7 @@ class MergeNames:
     if len(starts) == 1:
       raise InputError(f"{self.links}: no link leads to a page; expected one or more")
     columns = (np.frombuffer(x, x.typecode) for x in (starts, pages, links, masks))
-    _save_candidates(self.folder, *columns)
+    _save_candidates(self.folder, Candidates(*columns))
     return {"names": len(starts) - 1, "candidates": len(pages), "links": int(np.sum(links))}
 
   def _names(self) -> Iterator[tuple[str, dict[int, tuple[int, int]]]]:
@@ -186,13 +196,14 @@ class MakeMentions:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the table, and returns its counts of names and candidates."""
-    starts, pages, links, masks = read_candidates(self.names)
-    starts = starts.astype(np.int64)
+    every = read_candidates(self.names)
+    every = every._replace(starts=every.starts.astype(np.int64))
+    starts, pages, links, masks = every
     documents = self._documents(len(starts) - 1)
     totals = np.add.reduceat(links.astype(np.int64), starts[:-1])
     likely = link_probabilities(totals, documents) >= self.filter.min_link_probability
     likely |= np.bitwise_or.reduceat(masks, starts[:-1]) > 0
-    owners, places = self._candidates(starts, pages, links, masks, likely)
+    owners, places = self._kept(every, likely)
     sizes = np.bincount(owners, minlength=len(likely))
     names = np.flatnonzero(sizes)
     if not len(names):
@@ -203,7 +214,8 @@ class MakeMentions:
     strings = StringTable(self.names)
     write_names(self.folder, (strings[name] for name in names.tolist()))
     edges = np.append(0, np.cumsum(sizes[names]))
-    _save_candidates(self.folder, edges, pages[places], links[places], masks[places])
+    kept = Candidates(edges, pages[places], links[places], masks[places])
+    _save_candidates(self.folder, kept)
     save_array(self.folder / TOTALS, _small(totals[names]))
     save_array(self.folder / DOCUMENTS, documents[names])
     return {
@@ -219,15 +231,9 @@ class MakeMentions:
       documents[present] += counts.astype(np.uint32)
     return documents
 
-  def _candidates(
-    self,
-    starts: np.ndarray,
-    pages: np.ndarray,
-    links: np.ndarray,
-    masks: np.ndarray,
-    likely: np.ndarray,
-  ) -> tuple[np.ndarray, np.ndarray]:
+  def _kept(self, every: Candidates, likely: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the name and the place of each candidate to keep, by name, the heaviest first."""
+    starts, pages, links, masks = every
     owners = np.repeat(np.arange(len(likely)), np.diff(starts))
     order = np.lexsort((pages, -weights_of(links, masks), owners))
     ranks = np.arange(len(owners)) - starts[:-1][owners]
@@ -244,22 +250,19 @@ def link_probabilities(links: np.ndarray, documents: np.ndarray) -> np.ndarray:
   return np.minimum(1.0, links / np.maximum(documents, 1))
 
 
-def read_candidates(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-  """Returns the starts of each name's candidates, their pages, links and masks of sources.
-
-  The arrays are mapped into memory; a table of links alone has no masks, and they are zeros.
-  """
+def read_candidates(folder: Path) -> Candidates:
+  """Returns the candidates of all names, mapped into memory."""
   starts, pages, links = (
     np.asarray(np.load(local(folder / name), mmap_mode="r")) for name in (STARTS, PAGES, LINKS)
   )
   if not (folder / SOURCES).exists():
-    return starts, pages, links, np.zeros(len(pages), np.uint8)
-  return starts, pages, links, np.asarray(np.load(local(folder / SOURCES), mmap_mode="r"))
+    return Candidates(starts, pages, links, np.zeros(len(pages), np.uint8))
+  masks = np.asarray(np.load(local(folder / SOURCES), mmap_mode="r"))
+  return Candidates(starts, pages, links, masks)
 
 
-def _save_candidates(
-  folder: Path, starts: np.ndarray, pages: np.ndarray, links: np.ndarray, masks: np.ndarray
-) -> None:
+def _save_candidates(folder: Path, candidates: Candidates) -> None:
+  starts, pages, links, masks = candidates
   if masks.any():
     save_array(folder / SOURCES, masks)
   save_array(folder / STARTS, _small(starts))

@@ -69,8 +69,9 @@ class MakePages:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the pages of a part with their titles and links, and returns the counts of each."""
-    counts: Counter = Counter()
-    return write_pages(self.folder, shard, len(self.parts), self._pages(shard, counts), counts)
+    more: Counter[str] = Counter()
+    counts = write_pages(self.folder, shard, len(self.parts), self._pages(shard, more))
+    return {**counts, **more}
 
   def _pages(self, shard: int, counts: Counter) -> Iterator[Page]:
     faults: Counter = Counter()
@@ -89,11 +90,9 @@ def _dense(page: Page, counts: Counter) -> Page:
   return linked
 
 
-def write_pages(
-  folder: Path, shard: int, shards: int, pages: Iterable[Page], counts: Counter
-) -> dict[str, int]:
-  """Writes the pages of a shard with their titles and links, and returns all counts."""
-  counts.update(pages=0, redirects=0)
+def write_pages(folder: Path, shard: int, shards: int, pages: Iterable[Page]) -> dict[str, int]:
+  """Writes the pages of a shard with their titles and links, and returns the counts of each."""
+  counts: Counter[str] = Counter(pages=0, redirects=0)
   links: Counter[str] = Counter()
   titles: list[Title] = []
 

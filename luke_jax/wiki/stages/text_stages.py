@@ -40,7 +40,7 @@ class MakeTexts:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the pages of a part, and the forms of their titles in order."""
-    counts, faults, forms = Counter(), Counter(), []
+    faults, forms = Counter(), []
 
     def pages() -> Iterator[Page]:
       documents = read_documents(self.parts[shard], faults=faults, skip_bad=self.skip_bad)
@@ -49,7 +49,7 @@ class MakeTexts:
         forms.extend(title_forms(page, self.language))
         yield page
 
-    written = write_pages(self.folder, shard, len(self.parts), pages(), counts)
+    written = write_pages(self.folder, shard, len(self.parts), pages())
     with whole(_forms_path(self.folder, shard)) as part:
       part.write_bytes(b"".join(sorted(set(forms))))
     return {**written, **{f"fault: {kind}": number for kind, number in faults.items()}}
@@ -109,7 +109,7 @@ class LinkTexts:
         counts.update([f"mentions: {x.source}" for y in linked.paragraphs for x in y.links])
         yield linked
 
-    return write_pages(self.folder, shard, len(self.texts), pages(), counts)
+    return {**write_pages(self.folder, shard, len(self.texts), pages()), **counts}
 
 
 @functools.lru_cache(maxsize=1)

@@ -283,7 +283,7 @@ def test_bad_input_is_one_line(change, line, settings, tmp_path):
 
 def test_a_folder_and_a_dump_without_text(settings, small_dump, tmp_path):
   chosen = dataclasses.replace(settings, dumps=(tmp_path,))
-  with pytest.raises(InputError, match=r"a folder without files in \.txt; .* or several by name: "):
+  with pytest.raises(InputError, match="a folder without files in"):
     made(chosen, tmp_path / "out")
   stub = tmp_path / "stub.xml"
   stub.write_text(re.sub(r"<text [^<]*</text>", '<text bytes="9" />', small_dump.read_text()))
