@@ -15,7 +15,9 @@ from luke_jax.wiki.read.dump import read_pages
 from luke_jax.wiki.read.dump_parts import split_dumps
 from luke_jax.wiki.read.markup import Paragraph
 from luke_jax.wiki.read.pages import page_from_raw, page_to_bytes
+from luke_jax.wiki.read.texts import Document, page_from_document
 from luke_jax.wiki.stages.linked_sentences import split_paragraph
+from luke_jax.wiki.stages.plain_mentions import PlainMentions
 from luke_jax.wiki.stages.segment_encoder import SegmentEncoder
 from luke_jax.wiki.stages.tokens import TOKEN, name_of, token_hashes
 
@@ -87,6 +89,12 @@ def read_to_ids(path, language, encoder):
     token_hashes([x for paragraph in page.paragraphs for x in TOKEN.findall(paragraph.text)])
 
 
+def mentions_in(text, language):
+  """Does with a text all that a build without links does, on a page that has names to find."""
+  lines = f"A, B (born 1900) is a c. She is A.\n{text}"
+  return PlainMentions(None).linked(page_from_document(Document(1, "A, B", lines), language))
+
+
 def steps(text, path, language, encoder):
   """Each step by name, with text as a page, and as what another page's markup leaves of it."""
   path.write_text(wiki_site.dump([wiki_site.page(1, "A", text)], language), encoding="utf-8")
@@ -94,6 +102,7 @@ def steps(text, path, language, encoder):
   return {
     "page": lambda: read_to_ids(path, language, encoder),
     "sentences": lambda: split_paragraph(Paragraph(line, (), True), "ja"),
+    "mentions": lambda: mentions_in(text, language),
     "names": lambda: (token_hashes(TOKEN.findall(line)), name_of(line, 10**9)),
     "ids": lambda: encoder.encode([f" {line}"]),
   }
