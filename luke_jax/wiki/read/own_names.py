@@ -10,6 +10,10 @@ from typing import NamedTuple
 from luke_jax.wiki.read.pages import Page
 
 _QUALIFIER = re.compile(r" \([^()]*\)$")
+_WORK = re.compile(
+  r"\([^()]*\b(?:album|film|song|novel|novella|book|game|series|comics?|play|opera|musical|EP|single"
+  r"|soundtrack|season|episode|magazine|manga|anime|show|mixtape|franchise)\b[^()]*\)$"
+)
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,7})[);,]")
 _CAPITAL = re.compile(r"\b[A-Z]")
 _LIFE = re.compile(r"\bborn\b|\b[a-z]*\.? ?\d{3,4} ?[–-] ?[^()]{0,30}\d{3,4}\)|\bdied\b")
@@ -43,10 +47,15 @@ _CAPITALS = frozenset(word.capitalize() for word in SMALL)
 
 
 class OwnNames(NamedTuple):
-  """Names of a page on that page: those of its title, and shorter ones."""
+  """Names of a page on that page: those of its title, and shorter ones.
+
+  An album or a film is often called as its band or its hero, so that its title means it only where
+  it is `in_quotes`.
+  """
 
   titles: tuple[str, ...]
   shorts: tuple[str, ...]
+  in_quotes: bool = False
 
 
 def base_title(title: str) -> str:
@@ -62,7 +71,8 @@ def own_names(page: Page) -> OwnNames:
   if titles and lower != base and f" {lower}" in sentence:
     titles.append(lower)  # a common noun: the black-necked grebe
   shorts = [name for name in _shorts(base, page) if name.casefold() not in SMALL]
-  return OwnNames(tuple(titles), tuple(x for x in dict.fromkeys(shorts) if x not in titles))
+  shorts = [name for name in dict.fromkeys(shorts) if name not in titles]
+  return OwnNames(tuple(titles), tuple(shorts), bool(_WORK.search(page.title)))
 
 
 def _shorts(base: str, page: Page) -> list[str]:

@@ -21,14 +21,14 @@ from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, token_hashes
 OWN_TITLE, OWN_SHORT, TITLE, TABLE = "own-title", "own-short", "title", "table"
 REPEAT = "repeat"  # of a link's text, on its page
 SOURCES = (OWN_TITLE, OWN_SHORT, TITLE, TABLE)
-_BEFORE = re.compile(r"(\S+) $")
-_AFTER = re.compile(r" ([^\W_]\S*)")
+_BEFORE = re.compile("(\\S+)[ \u00a0]$")
+_AFTER = re.compile("[ \u00a0]([^\\W_]\\S*)")
 _OF_NAME = re.compile(r" of (?:the )?[^\W\d_a-z]")
 _YEAR = re.compile(r"\d{4}(?:[–/-]\d{2,4})?")
 _INITIAL = re.compile(r"\b\w")
 _JOINED = frozenset("-–/&_@#")
 _END = frozenset('.!?:;,"”»)')
-_QUOTE = re.compile('"')
+_QUOTE, _QUOTES = re.compile('"'), ('"', "“", "«", "「", "『")
 _LONGEST_TITLE = 80  # characters
 _REACH = 60  # characters beside a name that are looked at
 
@@ -67,6 +67,9 @@ class PlainMentions:
         for source, name, target in forms
         for start in _places(paragraph.text, name, source)
       ]
+      if own.in_quotes:
+        beginning = len(page.facts.first_sentence or "") if number == 0 else 0
+        found = [x for x in found if x.start < beginning or _means_itself(paragraph.text, x)]
       links = [x for x in found + others.get(number, []) if x.source not in self._left_out]
       links = _outside_titles(paragraph.text, links) if links else []
       kept = _without_overlaps(paragraph, links) if links else paragraph.links
@@ -178,6 +181,11 @@ def _is_name(word: str) -> bool:
 def _is_number(word: str) -> bool:
   digits = word.rstrip('.,;:!?)"”')
   return digits.isdigit() and len(digits) < 3
+
+
+def _means_itself(text: str, link: Link) -> bool:
+  """Returns whether a mention is no title, or one in quotes."""
+  return link.source != OWN_TITLE or text[link.start - 1 : link.start] in _QUOTES
 
 
 def _outside_titles(text: str, links: list[Link]) -> list[Link]:

@@ -78,6 +78,9 @@ CASES = {
     "[=New Ana] is near new Ana, NEW ANA and the [=New Ana Club]; [#Lee]'s too, in 1990 New Ana."
   ),
   ("New Ana", "New Ana is a town."): "[!New Ana] is a town.",
+  ("Bo Ott (album)", 'Bo Ott is an album of Bo Ott. Bo Ott likes "Bo Ott" and Bo Ott\u00a02.'): (
+    '[!Bo Ott] is an album of [!Bo Ott]. Bo Ott likes "[!Bo Ott]" and Bo Ott\u00a02.'
+  ),
   ("Bo", '"Bo", "Bo\'s" and "Bo in Rome" are books. "I saw Bo in a small town," he says.'): (
     '"[!Bo]", "[!Bo]\'s" and "Bo in Rome" are books. "I saw [!Bo] in a small town," he says.'
   ),
@@ -136,6 +139,6 @@ def test_time(finder, again):
 
 
 def test_names_of_a_page():
-  assert own_names(page("Lee (moth)", "A lee is a moth.")) == (("Lee", "lee"), ())
+  assert own_names(page("Lee (moth)", "A lee is a moth.")) == (("Lee", "lee"), (), False)
   assert own_names(page("The", "The is a word."))[0] == ()
   assert own_names(page("Code: Ana Lee", "He and his and her and she."))[1] == ()
