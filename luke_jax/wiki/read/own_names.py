@@ -12,7 +12,7 @@ from luke_jax.wiki.read.pages import Page
 _QUALIFIER = re.compile(r" \([^()]*\)$")
 _WORK = re.compile(
   r"\([^()]*\b(?:album|film|song|novel|novella|book|game|series|comics?|play|opera|musical|EP|single"
-  r"|soundtrack|season|episode|magazine|manga|anime|show|mixtape|franchise)\b[^()]*\)$"
+  r"|soundtrack|season|episode|magazine|manga|anime|show|mixtape|franchise|poem|painting|sculpture)\b[^()]*\)$"
 )
 _ACRONYM = re.compile(r"\(([A-Z][A-Za-z]{1,7})[);,]")
 _CAPITAL = re.compile(r"\b[A-Z]")
@@ -65,6 +65,8 @@ def base_title(title: str) -> str:
 
 def own_names(page: Page) -> OwnNames:
   """Returns the names by which a page's text may mean the page."""
+  if page.disambiguation:  # no one thing has its name there
+    return OwnNames((), ())
   base, sentence = base_title(page.title), page.facts.first_sentence or ""
   titles = [base] if base.casefold() not in SMALL and _WORD.search(base) else []
   lower = base[:1].lower() + base[1:]

@@ -141,4 +141,5 @@ def test_time(finder, again):
 def test_names_of_a_page():
   assert own_names(page("Lee (moth)", "A lee is a moth.")) == (("Lee", "lee"), (), False)
   assert own_names(page("The", "The is a word."))[0] == ()
+  assert own_names(page("Lee (disambiguation)", "Lee is a moth.")).titles == ()
   assert own_names(page("Code: Ana Lee", "He and his and her and she."))[1] == ()
