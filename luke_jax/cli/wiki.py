@@ -137,8 +137,8 @@ def wiki_build(
 
   Args:
     dumps: Dump of a wiki's pages, .xml or that as .bz2, .gz, .xz or .zst, or all the files of one.
-      Or texts without links: documents in <doc id="1" title="A">, JSON lines with title and text,
-      or a folder of Title.txt.
+      Or texts without links: documents in <doc id="1" title="A">, JSON lines or Parquet with title
+      and text, or a folder of Title.txt.
     tokenizer: Directory with a tokenizer.
     output: Folder for the stages and the result.
     language: Language of the dump, as a check; required for texts, and for a wiki that is no

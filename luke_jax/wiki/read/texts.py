@@ -1,5 +1,6 @@
-"""Titled texts without markup: WikiExtractor's documents, JSON lines, and folders of files."""
+"""Titled texts without markup: WikiExtractor's, JSON lines, Parquet, and folders of files."""
 
+import contextlib
 import hashlib
 import html
 import itertools
@@ -11,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, sizes
+from luke_jax.files.copies import local
 from luke_jax.wiki.read.dump_files import AGAIN, chunks, kind_of, stream_starts
 from luke_jax.wiki.read.dump_parts import SKIPPED, WITHOUT_IT
 from luke_jax.wiki.read.facts import facts_of_text
@@ -20,15 +22,16 @@ from luke_jax.wiki.read.markup import Paragraph
 from luke_jax.wiki.read.normal_form import normalized_form
 from luke_jax.wiki.read.pages import Page
 
-Form = Literal["doc", "json", "folder"]
+Form = Literal["doc", "json", "parquet", "folder"]
 
 TEXTS = (
   'documents in <doc id="1" title="A">, JSON lines with "title" and "text" (both also as .bz2, .gz,'
-  " .xz or .zst), or a folder of Title.txt"
+  " .xz or .zst), Parquet with these columns, or a folder of Title.txt"
 )
 _SUFFIX = ".txt"
-_BEGIN, _END = b"<doc", b"</doc>"
+_BEGIN, _PARQUET = b"<doc", b"PAR1"
 _ATTRIBUTE = re.compile(r'\s([a-z]+)="(.*?)"(?=\s+[a-z]+="|\s*>)')
+_ROWS = 500  # of Parquet, which are in memory
 _HEADING_WORDS, _HEADING = 8, 60
 _CLAUSE = re.compile(r"[,;:?!]|\.\s|\b(?:is|was|are|were|has|had|he|she|it|they)\b", re.IGNORECASE)
 _REFERS = re.compile(r"\brefers? to:?$")
@@ -44,7 +47,10 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class TextPart:
-  """A range of bytes of a file, with the documents that begin in it; or files of a folder."""
+  """A range of bytes of a file, with the documents that begin in it; or files of a folder.
+
+  Of Parquet it is a range of row groups.
+  """
 
   path: Path
   form: Form
@@ -62,6 +68,8 @@ def form_of(path: Path) -> Form | None:
     head += data
     if len(head.strip()) > len(_BEGIN):
       break
+  if head.startswith(_PARQUET):
+    return "parquet"
   start = bytes(head[:1000]).removeprefix(b"\xef\xbb\xbf").lstrip()
   return "doc" if start.startswith(_BEGIN) else "json" if start.startswith(b"{") else None
 
@@ -75,6 +83,9 @@ def split_texts(paths: Sequence[Path], size: int) -> list[TextPart]:
       raise InputError(f"{path}: neither texts nor a dump of the others; expected {TEXTS}")
     if form == "folder":
       parts += _folder_parts(path, size)
+      continue
+    if form == "parquet":
+      parts += _parquet_parts(path, size)
       continue
     length, kind, starts = path.stat().st_size, kind_of(path), [0]
     if kind == "xml":
@@ -106,7 +117,7 @@ def read_documents(
   be read are errors, or counted too where `skip_bad` is true.
   """
   faults = Counter() if faults is None else faults
-  read = {"doc": _in_tags, "json": _in_json, "folder": _in_files}[part.form]
+  read = {"doc": _in_tags, "json": _in_json, "parquet": _in_parquet, "folder": _in_files}[part.form]
   for where, document in read(part, faults):
     if isinstance(document, Document) and document.title.strip():
       yield document
@@ -155,6 +166,36 @@ def _folder_parts(folder: Path, size: int) -> list[TextPart]:
     names.append(name)
     total += length
   return [*parts, TextPart(folder, "folder", names=tuple(names))]
+
+
+def _parquet_parts(path: Path, size: int) -> list[TextPart]:
+  with _parquet(path) as file:
+    sizes_of_groups = [
+      file.metadata.row_group(group).total_byte_size for group in range(file.num_row_groups)
+    ]
+  starts, total = [0], 0
+  for group, length in enumerate(sizes_of_groups):
+    if total and total + length > size:
+      starts.append(group)
+      total = 0
+    total += length
+  edges = itertools.pairwise([*starts, len(sizes_of_groups)])
+  return [TextPart(path, "parquet", *edge) for edge in edges]
+
+
+@contextlib.contextmanager
+def _parquet(path: Path) -> Iterator[Any]:
+  """Yields an opened file of Parquet; raises InputError for what pyarrow cannot read of it."""
+  try:
+    import pyarrow
+    import pyarrow.parquet
+  except ImportError:
+    raise not_installed("pyarrow", f"to read {path}", "arrow") from None
+  try:
+    with pyarrow.parquet.ParquetFile(str(local(path))) as file:
+      yield file
+  except (pyarrow.ArrowException, OSError) as fault:
+    raise InputError(f"{path}: {fault}; expected {TEXTS}".replace("\n", " ")) from None
 
 
 _Read = Iterator[tuple[str, Document | str]]  # of each document its place, and it or its fault
@@ -220,12 +261,27 @@ def _from_json(line: str) -> Document | str:
     value: Any = json.loads(line.lstrip("\ufeff"))
   except (ValueError, RecursionError) as fault:
     return f"no JSON ({fault})" if isinstance(fault, ValueError) else "no JSON"
-  if not isinstance(value, dict):
-    return "no object of JSON"
+  return _from_object(value) if isinstance(value, dict) else "no object of JSON"
+
+
+def _from_object(value: dict[str, Any]) -> Document | str:
   title, text, id = value.get("title"), value.get("text"), str(value.get("id", ""))
   if not isinstance(title, str) or not isinstance(text, str):
     return f'"title" or "text" is missing or no string among {", ".join(sorted(value))[:80]!r}'
   return Document(int(id) if id.isascii() and id.isdigit() else None, title, text)
+
+
+def _in_parquet(part: TextPart, faults: Counter) -> _Read:
+  with _parquet(part.path) as file:
+    columns = [name for name in ("id", "title", "text") if name in file.schema_arrow.names]
+    if not {"title", "text"} <= set(columns):
+      found = ", ".join(file.schema_arrow.names)
+      raise InputError(f"{part.path}: columns {found[:80]}; expected title and text")
+    groups = list(range(part.start, part.stop))
+    for batch in file.iter_batches(_ROWS, row_groups=groups, columns=columns) if groups else ():
+      for row in batch.to_pylist():
+        where = f"{part.path}: row groups from {part.start}: {row['title']!r:.60}"
+        yield where, _checked(_from_object(row), faults)
 
 
 def _in_files(part: TextPart, faults: Counter) -> _Read:

@@ -76,6 +76,24 @@ def test_a_folder(tmp_path):
   assert read_all(tmp_path, 1) == read_all(tmp_path, 100) == expected
 
 
+@pytest.mark.parametrize("size", [1, 10**6])
+def test_parquet(size, tmp_path):
+  pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+  path = tmp_path / "train-00000-of-00001.parquet"
+  rows = [
+    {"id": str(x.id), "url": "https://a", **x._asdict()} | {"id": str(x.id)} for x in DOCUMENTS
+  ]
+  parquet.write_table(pyarrow.Table.from_pylist(rows), path, row_group_size=2)
+  assert len(split_texts([path], size)) == (2 if size == 1 else 1)
+  assert read_all(path, size) == DOCUMENTS
+  parquet.write_table(pyarrow.Table.from_pylist([{"title": "a", "body": ""}]), path)
+  with pytest.raises(InputError, match="columns title, body; expected title and text"):
+    read_all(path, size)
+  path.write_bytes(path.read_bytes()[:-9])
+  with pytest.raises(InputError, match="expected documents in <doc"):
+    read_all(path, size)
+
+
 def test_a_dump_is_no_text(tmp_path):
   path = tmp_path / "a.xml"
   path.write_text("<mediawiki>")
