@@ -23,6 +23,7 @@ SECTIONS = {
     ),
     "settings": ("train:list_settings", "Lists the settings of a task: type, default and meaning."),
     "predict": ("predict", "Prints a fine-tuned model's predictions for texts."),
+    "link": ("linking:link", "Finds the entities that the names in texts mean."),
     "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
     "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
@@ -38,6 +39,11 @@ SECTIONS = {
     "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
     "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
     "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
+    "entities describe": (
+      "linking:entities_describe",
+      "Makes what a linker knows of a wiki's pages, and examples.",
+    ),
+    "entities own": ("linking:entities_own", "Adds entities of your own to a linker's knowledge."),
     "predict-masks": ("predict_masks", "Shows a pretrained model's predictions for masks."),
   },
   "Wikipedia": {

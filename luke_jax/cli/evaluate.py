@@ -33,6 +33,7 @@ def evaluate(
   html_file: Annotated[Path | None, arg(name="html")] = None,
   mentions: Path | None = None,
   vectors: Path | None = None,
+  knowledge: Path | None = None,
   backbone: Path | None = None,
   skip_bad: bool = False,
   only_labels_of_gold: bool = False,
@@ -46,8 +47,8 @@ def evaluate(
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file that
-      defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging or linking, or an experiment
+      file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples.
     mistakes: Number of mistakes to show; the page shows ten times as many.
@@ -55,6 +56,7 @@ def evaluate(
     html_file: File for the evaluation as a page of HTML.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     vectors: For a model that reads vectors of linked entities, their folder.
+    knowledge: For linking, a folder of other knowledge than that of the training.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
@@ -63,7 +65,9 @@ def evaluate(
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
   for output in filter(None, (json_file, html_file)):
     check_place(output)
-  model, settings = load_for(task, directory, backbone, mentions, vectors=vectors)
+  model, settings = load_for(
+    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
+  )
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples = settings.check(settings.read_examples(str(file), faults), faults)
@@ -132,7 +136,7 @@ def score(
       luke-jax score qa --gold dev-v1.1.json --predictions answers.json
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification or tagging.
+    task: typing, relations, ner, cloze, qa, classification, tagging or linking.
     gold: File of examples with answers.
     predictions: File of predictions.
     skip_bad: Leaves out examples that are faulty, and counts them.

@@ -41,6 +41,7 @@ def run(
   output: Path | None = None,
   mentions: Path | None = None,
   vectors: Path | None = None,
+  knowledge: Path | None = None,
   backbone: Path | None = None,
   skip_bad: bool = False,
   form: OmitArgPrefixes[FileOptions],
@@ -56,18 +57,21 @@ def run(
       luke-jax predict ner runs/ner test.conll --output predicted.conll
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file that
-      defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging or linking, or an experiment
+      file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions; of ner and tagging in columns if its name ends in .conll.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     vectors: For a model that reads vectors of linked entities, their folder.
+    knowledge: For linking, a folder of other knowledge than that of the training.
     backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
   """
   in_columns = _in_columns(output, task)
-  model, settings = load_for(task, directory, backbone, mentions, vectors=vectors)
+  model, settings = load_for(
+    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
+  )
   settings = form.of(settings)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)

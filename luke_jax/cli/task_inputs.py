@@ -72,6 +72,7 @@ def load_for(
   mentions: Path | None = None,
   *,
   vectors: Path | None = None,
+  knowledge: Path | None = None,
 ) -> tuple[ModelParts, Any]:
   """Reads the model of a directory, or of the run in it, and its task.
 
@@ -94,7 +95,9 @@ def load_for(
   with at(directory):
     if vectors and not kind.reads_vectors:
       raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")
-    folders = {"mentions": mentions, "vectors": vectors}
+    if knowledge and task != "linking":
+      raise InputError(f"--knowledge: {knowledge}; expected none, for {task} links no entities")
+    folders = {"mentions": mentions, "vectors": vectors, "knowledge": knowledge}
     named = task if experiment is None else kind
     settings = task_of(model, named, **{name: str(x) for name, x in folders.items() if x})
     settings.check_inputs(model.backbone)

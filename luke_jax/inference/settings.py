@@ -17,7 +17,7 @@ from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training import typed_values
 
 KEY = "luke_jax"  # of config.json
-UNLABELLED = ("cloze", "answer")  # kinds of heads
+UNLABELLED = ("cloze", "answer", "linking")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
 LOCAL += ("fold", "used", "fit_head")

@@ -124,7 +124,10 @@ class Keys:
   # Starts of the names of parts that a system has no use for in the models that it starts from.
   unused: tuple[str, ...] = ()
   # Starts of the names of heads, which are left out where another head is wanted.
-  heads: tuple[str, ...] = ("classifier.", "qa_outputs.", "scorer.", *head_keys.STARTS)
+  heads: tuple[str, ...] = (
+    *("classifier.", "qa_outputs.", "scorer.", "name_", "candidate_", "none_classifier."),
+    *("prior_scale.", *head_keys.STARTS),
+  )
 
   @classmethod
   def of(cls, rows: Iterable[Key], **fields: Any) -> "Keys":

@@ -11,7 +11,9 @@ from luke_jax.errors import InputError
 if TYPE_CHECKING:
   from luke_jax.tasks.fine_tuning import FineTunedTask
 
-TaskName = Literal["typing", "relations", "ner", "cloze", "qa", "classification", "tagging"]
+TaskName = Literal[
+  "typing", "relations", "ner", "cloze", "qa", "classification", "tagging", "linking"
+]
 CLASSES = {
   "typing": "EntityTyping",
   "relations": "RelationClassification",
@@ -20,6 +22,7 @@ CLASSES = {
   "qa": "QuestionAnswering",
   "classification": "TextClassification",
   "tagging": "Tagging",
+  "linking": "EntityLinking",
 }
 BY_TAGS = "tagging"  # which finds names as "ner" does, by a tag for each word
 

@@ -55,6 +55,34 @@ class Answer(NamedTuple):
   score: float
 
 
+class Entity(NamedTuple):
+  """An entity that a name may mean, and the model's confidence."""
+
+  title: str
+  item: str | None  # of Wikidata
+  score: float
+
+
+class Link(NamedTuple):
+  """A name in a text, `text[start:end]`, the entity that it means, and what else it may mean.
+
+  Without a title it means none that the model knows of.
+  """
+
+  text: str
+  start: int
+  end: int
+  title: str | None
+  item: str | None
+  score: float
+  others: tuple[Entity, ...] = ()
+
+  @property
+  def label(self) -> str:
+    """Returns what a picture writes beside the name."""
+    return self.title or "none"
+
+
 class Label(NamedTuple):
   """A label of a text, and the model's confidence."""
 

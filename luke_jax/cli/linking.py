@@ -1,0 +1,124 @@
+"""`luke-jax link`, `luke-jax entities describe` and `luke-jax entities own`."""
+
+import json
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+
+from luke_jax.cli import predict
+from luke_jax.cli.task_inputs import FileOptions
+from luke_jax.convert.reading import named_directory, read_model
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.inference.describing import OwnEntity, add_own, describe
+from luke_jax.tasks.files import Faults, check_fields, listed, read_json_lines, string
+from luke_jax.tasks.linking.knowledge import Knowledge
+from luke_jax.training.metrics import summary_line
+
+
+def link(
+  directory: Annotated[Path, Positional, arg(metavar="MODEL")],
+  source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = predict.STANDARD_INPUT,
+  /,
+  *,
+  output: Path | None = None,
+  knowledge: Path | None = None,
+  backbone: Path | None = None,
+) -> None:
+  """Finds the entities that the names in texts mean.
+
+  In a terminal the texts are shown with the entities marked; elsewhere, and in --output, each text
+  is a line of JSON with its links: start, end, title, item of Wikidata and score. Where a file gives
+  `mentions` of a text, these are linked and no others.
+
+      luke-jax link runs/linker "Curie was born in Warsaw."
+
+  Args:
+    directory: Directory of a model that links, or the folder of the run that made it.
+    source: File of texts, a text, an object of JSON, or - for standard input.
+    output: File for the links.
+    knowledge: Folder of other knowledge than that of the training, such as with one's own entities.
+    backbone: Directory of the backbone, for an adapter of one that was not fetched.
+  """
+  predict.run(
+    "linking",
+    directory,
+    source,
+    output=output,
+    knowledge=knowledge,
+    backbone=backbone,
+    form=FileOptions(),
+  )
+
+
+def entities_describe(
+  tables: Annotated[Path, Positional, arg(metavar="TABLES")],
+  /,
+  *,
+  output: Path,
+  model: Path = Path("english"),
+  examples: int = 20000,
+) -> None:
+  """Makes what a linker knows of a wiki's pages, and examples to train it on.
+
+  That is a vector of each page's description, and the names that pages have by links and titles. A
+  twentieth of the pages is held out: no link of theirs counts, and OUTPUT/dev.jsonl has them.
+
+      luke-jax entities describe tables --output knowledge
+      luke-jax train linking --train knowledge/train.jsonl --dev knowledge/dev.jsonl \\
+        --model english --set task.knowledge=knowledge --output runs/linker
+
+  Args:
+    tables: Folder that `luke-jax wiki export` made.
+    output: Folder for the knowledge.
+    model: Directory or name of the model whose states describe entities: a sentence encoder.
+    examples: Most paragraphs to train on, and to score by.
+  """
+  if examples < 1:
+    raise InputError(f"--examples: {examples}; expected a whole number from 1")
+  counts = describe(tables, read_model(named_directory(model)), output, examples=examples)
+  print(summary_line({**counts, "output": str(output)}))
+
+
+def entities_own(
+  source: Annotated[Path, Positional, arg(metavar="KNOWLEDGE")],
+  file: Annotated[Path, Positional, arg(metavar="FILE")],
+  /,
+  *,
+  output: Path,
+  model: Path = Path("english"),
+) -> None:
+  """Adds entities of your own to what a linker knows; nothing is trained.
+
+  A line of FILE is an object of JSON with a name, and perhaps a description, aliases and an id.
+  What the knowledge had stays the same to the bit.
+
+      luke-jax entities own knowledge mine.jsonl --output with-mine
+      luke-jax link runs/linker "Nordvik ships bearings." --knowledge with-mine
+
+  Args:
+    source: Folder of knowledge.
+    file: File of entities.
+    output: Folder for the knowledge with them.
+    model: Directory or name of the model that describes entities, the one of KNOWLEDGE.
+  """
+  own = list(read_json_lines(file, _own, Faults()))
+  if not own:
+    raise InputError(f"{file}: no entities; expected one on each line")
+  names = [x.name for x in own]
+  if twice := next((name for name in names if names.count(name) > 1), None):
+    raise InputError(f"{file}: {twice!r}: twice; expected each name once")
+  counts = add_own(Knowledge(source), read_model(named_directory(model)), own, output)
+  print(json.dumps({**counts, "output": str(output)}))
+
+
+def _own(value: Any, id: str, place: str) -> OwnEntity:
+  check_fields(value, ("name", "description", "aliases"), place)
+  name = string(value, "name", place).strip()
+  if not name:
+    raise InputError(f"{place}: name: empty; expected the entity's name")
+  description = string(value, "description", place) if "description" in value else ""
+  aliases = listed(value, "aliases", place) if "aliases" in value else ()
+  if not all(isinstance(alias, str) and alias.strip() for alias in aliases):
+    raise InputError(f"{place}: aliases: {aliases!r:.60}; expected a list of names")
+  return OwnEntity(name, description, tuple(aliases), value.get("id"))

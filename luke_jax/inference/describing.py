@@ -1,0 +1,183 @@
+"""Knowledge for a linker out of a wiki's tables: vectors of entities, their names, and examples."""
+
+import collections
+import dataclasses
+import functools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.convert.parts import ModelParts
+from luke_jax.errors import InputError
+from luke_jax.files import Path, whole
+from luke_jax.inference.settings import any_processor
+from luke_jax.models.network import Network
+from luke_jax.tasks.linking.knowledge import (
+  NONE,
+  About,
+  Knowledge,
+  Meanings,
+  key_of,
+  lines_of,
+  write_knowledge,
+)
+from luke_jax.text import TextInput
+from luke_jax.wiki.export.read import read_pages, read_sentences
+from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
+from luke_jax.wiki.read.own_names import base_title
+
+HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
+FROM_TITLE = 0.5  # of a link: how much a name counts that is a title, a redirect or a name in bold
+PIECES = 64  # of an entity's description
+BATCH = 64
+Names = dict[str, dict[int, float]]
+
+
+def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) -> dict[str, int]:
+  """Writes knowledge of a wiki's pages, and examples to train on and to score by.
+
+  `examples` is the most paragraphs of each. Returns counts.
+  """
+  pages = [page for page in read_pages(tables, text=False) if not page.disambiguation]
+  if not pages:
+    raise InputError(f"{tables}: no pages; expected tables that luke-jax wiki export made")
+  ids = {page.title: id for id, page in enumerate(pages)}
+  names = _names(tables, pages, ids)
+  entities = [About(page.title, _description(page), page.item) for page in pages]
+  vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
+  write_knowledge(output, lines_of(entities), vectors, Meanings.of(names), {"tables": tables.name})
+  counts = {"entities": len(entities), "names": len(names)}
+  for split in ("train", "dev"):
+    counts[split] = _write_examples(output / f"{split}.jsonl", tables, split, examples)
+  return counts
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnEntity:
+  """An entity of the user's own: a line of JSON."""
+
+  name: str
+  description: str = ""
+  aliases: tuple[str, ...] = ()
+  id: str | None = None
+
+
+def add_own(
+  known: Knowledge, model: ModelParts, own: Sequence[OwnEntity], output: Path
+) -> dict[str, int]:
+  """Writes knowledge with more entities; what it had stays the same to the bit."""
+  for entity in own:
+    if known.id_of(entity.name) != NONE:
+      raise InputError(f"{entity.name!r}: an entity of {known.folder}; expected another name")
+  entities = [About(x.name, x.description, x.id) for x in own]
+  vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
+  names = {}
+  for id, entity in enumerate(own, start=len(known)):
+    for name in {entity.name, *entity.aliases}:
+      names.setdefault(name, {})[id] = 1.0
+  lines = known.lines + lines_of(entities)
+  all_vectors = np.concatenate([known.all_vectors, vectors.astype(np.float16)])
+  facts = {"tables": known.facts["tables"], "own": len(own)}
+  write_knowledge(output, lines, all_vectors, known.meanings + Meanings.of(names), facts)
+  return {"entities": len(lines), "own": len(own)}
+
+
+def is_dev(title: str) -> bool:
+  """Returns whether a page is held out."""
+  return int(key_of(f"page {title}")) % HELD_OUT == 0
+
+
+def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
+  """Returns the means of the texts' states, (N, D), each of length 1."""
+  processor = any_processor(model)
+  network = Network(model.backbone)
+  params = {model.system.name: model.params[model.system.name]}
+  vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
+  order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+  for first in range(0, len(order), BATCH):
+    chosen = order[first : first + BATCH]
+    inputs = [TextInput(" ".join(texts[i].split()) or "?") for i in chosen]
+    rows = processor.encode(inputs, truncation=True)
+    width = -(-max(min(len(row.input_ids), PIECES) for row in rows) // 16) * 16
+    words = np.full((BATCH, width), model.config.pad_token_id, np.int32)
+    mask = np.zeros((BATCH, width), np.int32)
+    for place, row in enumerate(rows):
+      pieces = row.input_ids[:width]
+      words[place, : len(pieces)], mask[place, : len(pieces)] = pieces, 1
+    vectors[chosen] = np.asarray(_means(network, params, words, mask))[: len(chosen)]
+  return vectors
+
+
+@functools.partial(jax.jit, static_argnames="network")
+def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> jax.Array:
+  found: Any = network.apply({"params": params}, input_ids=words, attention_mask=mask)
+  states = found["last_hidden_state"].astype(jnp.float32)
+  total = jnp.einsum("bwd,bw->bd", states, mask.astype(jnp.float32))
+  return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
+
+
+def _description(page: ExportedPage) -> str:
+  return page.description or page.first_sentence or page.type_phrase or ""
+
+
+def _names(tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]) -> Names:
+  """Returns what each name means: by links, by titles and by what else pages are called."""
+  names: Names = collections.defaultdict(lambda: collections.defaultdict(float))
+  for page in pages:
+    called = {page.title, base_title(page.title), *page.redirects, *page.names}
+    for name in called - {""}:
+      names[name][ids[page.title]] += FROM_TITLE
+  for sentence in read_sentences(tables, linked=True):
+    if not is_dev(sentence.title):
+      for link in sentence.links:
+        if link.target in ids:
+          names[link.text][ids[link.target]] += 1
+  return names
+
+
+def _write_examples(path: Path, tables: Path, split: str, most: int) -> int:
+  count = 0
+  with whole(path) as part, part.open("w", encoding="utf-8") as file:
+    for paragraph in _paragraphs(read_sentences(tables)):
+      example = _example(paragraph)
+      if example is None or is_dev(paragraph[0].title) != (split == "dev"):
+        continue
+      file.write(json.dumps(example, ensure_ascii=False) + "\n")
+      count += 1
+      if count == most:
+        break
+  return count
+
+
+def _paragraphs(sentences: Iterable[ExportedSentence]) -> Iterator[list[ExportedSentence]]:
+  paragraph: list[ExportedSentence] = []
+  for sentence in sentences:
+    if paragraph and (sentence.page_id, sentence.paragraph) != (
+      paragraph[0].page_id,
+      paragraph[0].paragraph,
+    ):
+      yield paragraph
+      paragraph = []
+    paragraph.append(sentence)
+  if paragraph:
+    yield paragraph
+
+
+def _example(paragraph: Sequence[ExportedSentence]) -> dict[str, Any] | None:
+  """Returns a paragraph with its links; None without any, and for the one that describes a page."""
+  if paragraph[0].paragraph == 0:
+    return None
+  text, mentions = "", []
+  for sentence in paragraph:
+    text += " " if text else ""
+    mentions += [_moved(link, len(text)) for link in sentence.links if link.target_id is not None]
+    text += sentence.text
+  return {"text": text, "mentions": mentions} if mentions else None
+
+
+def _moved(link: ExportedLink, by: int) -> list[Any]:
+  return [link.start + by, link.end + by, link.target]

@@ -1,0 +1,225 @@
+"""A linker's knowledge: entities, a vector of what each one is, and the names that may mean them.
+
+A folder of arrays that are mapped from disk, so that millions of entities take no memory.
+"""
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, whole
+from luke_jax.pipeline.cache import cached
+
+MANIFEST = "knowledge.json"
+ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"
+TITLES, TITLE_IDS = "titles.npy", "title_ids.npy"
+NAMES, STARTS, IDS, WEIGHTS = "names.npy", "name_starts.npy", "name_ids.npy", "name_weights.npy"
+LONGEST = 8  # words of a name
+NONE = -1  # as an id: no entity
+_WORD = re.compile(r"\w+(?:[.'’&-]\w+)*\.?")
+
+
+@dataclasses.dataclass(frozen=True)
+class About:
+  """What is known of an entity."""
+
+  title: str
+  description: str = ""
+  item: str | None = None  # of Wikidata
+
+
+class Candidates(NamedTuple):
+  """The entities that a name may mean, the likeliest first."""
+
+  ids: np.ndarray  # (C,)
+  priors: np.ndarray  # (C,), their sum is at most 1
+
+
+class Named(NamedTuple):
+  """A name in a text, `text[start:end]`, and what it may mean."""
+
+  start: int
+  end: int
+  candidates: Candidates
+
+
+class Knowledge:
+  """The finished folder; opening it reads almost nothing."""
+
+  def __init__(self, folder: Path):
+    self.folder = folder
+    if not (folder / MANIFEST).is_file():
+      expected = "expected a folder that luke-jax entities describe made"
+      raise InputError(f"{folder}: no knowledge of entities; {expected}")
+    self.facts: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    self._offsets, self._vectors = self._array(OFFSETS), self._array(VECTORS)
+    self._titles, self._title_ids = self._array(TITLES), self._array(TITLE_IDS)
+    self._names, self._starts = self._array(NAMES), self._array(STARTS)
+    self._ids, self._weights = self._array(IDS), self._array(WEIGHTS)
+
+  def _array(self, name: str) -> np.ndarray:
+    try:
+      return np.load(self.folder / name, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as fault:
+      raise InputError(f"{self.folder / name}: {fault}; expected an array") from None
+
+  def __len__(self) -> int:
+    return len(self._vectors)
+
+  @property
+  def width(self) -> int:
+    """Returns the width of the entities' vectors."""
+    return self._vectors.shape[1]
+
+  @property
+  def fingerprint(self) -> str:
+    """Returns what tells this knowledge from another."""
+    return str(self.facts["fingerprint"])
+
+  @property
+  def all_vectors(self) -> np.ndarray:
+    """Returns the vectors of all entities as they are in the file."""
+    return self._vectors
+
+  def vectors(self, ids: np.ndarray) -> np.ndarray:
+    """Returns the vectors of entities in float32, zeros for `NONE`."""
+    found = np.asarray(self._vectors[np.maximum(ids, 0)], np.float32)
+    found[ids == NONE] = 0
+    return found
+
+  @property
+  def meanings(self) -> "Meanings":
+    """Returns all names and what they mean."""
+    keys = np.repeat(self._names, np.diff(self._starts))
+    return Meanings(keys, np.asarray(self._ids), np.asarray(self._weights))
+
+  @property
+  def lines(self) -> list[bytes]:
+    """Returns the lines of all entities."""
+    return (self.folder / ABOUT).read_bytes().splitlines(keepends=True)
+
+  def about(self, id: int) -> About:
+    """Returns what is known of an entity."""
+    start, end = self._offsets[id : id + 2].tolist()
+    with (self.folder / ABOUT).open("rb") as file:
+      file.seek(start)
+      return About(**json.loads(file.read(end - start)))
+
+  def id_of(self, title: str) -> int:
+    """Returns the entity with a title, or `NONE`."""
+    place = int(np.searchsorted(self._titles, key := key_of(title)))
+    found = place < len(self._titles) and self._titles[place] == key
+    return int(self._title_ids[place]) if found else NONE
+
+  def candidates(self, name: str, most: int) -> Candidates:
+    """Returns the likeliest entities of a name; none for an unknown one."""
+    place = int(np.searchsorted(self._names, key := key_of(name)))
+    if place == len(self._names) or self._names[place] != key:
+      return Candidates(np.zeros(0, np.int32), np.zeros(0, np.float32))
+    part = slice(int(self._starts[place]), int(self._starts[place + 1]))
+    ids, weights = np.asarray(self._ids[part]), np.asarray(self._weights[part])
+    return Candidates(ids[:most], (weights / weights.sum())[:most])
+
+  def names_in(self, text: str, most: int) -> Iterator[Named]:
+    """Yields the known names in a text from left to right, of those that overlap the longest."""
+    words = [match.span() for match in _WORD.finditer(text)]
+    first = 0
+    while first < len(words):
+      for last in range(min(first + LONGEST, len(words)), first, -1):
+        start, end = words[first][0], words[last - 1][1]
+        found = self._named(text, start, end, most)
+        if found is not None:
+          yield found
+          first = last - 1
+          break
+      first += 1
+
+  def _named(self, text: str, start: int, end: int, most: int) -> Named | None:
+    for stop in (end, end - 1) if text[end - 1] == "." else (end,):
+      candidates = self.candidates(text[start:stop], most)
+      if len(candidates.ids):
+        return Named(start, stop, candidates)
+    return None
+
+
+@cached(4)
+def open_knowledge(folder: str) -> Knowledge:
+  """Returns the knowledge of a folder, opened once in a process."""
+  if not folder:
+    raise InputError(
+      "task.knowledge: empty; expected a folder that luke-jax entities describe made"
+    )
+  return Knowledge(Path(folder))
+
+
+def key_of(name: str) -> np.uint64:
+  """Returns the number of a name, whatever white space it has."""
+  digest = hashlib.blake2b(" ".join(name.split()).encode(), digest_size=8).digest()
+  return np.frombuffer(digest, "<u8")[0]
+
+
+class Meanings(NamedTuple):
+  """Names by their keys and what each means, with a weight: an entry for each pair."""
+
+  keys: np.ndarray  # (M,)
+  ids: np.ndarray  # (M,)
+  weights: np.ndarray  # (M,)
+
+  @classmethod
+  def of(cls, names: Mapping[str, Mapping[int, float]]) -> "Meanings":
+    """Returns the entries of names with the weights of the entities that they may mean."""
+    rows = [(key_of(name), id, x) for name, of_one in names.items() for id, x in of_one.items()]
+    keys, ids, weights = zip(*rows, strict=True) if rows else ((), (), ())
+    return cls(np.array(keys, np.uint64), np.array(ids, np.int32), np.array(weights, np.float32))
+
+  def __add__(self, other: Any) -> "Meanings":
+    return Meanings(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+def write_knowledge(
+  folder: Path,
+  lines: Sequence[bytes],
+  vectors: np.ndarray,
+  meanings: Meanings,
+  facts: Mapping[str, Any],
+) -> None:
+  """Writes a folder of knowledge; `lines` are those of `lines_of`, each an entity."""
+  if (folder / MANIFEST).exists():
+    raise InputError(f"{folder}: knowledge is there already; expected another folder")
+  folder.mkdir(parents=True, exist_ok=True)
+  with whole(folder / ABOUT) as part:
+    part.write_bytes(b"".join(lines))
+  vectors = vectors.astype(np.float16)
+  _save(folder / OFFSETS, np.cumsum([0, *map(len, lines)]))
+  _save(folder / VECTORS, vectors)
+  titles = np.array([key_of(json.loads(line)["title"]) for line in lines], np.uint64)
+  order = np.argsort(titles, kind="stable")
+  _save(folder / TITLES, titles[order])
+  _save(folder / TITLE_IDS, order.astype(np.int32))
+  order = np.lexsort((meanings.ids, -meanings.weights, meanings.keys))
+  keys, starts = np.unique(meanings.keys[order], return_index=True)
+  _save(folder / NAMES, keys)
+  _save(folder / STARTS, np.append(starts, len(order)))
+  _save(folder / IDS, meanings.ids[order])
+  _save(folder / WEIGHTS, meanings.weights[order])
+  digest = hashlib.sha256(b"".join(lines) + vectors.tobytes()).hexdigest()
+  counts = {"entities": len(lines), "names": len(keys), "width": vectors.shape[1]}
+  with whole(folder / MANIFEST) as part:  # last: without it there is no knowledge
+    text = json.dumps({**facts, **counts, "fingerprint": digest}, ensure_ascii=False, indent=1)
+    part.write_text(text + "\n", encoding="utf-8")
+
+
+def lines_of(entities: Iterable[About]) -> list[bytes]:
+  """Returns the lines of the file of entities."""
+  return [json.dumps(dataclasses.asdict(x), ensure_ascii=False).encode() + b"\n" for x in entities]
+
+
+def _save(path: Path, array: np.ndarray) -> None:
+  with whole(path) as part, part.open("wb") as file:
+    np.save(file, array)

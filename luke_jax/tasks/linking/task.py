@@ -1,0 +1,291 @@
+"""Entity linking as the engine trains it: each name against the entities that it may mean."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.heads.linking import PRIORS, UNLIKELY, VECTORS, LinkingHead
+from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
+from luke_jax.nn.losses import IGNORED
+from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.linking import knowledge, score
+from luke_jax.tasks.linking.files import Example, Mention, parse, read
+from luke_jax.tasks.linking.knowledge import NONE, Candidates, Knowledge, open_knowledge
+from luke_jax.tasks.predictions import Entity, Link
+from luke_jax.tasks.task_rows import TaskRows
+from luke_jax.text import Processor, Row, TextInput
+from luke_jax.text.rows import Room, Sizes
+
+IDS = "candidate_ids"  # of a row's `extra`
+WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
+
+
+class Source(NamedTuple):
+  """Which names of its example a row decides, and what they may mean; `NONE` for padding."""
+
+  numbers: np.ndarray  # (E,), NONE for one that another row decides
+  spans: np.ndarray  # (E, 2)
+  ids: np.ndarray  # (E, C)
+
+
+@dataclasses.dataclass(frozen=True)
+class CandidateVectors(ExtraInputs):
+  """Vectors of the entities that the names of a row may mean, and how often they mean them."""
+
+  folder: str
+  names: int  # E
+  candidates: int  # C
+
+  def reads(self) -> Reads:
+    """Returns the files of the knowledge."""
+    folder = Path(self.folder)
+    return Reads((str(folder / knowledge.MANIFEST),), (str(folder / knowledge.VECTORS),))
+
+  def check(self, backbone: Backbone) -> None:
+    """Raises InputError for a folder without knowledge."""
+    open_knowledge(self.folder)
+
+  def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
+    """Returns the room for candidates and their priors."""
+    shape = (self.names, self.candidates)
+    return {IDS: Room(shape, NONE), PRIORS: Room(shape, 0, np.float32)}
+
+  def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of a row's vectors and priors."""
+    shape = (self.names, self.candidates)
+    width = open_knowledge(self.folder).width
+    return {
+      VECTORS: jax.ShapeDtypeStruct((*shape, width), jnp.float32),
+      PRIORS: jax.ShapeDtypeStruct(shape, jnp.float32),
+    }
+
+  def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns a batch with vectors in the place of ids."""
+    return arrays | {VECTORS: open_knowledge(self.folder).vectors(arrays.pop(IDS))}
+
+
+@dataclasses.dataclass(frozen=True)
+class EntityLinking(FineTunedTask):
+  """Finds the entity that each name in a text means, or that it means none of the known."""
+
+  labels: tuple[str, ...] = ()  # none: entities are those of the knowledge
+  knowledge: str = ""  # folder that luke-jax entities describe made
+  words: int = 128  # the longest row
+  entities: int = 8  # names of a row; a window that has more takes several
+  mention: int = 30  # positions of a name
+  candidates: int = 16  # entities that a name may mean, the likeliest
+  others: int = 3  # entities that are predicted beside the best one
+  threshold: float = 0.0  # the score above which a name has an entity
+  fill: bool = False  # names with one candidate get random others, as in training
+
+  name: ClassVar[str] = "linking"
+  heads: ClassVar[tuple[str, ...]] = ("linking",)
+  entity_table: ClassVar[Literal["special", "whole"]] = "special"
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.labels:
+      raise InputError(f"labels: {', '.join(self.labels)}; expected none, for entities are linked")
+    if type(self.candidates) is not int or self.candidates < 1:
+      raise InputError(f"candidates: {self.candidates!r}; expected a whole number from 1")
+    if not 0 <= self.threshold <= 1:
+      raise InputError(f"threshold: {self.threshold!r}; expected a number from 0 to 1")
+    if self.knowledge and "://" not in self.knowledge:
+      object.__setattr__(self, "knowledge", str(Path(self.knowledge).resolve()))
+
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "accuracy"
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for names and for the pieces of one."""
+    return Sizes(self.words, self.entities, self.mention)
+
+  @property
+  def extra_inputs(self) -> tuple[ExtraInputs, ...]:
+    """Returns the vectors of candidates."""
+    return (CandidateVectors(self.knowledge, self.entities, self.candidates),)
+
+  parse = staticmethod(parse)
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with a head for vectors as wide as those of the knowledge."""
+    width = open_knowledge(self.knowledge).width
+    return Network(backbone, LinkingHead(backbone.numerics_of(LinkingHead.kind), width))
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """Reads the examples of a file."""
+    return read(path, faults)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """Returns no labels."""
+    return ()
+
+  def check_example(self, example: Example) -> None:
+    """Raises InputError for an example that does not say what its names mean."""
+    score.golds(example)
+
+  def records(self, backbone: Backbone, split: str) -> TaskRows:
+    """Returns the rows of a split; those of "train" have random entities beside a sole one."""
+    task = dataclasses.replace(self, fill=split == "train")
+    return FineTunedTask.records(task, backbone, split)
+
+  def features(
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Row]:
+    """Returns the windows of each text that have names."""
+    known, faults = open_knowledge(self.knowledge), faults or Faults(skip=self.skip_bad)
+    rows: list[Row] = []
+    for number, example in enumerate(examples):
+      mentions = self._mentions(example, known)
+      if not mentions:
+        continue
+      spans = [(x.start, x.end) for x in mentions]
+      with faults.caught():
+        found = processor.windows([TextInput(example.text, entity_spans=spans)], offsets=False)
+        rows += self._rows(example, number, mentions, found)
+    return rows
+
+  def _mentions(self, example: Example, known: Knowledge) -> Sequence[Mention]:
+    if example.mentions is not None:
+      return example.mentions
+    found = known.names_in(example.text, self.candidates)
+    return [Mention(named.start, named.end) for named in found]
+
+  def _rows(
+    self, example: Example, number: int, mentions: Sequence[Mention], windows: Sequence[Row]
+  ) -> Iterator[Row]:
+    """Yields windows with candidates; a name in several is decided where most is around it."""
+    known = open_knowledge(self.knowledge)
+    found = [self._candidates(example.text, x, known) for x in mentions]
+    around: dict[int, tuple[int, int]] = {}
+    for i, row in enumerate(windows):
+      for entity in row.entities or ():
+        margin = min(entity.tokens[0], len(row.input_ids) - entity.tokens[1])
+        around[entity.number] = max(around.get(entity.number, (-1, 0)), (margin, -i))
+    for i, row in enumerate(windows):
+      entities = row.entities or ()
+      decided = [x.number if -around[x.number][1] == i else NONE for x in entities]
+      if all(x == NONE for x in decided):
+        continue
+      ids, priors = (np.stack([found[x.number][k] for x in entities]) for k in (0, 1))
+      labels = [
+        IGNORED if x == NONE else self._label(mentions[x], found[x][0], known) for x in decided
+      ]
+      source = Source(np.array(decided), np.array([mentions[x.number][:2] for x in entities]), ids)
+      row = dataclasses.replace(row, example=number, extra={IDS: ids, PRIORS: priors})
+      yield row.labelled(np.array(labels, np.int32), source)
+
+  def _label(self, mention: Mention, ids: np.ndarray, known: Knowledge) -> int:
+    """Returns the place of a name's entity among its candidates, the one after them for none."""
+    if mention.title is None:
+      return IGNORED
+    id = known.id_of(mention.title) if mention.title else NONE
+    places = np.flatnonzero((ids == id) & (ids != NONE))
+    return int(places[0]) if len(places) else self.candidates
+
+  def _candidates(
+    self, text: str, mention: Mention, known: Knowledge
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the entities that a name may mean and their priors, (C,) each."""
+    start, end, title = mention
+    name = text[start:end]
+    ids, priors = known.candidates(name, self.candidates)
+    if self.fill:
+      ids, priors = self._filled(f"{text[max(0, start - 40) : end]}", title, known, ids, priors)
+    room = self.candidates - len(ids)
+    return (
+      np.pad(ids.astype(np.int32), (0, room), constant_values=NONE),
+      np.pad(priors.astype(np.float32), (0, room)),
+    )
+
+  def _filled(
+    self, place: str, title: str | None, known: Knowledge, ids: np.ndarray, priors: np.ndarray
+  ) -> Candidates:
+    """Returns candidates to train on: random ones beside a sole one, some without the right one."""
+    seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little")
+    rng = np.random.default_rng(seed)
+    if len(ids) < 2:
+      drawn = rng.integers(0, len(known), self.candidates - len(ids), np.int32)
+      ids = np.concatenate([ids, drawn[~np.isin(drawn, ids)]])
+      priors = np.full(len(ids), 1 / len(ids))
+    right = known.id_of(title) if title else NONE
+    if seed % WITHHELD == 0 and len(ids) > 1:
+      kept = ids != right
+      ids, priors = ids[kept], priors[kept]
+    return Candidates(ids, np.maximum(priors, UNLIKELY))
+
+  def inputs(
+    self, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
+  ) -> dict[str, np.ndarray]:
+    """Returns rows as the arrays that the network reads, with room for all names of a row."""
+    sizes = sizes._replace(entities=self.entities)
+    return super().inputs(backbone, rows, sizes, pad_entity)
+
+  def label_shape(self) -> tuple[int, ...]:
+    """Returns the shape of a row's labels: one for each name."""
+    return (self.entities,)
+
+  def decode(
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+  ) -> list[list[Link]]:
+    """Returns the links of each text in order; of names that were found, those with an entity."""
+    known = open_knowledge(self.knowledge)
+    links: list[list[Link]] = [[] for _ in examples]
+    for i, row in enumerate(rows):
+      example, source = examples[row.example], row.source
+      for place in np.flatnonzero(source.numbers != NONE):
+        logits = np.asarray(outputs["logits"][i][place], np.float64)
+        link = self._link(example.text, source.spans[place], source.ids[place], logits, known)
+        if link.title is not None or example.mentions is not None:
+          links[row.example].append(link)
+    return [sorted(of_one) for of_one in links]
+
+  def _link(
+    self, text: str, span: np.ndarray, ids: np.ndarray, logits: np.ndarray, known: Knowledge
+  ) -> Link:
+    start, end = span.tolist()
+    shares = np.exp(logits - np.logaddexp.reduce(logits))
+    order = [i for i in np.argsort(-shares[:-1], kind="stable") if ids[i] != NONE]
+    entities = []
+    for i in order[: self.others + 1]:
+      about = known.about(int(ids[i]))
+      entities.append(Entity(about.title, about.item, float(shares[i])))
+    name = text[start:end]
+    if not entities or shares[-1] > entities[0].score or entities[0].score < self.threshold:
+      return Link(name, start, end, None, None, float(shares[-1]), tuple(entities[: self.others]))
+    best, *others = entities
+    return Link(name, start, end, best.title, best.item, best.score, tuple(others))
+
+  def evaluate(
+    self, examples: Sequence[Example], predictions: Sequence[Sequence[Link]]
+  ) -> Evaluation:
+    """Returns accuracy and the figures around it."""
+    known = open_knowledge(self.knowledge)
+    right, total = 0, 0
+    for example in examples:
+      for start, end, title in example.mentions or ():
+        if title:
+          ids, _ = known.candidates(example.text[start:end], self.candidates)
+          total += 1
+          right += known.id_of(title) in ids.tolist()
+    return score.evaluate(examples, predictions, right / max(1, total))
+
+  def to_prediction(self, example: Example, prediction: Sequence[Link]) -> dict[str, Any]:
+    """Returns an example's line in a file of predictions."""
+    links = [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in prediction]
+    return {"id": example.id, "links": links}
