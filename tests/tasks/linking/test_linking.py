@@ -1,0 +1,220 @@
+"""Entity linking: what a linker knows, its rows, its answers and its score."""
+
+import dataclasses
+import json
+import time
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from networks import backbone
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.models.network import initial_params
+from luke_jax.nn.losses import IGNORED
+from luke_jax.systems.bert import BertConfig
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.linking import score
+from luke_jax.tasks.linking.files import Example, Mention, parse, read, to_json
+from luke_jax.tasks.linking.knowledge import (
+  NONE,
+  About,
+  Knowledge,
+  Meanings,
+  lines_of,
+  write_knowledge,
+)
+from luke_jax.tasks.linking.task import EntityLinking
+from luke_jax.tasks.predictions import Link
+
+ENTITIES = [
+  About("Ana Ferrier", "a painter", "Q1"),
+  About("Bo Ferrier", "a sailor", "Q2"),
+  About("New Castrel", "a harbour town"),
+]
+NAMES = {
+  "Ana Ferrier": {0: 1.5},
+  "Ferrier": {0: 1.0, 1: 3.0},
+  "New Castrel": {2: 2.0},
+  "Castrel": {2: 0.5},
+  "Bo Ferrier": {1: 0.5},
+}
+TEXT = "Ana Ferrier and Ferrier left New Castrel."
+TOKENIZER = str(Path(__file__).parents[3] / "data" / "sample_wiki" / "tokenizer")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+  place = Path(tmp_path_factory.mktemp("knowledge") / "known")
+  vectors = np.random.default_rng(0).normal(size=(3, 8))
+  write_knowledge(place, lines_of(ENTITIES), vectors, Meanings.of(NAMES), {"tables": "a"})
+  return place
+
+
+def test_names_have_the_likeliest_entities_first(folder):
+  known = Knowledge(folder)
+  ids, priors = known.candidates("Ferrier", 5)
+  assert ids.tolist() == [1, 0] and priors.tolist() == [0.75, 0.25]
+  assert known.candidates("Ferrier", 1).ids.tolist() == [1]
+  assert known.candidates("ferrier", 5).ids.tolist() == []
+  assert known.candidates("New  Castrel", 5).ids.tolist() == [2]
+  assert [known.about(i) for i in range(3)] == ENTITIES
+  assert known.id_of("Bo Ferrier") == 1 and known.id_of("Nobody") == NONE
+  assert not known.vectors(np.array([NONE])).any() and known.vectors(np.array([1])).any()
+
+
+def test_the_longest_names_of_a_text_are_found(folder):
+  found = [(x.start, x.end) for x in Knowledge(folder).names_in(TEXT, 4)]
+  assert [TEXT[start:end] for start, end in found] == ["Ana Ferrier", "Ferrier", "New Castrel"]
+
+
+@given(st.text(alphabet="A .'’\u0301Ferrier", max_size=200))
+def test_names_of_any_text_are_in_order_and_apart(folder, text):
+  last = 0
+  for start, end, candidates in Knowledge(folder).names_in(text, 4):
+    assert last <= start < end <= len(text) and len(candidates.ids)
+    last = end
+
+
+@pytest.mark.parametrize("text", ["Ferrier " * 5000, "x" * 40000, " " * 40000, "A." * 20000])
+def test_names_are_found_in_linear_time(folder, text):
+  start = time.process_time()
+  list(Knowledge(folder).names_in(text, 4))
+  assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize(
+  ("value", "fault"),
+  [
+    ({"text": "a", "mentions": [[0]]}, r"mentions: \[0\]; expected \[start, end\]"),
+    ({"text": "a", "mentions": [[0, 1, 2]]}, "null for no known entity"),
+    ({"text": "a", "mentions": [[0, 9, "A"]]}, "mentions: "),
+    ({"text": "a", "mention": []}, "perhaps mentions"),
+  ],
+)
+def test_faulty_examples_are_named(value, fault):
+  with pytest.raises(InputError, match=fault):
+    parse(value, "1", "a.jsonl: line 1")
+
+
+def test_examples_are_written_as_they_are_read(tmp_path):
+  mentions = (Mention(0, 3, "Ana Ferrier"), Mention(4, 7, ""), Mention(8, 9))
+  example = Example("1", "a", "Ana and x", mentions)
+  (tmp_path / "a.jsonl").write_text(json.dumps(to_json(example)))
+  (again,) = read(Path(tmp_path / "a.jsonl"), Faults())
+  assert dataclasses.replace(again, place="a") == example
+  with pytest.raises(InputError, match=r"no titles; expected what each name means"):
+    score.golds(example)
+
+
+def task(folder, **fields):
+  return EntityLinking(knowledge=str(folder), text=TOKENIZER, words=32, candidates=4, **fields)
+
+
+def gold(*mentions, text=TEXT):
+  return Example("1", "a", text, tuple(Mention(*x) for x in mentions))
+
+
+ALL = (0, 11, "Ana Ferrier"), (16, 23, "Bo Ferrier"), (29, 40, "New Castrel")
+
+
+def rows_of(made, *examples):
+  return made.features(made.processor(backbone(BertConfig())), examples)
+
+
+def test_rows_have_candidates_and_the_place_of_the_right_one(folder):
+  (row,) = rows_of(task(folder), gold(*ALL))
+  assert row.source.ids.tolist() == [[0, -1, -1, -1], [1, 0, -1, -1], [2, -1, -1, -1]]
+  assert row.labels.tolist() == [0, 0, 0]
+  (row,) = rows_of(task(folder), gold((0, 11, ""), (16, 23, "New Castrel"), (29, 40, None)))
+  assert row.labels.tolist() == [4, 4, IGNORED]  # none of the candidates, twice; not known
+
+
+def test_names_with_one_candidate_are_trained_beside_random_ones(folder):
+  many = [gold((0, 11, "Ana Ferrier"), text="Ana Ferrier" + " x" * i) for i in range(40)]
+  rows = rows_of(task(folder, fill=True), *many)
+  assert all(len(set(row.source.ids[0]) - {NONE}) >= 1 for row in rows)
+  assert max((row.source.ids[0] != NONE).sum() for row in rows) == 3
+  assert [row.source.ids.tolist() for row in rows_of(task(folder, fill=True), *many)] == [
+    row.source.ids.tolist() for row in rows
+  ]
+  withheld = [row.labels[0] == 4 for row in rows]
+  assert not all(withheld)
+
+
+def test_each_name_of_a_long_text_is_decided_once(folder):
+  text = f"{TEXT} " * 12
+  mentions = [
+    (start + len(TEXT) * i + i, end + len(TEXT) * i + i, title)
+    for i in range(12)
+    for start, end, title in ALL
+  ]
+  rows = rows_of(task(folder, entities=4), gold(*mentions, text=text))
+  assert len(rows) > 3
+  numbers = [x for row in rows for x in row.source.numbers.tolist() if x != NONE]
+  assert sorted(numbers) == list(range(36))
+
+
+def test_outputs_become_links_in_order(folder):
+  made = task(folder, others=1)
+  found, given_ = Example("1", "a", TEXT), gold(*ALL)
+  rows = rows_of(made, found, given_)
+  logits = np.full((len(rows), 8, 5), -9.0)
+  logits[:, 0, 0], logits[:, 1, 1], logits[:, 2, 4] = 9, 9, 9
+  first, second = made.decode([found, given_], rows, {"logits": logits})
+  assert [(x.text, x.title, x.item) for x in first] == [
+    ("Ana Ferrier", "Ana Ferrier", "Q1"),
+    ("Ferrier", "Ana Ferrier", "Q1"),
+  ]
+  assert second[2].title is None and second[2].label == "none"
+  assert first[1].others[0].title == "Bo Ferrier"
+  line = made.to_prediction(given_, second)
+  assert line["links"][0][:4] == [0, 11, "Ana Ferrier", "Q1"]
+  sure = task(folder, threshold=1.0)
+  assert sure.decode([found], rows[:1], {"logits": logits}) == [[]]
+
+
+def test_scores_count_links_names_and_what_is_refused(folder):
+  one = {(0, 3): "A", (4, 7): "B", (8, 9): ""}
+  said = {(0, 3): "A", (4, 7): "C", (8, 9): ""}
+  scores = score.score([one, {}], [said, {}])
+  assert scores["accuracy"] == scores["f1"] == scores["macro_f1"] == 0.5
+  assert scores["none_of_these"] == 1
+  links = [Link("Ferrier", 16, 23, "Ana Ferrier", "Q1", 0.9)]
+  evaluation = task(folder).evaluate([gold(*ALL)], [links])
+  assert evaluation.scores["recall_of_candidates"] == 1 and evaluation.scores["recall"] == 0
+  (mistake,) = evaluation.mistakes
+  assert (mistake.gold, mistake.predicted) == ("Bo Ferrier", "Ana Ferrier")
+
+
+def test_a_prior_of_nothing_is_no_candidate_and_order_changes_nothing(folder):
+  """The head scores each candidate by itself."""
+  base = backbone(BertConfig())
+  made = task(folder)
+  network = made.network(base)
+  params = initial_params(network, jax.random.key(0))
+  rows = rows_of(made, gold(*ALL))
+  inputs = made.inputs(base, rows, made.sizes, 0)
+  logits = np.asarray(network.apply({"params": params}, **inputs)["logits"])
+  assert (logits[0, 0, 1:4] < -1e8).all() and (logits[0, 0, [0, 4]] > -1e4).all()
+  for name in ("candidate_vectors", "candidate_priors"):
+    inputs[name] = inputs[name][:, :, ::-1]
+  turned = np.asarray(network.apply({"params": params}, **inputs)["logits"])
+  np.testing.assert_array_equal(turned[..., :4], logits[..., 3::-1])
+
+
+def test_settings_are_checked(folder):
+  for fields, fault in (
+    ({"threshold": 2.0}, "threshold: 2.0"),
+    ({"candidates": 0}, "candidates: 0"),
+    ({"labels": ("a",)}, "labels: a; expected none"),
+  ):
+    with pytest.raises(InputError, match=fault):
+      EntityLinking(knowledge=str(folder), **fields)
+  with pytest.raises(InputError, match="no knowledge of entities"):
+    EntityLinking(knowledge="nowhere").network(backbone(BertConfig()))
+  with pytest.raises(InputError, match=r"task.knowledge: empty"):
+    EntityLinking().network(backbone(BertConfig()))
