@@ -62,7 +62,7 @@ def entities_describe(
   """Makes what a linker knows of a wiki's pages, and examples to train it on.
 
   That is a vector of each page's description, and the names that pages have by links and titles. A
-  twentieth of the pages is held out: no link of theirs counts, and OUTPUT/dev.jsonl has them.
+  twentieth of the pages is held out: no link of theirs counts, and OUTPUT/dev.jsonl has their text.
 
       luke-jax entities describe tables --output knowledge
       luke-jax train linking --train knowledge/train.jsonl --dev knowledge/dev.jsonl \\
@@ -72,7 +72,7 @@ def entities_describe(
     tables: Folder that `luke-jax wiki export` made.
     output: Folder for the knowledge.
     model: Directory or name of the model whose states describe entities: a sentence encoder.
-    examples: Most paragraphs to train on, and to score by.
+    examples: About how many paragraphs to train on.
   """
   if examples < 1:
     raise InputError(f"--examples: {examples}; expected a whole number from 1")

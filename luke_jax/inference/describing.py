@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import functools
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -32,6 +33,8 @@ from luke_jax.wiki.read.own_names import base_title
 
 HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
 FROM_TITLE = 0.5  # of a link: how much a name counts that is a title, a redirect or a name in bold
+OWN = ("own-title", "own-short")  # sources of names on the page that they mean
+OF_A_PAGE = 2  # paragraphs of each page among the examples
 PIECES = 64  # of an entity's description
 BATCH = 64
 Names = dict[str, dict[int, float]]
@@ -40,7 +43,7 @@ Names = dict[str, dict[int, float]]
 def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) -> dict[str, int]:
   """Writes knowledge of a wiki's pages, and examples to train on and to score by.
 
-  `examples` is the most paragraphs of each. Returns counts.
+  `examples` is about how many paragraphs there are to train on. Returns counts.
   """
   pages = [page for page in read_pages(tables, text=False) if not page.disambiguation]
   if not pages:
@@ -51,8 +54,9 @@ def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) ->
   vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
   write_knowledge(output, lines_of(entities), vectors, Meanings.of(names), {"tables": tables.name})
   counts = {"entities": len(entities), "names": len(names)}
-  for split in ("train", "dev"):
-    counts[split] = _write_examples(output / f"{split}.jsonl", tables, split, examples)
+  share = examples / (OF_A_PAGE * len(pages))
+  for split, of_pages in (("train", share), ("dev", 1.0)):
+    counts[split] = _write_examples(output / f"{split}.jsonl", tables, names, of_pages)
   return counts
 
 
@@ -88,7 +92,7 @@ def add_own(
 
 def is_dev(title: str) -> bool:
   """Returns whether a page is held out."""
-  return int(key_of(f"page {title}")) % HELD_OUT == 0
+  return _place(f"page {title}") < 1 / HELD_OUT
 
 
 def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
@@ -125,32 +129,52 @@ def _description(page: ExportedPage) -> str:
 
 
 def _names(tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]) -> Names:
-  """Returns what each name means: by links, by titles and by what else pages are called."""
+  """Returns what each name means: by links of other pages, and by what pages are called.
+
+  A page's own names count once, however often its text has them.
+  """
   names: Names = collections.defaultdict(lambda: collections.defaultdict(float))
+  own: set[tuple[str, int]] = set()
   for page in pages:
-    called = {page.title, base_title(page.title), *page.redirects, *page.names}
-    for name in called - {""}:
-      names[name][ids[page.title]] += FROM_TITLE
+    id = ids[page.title]
+    own |= {(x, id) for x in (page.title, base_title(page.title), *page.redirects, *page.names)}
   for sentence in read_sentences(tables, linked=True):
-    if not is_dev(sentence.title):
-      for link in sentence.links:
-        if link.target in ids:
-          names[link.text][ids[link.target]] += 1
+    for link in sentence.links:
+      id = ids.get(link.target)
+      if id is not None and link.source in OWN:
+        own.add((link.text, id))
+      elif id is not None and not is_dev(sentence.title):
+        names[link.text][id] += 1
+  for name, id in sorted(own):
+    names[name][id] += FROM_TITLE
+  names.pop("", None)
   return names
 
 
-def _write_examples(path: Path, tables: Path, split: str, most: int) -> int:
+def _write_examples(path: Path, tables: Path, names: Names, share: float) -> int:
+  """Writes some paragraphs of each page of a split; those with ambiguous names come first."""
   count = 0
   with whole(path) as part, part.open("w", encoding="utf-8") as file:
-    for paragraph in _paragraphs(read_sentences(tables)):
-      example = _example(paragraph)
-      if example is None or is_dev(paragraph[0].title) != (split == "dev"):
+    for title, paragraphs in itertools.groupby(
+      _paragraphs(read_sentences(tables)), lambda paragraph: paragraph[0].title
+    ):
+      if is_dev(title) != (path.stem == "dev") or _place(f"share {title}") >= share:
         continue
-      file.write(json.dumps(example, ensure_ascii=False) + "\n")
-      count += 1
-      if count == most:
-        break
+      examples = [x for x in map(_example, paragraphs) if x is not None]
+      examples.sort(key=lambda x: (not _is_ambiguous(x, names), _place(x["text"])))
+      for example in examples[:OF_A_PAGE]:
+        file.write(json.dumps(example, ensure_ascii=False) + "\n")
+        count += 1
   return count
+
+
+def _place(text: str) -> float:
+  """Returns a number from 0 to 1 by the hash of a text."""
+  return float(key_of(text)) / 2**64
+
+
+def _is_ambiguous(example: Mapping[str, Any], names: Names) -> bool:
+  return any(len(names.get(example["text"][x:y], ())) > 1 for x, y, _ in example["mentions"])
 
 
 def _paragraphs(sentences: Iterable[ExportedSentence]) -> Iterator[list[ExportedSentence]]:

@@ -46,7 +46,8 @@ def places(tmp_path):
   stages = [f"wiki/{stage}/manifest.json" for stage in ("titles", "pages", "mentions")]
   words = ["words/sentences.txt", "words/vectors.npy"]
   graph = ["graph/train.txt", "graph/valid.txt"]
-  for name in ("text/vocab.txt", "text/model.safetensors", *stages, *graph, *words):
+  known = ["known/knowledge.json", "known/vectors.npy"]
+  for name in ("text/vocab.txt", "text/model.safetensors", *stages, *graph, *words, *known):
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(name)
   (tmp_path / "kg").mkdir()
@@ -60,6 +61,7 @@ def places(tmp_path):
     "mentions": ("wiki", stages),
     "graph": ("graph", graph),
     "word_vectors": ("words", words),
+    "knowledge": ("known", known),
     "pairs": ("pairs.bin", ["pairs.bin", "pairs.idx"]),
   }
   return {x: (str(tmp_path / value), names) for x, (value, names) in files.items()}

@@ -208,10 +208,12 @@ def write_knowledge(
   _save(folder / STARTS, np.append(starts, len(order)))
   _save(folder / IDS, meanings.ids[order])
   _save(folder / WEIGHTS, meanings.weights[order])
-  digest = hashlib.sha256(b"".join(lines) + vectors.tobytes()).hexdigest()
+  digest = hashlib.sha256(b"".join([*lines, *(x.tobytes() for x in (vectors, *meanings))]))
   counts = {"entities": len(lines), "names": len(keys), "width": vectors.shape[1]}
   with whole(folder / MANIFEST) as part:  # last: without it there is no knowledge
-    text = json.dumps({**facts, **counts, "fingerprint": digest}, ensure_ascii=False, indent=1)
+    text = json.dumps(
+      {**facts, **counts, "fingerprint": digest.hexdigest()}, ensure_ascii=False, indent=1
+    )
     part.write_text(text + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,113 @@
+"""A linker from the command line: from texts to links, with entities of one's own."""
+
+import json
+
+import pytest
+from sample_models import ROOT
+
+from luke_jax.cli import main
+from luke_jax.files import Path
+
+PAGES = {
+  "Ana Ferrier": "Ana Ferrier was a painter.\nFerrier painted New Castrel. Ferrier lived long.",
+  "Bo Ferrier": "Bo Ferrier was a sailor.\nFerrier sailed to New Castrel. Ferrier drank.",
+  "New Castrel": "New Castrel is a harbour town.\nBo Ferrier left New Castrel.",
+}
+MODEL, TOKENIZER = str(ROOT / "data/sample_model"), str(ROOT / "data/sample_wiki/tokenizer")
+OWN = {"name": "Nordvik", "description": "a firm", "aliases": ["Nordvik AS"], "id": "C-1"}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+  """The tables of a few dozen pages, which differ in a number."""
+  folder = tmp_path_factory.mktemp("pages")
+  lines = [
+    json.dumps({"title": f"{title} {i}", "text": text.replace(title, f"{title} {i}")}) + "\n"
+    for i in range(16)
+    for title, text in PAGES.items()
+  ]
+  (folder / "texts.jsonl").write_text("".join(lines))
+  build = ["wiki", "build", str(folder / "texts.jsonl"), "--language", "en"]
+  assert main([*build, "--tokenizer", TOKENIZER, "--output", str(folder / "build")]) == 0
+  assert main(["wiki", "export", str(folder / "build"), "--output", str(folder / "tables")]) == 0
+  return str(folder / "tables")
+
+
+@pytest.fixture(scope="module")
+def knowledge(tables, tmp_path_factory):
+  folder = tmp_path_factory.mktemp("linker") / "knowledge"
+  assert main(["entities", "describe", tables, "--model", MODEL, "--output", str(folder)]) == 0
+  return folder
+
+
+def last_line(capsys):
+  return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_knowledge_has_pages_names_and_examples(knowledge, tables, tmp_path, capsys):
+  facts = json.loads((knowledge / "knowledge.json").read_text())
+  assert facts["entities"] == 48 and facts["names"] >= 48
+  train = [json.loads(line) for line in (knowledge / "train.jsonl").read_text().splitlines()]
+  assert train and all(x["text"][s:e] in PAGES or t for x in train for s, e, t in x["mentions"])
+  again = ["entities", "describe", tables, "--model", MODEL, "--output", str(knowledge)]
+  assert main(again) == 2
+  assert "knowledge is there already; expected another folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+  ("lines", "fault"),
+  [
+    ([{"name": "New Castrel 3"}], "'New Castrel 3': an entity of"),
+    ([{"name": " "}], "line 1: name: empty"),
+    ([{"name": "A", "alias": ["B"]}], "line 1: alias: no such field; expected perhaps aliases"),
+    ([{"name": "A", "aliases": [1]}], "line 1: aliases: [1]; expected a list of names"),
+    ([{"name": "A"}, {"name": "A"}], "'A': twice; expected each name once"),
+    ([], "no entities; expected one on each line"),
+  ],
+)
+def test_faulty_entities_of_ones_own_are_named(lines, fault, knowledge, tmp_path, capsys):
+  (tmp_path / "own.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+  own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
+  assert main([*own, "--output", str(tmp_path / "more")]) == 2
+  assert fault in capsys.readouterr().err and not (tmp_path / "more").exists()
+
+
+@pytest.mark.slow
+def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
+  files = [str(knowledge / f"{split}.jsonl") for split in ("train", "train")]
+  train = ["train", "linking", "--train", files[0], "--dev", files[1], "--model", MODEL]
+  settings = ["run.epochs=1", "run.evaluate_every=null", f"task.knowledge={knowledge}"]
+  run = str(tmp_path / "run")
+  changes = [x for setting in settings for x in ("--set", setting)]
+  assert main([*train, "--output", run, *changes]) == 0
+  scores = last_line(capsys)
+  assert scores["dev/recall_of_candidates"] == 1 and 0 <= scores["dev/accuracy"] <= 1
+  text = "Ana Ferrier 3 met Nordvik AS."
+  assert main(["link", run, text]) == 0
+  before = last_line(capsys)["links"]
+  assert [link[:4] for link in before] == [[0, 13, "Ana Ferrier 3", None]] or not before
+  own, more = tmp_path / "own.jsonl", str(tmp_path / "more")
+  own.write_text(json.dumps(OWN))
+  add = ["entities", "own", str(knowledge), str(own), "--model", MODEL, "--output", more]
+  assert main(add) == 0
+  assert last_line(capsys)["entities"] == 49
+  example = {"text": text, "mentions": [[0, 13], [18, 28]]}
+  assert main(["link", run, json.dumps(example), "--knowledge", more]) == 0
+  first, second = last_line(capsys)["links"]
+  assert second[2] in ("Nordvik", None) and second[:2] == [18, 28]
+  assert main(["link", run, json.dumps({"text": text, "mentions": [[0, 13]]})]) == 0
+  (alone,) = last_line(capsys)["links"]
+  assert main(["link", run, json.dumps(example)]) == 0
+  assert last_line(capsys)["links"][0] == first  # what was known has the same score
+  assert alone[:3] == first[:3]
+  gold = tmp_path / "gold.jsonl"
+  example["mentions"] = [[0, 13, "Ana Ferrier 3"], [18, 28, None]]
+  gold.write_text(json.dumps(example))
+  assert main(["evaluate", "linking", run, str(gold), "--knowledge", more]) == 0
+  evaluated = last_line(capsys)
+  predicted = str(tmp_path / "p.jsonl")
+  assert main(["link", run, str(gold), "--knowledge", more, "--output", predicted]) == 0
+  capsys.readouterr()
+  assert main(["score", "linking", "--gold", str(gold), "--predictions", predicted]) == 0
+  assert last_line(capsys)["accuracy"] == evaluated["accuracy"]
+  assert Path(more).is_dir()
