@@ -28,8 +28,8 @@ def link(
   """Finds the entities that the names in texts mean.
 
   In a terminal the texts are shown with the entities marked; elsewhere, and in --output, each text
-  is a line of JSON with its links: start, end, title, item of Wikidata and score. Where a file gives
-  `mentions` of a text, these are linked and no others.
+  is a line of JSON with its links: start, end, title, item of Wikidata and score. Where a file
+  gives `mentions` of a text, these are linked and no others.
 
       luke-jax link runs/linker "Curie was born in Warsaw."
 

@@ -78,7 +78,8 @@ def fine_tune(
 ) -> Trained:
   """Fine-tunes a model for a task, and returns it with its scores.
 
-  `task` is typing, relations, ner, cloze, qa, classification or tagging, or a class of one's own.
+  `task` is typing, relations, ner, cloze, qa, classification, tagging or linking, or a class of
+  one's own.
   `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
   list, a data set of Hugging Face, a data frame; without `dev` a tenth of `train` is held out.
   Settings suit the number and the lengths of the examples. `settings` change them, fields of the
