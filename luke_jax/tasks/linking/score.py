@@ -1,7 +1,7 @@
 """Metrics of entity linking: accuracy where names are given, precision and recall where not."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -11,6 +11,16 @@ from luke_jax.tasks.linking.files import Example
 from luke_jax.tasks.predictions import Link
 
 Answers = Mapping[tuple[int, int], str]  # titles by span, "" for no known entity
+
+
+class Place(NamedTuple):
+  """The place of a name's entity among its candidates, None if it is none, and their number."""
+
+  place: int | None
+  count: int
+
+
+Candidates = dict[tuple[int, int], Place]  # by span
 
 
 def score(gold: Sequence[Answers], predicted: Sequence[Answers]) -> dict[str, float]:
@@ -51,13 +61,40 @@ def golds(example: Example) -> Answers:
 
 
 def evaluate(
-  examples: Sequence[Example], predictions: Sequence[Sequence[Link]], recall: float
+  examples: Sequence[Example],
+  predictions: Sequence[Sequence[Link]],
+  candidates: Sequence[Candidates],
 ) -> Evaluation:
-  """Returns the scores of links and the surest mistakes; `recall` is that of candidates."""
+  """Returns the scores of links and the surest mistakes."""
   gold = list(map(golds, examples))
   said = [{(x.start, x.end): x.title or "" for x in links} for links in predictions]
-  scores = score(gold, said) | {"recall_of_candidates": recall}
+  scores = score(gold, said) | _of_candidates(gold, said, candidates)
   return Evaluation(scores, mistakes=_mistakes(examples, gold, predictions))
+
+
+def _of_candidates(
+  gold: Sequence[Answers], said: Sequence[Answers], candidates: Sequence[Candidates]
+) -> dict[str, float]:
+  """Returns how often the right entity is a candidate, and the likeliest one by the prior.
+
+  And, where there are some, the same of names that have several candidates with the right one
+  among them.
+  """
+  rows = [
+    (place, answers.get(span) == right[span])
+    for right, answers, found in zip(gold, said, candidates, strict=True)
+    for span, place in found.items()
+  ]
+  count = max(1, len(rows))
+  scores = {
+    "recall_of_candidates": sum(x.place is not None for x, _ in rows) / count,
+    "prior_accuracy": sum(x.place == 0 for x, _ in rows) / count,
+  }
+  several = [(x, right) for x, right in rows if x.count > 1 and x.place is not None]
+  if several:
+    scores["ambiguous_accuracy"] = sum(right for _, right in several) / len(several)
+    scores["ambiguous_prior_accuracy"] = sum(x.place == 0 for x, _ in several) / len(several)
+  return scores
 
 
 def _mistakes(

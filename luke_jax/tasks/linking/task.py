@@ -87,7 +87,7 @@ class EntityLinking(FineTunedTask):
   mention: int = 30  # positions of a name
   candidates: int = 16  # entities that a name may mean, the likeliest
   others: int = 3  # entities that are predicted beside the best one
-  threshold: float = 0.0  # the score above which a name has an entity
+  threshold: float = 0.5  # the least score of a name's entity where names are not given
   fill: bool = False  # names with one candidate get random others, as in training
 
   name: ClassVar[str] = "linking"
@@ -251,9 +251,10 @@ class EntityLinking(FineTunedTask):
       for place in np.flatnonzero(source.numbers != NONE):
         logits = np.asarray(outputs["logits"][i][place], np.float64)
         link = self._link(example.text, source.spans[place], source.ids[place], logits, known)
-        if link.title is not None or example.mentions is not None:
+        found = link.title is not None and link.score >= self.threshold
+        if found or example.mentions is not None:
           links[row.example].append(link)
-    return [sorted(of_one) for of_one in links]
+    return [sorted(of_one, key=lambda link: link.start) for of_one in links]
 
   def _link(
     self, text: str, span: np.ndarray, ids: np.ndarray, logits: np.ndarray, known: Knowledge
@@ -266,7 +267,7 @@ class EntityLinking(FineTunedTask):
       about = known.about(int(ids[i]))
       entities.append(Entity(about.title, about.item, float(shares[i])))
     name = text[start:end]
-    if not entities or shares[-1] > entities[0].score or entities[0].score < self.threshold:
+    if not entities or shares[-1] > entities[0].score:
       return Link(name, start, end, None, None, float(shares[-1]), tuple(entities[: self.others]))
     best, *others = entities
     return Link(name, start, end, best.title, best.item, best.score, tuple(others))
@@ -274,16 +275,20 @@ class EntityLinking(FineTunedTask):
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Link]]
   ) -> Evaluation:
-    """Returns accuracy and the figures around it."""
+    """Returns accuracy and the figures around it, and those of the likeliest candidates alone."""
     known = open_knowledge(self.knowledge)
-    right, total = 0, 0
-    for example in examples:
-      for start, end, title in example.mentions or ():
-        if title:
-          ids, _ = known.candidates(example.text[start:end], self.candidates)
-          total += 1
-          right += known.id_of(title) in ids.tolist()
-    return score.evaluate(examples, predictions, right / max(1, total))
+    candidates = [self._titled(example, known) for example in examples]
+    return score.evaluate(examples, predictions, candidates)
+
+  def _titled(self, example: Example, known: Knowledge) -> score.Candidates:
+    """Returns the places of the right entities among the candidates of an example's names."""
+    found: score.Candidates = {}
+    for start, end, title in example.mentions or ():
+      if title:
+        ids = known.candidates(example.text[start:end], self.candidates).ids.tolist()
+        id = known.id_of(title)
+        found[start, end] = score.Place(ids.index(id) if id in ids else None, len(ids))
+    return found
 
   def to_prediction(self, example: Example, prediction: Sequence[Link]) -> dict[str, Any]:
     """Returns an example's line in a file of predictions."""

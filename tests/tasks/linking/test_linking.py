@@ -165,6 +165,7 @@ def test_outputs_become_links_in_order(folder):
   logits = np.full((len(rows), 8, 5), -9.0)
   logits[:, 0, 0], logits[:, 1, 1], logits[:, 2, 4] = 9, 9, 9
   first, second = made.decode([found, given_], rows, {"logits": logits})
+  assert [x.start for x in second] == [0, 16, 29]
   assert [(x.text, x.title, x.item) for x in first] == [
     ("Ana Ferrier", "Ana Ferrier", "Q1"),
     ("Ferrier", "Ana Ferrier", "Q1"),
@@ -186,6 +187,9 @@ def test_scores_count_links_names_and_what_is_refused(folder):
   links = [Link("Ferrier", 16, 23, "Ana Ferrier", "Q1", 0.9)]
   evaluation = task(folder).evaluate([gold(*ALL)], [links])
   assert evaluation.scores["recall_of_candidates"] == 1 and evaluation.scores["recall"] == 0
+  assert evaluation.scores["prior_accuracy"] == 1 and evaluation.scores["accuracy"] == 0
+  assert evaluation.scores["ambiguous_prior_accuracy"] == 1  # of "Ferrier", the only such name
+  assert evaluation.scores["ambiguous_accuracy"] == 0
   (mistake,) = evaluation.mistakes
   assert (mistake.gold, mistake.predicted) == ("Bo Ferrier", "Ana Ferrier")
 
