@@ -153,7 +153,8 @@ def open_knowledge(folder: str) -> Knowledge:
   """Returns the knowledge of a folder, opened once in a process."""
   if not folder:
     raise InputError(
-      "task.knowledge: empty; expected a folder that luke-jax entities describe made"
+      "task.knowledge: empty; expected a folder that luke-jax entities describe made, as --set"
+      " task.knowledge=FOLDER"
     )
   return Knowledge(Path(folder))
 
