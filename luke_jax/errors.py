@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Generator
-from typing import Any
 
 
 class InputError(ValueError):
@@ -21,7 +20,7 @@ def not_installed(package: str | None, use: str, extra: str) -> InputError:
 
 
 @contextlib.contextmanager
-def at(place: Any) -> Generator[None, None, None]:
+def at(place: object) -> Generator[None, None, None]:
   """Raises InputErrors of the block again with their place, such as a file, before them."""
   try:
     yield

@@ -39,7 +39,7 @@ class Model(ModelParts):
 
   def __call__(
     self,
-    *texts: Any,
+    *texts: object,
     output_hidden_states: bool = False,
     output_attentions: bool = False,
     **inputs: Any,
@@ -70,11 +70,11 @@ class Model(ModelParts):
   @overload
   def predict(self, texts: str, *, head: Characters, tail: Characters) -> Relation: ...
   @overload
-  def predict(self, texts: str, *, question: str, **fields: Any) -> list[Answer]: ...
+  def predict(self, texts: str, *, question: str, **fields: object) -> list[Answer]: ...
   @overload
   def predict(self, texts: str, *, query: str, entities: Sequence[Characters]) -> list[Answer]: ...
   @overload
-  def predict(self, texts: Sequence[str], **fields: Any) -> list[Any]: ...
+  def predict(self, texts: Sequence[str], **fields: object) -> list[Any]: ...
   def predict(self, texts: str | Sequence[str], **fields: Any) -> Any:
     """Returns the prediction of a fine-tuned model for one text, or for each text of a list.
 

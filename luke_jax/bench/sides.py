@@ -46,11 +46,11 @@ def torch_device() -> str:
   return "cuda"
 
 
-def waited(run: Callable[..., Any]) -> Callable[..., Any]:
+def waited(run: Callable[..., object]) -> Callable[..., Any]:
   """Returns a call of PyTorch that ends when the device has done its work."""
   import torch
 
-  def done(*arguments: Any) -> Any:
+  def done(*arguments: object) -> Any:
     result = run(*arguments)
     if torch.cuda.is_initialized():
       torch.cuda.synchronize()
@@ -94,7 +94,7 @@ def torch_square_product(dtype: Dtype) -> Callable[[], Any]:
   return waited(lambda: _in_a_row(lambda: x @ x))
 
 
-def _in_a_row(product: Callable[[], Any]) -> list[Any]:
+def _in_a_row(product: Callable[[], object]) -> list[Any]:
   return [product() for _ in range(IN_A_ROW.get(jax.default_backend(), IN_A_ROW_ELSEWHERE))]
 
 

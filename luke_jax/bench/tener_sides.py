@@ -217,7 +217,7 @@ class Theirs:
     """Returns the mean loss of some sentences, without dropout."""
     return self.model.eval().loss(self.torch.padded(self.indexed[some])).item()
 
-  def _batches(self, items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+  def _batches(self, items: Sequence[object]) -> Iterator[Sequence[Any]]:
     return (items[i : i + self.batch] for i in range(0, len(items), self.batch))
 
   def _read(self, words: Sequence[str]) -> "Indexed":

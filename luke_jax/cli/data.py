@@ -103,7 +103,7 @@ def _doubtful(examples: list[dict[str, Any]], labels: collections.Counter[str]) 
     yield f"unbalanced: {max(labels, key=labels.__getitem__)} is most of them"
 
 
-def _attributes(settings: Any, examples: Sequence[Any]) -> Iterator[str]:
+def _attributes(settings: object, examples: Sequence[Any]) -> Iterator[str]:
   """Yields how many values each attribute has."""
   if isinstance(settings, TextClassification):
     for number, name in enumerate(settings.attributes.names):
@@ -168,7 +168,7 @@ def _findable(
     faults.found.append(InputError(f"{file}: no entity can be found; expected whole words"))
 
 
-def _first(items: Iterable[T], has_spans: Callable[[T], Any]) -> list[T]:
+def _first(items: Iterable[T], has_spans: Callable[[T], object]) -> list[T]:
   """Returns the first examples with spans, or the first examples if none has any."""
   listed = list(items)
   return list(itertools.islice(filter(has_spans, listed), SHOWN)) or listed[:SHOWN]

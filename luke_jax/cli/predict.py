@@ -158,7 +158,7 @@ def _write_columns(predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   return len(pairs)
 
 
-def _counted(predicted: Iterable[Any], total: int | None) -> Iterator[Any]:
+def _counted(predicted: Iterable[object], total: int | None) -> Iterator[Any]:
   """Yields the predictions, with a progress bar."""
   columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
   with Progress(*columns, console=stderr_console(), transient=True) as progress:

@@ -102,7 +102,7 @@ def _documented(value: Any) -> tuple[str, dict[str, str]]:
 
 
 def _rows(
-  run: Callable[..., Any], meanings: dict[str, str]
+  run: Callable[..., object], meanings: dict[str, str]
 ) -> tuple[list[Argument], list[Argument]]:
   hints = get_type_hints(run, include_extras=True)
   positional, options = [], []
@@ -145,7 +145,7 @@ def _field_meanings(group: Any) -> dict[str, str]:
   }
 
 
-def _option(name: str, kind: Any, meaning: str, default: Any) -> Argument:
+def _option(name: str, kind: Any, meaning: str, default: object) -> Argument:
   values = "" if kind is bool else f" {_values(kind)}"
   return Argument(f"--{name.replace('_', '-')}{values}", meaning, _default(default))
 
@@ -170,7 +170,7 @@ def _bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
   return kind, ()
 
 
-def _default(value: Any) -> str:
+def _default(value: object) -> str:
   if value is inspect.Parameter.empty or value is dataclasses.MISSING:
     return "needed"
   return "" if value in (None, False, (), "") else f"`{value}`"

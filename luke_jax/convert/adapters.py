@@ -67,7 +67,7 @@ def read_adapter(
   backbone: Path | None = None,
   system: type[System] | None = None,
   head: MakeHead | None = None,
-  **fields: Any,
+  **fields: object,
 ) -> ModelParts:
   """Reads an adapter and its backbone as one model.
 
@@ -123,7 +123,7 @@ def _shared(path: str, array: np.ndarray, model: ModelParts, origin: Mapping[str
   return _ARRAYS.setdefault(key, array)
 
 
-def _origin(raw: Mapping[str, Any], config: Path) -> dict[str, Any]:
+def _origin(raw: Mapping[str, object], config: Path) -> dict[str, Any]:
   """Returns the entries on the backbone, checked."""
   ours: Any = raw.get(OURS)
   try:

@@ -103,7 +103,7 @@ def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> 
   )
 
 
-def with_record(model: ModelParts, record: Mapping[str, Any], part: str = RUN) -> ModelParts:
+def with_record(model: ModelParts, record: Mapping[str, object], part: str = RUN) -> ModelParts:
   """Returns the model with a record of its origin, which is saved with it everywhere."""
   ours = model.rest.get(OURS)
   ours = {**(ours if isinstance(ours, dict) else {}), part: dict(record)}
@@ -170,7 +170,7 @@ def _head_name(model: ModelParts) -> str:
   return ", ".join(name for name in model.params if name != model.config.name)
 
 
-def _sizes(model: ModelParts, record: Mapping[str, Any]) -> str:
+def _sizes(model: ModelParts, record: Mapping[str, object]) -> str:
   import jax
 
   config = model.config
@@ -231,7 +231,7 @@ def _scores(record: Mapping[str, Any]) -> str:
   return _table(("split", *names), rows)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
   return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -260,7 +260,7 @@ def _limits(model: ModelParts, record: Mapping[str, Any]) -> str:
   return "\n".join(f"- {sentence}" for sentence in sentences)
 
 
-def _licence(model: ModelParts, record: Mapping[str, Any]) -> str:
+def _licence(model: ModelParts, record: Mapping[str, object]) -> str:
   base = _base(model, record)
   name, known = base.get("name"), base.get("license")
   of_base = f"That of {name}, by its card: {known}." if known else ""
@@ -275,7 +275,7 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
   return "\n".join(f"| {' | '.join(_cell(x) for x in line)} |" for line in lines)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
   return " ".join(str(value).replace("|", "\\|").split())
 
 
@@ -310,7 +310,7 @@ def _result(task: str, split: str, record: Mapping[str, Any]) -> Iterable[str]:
     yield f"    - type: {_yaml(metric)}\n      value: {_yaml(value)}"
 
 
-def _yaml(value: Any) -> str:
+def _yaml(value: object) -> str:
   """Returns a JSON value as YAML; a plain word needs no quotes."""
   plain = isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_.-]*", value)
   words = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")

@@ -50,7 +50,7 @@ def fine_tuning_start(
 
 
 def _lacking(
-  path: str | Path, entities: Entities, *, system: type[System] | None = None, **_: Any
+  path: str | Path, entities: Entities, *, system: type[System] | None = None, **_: object
 ) -> EntityVocab | None:
   """Returns the entities for a system that starts from the files of one that has none."""
   if system is None or not system.starts_from:

@@ -53,7 +53,7 @@ def read_model(
   blank: bool = False,
   as_encoder: bool = False,
   seed: int = 0,
-  **fields: Any,
+  **fields: object,
 ) -> ModelParts:
   """Reads a model from a Hugging Face directory or an archive of LUKE's authors.
 
@@ -194,7 +194,7 @@ def _network(
   source: Source,
   described: Described,
   tensors: Tensors,
-  fields: dict[str, Any],
+  fields: dict[str, object],
   own: MakeHead | None,
 ) -> Network:
   system = source.system

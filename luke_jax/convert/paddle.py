@@ -104,7 +104,7 @@ def read_pickled_arrays(path: Path) -> dict[str, np.ndarray]:
     ) from None
 
 
-def _array(value: Any) -> np.ndarray:
+def _array(value: object) -> np.ndarray:
   """Returns an array, or that of a tensor, which is written with its name."""
   if isinstance(value, tuple) and len(value) == 2:
     value = value[1]
@@ -113,7 +113,7 @@ def _array(value: Any) -> np.ndarray:
   return value.array
 
 
-def _run(instructions: Iterable[tuple[str, Any]]) -> Any:
+def _run(instructions: Iterable[tuple[str, object]]) -> Any:
   """Returns the value that the instructions make."""
   stack, memo, marks = [], {}, []
   for name, argument in instructions:
@@ -162,7 +162,7 @@ def _made(name: str, argument: Any, stack: list[Any]) -> None:
     raise _RefusedError(f"instruction {name}")
 
 
-def _popped(stack: list[Any], start: int) -> list[Any]:
+def _popped(stack: list[object], start: int) -> list[Any]:
   values = stack[start:]
   del stack[start:]
   return values
@@ -174,7 +174,7 @@ class _Global:
 
   name: str
 
-  def call(self, arguments: tuple[Any, ...]) -> Any:
+  def call(self, arguments: tuple[object, ...]) -> Any:
     """Returns what a call makes."""
     for end, function in _CALLS.items():
       if self.name.endswith(end) and self.name.startswith(_MODULES):

@@ -98,7 +98,7 @@ def _tokenizer_settings(model: ModelParts) -> dict[str, Any]:
   return {} if types else {"model_input_names": ["input_ids", "attention_mask"]}
 
 
-def write_config(model: ModelParts, folder: Path, **entries: Any) -> None:
+def write_config(model: ModelParts, folder: Path, **entries: object) -> None:
   """Writes the config.json of a model, with more entries."""
   labels, architecture = model.labels, model.architecture
   described = Described(model.config, architecture, labels, model.num_labels, model.rest)

@@ -139,7 +139,7 @@ def _check_config(path: Path) -> None:
   )
 
 
-def _completed(raw: dict[str, Any], tensors: Tensors, path: Path) -> dict[str, Any]:
+def _completed(raw: dict[str, object], tensors: Tensors, path: Path) -> dict[str, Any]:
   """Returns the entries of a config.json, with those that it leaves to tensors of other names."""
   if tensors.naming is None:
     return raw
@@ -149,7 +149,7 @@ def _completed(raw: dict[str, Any], tensors: Tensors, path: Path) -> dict[str, A
 
 
 def _of_archive(
-  raw: dict[str, Any], path: Path, system: type[System] | None
+  raw: dict[str, object], path: Path, system: type[System] | None
 ) -> tuple[type[System], Described]:
   """Returns the system of an archive, and what its metadata describes."""
   for known in systems() if system is None else (system,):
@@ -169,7 +169,7 @@ def _released(path: Path, system: type[System] | None) -> tuple[type[System], di
   raise no_model(path, f"no {CONFIG} and no {METADATA}")
 
 
-def system_for(raw: Mapping[str, Any], path: Path, system: type[System] | None) -> type[System]:
+def system_for(raw: Mapping[str, object], path: Path, system: type[System] | None) -> type[System]:
   """Returns the system that a config.json is read as."""
   kind = raw.get("model_type")
   if system is None:

@@ -79,7 +79,7 @@ def setting_findings(settings: Mapping[str, str]) -> Iterator[Finding]:
       yield Finding(False, f"{name}: {settings[name]}; {effect}")
 
 
-def libtpu_findings(libtpu: Mapping[str, Any]) -> Iterator[Finding]:
+def libtpu_findings(libtpu: Mapping[str, object]) -> Iterator[Finding]:
   """Yields a finding if libtpu is installed and does not work."""
   if "fault" in libtpu:
     yield Finding(

@@ -166,7 +166,7 @@ def is_part(path: Path) -> bool:
   return f"{PART}." in path.name or path.name.endswith(PART)
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
   """Writes a value as indented JSON, atomically."""
   with whole(path) as part:
     text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"

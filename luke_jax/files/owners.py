@@ -56,7 +56,7 @@ def read_owner(text: str) -> dict[str, Any]:
   return value if isinstance(value, dict) else {}
 
 
-def occupied(folder: Any, text: str) -> InputError:
+def occupied(folder: object, text: str) -> InputError:
   """Returns the error for a folder that another process has locked."""
   owner = read_owner(text)
   who = ""

@@ -25,7 +25,7 @@ def predict(
   *,
   link: Linker | None = None,
   vectors: str | Path | None = None,
-  **fields: Any,
+  **fields: object,
 ) -> Any:
   """Returns a fine-tuned model's prediction for one text, or for each text of a list.
 
@@ -74,7 +74,7 @@ def predictions(
     counting.warn(file)
 
 
-def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, Any]]:
   listed = {name: _listed(name, column) for name, column in columns.items()}
   count = len(listed["text"])
   for name, column in listed.items():
@@ -84,7 +84,7 @@ def _objects(columns: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     yield {name: _as_json(column[i]) for name, column in listed.items()}
 
 
-def _listed(name: str, column: Any) -> list[Any]:
+def _listed(name: str, column: object) -> list[Any]:
   """Returns a column of any kind as a list: a list, an array, a column of a data frame."""
   if isinstance(column, str | Mapping) or not isinstance(column, Iterable):
     expected = "a text or a list of them" if name == "text" else "a list, one for each text"
@@ -92,7 +92,7 @@ def _listed(name: str, column: Any) -> list[Any]:
   return list(column)
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> Any:
   if isinstance(value, np.ndarray | np.generic):
     return value.tolist()
   return [_as_json(item) for item in value] if isinstance(value, list | tuple) else value

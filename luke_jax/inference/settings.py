@@ -25,7 +25,7 @@ LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 
 
-def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -> Any:
+def task_of(model: ModelParts, task: str | type | None = None, **changes: object) -> Any:
   """Returns the task that a model was trained for, with its settings.
 
   `task` is a name or a user's own class; without it, it is the one that the model's config names,
@@ -52,7 +52,7 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: Any) -
 
 
 def task_with(
-  task: Any, rest: Mapping[str, Any], labels: Sequence[str], config: Any, **changes: Any
+  task: Any, rest: Mapping[str, object], labels: Sequence[str], config: Any, **changes: object
 ) -> Any:
   """Returns a task class with the settings that a model's config.json has for it."""
   saved = _saved(rest)
@@ -75,7 +75,7 @@ def own_head(task: Any) -> MakeHead:
   return make
 
 
-def _saved(rest: Mapping[str, Any]) -> Mapping[str, Any]:
+def _saved(rest: Mapping[str, object]) -> Mapping[str, Any]:
   saved = rest.get(KEY)
   return saved if isinstance(saved, dict) else {}
 

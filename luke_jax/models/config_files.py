@@ -50,7 +50,7 @@ _NOTES = {
 }
 
 
-def sizes_from(kind: type[Config], fields: Mapping[str, Any], path: Path) -> Config:
+def sizes_from(kind: type[Config], fields: Mapping[str, object], path: Path) -> Config:
   """Returns the config whose fields a file has, under the same names."""
   for name in REQUIRED:
     if name in _names(kind) and name not in fields:
@@ -62,13 +62,13 @@ def sizes_from(kind: type[Config], fields: Mapping[str, Any], path: Path) -> Con
     return kind(**{k: v for k, v in given.items() if k in _names(kind)})
 
 
-def rest_of(kind: type, raw: Mapping[str, Any]) -> dict[str, Any]:
+def rest_of(kind: type, raw: Mapping[str, object]) -> dict[str, Any]:
   """Returns the entries of a file that the config has no field for, to be written again."""
   ours = {*_names(kind), *_WRITTEN}
   return {name: value for name, value in raw.items() if name not in ours}
 
 
-def architecture_in(raw: Mapping[str, Any], path: Path, default: str) -> str:
+def architecture_in(raw: Mapping[str, object], path: Path, default: str) -> str:
   """Returns the class that a file names."""
   architectures = raw.get("architectures") or [default]
   if not isinstance(architectures, list) or not isinstance(architectures[0], str):
@@ -106,7 +106,7 @@ def _names(kind: type) -> set[str]:
   return {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
 
 
-def check_fixed(fields: Mapping[str, Any], fixed: Fixed, place: str) -> None:
+def check_fixed(fields: Mapping[str, object], fixed: Fixed, place: str) -> None:
   """Raises InputError for a field with another value than the one that is computed with here.
 
   `place` is written before its name.

@@ -175,7 +175,7 @@ class System(ModelConfig):
   adapters: ClassVar[bool] = False  # its layers compute with adapters, as those of `luke_jax.nn` do
   markers: ClassVar[bool] = False  # its vocabularies have LUKE's markers of entities
 
-  def __init_subclass__(cls, **options: Any) -> None:
+  def __init_subclass__(cls, **options: object) -> None:
     """Raises InputError for a class that lacks a part of the contract."""
     super().__init_subclass__(**options)
     needed = ("name", "title", "module", *sorted(System.__abstractmethods__))
@@ -267,7 +267,7 @@ class System(ModelConfig):
     return ""
 
   @classmethod
-  def read_config(cls, raw: dict[str, Any], path: Path) -> "Described":
+  def read_config(cls, raw: dict[str, object], path: Path) -> "Described":
     """Returns the contents of a config.json."""
     named = {name: raw[theirs] for name, theirs in cls.field_names.items() if theirs in raw}
     raw = {x: raw[x] for x in raw if x not in cls.field_names.values()} | named
@@ -280,7 +280,7 @@ class System(ModelConfig):
     return Described(sizes, architecture, labels, len(labels) or 2, rest)
 
   @classmethod
-  def read_archive(cls, raw: dict[str, Any], path: Path) -> "Described | None":
+  def read_archive(cls, raw: dict[str, object], path: Path) -> "Described | None":
     """Returns the contents of the metadata.json of an archive of the authors; None: not theirs."""
     return None
 
@@ -291,7 +291,9 @@ class System(ModelConfig):
     return {cls.field_names.get(name, name): x for name, x in written.items()}
 
   @classmethod
-  def described(cls, raw: dict[str, Any], path: Path, *, as_encoder: bool = False) -> "Described":
+  def described(
+    cls, raw: dict[str, object], path: Path, *, as_encoder: bool = False
+  ) -> "Described":
     """Returns the contents of a config file, whose fixed fields are as they are computed with here.
 
     `as_encoder` reads what its authors trained to read from left to right as an encoder.

@@ -61,7 +61,7 @@ def constrain(x: jax.Array) -> jax.Array:
   return jax.lax.with_sharding_constraint(x, jax.P(axes)) if axes else x
 
 
-def keep(x: Any) -> Any:
+def keep(x: object) -> Any:
   """Marks arrays that remat "dots" keeps for the backward pass, in the shape they have here."""
   return checkpoint_name(x, KEPT)
 

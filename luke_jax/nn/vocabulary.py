@@ -78,7 +78,7 @@ class _Sharding(NamedTuple):
     return (jnp.arange(rows) == local[:, None]) & here[:, None]
 
 
-def rows_of(table: jax.Array, ids: jax.Array, dtype: Any, axis: str | None = None) -> jax.Array:
+def rows_of(table: jax.Array, ids: jax.Array, dtype: object, axis: str | None = None) -> jax.Array:
   """Returns rows (..., K) of table (V, K) as `dtype`, for ids (B, ...).
 
   The gradient of a row that several tokens share is summed in float32.
@@ -227,7 +227,7 @@ def _masked(bias: jax.Array, size: int, sharding: _Sharding) -> jax.Array:
   return jnp.where(first + jnp.arange(len(bias)) < size, bias.astype(jnp.float32), MASKED)
 
 
-def _scan(run: Callable, carry: Any, tokens: Any, table: tuple[int, int]) -> tuple[Any, Any]:
+def _scan(run: Callable, carry: object, tokens: object, table: tuple[int, int]) -> tuple[Any, Any]:
   """Runs `lax.scan` over chunks of arrays (R, ...), padded to whole chunks.
 
   `table` is the shape (v, K) of this device's rows.

@@ -48,7 +48,9 @@ class Compiled:
   checkpoint_bytes: int = 0  # of the whole state, over all chips; a batch is counted with it
 
 
-def compile_in_child(topology: Topology, lower: Lower, *arguments: Any) -> Compiled | OutOfMemory:
+def compile_in_child(
+  topology: Topology, lower: Lower, *arguments: object
+) -> Compiled | OutOfMemory:
   """Calls `lower(*arguments)` in a new process and compiles there what it returns."""
   spawn = multiprocessing.get_context("spawn")
   with tempfile.TemporaryDirectory(prefix="luke-jax-plan-") as folder:

@@ -54,7 +54,7 @@ def memory_of(compiled: jax.stages.Compiled) -> Memory:
   )
 
 
-def bytes_per_device(arguments: Any) -> int:
+def bytes_per_device(arguments: object) -> int:
   """Returns the bytes of the largest shards of a tree of shapes with shardings."""
   total = 0
   for leaf in jax.tree.leaves(arguments):
@@ -63,7 +63,7 @@ def bytes_per_device(arguments: Any) -> int:
   return total
 
 
-def whole_bytes(arguments: Any) -> int:
+def whole_bytes(arguments: object) -> int:
   """Returns the bytes of a tree of shapes, each array counted once over all devices."""
   return sum(math.prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(arguments))
 

@@ -128,7 +128,7 @@ def _settings(experiment: Experiment, paper: PaperRun) -> Iterator[Check]:
   yield Check("run.seed", f"{paper.seed} in the published command", actual, None)
 
 
-def _steps(experiment: Experiment, paper: PaperRun, train: list[Any] | None) -> Check:
+def _steps(experiment: Experiment, paper: PaperRun, train: list[object] | None) -> Check:
   least = paper.examples["train"] // paper.batch_size * paper.epochs
   one_row = experiment.task.name in ONE_ROW_EACH
   expected = f"{least:,}" if one_row else f"{least:,} or more, by the rows of long texts"

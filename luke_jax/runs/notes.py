@@ -136,7 +136,7 @@ def _settings(experiment: Experiment) -> Iterator[tuple[str, Any]]:
     yield f"running.{name}", values["running"][name]
 
 
-def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
+def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, Any]]:
   for name, value in values.items():
     if isinstance(value, Mapping):
       yield from _leaves(value, f"{place}.{name}")

@@ -84,7 +84,7 @@ def _warn_of_decoders(start: Path, config: Any, trained: Any) -> None:
       warnings.warn(f"{left}; model.{name}=false keeps it", stacklevel=3)
 
 
-def start_model(start: Path, task: Any, entities: Entities, **fields: Any) -> ModelParts:
+def start_model(start: Path, task: Any, entities: Entities, **fields: object) -> ModelParts:
   """Returns what a task's training starts from: a model directory, or that of a run."""
   usual = task.head in HEADS and task.head != AttributesHead.kind  # else it has settings
   own = None if usual else lambda backbone, _: task.network(backbone).head

@@ -74,7 +74,7 @@ def fine_tune(
   train: Data,
   dev: Data | None = None,
   folder: str | Path | None = None,
-  **settings: Any,
+  **settings: object,
 ) -> Trained:
   """Fine-tunes a model for a task, and returns it with its scores.
 
@@ -125,7 +125,7 @@ def run(
   return summary
 
 
-def _trained(experiment: Experiment, folder: Path, summary: dict[str, Any]) -> Trained:
+def _trained(experiment: Experiment, folder: Path, summary: dict[str, object]) -> Trained:
   model, record = run_model(folder, experiment)
   scores = dict(record["scores"].get("dev", {}))
   return Trained(Model.of(model), scores, summary)
@@ -158,7 +158,7 @@ def _file(data: Data, path: Path) -> Path:
   return path
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
   """Returns an array or a NumPy number as JSON has it."""
   if isinstance(value, np.ndarray | np.generic):
     return value.tolist()

@@ -76,7 +76,7 @@ class Answers:
     return {"tasks": listed}
 
   def answer(
-    self, kind: str, request: Mapping[str, Any], is_gone: Callable[[], bool] = lambda: False
+    self, kind: str, request: Mapping[str, object], is_gone: Callable[[], bool] = lambda: False
   ) -> dict[str, Any]:
     """Returns the answer to a request of a kind: a task, or attention.
 
@@ -108,7 +108,7 @@ class Answers:
     finally:
       self._places.release()
 
-  def _model(self, kind: str, name: Any) -> Model:
+  def _model(self, kind: str, name: object) -> Model:
     tasks = TASKS if kind == "attention" else (kind,)
     models = {n: model for task in tasks for n, model in self.by_task.get(task, {}).items()}
     if not isinstance(name, str) or name not in models:
@@ -142,11 +142,11 @@ def _sizes(model: Model) -> dict[str, int]:
   return {"layers": config.num_hidden_layers, "heads": config.num_attention_heads}
 
 
-def _names(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _names(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
   return {"spans": _coloured(model.predict(text))}
 
 
-def _types(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _types(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
   spans = request.get("spans")
   if not isinstance(spans, list):
     raise InputError("spans: missing; expected a list of [start, end]")
@@ -159,7 +159,7 @@ def _coloured(spans: Iterable[Span]) -> list[dict[str, Any]]:
   return [span._asdict() | {"hue": hue(span.label)} for span in spans]
 
 
-def _relation(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _relation(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
   relation = model.predict(text, head=_given(request, "head"), tail=_given(request, "tail"))
   negative = task_of(model).negative or negative_of(model.labels)
   known = sum(label != negative for label in model.labels)
@@ -167,7 +167,7 @@ def _relation(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, 
   return found | {"none": relation.label == negative, "known": known}
 
 
-def _answers(model: Model, text: str, request: Mapping[str, Any]) -> dict[str, Any]:
+def _answers(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
   question = _given(request, "question")
   return {"answers": [answer._asdict() for answer in model.predict(text, question=question)[:3]]}
 
@@ -188,7 +188,7 @@ def _attention(model: Model, text: str, request: Mapping[str, Any]) -> dict[str,
   return {"tokens": tokens, "words": len(found.words), "weights": weights}
 
 
-def _given(request: Mapping[str, Any], name: str) -> Any:
+def _given(request: Mapping[str, object], name: str) -> Any:
   if request.get(name) is None:
     raise InputError(f"{name}: missing; expected it")
   return request[name]

@@ -138,5 +138,5 @@ class Handler(http.server.BaseHTTPRequestHandler):
     self.end_headers()
     self.wfile.write(data)
 
-  def log_message(self, format: str, *args: Any) -> None:
+  def log_message(self, format: str, *args: object) -> None:
     """Logs nothing: texts are the user's own."""

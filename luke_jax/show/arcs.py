@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.show.drawn_text import ROOM, SIZE, Box, Rows, drawn, in_rows, text_width
@@ -45,7 +45,7 @@ class Segment(NamedTuple):
     return min(ends), max(ends), middle
 
 
-def relations(text: str, relations: Relation | Sequence[Any]) -> Picture:
+def relations(text: str, relations: Relation | Sequence[object]) -> Picture:
   """Draws a text with its relations, each an arc from head to tail.
 
   `relations` are what `model.predict` returns, or ((start, end), (start, end), label). Wide and
@@ -61,7 +61,7 @@ def relations(text: str, relations: Relation | Sequence[Any]) -> Picture:
   return Picture(f'<div class="wide">{"".join(parts)}</div>', text[:60])
 
 
-def _arc(relation: Any, text: str, where: str) -> Arc:
+def _arc(relation: object, text: str, where: str) -> Arc:
   score = ""
   if isinstance(relation, Relation):
     head, tail = relation.head, relation.tail

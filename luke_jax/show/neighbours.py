@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def neighbours(
   return nearest
 
 
-def linked(text: str, links: Sequence[Any], *, vectors: str | Path, count: int = 3) -> Picture:
+def linked(text: str, links: Sequence[object], *, vectors: str | Path, count: int = 3) -> Picture:
   """Draws a text with its links, and for each entity those whose vectors are nearest to its own.
 
   `links` are (entity, start, end) or with a score, as a linker returns. An entity without a vector

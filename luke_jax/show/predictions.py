@@ -15,7 +15,7 @@ from luke_jax.tasks.predictions import Answer, Labels, Number, Relation, Span
 from luke_jax.text.spans import checked_spans
 
 
-def entities(text: str, spans: Sequence[Any], *, gold: Sequence[Any] | None = None) -> Picture:
+def entities(text: str, spans: Sequence[Any], *, gold: Sequence[object] | None = None) -> Picture:
   """Draws a text with its entities, each label in its colour, which is the same in all pictures.
 
   `spans` are what `model.predict` returns, or (start, end, label). A span with several labels has

@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 def readings(
   model: "Model",
   text: str,
-  readers: Sequence[Mapping[str, Any]],
+  readers: Sequence[Mapping[str, object]],
   *,
   attribute: str = "",
   layer: int = -1,
@@ -60,7 +60,7 @@ def readings(
 
 
 def _read(
-  model: "Model", text: str, readers: Sequence[Mapping[str, Any]], attribute: str, layer: int
+  model: "Model", text: str, readers: Sequence[Mapping[str, object]], attribute: str, layer: int
 ) -> tuple[list[Reading], list[Any]]:
   """Returns the weights that `readings` draws, and what each reader's text is predicted to be."""
   # Other pictures need no jax.

@@ -4,7 +4,6 @@ import collections
 import re
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -61,7 +60,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, str]:
   return answers
 
 
-def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, str]:
+def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, str]:
   return id, files.string(value, "answer", place)
 
 

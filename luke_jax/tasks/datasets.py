@@ -19,7 +19,7 @@ def is_split(source: str | Path) -> bool:
 
 
 def read_dataset(
-  source: str | Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
+  source: str | Path, parse: Callable[[Mapping[str, object], str, str], Example], faults: Faults
 ) -> Iterator[Example]:
   """Yields the results of `parse` for the examples of FOLDER:SPLIT, as for JSON lines."""
   import tensorflow_datasets as tfds  # takes half a second, and only datasets need it
@@ -36,7 +36,7 @@ def read_dataset(
       yield parse(value, value.get("id", str(number)), f"{source}: example {number}")
 
 
-def as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(row: Mapping[str, object]) -> dict[str, Any]:
   """Returns a row as an object of JSON lines; in the row each part of a span is a column."""
   value = {name: _plain(column) for name, column in row.items()}
   for name in [name.removesuffix("_start") for name in value if name.endswith("_start")]:

@@ -1,7 +1,6 @@
 """Files that hold no text in UTF-8: what they are by their first bytes, and the way to a text."""
 
 import re
-from typing import Any
 
 from luke_jax.errors import InputError
 
@@ -20,7 +19,7 @@ _KINDS = {
 }
 
 
-def check_head(head: bytes, path: Any) -> None:
+def check_head(head: bytes, path: object) -> None:
   """Raises InputError for the first bytes of a spreadsheet, an archive, or a text in UTF-16."""
   for start, fault in _KINDS.items():
     if head.startswith(start):
@@ -48,5 +47,5 @@ def _utf_16(head: bytes) -> str:
   return "UTF-16BE" if zeros == [True, False] * 2 else ""
 
 
-def _converted(name: Any, encoding: str) -> str:
+def _converted(name: object, encoding: str) -> str:
   return f"which `iconv -f {encoding} -t UTF-8 {name}` prints"

@@ -23,6 +23,7 @@ COMMON = ("id", "text", "tokens", "meta")
 _ALSO = dict.fromkeys(("sentence", "sent", "content", "document", "review"), "text")
 _ALSO |= dict.fromkeys(("words", "token"), "tokens")
 Example = TypeVar("Example")
+Item = TypeVar("Item")
 
 
 @dataclasses.dataclass
@@ -67,7 +68,7 @@ class Text(NamedTuple):
 
 
 def read_json_lines(
-  path: Path, parse: Callable[[Mapping[str, Any], str, str], Example], faults: Faults
+  path: Path, parse: Callable[[Mapping[str, object], str, str], Example], faults: Faults
 ) -> Iterator[Example]:
   """Returns the results of `parse` for every line of a file: an object, its id and its place."""
   if path.suffix == ".csv":
@@ -94,9 +95,9 @@ def quoted_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 def parse_lines(
   numbered: Iterable[tuple[int, str]],
   where: str,
-  parse: Callable[[Mapping[str, Any], str, str], Example],
+  parse: Callable[[Mapping[str, object], str, str], Example],
   faults: Faults,
-  read: Callable[[str, str], Mapping[str, Any]] | None = None,
+  read: Callable[[str, str], Mapping[str, object]] | None = None,
 ) -> Iterator[Example]:
   """Yields the results of `parse` for lines from any source, except empty ones.
 
@@ -107,11 +108,11 @@ def parse_lines(
 
 
 def parse_items(
-  items: Iterable[tuple[str, Any]],
+  items: Iterable[tuple[str, Item]],
   where: str,
-  parse: Callable[[Mapping[str, Any], str, str], Example],
+  parse: Callable[[Mapping[str, object], str, str], Example],
   faults: Faults,
-  read: Callable[[Any, str], Mapping[str, Any]],
+  read: Callable[[Item, str], Mapping[str, object]],
 ) -> Iterator[Example]:
   """Yields the results of `parse` for items with their places, each an object as `read` has it."""
   ids: dict[str, str] = {}
@@ -172,7 +173,7 @@ def read_json(path: Path) -> Any:
     raise InputError(f"{path}: {fault}; expected JSON") from None
 
 
-def check_fields(value: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+def check_fields(value: Mapping[str, object], known: Sequence[str], place: str) -> None:
   """Raises InputError for unknown fields, since they may be misspelt."""
   for name in value:
     if name not in (*COMMON, *known):
@@ -183,7 +184,7 @@ def check_fields(value: Mapping[str, Any], known: Sequence[str], place: str) -> 
       raise InputError(f"{place}: {name}: no such field; expected {hint}")
 
 
-def read_text(value: Mapping[str, Any], place: str) -> Text:
+def read_text(value: Mapping[str, object], place: str) -> Text:
   """Returns the text of an object: `text` with character spans, or `tokens` with token spans."""
   if ("text" in value) == ("tokens" in value):
     count = "both text and tokens" if "text" in value else "no text"
@@ -196,7 +197,7 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
     joined = join_words(tokens)
   string({"tokens": joined.text}, "tokens", place)
 
-  def characters(span: Any, name: str) -> Bounds:
+  def characters(span: object, name: str) -> Bounds:
     tokens = len(joined.offsets)
     first, last = _span(span, tokens, "tokens", f"{place}: {name}")
     return joined.offsets[first][0], joined.offsets[last - 1][1]
@@ -204,7 +205,7 @@ def read_text(value: Mapping[str, Any], place: str) -> Text:
   return Text(joined.text, characters)
 
 
-def read_links(value: Mapping[str, Any], text: Text, place: str) -> tuple[Link, ...]:
+def read_links(value: Mapping[str, object], text: Text, place: str) -> tuple[Link, ...]:
   """Returns the entities that an object links: lists of a name, a span and perhaps a score."""
   if "links" not in value:
     return ()
@@ -217,7 +218,7 @@ def read_links(value: Mapping[str, Any], text: Text, place: str) -> tuple[Link, 
   return checked_links(links, len(text.text), place)
 
 
-def string(value: Mapping[str, Any], name: str, place: str) -> str:
+def string(value: Mapping[str, object], name: str, place: str) -> str:
   """Returns a field that is a string."""
   field = value.get(name)
   if not isinstance(field, str):
@@ -230,7 +231,7 @@ def string(value: Mapping[str, Any], name: str, place: str) -> str:
   return field
 
 
-def listed(value: Mapping[str, Any], name: str, place: str) -> list[Any]:
+def listed(value: Mapping[str, object], name: str, place: str) -> list[Any]:
   """Returns a field that is a list."""
   field = value.get(name)
   if not isinstance(field, list):
@@ -239,7 +240,7 @@ def listed(value: Mapping[str, Any], name: str, place: str) -> list[Any]:
   return field
 
 
-def _span(span: Any, length: int, unit: str, place: str) -> Bounds:
+def _span(span: object, length: int, unit: str, place: str) -> Bounds:
   whole = isinstance(span, list | tuple) and len(span) == 2 and all(type(x) is int for x in span)
   if not whole:
     raise InputError(f"{place}: {span!r}; expected [start, end], {unit} of the text")

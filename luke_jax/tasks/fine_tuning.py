@@ -62,7 +62,7 @@ class FineTunedTask(Task):
   # Whether the task reads entities by title, or [MASK] and its like only.
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
-  def __init_subclass__(cls, **options: Any) -> None:
+  def __init_subclass__(cls, **options: object) -> None:
     """Raises InputError for a class that lacks a part of the contract."""
     super().__init_subclass__(**options)
     needed = ("name", "heads", *sorted(FineTunedTask.__abstractmethods__))
@@ -99,7 +99,7 @@ class FineTunedTask(Task):
     """Returns a row's room for words, for entities and for the pieces of a mention, 1 at least."""
 
   @abc.abstractmethod
-  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Any:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> Any:
     """Returns the example in an object of JSON lines, with or without answers."""
 
   @abc.abstractmethod
@@ -169,7 +169,7 @@ class FineTunedTask(Task):
     return {}
 
   @staticmethod
-  def settings_from(entries: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, Any]:
     """Returns the settings of a model of transformers, from its config.json and its labels."""
     return {}
 

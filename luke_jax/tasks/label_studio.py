@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 SPANS, CHOICES = "labels", "choices"  # of a result: the label of a span, and that of a text
 
 
-def is_export(value: Mapping[str, Any]) -> bool:
+def is_export(value: Mapping[str, object]) -> bool:
   """Returns whether an object is a task of an export."""
   if "data" in value and ("annotations" in value or "completions" in value):
     return True
@@ -36,11 +36,11 @@ def as_ours(value: Mapping[str, Any], place: str) -> dict[str, Any]:
   return _with_id(value, ours)
 
 
-def _with_id(value: Mapping[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+def _with_id(value: Mapping[str, object], ours: dict[str, object]) -> dict[str, Any]:
   return ours | {name: value[name] for name in ("id",) if name in value}
 
 
-def _text(data: Any, place: str) -> Any:
+def _text(data: object, place: str) -> Any:
   """Returns the text of a task: the field of this name, or the only one that is a text."""
   texts = [x for x in data.values() if isinstance(x, str)] if isinstance(data, dict) else []
   if isinstance(data, dict) and "text" in data:

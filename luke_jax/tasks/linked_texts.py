@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def read_linked_texts(path: Path) -> Iterator[LinkedText]:
   return read_json_lines(path, _parsed, Faults())
 
 
-def _parsed(value: Mapping[str, Any], id: str, place: str) -> LinkedText:
+def _parsed(value: Mapping[str, object], id: str, place: str) -> LinkedText:
   text = read_text(value, place)
   return LinkedText(text.text, read_links(value, text, place))
 

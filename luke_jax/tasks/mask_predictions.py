@@ -61,7 +61,7 @@ def predict_masks(
   return predictions
 
 
-def _guesses(logits: Any, top: int, name: Callable[[int], str]) -> tuple[Guess, ...]:
+def _guesses(logits: object, top: int, name: Callable[[int], str]) -> tuple[Guess, ...]:
   scores = np.asarray(logits, np.float64)
   check_finite("logits", scores)
   shares = np.exp(scores - scores.max())

@@ -52,7 +52,7 @@ def _label_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
     return {}
 
 
-def _named(value: Any, names: list[str] | None) -> Any:
+def _named(value: object, names: list[str] | None) -> Any:
   if names is None:
     return value
   if isinstance(value, list):

@@ -29,7 +29,7 @@ class Link(NamedTuple):
 Linker = Callable[[str], Iterable[Sequence[Any]]]
 
 
-def checked_links(links: Any, length: int, where: str) -> tuple[Link, ...]:
+def checked_links(links: object, length: int, where: str) -> tuple[Link, ...]:
   """Returns links as values; raises InputError for one outside of a text of that length."""
   if not isinstance(links, Iterable) or isinstance(links, str):
     raise InputError(f"{where}: {links!r:.60}; expected a list of [entity, start, end, score]")

@@ -32,7 +32,7 @@ def special_map(directory: Path) -> dict[str, Any]:
   return _object(directory / SPECIAL_MAP, "an object of role -> token")
 
 
-def token_name(token: Any) -> str | None:
+def token_name(token: object) -> str | None:
   """Returns the name of a token, written as a string or as an object; None for anything else."""
   name = token.get("content") if isinstance(token, dict) else token
   return name if isinstance(name, str) and name else None

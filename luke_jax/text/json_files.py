@@ -23,7 +23,7 @@ def read_text(path: Path) -> str:
 def read_json_object(path: Path, expected: str) -> dict[str, Any]:
   """Returns the object in a JSON file; raises InputError for a key twice in an object."""
 
-  def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+  def unique(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
       key = _first_repeated([key for key, _ in pairs])
@@ -47,7 +47,7 @@ def read_json_object(path: Path, expected: str) -> dict[str, Any]:
   return value
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
   """Writes a value as indented UTF-8 JSON."""
   text = json.dumps(value, ensure_ascii=False, indent=2)
   path.write_text(text + "\n", encoding="utf-8")

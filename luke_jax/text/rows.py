@@ -71,7 +71,7 @@ class Row:
     """Returns the characters of each token."""
     return self.origin.offsets
 
-  def labelled(self, labels: Any, source: Any = None) -> "Row":
+  def labelled(self, labels: Any, source: object = None) -> "Row":
     """Returns the row with labels, which may be None, and without its origin, to save memory."""
     return replace(self, labels=labels, source=source, origin=UNKNOWN)
 

@@ -136,7 +136,7 @@ def _without_space(row: dict, text: str) -> list[Bounds]:
   return spans
 
 
-def is_unigram(whole: Mapping[str, Any]) -> bool:
+def is_unigram(whole: Mapping[str, object]) -> bool:
   """Returns whether the contents of a tokenizer.json have a vocabulary with probabilities."""
   model = whole.get("model")
   return isinstance(model, dict) and model.get("type") == "Unigram"

@@ -77,7 +77,7 @@ def has_tokenizer(directory: Path) -> bool:
 
 
 def save_tokenizer(
-  tokenizer: Tokenizer, directory: str | Path, settings: Mapping[str, Any] | None = None
+  tokenizer: Tokenizer, directory: str | Path, settings: Mapping[str, object] | None = None
 ) -> None:
   """Writes a tokenizer's files; `settings` are more entries for tokenizer_config.json."""
   directory = Path(directory)

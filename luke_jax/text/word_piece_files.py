@@ -123,7 +123,7 @@ def _type(model: Mapping[str, Any]) -> str | None:
   return model.get("type", "WordPiece" if "max_input_chars_per_word" in model else None)
 
 
-def _roles(path: Path, names: Mapping[str, Any], pieces: Container[str]) -> Roles:
+def _roles(path: Path, names: Mapping[str, object], pieces: Container[str]) -> Roles:
   roles = Roles(*(token_name(names.get(key)) or BERT[i] for i, key in enumerate(ROLE_KEYS)))
   for name in roles:
     if name not in pieces:
@@ -131,7 +131,7 @@ def _roles(path: Path, names: Mapping[str, Any], pieces: Container[str]) -> Role
   return roles
 
 
-def _listed(tokens: Any) -> list[Any]:
+def _listed(tokens: object) -> list[Any]:
   """Returns the tokens of a list, or of an object of role -> token."""
   if isinstance(tokens, dict):
     return list(tokens.values())
@@ -163,7 +163,7 @@ def _library_settings(path: Path, whole: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _normalization(
-  path: Path, config: Mapping[str, Any], library: Mapping[str, Any]
+  path: Path, config: Mapping[str, Any], library: Mapping[str, object]
 ) -> Normalization:
   settings: dict[str, Any] = {}
   for key in LIBRARY_KEYS.values():

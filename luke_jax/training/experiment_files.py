@@ -54,7 +54,7 @@ def _module(path: Path, source: bytes) -> ModuleType:
   return module
 
 
-def _line_of(function: Any) -> str:
+def _line_of(function: object) -> str:
   code = getattr(function, "__code__", None)
   return f"line {code.co_firstlineno}: " if code else ""
 

@@ -151,7 +151,7 @@ def _named(state: State) -> dict[str, Any]:
   return {jax.tree_util.keystr(path, simple=True, separator="/"): x for path, x in leaves}
 
 
-def _digest(values: Mapping[str, Any]) -> str:
+def _digest(values: Mapping[str, object]) -> str:
   return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 

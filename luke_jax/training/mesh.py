@@ -42,7 +42,7 @@ class MeshShape:
     return None if self.fsdp == "none" else "data"
 
 
-def make_mesh(shape: MeshShape, devices: Sequence[Any] | None = None) -> jax.sharding.Mesh:
+def make_mesh(shape: MeshShape, devices: Sequence[object] | None = None) -> jax.sharding.Mesh:
   """Returns the mesh over all devices, or over those given."""
   count = len(devices) if devices is not None else jax.device_count()
   data = shape.data or count // shape.replica

@@ -61,7 +61,7 @@ def own_number() -> int:
   return distributed.global_state.process_id
 
 
-def put(name: str, value: Any) -> bool:
+def put(name: str, value: object) -> bool:
   """Writes a value under a name, once; returns whether it is this one that stands there."""
   try:
     _client().key_value_set(_PREFIX + name, json.dumps(value))
@@ -78,7 +78,7 @@ def all_below(name: str) -> dict[str, Any]:
   return {key.rpartition("/")[2]: json.loads(value) for key, value in found}
 
 
-def gathered(value: Any) -> list[Any]:
+def gathered(value: object) -> list[Any]:
   """Returns the values of all processes, in their order; all of them call it at the same place."""
   if alone():
     return [value]
@@ -95,7 +95,7 @@ def meet() -> None:
   gathered(None)
 
 
-def from_first(action: Callable[[], Any]) -> Any:
+def from_first(action: Callable[[], object]) -> Any:
   """Returns the JSON value that `action` returns on process 0; if it raises, all processes do."""
   if alone():
     return action()

@@ -44,7 +44,7 @@ class MetricsWriter:
         self._open = opened.pop_all()
     return self
 
-  def __exit__(self, kind: Any, fault: Any, trace: Any) -> None:
+  def __exit__(self, kind: Any, fault: object, trace: object) -> None:
     try:
       with _as_input_error(self._path.parent):
         self._open.close()
@@ -64,7 +64,7 @@ class MetricsWriter:
       with _as_input_error(self._path):
         self._lines.flush()
 
-  def write(self, step: int, numbers: Mapping[str, Any]) -> None:
+  def write(self, step: int, numbers: Mapping[str, object]) -> None:
     """Writes the numbers of a step. NaN and infinities are the strings "nan", "inf" and "-inf"."""
     if not self._enabled:
       return
@@ -136,7 +136,7 @@ class _Events:
       self._records.flush()
       self._flushed = time.monotonic()
 
-  def _write(self, **fields: Any) -> None:
+  def _write(self, **fields: object) -> None:
     self._records.write(self._event(wall_time=time.time(), **fields).SerializeToString())
 
   def close(self) -> None:
@@ -156,12 +156,12 @@ def read_numbers(folder: Path, name: str, until: int) -> list[float]:
   return [float(line[name]) for line in lines if line["step"] <= until]
 
 
-def summary_line(summary: Mapping[str, Any]) -> str:
+def summary_line(summary: Mapping[str, object]) -> str:
   """Returns a summary as one line of JSON: floats of 6 digits, sorted names, groups last."""
   return json.dumps(_brief(summary), ensure_ascii=False, allow_nan=False)
 
 
-def _brief(value: Any) -> Any:
+def _brief(value: object) -> Any:
   if isinstance(value, Mapping):
     names = sorted(value, key=lambda name: (isinstance(value[name], Mapping), name))
     return {name: _brief(value[name]) for name in names}

@@ -76,22 +76,22 @@ class Schedule:
     _require_one_of(self, "decay", get_args(Decay))
 
 
-def _require(settings: Any, name: str, fits: Callable[[Any], bool], expected: str) -> None:
+def _require(settings: object, name: str, fits: Callable[[Any], bool], expected: str) -> None:
   value = getattr(settings, name)
   if not fits(value):
     raise InputError(f"{name}: {value!r}; expected {expected}")
 
 
-def _require_one_of(settings: Any, name: str, known: tuple[str, ...]) -> None:
+def _require_one_of(settings: object, name: str, known: tuple[str, ...]) -> None:
   _require(settings, name, lambda x: x in known, f"one of {', '.join(map(repr, known))}")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
   number = isinstance(value, int | float) and not isinstance(value, bool)
   return number and math.isfinite(value)
 
 
-def _are_patterns(value: Any) -> bool:
+def _are_patterns(value: object) -> bool:
   return isinstance(value, tuple) and all(isinstance(x, str) and x.strip("/") for x in value)
 
 
@@ -109,7 +109,7 @@ class Length(NamedTuple):
 
 
 def learning_rate(
-  optimizer: Optimizer, schedule: Schedule, number: Any, length: Length
+  optimizer: Optimizer, schedule: Schedule, number: object, length: Length
 ) -> jax.Array:
   """Returns the rate of an update, numbered from 0.
 

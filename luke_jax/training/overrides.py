@@ -62,7 +62,7 @@ def settings(experiment: Experiment) -> Iterator[Setting]:
       yield Setting(name, typed_values.expected(kind), shown, meanings.get(name, ""))
 
 
-def assignment(experiment: Experiment, name: str, value: Any) -> str:
+def assignment(experiment: Experiment, name: str, value: object) -> str:
   """Returns the assignment of a value to a field, by its dotted name or by its own alone."""
   fields = {field: value for field, value, _ in _fields(experiment, "") if not is_group(value)}
   matches = [name] if name in fields else [x for x in fields if x.rpartition(".")[2] == name]
@@ -74,7 +74,7 @@ def assignment(experiment: Experiment, name: str, value: Any) -> str:
   return f"{matches[0]}={_text(value)}"
 
 
-def _meanings(group: Any, place: str) -> Iterator[tuple[str, str]]:
+def _meanings(group: object, place: str) -> Iterator[tuple[str, str]]:
   for name, note in field_notes(type(group)).items():
     yield dotted(place, name), note
   for name in field_kinds(type(group)):
@@ -82,14 +82,14 @@ def _meanings(group: Any, place: str) -> Iterator[tuple[str, str]]:
       yield from _meanings(getattr(group, name), dotted(place, name))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
   """Returns a value as it is written on the command line."""
   if value is None or isinstance(value, bool | list | tuple):
     return json.dumps(value)
   return str(value)
 
 
-def _fields(group: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
+def _fields(group: object, place: str) -> Iterator[tuple[str, Any, Any]]:
   """Yields every field's dotted name, value and declared type; groups before their fields."""
   for name, kind in field_kinds(type(group)).items():
     value = getattr(group, name)
@@ -98,7 +98,7 @@ def _fields(group: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
       yield from _fields(value, dotted(place, name))
 
 
-def _nearest(name: str, fields: Mapping[str, tuple[Any, Any]]) -> str:
+def _nearest(name: str, fields: Mapping[str, tuple[object, object]]) -> str:
   """Returns the field that seems meant, by its own name and, if given, the group's."""
 
   def likeness(field: str) -> float:
@@ -124,7 +124,7 @@ def _size(text: str) -> Any:
   return SIZES[text]
 
 
-def _assigned(name: str, text: str, value: Any, kind: Any) -> dict[tuple[str, ...], Any]:
+def _assigned(name: str, text: str, value: object, kind: Any) -> dict[tuple[str, ...], Any]:
   """Returns the new values by path."""
   path = tuple(name.split("."))
   if not is_group(value):

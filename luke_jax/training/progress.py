@@ -4,7 +4,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import jax
 from rich.console import Console
@@ -40,7 +40,7 @@ class Progress:
       self._live.start()
     return self
 
-  def __exit__(self, *fault: Any) -> None:
+  def __exit__(self, *fault: object) -> None:
     if self._live:
       self._live.stop()
 
@@ -121,5 +121,5 @@ class Trace:
     elif self._begin is not None and step == self._end:
       self._open.close()
 
-  def __exit__(self, *_: Any) -> None:
+  def __exit__(self, *_: object) -> None:
     self._open.close()

@@ -38,7 +38,7 @@ def to_json(experiment: Experiment) -> str:
   return json.dumps(to_dict(experiment), ensure_ascii=False, indent=2) + "\n"
 
 
-def from_dict(data: Mapping[str, Any], own: Experiment | None = None) -> Experiment:
+def from_dict(data: Mapping[str, object], own: Experiment | None = None) -> Experiment:
   """Returns the experiment of a saved config.
 
   The task's class and the model's system are those of this package, or of `own`, an experiment
@@ -54,7 +54,7 @@ def from_dict(data: Mapping[str, Any], own: Experiment | None = None) -> Experim
   return typed_values.group_from_json(values, Experiment, "", kinds=kinds)
 
 
-def differences(saved: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
+def differences(saved: Mapping[str, object], current: Mapping[str, object]) -> list[str]:
   """Returns the differences of two results of `to_dict`: "run.seed: 0 there, 1 here"."""
   there, here = dict(_leaves(saved, "")), dict(_leaves(current, ""))
   return [
@@ -78,7 +78,7 @@ def describe(experiment: Experiment) -> str:
 
 
 def _named_group(
-  data: Mapping[str, Any], group: str, name: str, expected: str
+  data: Mapping[str, object], group: str, name: str, expected: str
 ) -> tuple[str, dict[str, Any]]:
   """Returns the class or system that a group of a saved config names, and its fields."""
   saved = data.get(group) if isinstance(data, Mapping) else None
@@ -119,7 +119,7 @@ def _task_class(name: str, given: type | None) -> type:
   raise InputError(f"task.class: {name!r}; expected a task of luke_jax{also}")
 
 
-def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
+def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, Any]]:
   for name, value in values.items():
     if isinstance(value, Mapping):
       yield from _leaves(value, dotted(place, name))
@@ -127,7 +127,7 @@ def _leaves(values: Mapping[str, Any], place: str) -> Iterator[tuple[str, Any]]:
       yield dotted(place, name), value
 
 
-def _shown(values: Mapping[str, Any], name: str) -> str:
+def _shown(values: Mapping[str, object], name: str) -> str:
   return json.dumps(values[name], ensure_ascii=False) if name in values else "missing"
 
 

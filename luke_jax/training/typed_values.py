@@ -45,7 +45,7 @@ def from_text(text: str, kind: Any, place: str) -> Any:
   raise InputError(f"{place}: {text!r}; expected {expected(kind)}")
 
 
-def from_json(value: Any, kind: Any, place: str) -> Any:
+def from_json(value: object, kind: Any, place: str) -> Any:
   """Returns the value that a JSON value stands for."""
   for arm in _arms(kind):
     if isinstance(value, dict) and dataclasses.is_dataclass(arm):
@@ -81,7 +81,7 @@ def group_from_json(
     return group(**fields)
 
 
-def to_json(value: Any, place: str) -> Any:
+def to_json(value: object, place: str) -> Any:
   """Returns the value as JSON values, which `from_json` converts back."""
   if is_group(value):
     names = field_kinds(type(value))
@@ -97,7 +97,7 @@ def to_json(value: Any, place: str) -> Any:
   raise InputError(f"{place}: {value!r}; expected a number, a text, null, or a tuple of these")
 
 
-def is_group(value: Any) -> bool:
+def is_group(value: object) -> bool:
   """Returns whether a value is an instance of a dataclass."""
   return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
@@ -137,7 +137,7 @@ def optional(kind: Any) -> bool:
 
 
 def _arms(kind: Any) -> list[Any]:
-  def looseness(arm: Any) -> int:
+  def looseness(arm: object) -> int:
     origin = get_origin(arm) or arm
     return _STRICTEST.index(origin) if origin in _STRICTEST else len(_STRICTEST)
 
@@ -158,7 +158,7 @@ def _tuple_from_text(text: str, kind: Any, place: str) -> tuple[Any, ...]:
   return tuple(from_text(part, item, place) for part, item in zip(texts, kinds, strict=True))
 
 
-def _tuple(values: list[Any], kind: Any, place: str) -> tuple[Any, ...]:
+def _tuple(values: list[object], kind: Any, place: str) -> tuple[Any, ...]:
   kinds = _kinds_of_items(kind, len(values))
   places = (f"{place}[{index}]" for index in range(len(values)))
   return tuple(map(from_json, values, kinds, places))
@@ -185,7 +185,7 @@ def _scalar_from_text(text: str, kind: Any) -> Any:
   return _scalar(text, kind)
 
 
-def _one_of(values: dict[str, Any], text: str) -> Any:
+def _one_of(values: dict[str, object], text: str) -> Any:
   if text not in values:
     raise ValueError
   return values[text]
@@ -207,5 +207,5 @@ def _scalar(value: Any, kind: Any) -> Any:
   raise ValueError
 
 
-def _spelled(option: Any) -> str:
+def _spelled(option: object) -> str:
   return option if isinstance(option, str) else json.dumps(option)

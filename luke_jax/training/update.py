@@ -91,7 +91,7 @@ class Update:
     def loss(trained: Params, part: Batch, weights: Any, key: jax.Array) -> tuple[jax.Array, dict]:
       return task.loss(backbone, merge(trained, state["frozen"]), part, weights, key)
 
-    def micro(index: jax.Array, *parts: Any) -> Any:
+    def micro(index: jax.Array, *parts: object) -> Any:
       run = jax.value_and_grad(loss, has_aux=True)
       (value, metrics), gradients = run(state["trained"], *parts, jax.random.fold_in(key, index))
       gradients = jax.lax.with_sharding_constraint(gradients, places)
@@ -133,7 +133,7 @@ class Touched:
 
     return {**state, **{part: self._changed(rows, state[part]) for part in (*UPDATED, "frozen")}}
 
-  def whole(self, state: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+  def whole(self, state: Mapping[str, Any], part: Mapping[str, object]) -> dict[str, Any]:
     """Returns a state with tables, in which the rows of an updated part are written."""
 
     def table(name: str, before: jax.Array, rows: jax.Array) -> jax.Array:

@@ -100,7 +100,7 @@ class Watch:
     assert self.stop is not None
     return self.stop["status"]
 
-  def __exit__(self, kind: Any, fault: BaseException | None, trace: Any) -> None:
+  def __exit__(self, kind: Any, fault: BaseException | None, trace: object) -> None:
     if fault is not None and self._outcome is not None and not messages.joined_alone():
       self._tell(fault, self._outcome)
     self._ended = True

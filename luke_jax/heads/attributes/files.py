@@ -85,7 +85,7 @@ def write(attributes: Attributes, folder: Path) -> dict[str, Any]:
   return {ENTRY: {key: x for key, x in dataclasses.asdict(attributes).items() if key != "values"}}
 
 
-def read(directory: Path, entries: Mapping[str, Any]) -> Attributes:
+def read(directory: Path, entries: Mapping[str, object]) -> Attributes:
   """Returns the attributes that the config.json of a directory describes."""
   entry = entries.get(ENTRY)
   if not isinstance(entry, dict) or not entry.get("names"):
@@ -95,7 +95,7 @@ def read(directory: Path, entries: Mapping[str, Any]) -> Attributes:
   return dataclasses.replace(attributes, values=values)
 
 
-def _attributes(entry: Mapping[str, Any], place: str) -> Attributes:
+def _attributes(entry: Mapping[str, object], place: str) -> Attributes:
   known = [field.name for field in dataclasses.fields(Attributes) if field.name != "values"]
   unknown = [name for name in entry if name not in known]
   names = entry["names"]

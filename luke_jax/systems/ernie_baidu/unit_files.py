@@ -193,7 +193,7 @@ def _lines(path: str) -> IO[bytes]:
   return _reading(path, lambda: opened(local(Path(path)), "rb"))
 
 
-def _reading(path: str, read: Callable[[], Any]) -> Any:
+def _reading(path: str, read: Callable[[], object]) -> Any:
   """Returns what is read of a file; raises InputError if it cannot be."""
   try:
     return read()

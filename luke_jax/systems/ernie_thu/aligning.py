@@ -61,7 +61,7 @@ class AlignedTexts:
 def aligned_texts(
   model: ModelParts,
   texts: Sequence[str],
-  links: Sequence[Any],
+  links: Sequence[object],
   *,
   vectors: str | Path,
   threshold: float = 0.0,

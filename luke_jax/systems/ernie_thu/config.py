@@ -165,7 +165,7 @@ class ErnieThuConfig(BertConfig):
     return "transformers has no ERNIE of Tsinghua"
 
   @classmethod
-  def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
+  def read_config(cls, raw: dict[str, object], path: Path) -> Described:
     """Returns the contents of a config of an ERNIE, or of a BERT that an ERNIE starts from."""
     read = super().read_config({"layer_norm_eps": cls.layer_norm_eps} | raw, path)
     if raw.get("model_type") not in cls.starts_from:

@@ -200,12 +200,12 @@ class LukeConfig(System):
     return "transformers has no LUKE with BERT's positions" if bert else ""
 
   @classmethod
-  def read_config(cls, raw: dict[str, Any], path: Path) -> Described:
+  def read_config(cls, raw: dict[str, object], path: Path) -> Described:
     """Returns the contents of a LUKE's config.json, or of that of a model that it starts from."""
     return files.read_config(cls, raw, path)
 
   @classmethod
-  def read_archive(cls, raw: dict[str, Any], path: Path) -> Described:
+  def read_archive(cls, raw: dict[str, object], path: Path) -> Described:
     """Returns the contents of the metadata.json of the authors' archives."""
     return files.read_metadata(cls, raw, path)
 

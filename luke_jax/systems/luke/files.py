@@ -19,7 +19,7 @@ LUKE_TYPE, LUKE_WITH_BERT = "luke", "luke-bert"  # transformers has no LUKE with
 STARTS_FROM = ("roberta", "xlm-roberta", "bert")
 
 
-def read_config(kind: type, raw: dict[str, Any], path: Path) -> Described:
+def read_config(kind: type, raw: dict[str, object], path: Path) -> Described:
   """Reads the config.json of a LUKE, or of a language model that a LUKE starts from."""
   model_type, fields = raw["model_type"], dict(raw)
   architecture, labels = architecture_in(raw, path, "LukeModel"), ()
@@ -36,7 +36,7 @@ def read_config(kind: type, raw: dict[str, Any], path: Path) -> Described:
   return Described(config, architecture, labels, len(labels) or 2, rest_of(kind, raw))
 
 
-def read_metadata(kind: type, raw: dict[str, Any], path: Path) -> Described:
+def read_metadata(kind: type, raw: dict[str, object], path: Path) -> Described:
   """Reads the metadata.json of the authors' archives, which hold pretrained models."""
   model = raw.get("model_config")
   if not isinstance(model, dict):

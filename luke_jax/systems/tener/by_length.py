@@ -77,7 +77,7 @@ def _forward(run: Run, *inputs: Any) -> tuple[jax.Array, Any]:
 def _backward(run: Run, inputs: Any, cotangents: jax.Array) -> tuple[Any, None, None, None]:
   params, ids, lengths, key = inputs
 
-  def step(i: jax.Array, sums: Any) -> Any:
+  def step(i: jax.Array, sums: object) -> Any:
     def gradients(part: jax.Array, key: jax.Array | None) -> Any:
       _, pull = jax.vjp(lambda params: run(params, part, key), params)
       return pull(lax.dynamic_slice_in_dim(cotangents, i * PART, PART))[0]
@@ -97,7 +97,7 @@ def _parts(lengths: jax.Array) -> jax.Array:
 
 
 def _chosen(
-  run: Callable[[jax.Array, jax.Array | None], Any],
+  run: Callable[[jax.Array, jax.Array | None], object],
   i: jax.Array,
   ids: jax.Array,
   lengths: jax.Array,

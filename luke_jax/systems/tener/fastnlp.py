@@ -129,7 +129,7 @@ class FastNlp:
       start = _STACKED if config.character_vocab_size else _ALONE
       yield _NAMES.theirs(name).replace(_STACKED, start), np.ascontiguousarray(tensor)
 
-  def described(self, raw: dict[str, Any], tensors: Readers) -> dict[str, Any]:
+  def described(self, raw: dict[str, object], tensors: Readers) -> dict[str, Any]:
     """Returns the entries of a config.json; one without sizes leaves them to the tensors."""
     if "vocab_size" in raw:
       check_distances(raw)
@@ -196,7 +196,7 @@ _DISTANCES = {"rel_sign": -1, "freq": "tener"}  # in the code of both years
 _DEFAULTS = dataclasses.asdict(TenerConfig())
 
 
-def check_distances(fields: Mapping[str, Any]) -> None:
+def check_distances(fields: Mapping[str, object]) -> None:
   """Raises InputError for a form of attention by distance that the authors' code has not."""
   fields = {**_DEFAULTS, **fields}
   read = [fields["encoder"], fields["character_vocab_size"] and fields["character_encoder"]]

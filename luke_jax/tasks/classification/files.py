@@ -51,11 +51,11 @@ class Reader(NamedTuple):
   form: Form
   attributes: tuple[str, ...] = ()
 
-  def example(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+  def example(self, value: Mapping[str, object], id: str, place: str) -> Example:
     """Returns the example in an object that has the form's names."""
     return self.named(named(value, self.form, place), id, place)
 
-  def named(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+  def named(self, value: Mapping[str, object], id: str, place: str) -> Example:
     """Returns the example in an object that has our names."""
     try:
       check_fields(value, (*KNOWN, *self.attributes), place)
@@ -108,7 +108,7 @@ def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[Example]:
 
 
 def parse(
-  value: Mapping[str, Any],
+  value: Mapping[str, object],
   id: str,
   place: str,
   columns: Sequence[str] = (),
@@ -130,7 +130,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value if example.qid is None else value | {"qid": example.qid}
 
 
-def labels_in(value: Mapping[str, Any], place: str) -> tuple[str, ...] | None:
+def labels_in(value: Mapping[str, object], place: str) -> tuple[str, ...] | None:
   """Returns the labels of an object, each once; None if it has neither `label` nor `labels`."""
   if "label" in value and "labels" in value:
     raise InputError(f"{place}: both label and labels; expected one of them")
@@ -158,7 +158,7 @@ def number_in(example: Example) -> float:
   return number
 
 
-def _name(value: Any, place: str) -> str:
+def _name(value: object, place: str) -> str:
   """Returns the name of a label, which may be a number, as Hugging Face has them."""
   if isinstance(value, bool) or not isinstance(value, str | int | float):
     raise InputError(f"{place}: {value!r}; expected a text or a number")
@@ -169,7 +169,7 @@ def _name(value: Any, place: str) -> str:
   return str(value)
 
 
-def _attribute(value: Mapping[str, Any], name: str, place: str) -> str:
+def _attribute(value: Mapping[str, object], name: str, place: str) -> str:
   """Returns the value of an attribute, which has to be on one line, as lists of values have it."""
   if name not in value:
     raise InputError(
@@ -225,7 +225,7 @@ def _tabbed(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _listed(
-  path: Path, items: Sequence[Any]
+  path: Path, items: Sequence[object]
 ) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
   """Yields the place of each object of a list, and a function that returns the object."""
   for number, item in enumerate(items, start=1):
@@ -233,14 +233,14 @@ def _listed(
     yield place, functools.partial(_object, item, place)
 
 
-def _object(item: Any, place: str) -> Mapping[str, Any]:
+def _object(item: object, place: str) -> Mapping[str, Any]:
   if not isinstance(item, dict):
     raise InputError(f"{place}: a {type(item).__name__}; expected an object")
   return item
 
 
 def _parsed(
-  items: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], reader: Reader, faults: Faults
+  items: Iterable[tuple[str, Callable[[], Mapping[str, object]]]], reader: Reader, faults: Faults
 ) -> Iterator[Example]:
   """Yields examples of items, each with its place; ids are numbers if there are none."""
   places: dict[str, str] = {}

@@ -29,7 +29,7 @@ def _form(text: str, pair: str = "", label: str = "label", **more: Any) -> Form:
   return Form(names | ({"text_pair": (pair,)} if pair else {}), **more)
 
 
-def _referents(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+def _referents(value: Mapping[str, object], place: str) -> Mapping[str, Any]:
   """Returns CLUE's WSC with marks in the text: `_` around the noun, brackets around the pronoun."""
   text, target = string(value, "text", place), value.get("target")
   if not isinstance(target, dict):
@@ -45,7 +45,7 @@ def _referents(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
   return {**value, "text": text}
 
 
-def _keywords(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+def _keywords(value: Mapping[str, object], place: str) -> Mapping[str, Any]:
   """Returns CLUE's CSL with its keywords as one text."""
   return {**value, "keyword": " ".join(map(str, listed(value, "keyword", place)))}
 
@@ -122,7 +122,7 @@ def _benchmark(name: str) -> Form:
   return BENCHMARKS[name.lower()]
 
 
-def named(value: Mapping[str, Any], form: Form, place: str) -> dict[str, Any]:
+def named(value: Mapping[str, object], form: Form, place: str) -> dict[str, Any]:
   """Returns the fields of an example under our names.
 
   An object without a text of the form's name has our names already, as one that a user types.

@@ -3,7 +3,6 @@
 import collections
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -103,7 +102,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   return dict(read_json_lines(path, _prediction, faults))
 
 
-def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Predicted]:
+def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, Predicted]:
   number = value.get("number")
   if isinstance(number, int | float) and not isinstance(number, bool):
     return id, Number(float(number))

@@ -114,7 +114,7 @@ class TextClassification(FineTunedTask):
     return {PROBLEM: PROBLEMS[self.target]}
 
   @staticmethod
-  def settings_from(entries: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]:
+  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, Any]:
     """Returns the settings of a model of transformers, from its config.json and its labels."""
     problem = entries.get(PROBLEM) or (PROBLEMS["number"] if len(labels) == 1 else None)
     return {"target": next((x for x, name in PROBLEMS.items() if name == problem), "label")}
@@ -123,7 +123,7 @@ class TextClassification(FineTunedTask):
     """Reads the examples of a file."""
     return files.read(path, faults, self.columns, self.attributes.names)
 
-  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
     """Returns the example in an object of JSON lines."""
     return files.parse(value, id, place, self.columns, attributes=self.attributes.names)
 

@@ -41,7 +41,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
   return list(read_json_lines(path, parse, faults))
 
 
-def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
@@ -69,7 +69,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value
 
 
-def _spans(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple[Bounds, ...]:
+def _spans(value: Mapping[str, object], name: str, text: Text, place: str) -> tuple[Bounds, ...]:
   spans = [text.span(span, name) for span in listed(value, name, place)]
   for start, end in spans:
     if not text.text[start:end].strip():
@@ -109,7 +109,7 @@ def _as_line(passage: Mapping[str, Any], question: Mapping[str, Any], place: str
   return value
 
 
-def _half_open(value: Mapping[str, Any], name: str, place: str) -> list[list[int]]:
+def _half_open(value: Mapping[str, object], name: str, place: str) -> list[list[int]]:
   spans = [_object(span, f"{place}: {name}") for span in listed(value, name, place)]
   for span in spans:
     if not all(type(span.get(edge)) is int for edge in ("start", "end")):
@@ -117,7 +117,7 @@ def _half_open(value: Mapping[str, Any], name: str, place: str) -> list[list[int
   return [[span["start"], span["end"] + 1] for span in spans]
 
 
-def _object(value: Any, place: str) -> Mapping[str, Any]:
+def _object(value: object, place: str) -> Mapping[str, Any]:
   if not isinstance(value, dict):
     raise InputError(f"{place}: a {type(value).__name__}; expected an object")
   return value

@@ -113,7 +113,7 @@ def tagged_spans(document: Document) -> Iterator[Labelled]:
 
 
 def parse(
-  value: Mapping[str, Any],
+  value: Mapping[str, object],
   id: str,
   place: str,
   reading: Reading = PAPER,
@@ -142,7 +142,7 @@ def parse(
   return dataclasses.replace(example, spans=spans and to_characters(example, spans))
 
 
-def _edges(value: Mapping[str, Any], text: Text, place: str) -> list[Bounds] | None:
+def _edges(value: Mapping[str, object], text: Text, place: str) -> list[Bounds] | None:
   if "sentences" not in value:
     return None
   spans = listed(value, "sentences", place)
@@ -163,7 +163,7 @@ def _check_edges(edges: Sequence[Bounds], text: str, place: str) -> None:
     last = end
 
 
-def _gold(value: Mapping[str, Any], text: Text, place: str) -> tuple[Labelled, ...]:
+def _gold(value: Mapping[str, object], text: Text, place: str) -> tuple[Labelled, ...]:
   spans = spans_in(value, place)
   seen = set()
   for start, end, _ in spans:
@@ -174,7 +174,7 @@ def _gold(value: Mapping[str, Any], text: Text, place: str) -> tuple[Labelled, .
   return spans
 
 
-def spans_in(value: Mapping[str, Any], place: str) -> tuple[Labelled, ...]:
+def spans_in(value: Mapping[str, object], place: str) -> tuple[Labelled, ...]:
   """Returns the spans of an object with their labels, without a check against its text."""
   spans = listed(value, "spans", place)
   for span in spans:

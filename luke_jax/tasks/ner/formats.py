@@ -52,7 +52,7 @@ def _documents(path: Path) -> list[Any]:
     raise InputError(f"{path}: {fault}; expected a DocBin of spaCy") from None
 
 
-def as_object(item: Any, place: str) -> Mapping[str, Any]:
+def as_object(item: object, place: str) -> Mapping[str, Any]:
   """Returns the object of a list's item, which for spaCy 2 is a pair of a text and its entities."""
   if isinstance(item, list) and list(map(type, item)) == [str, dict]:
     return {"text": item[0], "entities": item[1].get("entities", [])}
@@ -62,7 +62,7 @@ def as_object(item: Any, place: str) -> Mapping[str, Any]:
 
 
 def as_ours(
-  value: Mapping[str, Any], place: str, reading: Reading, repaired: list[str]
+  value: Mapping[str, object], place: str, reading: Reading, repaired: list[str]
 ) -> Mapping[str, Any]:
   """Returns the object with our `spans`, of one that Hugging Face, doccano or spaCy wrote.
 
@@ -87,7 +87,7 @@ def as_ours(
   return value
 
 
-def _tags(value: Mapping[str, Any], name: str, place: str, reading: Reading) -> list[str]:
+def _tags(value: Mapping[str, object], name: str, place: str, reading: Reading) -> list[str]:
   tokens, tags = listed(value, "tokens", place), listed(value, name, place)
   if len(tags) != len(tokens):
     raise InputError(f"{place}: {name}: {len(tags)}; expected {len(tokens)}, one for each token")
@@ -116,7 +116,7 @@ def _check_tags(tags: Sequence[str], place: str, repair: bool, repaired: list[st
     repaired.append(message)
 
 
-def _span(span: Any, place: str) -> list[Any]:
+def _span(span: object, place: str) -> list[Any]:
   if isinstance(span, dict):
     edges = (span.get(name, span.get(f"{name}_offset")) for name in ("start", "end"))
     return [*edges, span.get("label")]
@@ -125,7 +125,7 @@ def _span(span: Any, place: str) -> list[Any]:
   raise InputError(f"{place}: {span!r}; expected [start, end, label]")
 
 
-def _sentences(value: Mapping[str, Any], place: str) -> dict[str, Any]:
+def _sentences(value: Mapping[str, object], place: str) -> dict[str, Any]:
   """Returns the sentences that spaCy has in `sents`."""
   if "sents" not in value:
     return {}

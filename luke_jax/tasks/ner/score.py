@@ -63,7 +63,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, Predicted]:
   }
 
 
-def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Predicted]:
+def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, Predicted]:
   return id, Predicted(spans_in(value, place))
 
 

@@ -108,7 +108,7 @@ class NamedEntities(FineTunedTask):
     """Reads the documents of a file."""
     return files.read(path, faults, files.form_of(self))
 
-  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
     """Returns the document in an object of JSON lines."""
     return files.parse(value, id, place, files.form_of(self))
 

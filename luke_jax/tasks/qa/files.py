@@ -50,7 +50,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
   return list(read_json_lines(path, parse, faults))
 
 
-def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
@@ -81,14 +81,16 @@ def to_json(example: Example) -> dict[str, Any]:
   return value
 
 
-def _answers(value: Mapping[str, Any], text: Text, place: str) -> tuple[Bounds, ...] | None:
+def _answers(value: Mapping[str, object], text: Text, place: str) -> tuple[Bounds, ...] | None:
   if "answers" not in value:
     return None
   spans = (_span(span, "answers", text, place) for span in listed(value, "answers", place))
   return tuple(dict.fromkeys(spans))
 
 
-def _links(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple[Link, ...] | None:
+def _links(
+  value: Mapping[str, object], name: str, text: Text, place: str
+) -> tuple[Link, ...] | None:
   if name not in value:
     return None
   links = []
@@ -99,7 +101,7 @@ def _links(value: Mapping[str, Any], name: str, text: Text, place: str) -> tuple
   return tuple(links)
 
 
-def _span(span: Any, name: str, text: Text, place: str) -> Bounds:
+def _span(span: object, name: str, text: Text, place: str) -> Bounds:
   start, end = text.span(span, name)
   if not text.text[start:end].strip():
     raise InputError(f"{place}: {name}: [{start}, {end}]: white space alone; expected words")
@@ -123,7 +125,7 @@ def _squad(path: Path, faults: Faults) -> Iterator[Example]:
               yield example
 
 
-def _objects(value: Any, name: str, place: str) -> Sequence[Mapping[str, Any]]:
+def _objects(value: object, name: str, place: str) -> Sequence[Mapping[str, Any]]:
   items = listed(value, name, place) if isinstance(value, dict) else None
   if items is None or not all(isinstance(item, dict) for item in items):
     raise InputError(f"{place}: {name}: no list of objects; expected SQuAD's JSON")
@@ -150,7 +152,7 @@ def _question(
   return parse(value, id, place)
 
 
-def _checked_span(answer: Mapping[str, Any], text: str, place: str) -> list[int]:
+def _checked_span(answer: Mapping[str, object], text: str, place: str) -> list[int]:
   """Returns the span of an answer, checked against the answer's text."""
   expected, start = string(answer, "text", place), answer.get("answer_start")
   if type(start) is not int or start < 0:

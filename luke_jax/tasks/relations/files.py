@@ -53,7 +53,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
   return list(read_json_lines(path, _of_any_form, faults))
 
 
-def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
@@ -74,7 +74,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value if example.label is None else value | {"label": example.label}
 
 
-def label_in(value: Mapping[str, Any], place: str) -> str:
+def label_in(value: Mapping[str, object], place: str) -> str:
   """Returns the label of an object."""
   label = string(value, "label", place)
   if not label:
@@ -82,7 +82,7 @@ def label_in(value: Mapping[str, Any], place: str) -> str:
   return label
 
 
-def _of_any_form(value: Mapping[str, Any], id: str, place: str) -> Example:
+def _of_any_form(value: Mapping[str, object], id: str, place: str) -> Example:
   """Returns an example of any form: TACRED's spans include their last token, others do not."""
   if "ents" in value:
     return parse(_of_ernie(value, place), id, place)
@@ -98,12 +98,12 @@ def _of_any_form(value: Mapping[str, Any], id: str, place: str) -> Example:
   return parse(plain, id, place)
 
 
-def _with_last(value: Mapping[str, Any], side: str) -> list[Any]:
+def _with_last(value: Mapping[str, object], side: str) -> list[Any]:
   end = value.get(f"{side}_end")
   return [value.get(f"{side}_start"), end + 1 if type(end) is int else end]
 
 
-def _half_open(value: Mapping[str, Any], side: str) -> Any:
+def _half_open(value: Mapping[str, object], side: str) -> Any:
   entity = value.get(side)
   return entity.get("pos") if isinstance(entity, dict) else entity
 
@@ -135,7 +135,7 @@ def _items(path: Path) -> Iterator[tuple[str, Any]]:
     yield f"{path}: example {number}", item
 
 
-def _object(item: Any, place: str) -> Mapping[str, Any]:
+def _object(item: object, place: str) -> Mapping[str, Any]:
   if not isinstance(item, dict):
     raise InputError(f"{place}: a {type(item).__name__}; expected an object")
   return item
@@ -205,7 +205,7 @@ def _without_tags(sentence: str, place: str) -> dict[str, Any]:
   return {"text": "".join(pieces), "head": spans["<e1>"], "tail": spans["<e2>"]}
 
 
-def _few_rel(relations: Mapping[str, Any], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _few_rel(relations: Mapping[str, object], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
   """Yields the objects that `parse` reads, with their places, of FewRel's own file.
 
   A mention is a name, a Qid and the numbers of its tokens:
@@ -256,6 +256,6 @@ def _of_ernie(item: Mapping[str, Any], place: str) -> dict[str, Any]:
   return value
 
 
-def _start(text: str, start: Any) -> Any:
+def _start(text: str, start: object) -> Any:
   """Returns the start of an entity; 1 stands for 0 in FewRel, unless a word begins there."""
   return 0 if start == 1 and text[:1].isalnum() else start

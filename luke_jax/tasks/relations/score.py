@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -88,7 +87,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, str] | list[str]:
   return labels
 
 
-def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, str]:
+def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, str]:
   return id, string(value, "label", place)
 
 

@@ -116,7 +116,7 @@ class Tagging(FineTunedTask):
     """Reads the documents of a file."""
     return [self._in_units(example) for example in files.read(path, faults, files.form_of(self))]
 
-  def parse(self, value: Mapping[str, Any], id: str, place: str) -> Example:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
     """Returns the document in an object of JSON lines."""
     return self._in_units(files.parse(value, id, place, files.form_of(self)))
 

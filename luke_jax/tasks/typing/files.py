@@ -51,7 +51,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
   return list(read_json_lines(path, parse, faults))
 
 
-def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
@@ -68,7 +68,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value if example.labels is None else value | {"labels": list(example.labels)}
 
 
-def labels_in(value: Mapping[str, Any], place: str) -> tuple[str, ...]:
+def labels_in(value: Mapping[str, object], place: str) -> tuple[str, ...]:
   """Returns the labels of an object, each once."""
   labels = listed(value, "labels", place)
   if not all(isinstance(label, str) and label for label in labels):

@@ -1,7 +1,6 @@
 """Metrics of entity typing: loose micro, loose macro and strict (Ling and Weld, 2012)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -70,7 +69,7 @@ def read_predictions(path: Path, faults: Faults) -> dict[str, set[str]]:
   return dict(read_json_lines(path, _prediction, faults))
 
 
-def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, set[str]]:
+def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, set[str]]:
   return id, set(labels_in(value, place))
 
 
