@@ -6,7 +6,6 @@ import itertools
 import statistics
 import tempfile
 import time
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.systems.ernie_baidu.unit_files import count_levels, read_units, unit_blocks
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.pretraining import Pretraining
+from luke_jax.training.task import Task
 
 _SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]")
 _BLOCKS = 200  # of a file's lines, about 50 MB
@@ -96,7 +96,7 @@ def _check(step_ms: float, **sizes: int) -> None:
     raise InputError(f"step_ms: {step_ms}; expected milliseconds above 0")
 
 
-def _batches_of(task: Any, backbone: Backbone, size: int) -> TrainingBatches:
+def _batches_of(task: Task, backbone: Backbone, size: int) -> TrainingBatches:
   """Returns the batches of a task's records."""
   make_rows = functools.partial(task.rows, backbone)
   records = task.records(backbone, "train")

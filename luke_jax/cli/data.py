@@ -25,10 +25,12 @@ from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, asked_in, labels_in
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_files
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.features import marks, missed_entities
 from luke_jax.tasks.ner.tags import Labelled
+from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.text import Processor, Row, Tokenizer
 from luke_jax.text.unknown import counted
 
@@ -117,7 +119,7 @@ T = TypeVar("T")
 
 
 def look(
-  settings: Any,
+  settings: FineTunedTask,
   file: str,
   examples: Sequence[Any],
   faults: Faults,
@@ -143,13 +145,14 @@ def look(
 
 
 def _findable(
-  settings: Any,
+  settings: FineTunedTask,
   file: str,
   examples: Sequence[Example],
   faults: Faults,
   rows: Sequence[Row] | None = None,
 ) -> Iterator[str]:
   """Yields the first entities of documents that cannot be found, and how many can."""
+  assert isinstance(settings, NamedEntities)
   total = sum(len(example.spans or ()) for example in examples)
   if not total:
     return
@@ -193,7 +196,7 @@ def _spans(example: Example) -> list[Labelled]:
 
 
 def _pieces(
-  tokenizer: Tokenizer, settings: Any, examples: Sequence[Any], rows: Sequence[Row]
+  tokenizer: Tokenizer, settings: FineTunedTask, examples: Sequence[Any], rows: Sequence[Row]
 ) -> Iterator[str]:
   """Yields rows with entities, by word pieces."""
 

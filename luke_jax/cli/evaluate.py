@@ -15,6 +15,7 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_scores
 from luke_jax.tasks.ner.score import other_labels, without_labels
 from luke_jax.tasks.ner.task import NamedEntities
@@ -94,7 +95,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _with_labels_of(
-  examples: Sequence[Any], predicted: list[Any], settings: Any, only: bool
+  examples: Sequence[Any], predicted: list[Any], settings: FineTunedTask, only: bool
 ) -> list[Any]:
   """Returns names without labels that the file never has, or says how many such there are."""
   if not isinstance(settings, NamedEntities | Tagging):

@@ -182,7 +182,9 @@ def _scored(
 
 
 def _score(model: ModelParts, task: FineTunedTask, file: str) -> dict[str, float]:
-  tables = {"mentions": task.mentions} if isinstance(task, QuestionAnswering) else {}
+  tables: dict[str, Any] = (
+    {"mentions": task.mentions} if isinstance(task, QuestionAnswering) else {}
+  )
   settings = dataclasses.replace(task_of(model), words=task.words, **tables)
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(task.read_examples(file, faults), faults)

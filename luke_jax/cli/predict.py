@@ -19,6 +19,7 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.ner.files import to_columns
 
 # Fields that a task reads beside a text.
@@ -91,7 +92,9 @@ def run(
   report_faults(faults)
 
 
-def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any], int | None]:
+def _examples(
+  settings: FineTunedTask, source: str, faults: Faults
+) -> tuple[Iterable[Any], int | None]:
   """Returns the examples, one by one if they come in lines, and their number if it is known."""
   path = Path(source)
   if path.is_dir() or not source.strip():
@@ -114,7 +117,7 @@ def _examples(settings: Any, source: str, faults: Faults) -> tuple[Iterable[Any]
 
 
 def _parsed(
-  settings: Any, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
+  settings: FineTunedTask, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
 ) -> Iterator[Any]:
   """Yields examples of lines of JSON or, for a task that needs nothing else, of plain texts."""
 
@@ -129,7 +132,7 @@ def _parsed(
   return parse_lines(numbered, where, settings.parse, faults, read)
 
 
-def _write(settings: Any, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+def _write(settings: FineTunedTask, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   """Writes a line for each prediction, and returns the number of lines."""
   number = 0
   for example, prediction in predicted:

@@ -32,7 +32,7 @@ class FileOptions:
   tag_names: str = ""
   """For ner and tagging: names of tags that are numbers, in order, such as `O,B-PER,I-PER`."""
 
-  def of(self, task: Any) -> Any:
+  def of(self, task: FineTunedTask) -> FineTunedTask:
     """Returns the task with these options, if its files have such layouts."""
     options = {name: value for name, value in vars(self).items() if value}
     if not options:
@@ -43,14 +43,14 @@ class FileOptions:
       raise InputError(
         f"{option}: {task.name} has no such files; expected it for ner, tagging or classification"
       )
-    changes = {
+    changes: dict[str, Any] = {
       name: tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
       for name, value in options.items()
     }
     return dataclasses.replace(task, **changes)
 
 
-def with_attributes(task: Any, names: str) -> Any:
+def with_attributes(task: FineTunedTask, names: str) -> FineTunedTask:
   """Returns the task with the names of attributes, if any are given."""
   if not names:
     return task
@@ -73,7 +73,7 @@ def load_for(
   *,
   vectors: Path | None = None,
   knowledge: Path | None = None,
-) -> tuple[ModelParts, Any]:
+) -> tuple[ModelParts, FineTunedTask]:
   """Reads the model of a directory, or of the run in it, and its task.
 
   The task is one of luke_jax by its name, or that of an experiment file. It may link by mentions,

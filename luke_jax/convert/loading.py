@@ -32,7 +32,7 @@ from luke_jax.models.table import system_named, systems
 from luke_jax.text import EntityVocab
 from luke_jax.text.processor_files import has_entity_vocab
 
-MakeHead = Callable[[Backbone, Described], Head]
+MakeHead = Callable[[Backbone, Described], Head | None]
 _DECODERS = {  # with the fields of configs that say whether they are tied
   keys.WORD_DECODER: "tie_word_embeddings",
   keys.ENTITY_DECODER: "tie_entity_embeddings",

@@ -12,7 +12,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
 from luke_jax.models.finite import check_finite
 from luke_jax.models.network import Network
-from luke_jax.tasks.fine_tuning import LOGITS
+from luke_jax.tasks.fine_tuning import LOGITS, FineTunedTask
 from luke_jax.text.rows import Row, Sizes
 
 MOST_ENTITIES = 2048
@@ -55,7 +55,12 @@ class PaddedGroup(NamedTuple):
 
 
 def batches(
-  rows: Sequence[Row], task: Any, limit: int, shapes: CompiledShapes, *, entity_tokens: bool = True
+  rows: Sequence[Row],
+  task: FineTunedTask,
+  limit: int,
+  shapes: CompiledShapes,
+  *,
+  entity_tokens: bool = True,
 ) -> Iterator[PaddedGroup]:
   """Yields the rows in groups of about one size, of at most `limit` tokens: words and entities.
 
@@ -85,7 +90,11 @@ def batches(
 
 
 def outputs(
-  model: ModelParts, task: Any, rows: Sequence[Row], pad_entity: int, shapes: CompiledShapes
+  model: ModelParts,
+  task: FineTunedTask,
+  rows: Sequence[Row],
+  pad_entity: int,
+  shapes: CompiledShapes,
 ) -> dict[str, list[np.ndarray]]:
   """The logits of every row, as wide as the row's batch happened to be."""
   limit = TOKENS.get(jax.default_backend(), MOST_TOKENS)
@@ -113,7 +122,7 @@ def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array
   return {name: found[name].astype(jnp.float32) for name in LOGITS if name in found}
 
 
-def _size(least: Sizes, task: Any, widths: Widths) -> Sizes:
+def _size(least: Sizes, task: FineTunedTask, widths: Widths) -> Sizes:
   return Sizes(
     _width(least.words, widths.words, task.words),
     _width(least.entities, widths.entities, task.sizes.entities),

@@ -13,6 +13,7 @@ from luke_jax.inference.batches import outputs
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
@@ -51,12 +52,12 @@ def predict(
 
 def predictions(
   model: ModelParts,
-  task: Any,
-  examples: Iterable[Any],
+  task: FineTunedTask[Example, Prediction],
+  examples: Iterable[Example],
   faults: Faults | None = None,
   *,
   file: str = "",
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[Example, Prediction]]:
   """Yields each example with its prediction, in memory that does not grow with their number.
 
   With the name of their file, warns after the last of what the vocabulary lacks.

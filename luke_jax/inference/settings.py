@@ -9,8 +9,10 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.heads.attributes import attributes_of
 from luke_jax.heads.kinds import class_names
+from luke_jax.models.head import Head
 from luke_jax.models.network import Network
-from luke_jax.models.system import Backbone, Described
+from luke_jax.models.system import Backbone, Described, System
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -25,7 +27,9 @@ LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 
 
-def task_of(model: ModelParts, task: str | type | None = None, **changes: object) -> Any:
+def task_of(
+  model: ModelParts, task: str | type[FineTunedTask] | None = None, **changes: object
+) -> FineTunedTask:
   """Returns the task that a model was trained for, with its settings.
 
   `task` is a name or a user's own class; without it, it is the one that the model's config names,
@@ -52,8 +56,12 @@ def task_of(model: ModelParts, task: str | type | None = None, **changes: object
 
 
 def task_with(
-  task: Any, rest: Mapping[str, object], labels: Sequence[str], config: Any, **changes: object
-) -> Any:
+  task: type[FineTunedTask],
+  rest: Mapping[str, object],
+  labels: Sequence[str],
+  config: System,
+  **changes: object,
+) -> FineTunedTask:
   """Returns a task class with the settings that a model's config.json has for it."""
   saved = _saved(rest)
   if saved.get("task") == task.name:
@@ -65,10 +73,10 @@ def task_with(
   return dataclasses.replace(value, **fixed, **changes)
 
 
-def own_head(task: Any) -> MakeHead:
+def own_head(task: type[FineTunedTask]) -> MakeHead:
   """Returns a function that makes the head of a task class for a model described by config.json."""
 
-  def make(backbone: Backbone, described: Described) -> Any:
+  def make(backbone: Backbone, described: Described) -> Head | None:
     value = task_with(task, described.rest, described.labels, backbone.config)
     return value.network(backbone).head
 
@@ -80,7 +88,7 @@ def _saved(rest: Mapping[str, object]) -> Mapping[str, Any]:
   return saved if isinstance(saved, dict) else {}
 
 
-def settings_of(task: Any) -> dict[str, Any]:
+def settings_of(task: FineTunedTask) -> dict[str, object]:
   """Returns the entries of config.json for a model's task."""
   values = typed_values.to_json(task, "")
   settings = {name: value for name, value in values.items() if name not in LOCAL}
@@ -89,12 +97,12 @@ def settings_of(task: Any) -> dict[str, Any]:
   return {**task.config_entries, KEY: {"task": task.name, **own, "settings": settings}}
 
 
-def processor_of(model: ModelParts, task: Any) -> Processor:
+def processor_of(model: ModelParts, task: FineTunedTask) -> Processor:
   """Returns the processor of texts for a model and its task."""
   return task.fitted(any_processor(model), model.backbone)
 
 
-def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
+def any_processor(model: ModelParts, spans: Sequence[object] = ()) -> Processor:
   """Returns the processor of a model's texts, and of spans of entities if it has entities."""
   if model.tokenizer is None:
     raise InputError("no tokenizer; expected a model with one")
@@ -103,7 +111,7 @@ def any_processor(model: ModelParts, spans: Sequence[Any] = ()) -> Processor:
   return model.processor or Processor(model.tokenizer, SPECIAL_ENTITIES)
 
 
-def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
+def trained_model(task: FineTunedTask, network: Network, params: dict) -> ModelParts:
   """Returns a model with the labels and the text side of its task."""
   processor = task.processor(network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
@@ -112,7 +120,7 @@ def trained_model(task: Any, network: Network, params: dict) -> ModelParts:
   return ModelParts(network, params, labels, tokenizer, processor, rest=rest, task=own)
 
 
-def _labels(task: Any, labels: tuple[str, ...]) -> tuple[str, ...]:
+def _labels(task: FineTunedTask | type[FineTunedTask], labels: tuple[str, ...]) -> tuple[str, ...]:
   return () if task.heads[0] in UNLABELLED else labels
 
 

@@ -4,7 +4,7 @@ import abc
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import flax.linen as nn
 import jax
@@ -26,6 +26,7 @@ from luke_jax.nn.queries import AttentionForm
 from luke_jax.text.rows import Room
 
 NONE = "none"  # the kind of head of a network that is an encoder alone
+Config = TypeVar("Config", bound="System")
 OF_PAIRS = ("pretraining", "next_sentence")  # of networks that judge pairs of sentences
 
 
@@ -317,10 +318,10 @@ class System(ModelConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class Backbone:
+class Backbone(Generic[Config]):
   """Encoder of known sizes and how it runs, which heads are put on."""
 
-  config: Any  # a System; of a task on a graph, a ModelConfig of tables
+  config: Config  # of a task on a graph, a ModelConfig of tables
   running: Running = Running()
   spread: Spread = Spread()
   on_cpu: bool = False  # see `Numerics.on_cpu`

@@ -13,6 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment, total_steps
@@ -55,7 +56,7 @@ class Check(NamedTuple):
 def checks(experiment: Experiment) -> Iterator[Check]:
   """Yields what the paper's number needs and what an experiment has, in the order of a run."""
   task = experiment.task
-  if task.name not in RUNS:
+  if not isinstance(task, FineTunedTask) or task.name not in RUNS:
     raise InputError(f"task: no row of the paper; expected one of {', '.join(RUNS)}")
   paper = RUNS[task.name]
   train = None
@@ -70,7 +71,7 @@ def checks(experiment: Experiment) -> Iterator[Check]:
   yield _steps(experiment, paper, train)
 
 
-def _data(task: Any, paper: PaperRun, split: str) -> tuple[Check, list[Any] | None]:
+def _data(task: FineTunedTask, paper: PaperRun, split: str) -> tuple[Check, list[Any] | None]:
   source, published = task.splits.get(split, ""), paper.examples[split]
   expected = f"{published:,} {paper.unit}"
   if not source or not (is_split(source) or Path(source).is_file()):

@@ -37,7 +37,8 @@ def learning_curve(
 
 def of_share(experiment: Experiment, share: float) -> Experiment:
   """Returns the experiment on a share of the examples, with the settings that suit so few."""
-  task: Any = experiment.task
+  task = experiment.task
+  assert isinstance(task, FineTunedTask)
   settings, minutes = experiment.run, experiment.run.minutes
   changes: dict[str, Any] = {"minutes": minutes and minutes * share / sum((*SHARES, 1.0))}
   if settings.epochs is not None:

@@ -6,7 +6,6 @@ linear layer that the head has anyway, so what comes of it is a model like any o
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,10 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.shapes import shapes_of
+from luke_jax.models.head import LabelHead
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.text import Row
 
 LAYER = "classifier"  # of a head, from its states to its labels
@@ -49,7 +50,7 @@ def with_shares(model: ModelParts, rows: Sequence[Row]) -> ModelParts:
   return dataclasses.replace(model, params={**model.params, LAYER: layer})
 
 
-def with_fitted_head(model: ModelParts, task: Any, rows: Sequence[Row]) -> ModelParts:
+def with_fitted_head(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> ModelParts:
   """Returns the model with its head fitted to the labels of rows."""
   if not fits(model):
     raise InputError(f"task.fit_head: true; expected false for the {model.kind} head")
@@ -64,9 +65,10 @@ def with_fitted_head(model: ModelParts, task: Any, rows: Sequence[Row]) -> Model
   return dataclasses.replace(model, params={**model.params, LAYER: layer})
 
 
-def states(model: ModelParts, task: Any, rows: Sequence[Row]) -> np.ndarray:
+def states(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> np.ndarray:
   """Returns what the linear layer of a model's head reads of each row (n, D)."""
-  head: Any = model.network.head
+  head = model.network.head
+  assert isinstance(head, LabelHead)
   layer = model.params[LAYER]
   width = layer["kernel"].shape[0]
   # With the unit matrix as its kernel the logits of any head are the states that it reads.

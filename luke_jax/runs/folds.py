@@ -22,7 +22,7 @@ def cross_validated(
   It has the mean and the standard deviation of the parts' scores. The minutes of the experiment are
   those of all trainings together.
   """
-  task: Any = experiment.task
+  task = experiment.task
   if folds < LEAST:
     raise InputError(f"--folds: {folds}; expected {LEAST} or more")
   if not isinstance(task, FineTunedTask) or task.dev:

@@ -6,6 +6,7 @@ from typing import Any
 
 from luke_jax.pipeline.batches import Lengths
 from luke_jax.tasks.files import asked_in, labels_in
+from luke_jax.tasks.fine_tuning import Example, FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, is_known, task_files
 from luke_jax.training.experiment import Experiment, total_steps
 
@@ -21,7 +22,8 @@ def outline(experiment: Experiment) -> str:
 
 
 def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
-  task: Any = experiment.task
+  task = experiment.task
+  assert isinstance(task, FineTunedTask)
   backbone, run, data = experiment.backbone, experiment.run, experiment.data
   train, dev = (task.records(backbone, split) for split in ("train", "dev"))
   title = experiment.model.title
@@ -61,14 +63,14 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   yield "scores", f"of dev {often}; the best checkpoint by {run.best_metric} is kept"
 
 
-def _asked(task: Any, examples: Sequence[Any]) -> set[str]:
+def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> set[str]:
   """Returns what examples ask about; nothing of a task of the user's own."""
   if not is_known(type(task)):
     return set()
   return {asked_in(task_files(task.name).to_json(example)) for example in examples}
 
 
-def _rare(task: Any, examples: Sequence[Any]) -> str:
+def _rare(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> str:
   """Returns the labels with few examples, and how many each has."""
   if not is_known(type(task)):
     return ""

@@ -63,9 +63,9 @@ def task_experiment(
   of_task = [text for text in assignments if text.startswith("task.")]
   train, dev = (str(file or "") for file in files)
   plain = plain_experiment(kind)
-  check_able(plain.task, system, start)
-  recipe = system.recipes.get(plain.task.name, Recipe())
   named: Any = plain.task
+  check_able(named, system, start)
+  recipe = system.recipes.get(named.name, Recipe())
   named = dataclasses.replace(named, **_OWN_DATA.get(named.name, {}))
   if named.name == "classification" and pools_means(start):
     with_attributes = any(text.startswith("task.attributes") for text in of_task)
@@ -169,7 +169,8 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
 
 def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: float) -> int:
   """Returns how many lengths have the least time of compiling and training together."""
-  task: Any = experiment.task
+  task = experiment.task
+  assert isinstance(task, FineTunedTask)
   # Of two cores or of an accelerator, and not of this machine: a run may go on on another one.
   speed, compiling = (6e10, 11) if jax.default_backend() == "cpu" else (5e13, 30)
   counts = TokenCounts(1, task.words, 0)
@@ -187,7 +188,8 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
 
 def _evaluations(experiment: Experiment) -> str:
   """Returns the assignment by which scoring dev takes at most a tenth of the time."""
-  task: Any = experiment.task
+  task = experiment.task
+  assert isinstance(task, FineTunedTask)
   backbone, batch = experiment.backbone, experiment.data.batch_size
   steps = total_steps(experiment.run, len(task.records(backbone, "train")), batch)
   dev = len(task.records(backbone, "dev"))
@@ -196,7 +198,7 @@ def _evaluations(experiment: Experiment) -> str:
   return f"run.evaluate_every={math.ceil(steps / often)}"
 
 
-def check_able(task: Any, system: type[System], start: Path) -> None:
+def check_able(task: FineTunedTask, system: type[System], start: Path) -> None:
   """Raises InputError for a system without a head for one of the tasks that have names."""
   if is_known(type(task)) and task.name not in tasks_with(heads_of(system)):
     able = ", ".join(tasks_with(heads_of(system)))
@@ -215,7 +217,9 @@ def plain_experiment(kind: str | type) -> Experiment:
   return _with_recipe(SIZES["tiny"], chosen(), None)
 
 
-def start_sizes(task: Any, start: Path, system: type[System] | None = None) -> Any:
+def start_sizes(
+  task: FineTunedTask | type[FineTunedTask], start: Path, system: type[System] | None = None
+) -> System:
   """Returns the sizes of the model that a task, a class or a value, trains from a directory."""
   config = read_backbone(start, system).config
   if task.entity_table == "special" and config.decoders.entities:
@@ -224,7 +228,7 @@ def start_sizes(task: Any, start: Path, system: type[System] | None = None) -> A
   return dataclasses.replace(config, vocab_size=config.vocab_size + added)
 
 
-def _with_recipe(config: Any, task: Any, start: str | None) -> Experiment:
+def _with_recipe(config: System, task: FineTunedTask, start: str | None) -> Experiment:
   recipe = config.recipes.get(task.name, Recipe())
   devices = jax.device_count()
   sizes = math.lcm(recipe.batch_size, devices), math.lcm(32, devices)

@@ -17,7 +17,7 @@ from luke_jax.files import Path
 from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import HEADS
 from luke_jax.models.adapters import merge_adapters
-from luke_jax.models.system import Backbone
+from luke_jax.models.system import Backbone, ModelConfig
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.fitted_heads import with_fitted_head, with_shares
 from luke_jax.runs.models import model_directory
@@ -76,7 +76,7 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   return _fitted(model.params, vocab, experiment, start)
 
 
-def _warn_of_decoders(start: Path, config: Any, trained: Any) -> None:
+def _warn_of_decoders(start: Path, config: ModelConfig, trained: ModelConfig) -> None:
   """Warns of decoders that the start has apart from its embeddings, where training ties them."""
   for name in ("tie_word_embeddings", "tie_entity_embeddings"):
     if getattr(trained, name, False) and not getattr(config, name, True):
@@ -84,7 +84,9 @@ def _warn_of_decoders(start: Path, config: Any, trained: Any) -> None:
       warnings.warn(f"{left}; model.{name}=false keeps it", stacklevel=3)
 
 
-def start_model(start: Path, task: Any, entities: Entities, **fields: object) -> ModelParts:
+def start_model(
+  start: Path, task: FineTunedTask, entities: Entities, **fields: object
+) -> ModelParts:
   """Returns what a task's training starts from: a model directory, or that of a run."""
   usual = task.head in HEADS and task.head != AttributesHead.kind  # else it has settings
   own = None if usual else lambda backbone, _: task.network(backbone).head
@@ -111,7 +113,7 @@ def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone) -> dict:
   return model.params
 
 
-def _check_text(start: Path, model: ModelParts, task: Any, rows: Processor) -> None:
+def _check_text(start: Path, model: ModelParts, task: FineTunedTask, rows: Processor) -> None:
   """Raises InputError for a model to which the ids of the task's rows mean something else."""
   if model.tokenizer is None or tokenizer_hash(model.tokenizer) != tokenizer_hash(rows.tokenizer):
     raise InputError(

@@ -19,6 +19,7 @@ from luke_jax.show.marked import hue
 from luke_jax.tasks.known import BY_TAGS
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.relations.score import negative_of
+from luke_jax.tasks.relations.task import RelationClassification
 
 MOST_CHARACTERS = 20_000  # of a text
 MOST_TOKENS = 64  # of a text whose attention is shown
@@ -161,7 +162,9 @@ def _coloured(spans: Iterable[Span]) -> list[dict[str, Any]]:
 
 def _relation(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
   relation = model.predict(text, head=_given(request, "head"), tail=_given(request, "tail"))
-  negative = task_of(model).negative or negative_of(model.labels)
+  task = task_of(model)
+  assert isinstance(task, RelationClassification)
+  negative = task.negative or negative_of(model.labels)
   known = sum(label != negative for label in model.labels)
   found = {"label": relation.label, "score": relation.score}
   return found | {"none": relation.label == negative, "known": known}

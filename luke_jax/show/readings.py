@@ -94,7 +94,7 @@ def _read(
   weights = probs[layer][..., 0, :][:, streams].mean((1, 2), dtype=np.float64)
   special = processor.tokenizer.special
   ends = special.names.keys() - {special.unknown}  # an unknown word is one of the text
-  pieces = pieces_of(processor.tokenizer, ids)
+  pieces = pieces_of(processor.tokenizer, ids.tolist())
   words = ["" if id in ends else piece for id, piece in zip(ids, pieces, strict=True)]
   return [Reading(words, each) for each in weights], task.decode(examples, rows, outputs)
 

@@ -9,7 +9,7 @@ import dataclasses
 import difflib
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +20,7 @@ from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.checks import check_members
+from luke_jax.models.head import Outputs
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
@@ -37,10 +38,14 @@ from luke_jax.training.task import Batch, Params, Task
 MISTAKES = 100  # that are kept of an evaluation of dev
 LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
 
+Example = TypeVar("Example")
+Prediction = TypeVar("Prediction")
+RowLogits = Mapping[str, Sequence[np.ndarray] | np.ndarray]  # of all rows, by the names of LOGITS
+
 
 @dataclasses.dataclass(frozen=True)
-class FineTunedTask(Task):
-  """Settings of a task on texts that a user has in files."""
+class FineTunedTask(Task, Generic[Example, Prediction]):
+  """Settings of a task on texts that a user has in files, whose examples have predictions."""
 
   train: str = ""  # file of examples to train on; several, with commas between them
   dev: str = ""  # file of examples that checkpoints are scored on
@@ -99,24 +104,24 @@ class FineTunedTask(Task):
     """Returns a row's room for words, for entities and for the pieces of a mention, 1 at least."""
 
   @abc.abstractmethod
-  def parse(self, value: Mapping[str, object], id: str, place: str) -> Any:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
     """Returns the example in an object of JSON lines, with or without answers."""
 
   @abc.abstractmethod
-  def read(self, path: Path, faults: Faults) -> list[Any]:
+  def read(self, path: Path, faults: Faults) -> list[Example]:
     """Returns the examples of a file."""
 
   @abc.abstractmethod
-  def found_labels(self, examples: Sequence[Any]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns the labels of a file of examples, in the order that a new model gives them."""
 
   @abc.abstractmethod
-  def check_example(self, example: Any) -> None:
+  def check_example(self, example: Example) -> None:
     """Raises InputError for an example without answers, or with one that the model lacks."""
 
   @abc.abstractmethod
   def features(
-    self, processor: Processor, examples: Sequence[Any], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
     """Returns rows for the model, those of an example one after the other; with labels if known.
 
@@ -128,15 +133,17 @@ class FineTunedTask(Task):
     """Returns the shape of the labels of a row."""
 
   @abc.abstractmethod
-  def decode(self, examples: Sequence[Any], rows: Sequence[Row], outputs: Any) -> list[Any]:
+  def decode(
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+  ) -> list[Prediction]:
     """Returns a prediction for each example, by the outputs of all its rows."""
 
   @abc.abstractmethod
-  def evaluate(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Evaluation:
+  def evaluate(self, examples: Sequence[Example], predictions: Sequence[Prediction]) -> Evaluation:
     """Returns the scores of predictions."""
 
   @abc.abstractmethod
-  def to_prediction(self, example: Any, prediction: Any) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: Prediction) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
 
   # What it may change.
@@ -149,7 +156,7 @@ class FineTunedTask(Task):
     return False
 
   @property
-  def label_dtype(self) -> Any:
+  def label_dtype(self) -> type[np.generic]:
     """Returns the type of labels; numbers that a task learns are float32."""
     return np.int32
 
@@ -164,12 +171,12 @@ class FineTunedTask(Task):
     return ()
 
   @property
-  def config_entries(self) -> Mapping[str, Any]:
+  def config_entries(self) -> Mapping[str, object]:
     """Returns entries of config.json by which transformers knows some of the settings."""
     return {}
 
   @staticmethod
-  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, Any]:
+  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, object]:
     """Returns the settings of a model of transformers, from its config.json and its labels."""
     return {}
 
@@ -182,14 +189,19 @@ class FineTunedTask(Task):
     return target_weights(batch["labels"] != IGNORED, self.micro_batch)
 
   def loss(
-    self, backbone: Backbone, params: Params, batch: Batch, weights: Any, key: jax.Array | None
+    self,
+    backbone: Backbone,
+    params: Params,
+    batch: Batch,
+    weights: jax.Array,
+    key: jax.Array | None,
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss of a batch's labels."""
     outputs = self.outputs(backbone, params, batch, key)
     loss = self.network(backbone).loss(outputs, batch["labels"], weights=weights)
     return loss, {"tokens": batch["attention_mask"].sum()}
 
-  def records(self, backbone: Backbone, split: str) -> TaskRows:
+  def records(self, backbone: Backbone, split: str) -> TaskRows[Example]:
     """Returns the rows of the file of "train" or "dev"."""
     room = backbone.config.room_for_words
     if self.words > room:
@@ -226,7 +238,7 @@ class FineTunedTask(Task):
     for inputs in self.extra_inputs:
       inputs.check(backbone)
 
-  def check(self, examples: Sequence[Any], faults: Faults) -> list[Any]:
+  def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
     """Returns the examples that can be trained and scored on; the others are faults."""
     valid = []
     for example in examples:
@@ -235,9 +247,9 @@ class FineTunedTask(Task):
         valid.append(example)
     return valid
 
-  def read_examples(self, source: str, faults: Faults) -> list[Any]:
+  def read_examples(self, source: str, faults: Faults) -> list[Example]:
     """Returns the examples of files, or of a split of a dataset: FOLDER:SPLIT."""
-    examples: list[Any] = []
+    examples: list[Example] = []
     for file in sources_of(source):
       if is_split(file):
         examples += read_dataset(file, self.parse, faults)
@@ -274,14 +286,14 @@ class FineTunedTask(Task):
 
   def outputs(
     self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
-  ) -> dict[str, Any]:
+  ) -> Outputs:
     """Returns the network's outputs for a batch, with dropout if there is a key."""
     inputs = {name: x for name, x in batch.items() if name != "labels"}
     rngs = {} if key is None else {"dropout": key}
     outputs: Any = self.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
     return outputs
 
-  def lengths(self, records: TaskRows) -> np.ndarray:
+  def lengths(self, records: TaskRows[Example]) -> np.ndarray:
     """Returns the lengths of rows in words."""
     return np.array([len(row.input_ids) for row in records.rows])
 
@@ -334,17 +346,17 @@ class FineTunedTask(Task):
     outputs = self.outputs(backbone, params, batch, None)
     return {name: outputs[name].astype(jnp.float32) for name in LOGITS if name in outputs}
 
-  def score(self, records: TaskRows, predictions: Any) -> dict[str, float]:
+  def score(self, records: TaskRows[Example], predictions: RowLogits) -> dict[str, float]:
     """Returns the task's metrics."""
     return dict(self._evaluated(records, predictions).scores)
 
-  def details(self, records: TaskRows, predictions: Any) -> dict[str, Any]:
+  def details(self, records: TaskRows[Example], predictions: RowLogits) -> dict[str, object]:
     """Returns the evaluation behind the metrics, with the worst mistakes."""
     evaluation = self._evaluated(records, predictions)
     worst = evaluation.mistakes[:MISTAKES]
     return dataclasses.replace(evaluation, mistakes=worst).as_json()
 
-  def _evaluated(self, records: TaskRows, predictions: Any) -> Evaluation:
+  def _evaluated(self, records: TaskRows[Example], predictions: RowLogits) -> Evaluation:
     decoded = self.decode(records.examples, records.rows, predictions)
     return self.evaluate(records.examples, decoded)
 

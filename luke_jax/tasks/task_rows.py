@@ -3,7 +3,7 @@
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -15,12 +15,17 @@ from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
 from luke_jax.text.unknown import counted
 
+if TYPE_CHECKING:
+  from luke_jax.tasks.fine_tuning import FineTunedTask
+
+Example = TypeVar("Example")
+
 
 @dataclasses.dataclass(frozen=True)
-class TaskRows:
+class TaskRows(Generic[Example]):
   """The rows of a split, and the examples they are of."""
 
-  examples: Sequence[Any]
+  examples: Sequence[Example]
   rows: Sequence[Row]
 
   def __len__(self) -> int:
@@ -45,7 +50,9 @@ def processor_of_words(
 
 
 @cached(4)  # every evaluation asks for them
-def rows_of(task: Any, backbone: Backbone, split: str) -> TaskRows:
+def rows_of(
+  task: "FineTunedTask[Example, Any]", backbone: Backbone, split: str
+) -> TaskRows[Example]:
   """Returns the rows of a task's split."""
   held_out = task.held_out > 0 and not task.dev and split in ("train", "dev")
   path, faults = task.splits.get("train" if held_out else split), Faults(skip=task.skip_bad)

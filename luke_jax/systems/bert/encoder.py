@@ -1,6 +1,7 @@
 """Encoder of BERT, RoBERTa and XLM-R: words with token types."""
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import flax.linen as nn
 import jax
@@ -12,11 +13,14 @@ from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder
 from luke_jax.nn.pooler import Pooler
 
+if TYPE_CHECKING:
+  from luke_jax.systems.bert.config import BertConfig
+
 
 class BertEncoder(nn.Module):
   """States of words in context."""
 
-  backbone: Backbone
+  backbone: "Backbone[BertConfig]"
   pooled: bool
 
   def setup(self) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class LayerStack(nn.Module):
   """All layers: a scan for each run of equal ones, under the number of its first layer."""
 
-  backbone: Backbone
+  backbone: "Backbone[ErnieThuConfig]"
 
   @nn.compact
   def __call__(self, streams: Streams, masks: Masks) -> Streams:
@@ -52,7 +52,7 @@ def _layer_sizes(config: "ErnieThuConfig", running: Running) -> LayerSizes:
 class ErnieThuEncoder(nn.Module):
   """States of words in context, and of the entities aligned to them."""
 
-  backbone: Backbone
+  backbone: "Backbone[ErnieThuConfig]"
   pooled: bool
 
   def setup(self) -> None:

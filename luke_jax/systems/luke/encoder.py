@@ -1,5 +1,7 @@
 """LUKE's encoder: words and entities in one transformer (paper §3)."""
 
+from typing import TYPE_CHECKING
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -10,6 +12,9 @@ from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder
 from luke_jax.nn.pooler import Pooler
 from luke_jax.systems.luke.embeddings import EntityEmbeddings
+
+if TYPE_CHECKING:
+  from luke_jax.systems.luke.config import LukeConfig
 
 WORD_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 ENTITY_INPUTS = (
@@ -23,7 +28,7 @@ ENTITY_INPUTS = (
 class LukeEncoder(nn.Module):
   """States of words and entities in context."""
 
-  backbone: Backbone
+  backbone: "Backbone[LukeConfig]"
   pooled: bool = True
 
   def setup(self) -> None:

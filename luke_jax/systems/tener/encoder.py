@@ -44,7 +44,7 @@ def beside(config: "TenerConfig", words: int) -> dict[str, Room]:
   return rooms
 
 
-def word_attention(backbone: Backbone) -> Attending:
+def word_attention(backbone: "Backbone[TenerConfig]") -> Attending:
   """Returns the sizes of the attention of words."""
   config: TenerConfig = backbone.config
   if config.encoder == "transformer":
@@ -83,7 +83,7 @@ class Mixture(nn.Module):
 class TenerEncoder(nn.Module):
   """States of whole words in context. The ends of a row are no part of it."""
 
-  backbone: Backbone
+  backbone: "Backbone[TenerConfig]"
   pooled: bool = False  # it has no pooler
 
   def setup(self) -> None:

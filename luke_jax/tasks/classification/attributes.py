@@ -4,7 +4,7 @@ import collections
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Row
 
+if TYPE_CHECKING:
+  from luke_jax.tasks.classification.task import TextClassification
+
 IDS = "attribute_ids"  # of a row's `extra`
 _SHOWN = 3  # unknown values in a warning
 
 
-def with_values(task: Any) -> Attributes:
+def with_values(task: "TextClassification") -> Attributes:
   """Returns a task's attributes with their values in its training file, the most frequent first."""
   if not task.train:
     raise InputError("task.train: empty; expected the file that attributes have their values from")
@@ -29,7 +32,7 @@ def with_values(task: Any) -> Attributes:
 
 
 @cached(4)
-def _with_values(task: Any) -> Attributes:
+def _with_values(task: "TextClassification") -> Attributes:
   examples = task.read_examples(task.train, Faults(skip=task.skip_bad))
   columns = zip(*(example.attributes for example in examples), strict=True)
   values = tuple(_by_frequency(column) for column in columns)

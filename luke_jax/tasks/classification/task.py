@@ -21,7 +21,7 @@ from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import COMMON, Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, check_label
 from luke_jax.tasks.predictions import Label, Labels, Number
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
@@ -39,7 +39,7 @@ PROBLEM, NUMBER = "problem_type", "number"
 
 
 @dataclasses.dataclass(frozen=True)
-class TextClassification(FineTunedTask):
+class TextClassification(FineTunedTask[Example, Any]):
   """Gives a text, or a pair of texts, one label, several labels or a number."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -109,12 +109,12 @@ class TextClassification(FineTunedTask):
     return METRICS[self.target]
 
   @property
-  def config_entries(self) -> Mapping[str, Any]:
+  def config_entries(self) -> Mapping[str, object]:
     """Returns the entries of config.json by which transformers knows the target."""
     return {PROBLEM: PROBLEMS[self.target]}
 
   @staticmethod
-  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, Any]:
+  def settings_from(entries: Mapping[str, object], labels: Sequence[str]) -> dict[str, object]:
     """Returns the settings of a model of transformers, from its config.json and its labels."""
     problem = entries.get(PROBLEM) or (PROBLEMS["number"] if len(labels) == 1 else None)
     return {"target": next((x for x, name in PROBLEMS.items() if name == problem), "label")}
@@ -174,7 +174,7 @@ class TextClassification(FineTunedTask):
     return (len(self.labels),) if self.target == "labels" else ()
 
   @property
-  def label_dtype(self) -> Any:
+  def label_dtype(self) -> type[np.generic]:
     """Returns the type of the labels of rows."""
     return np.float32 if self.target == "number" else np.int32
 
@@ -184,7 +184,7 @@ class TextClassification(FineTunedTask):
     return target_weights(labels != IGNORED if self.target != "number" else jnp.isfinite(labels))
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
   ) -> list[Labels | Number]:
     """Returns the labels of each text, the most probable first, or its number."""
     logits = [np.asarray(outputs["logits"][i], np.float64) for i in range(len(rows))]
@@ -210,7 +210,7 @@ class TextClassification(FineTunedTask):
     positive = score.positive_of(self.labels, self.positive)
     return score.evaluate(examples, predictions, positive)
 
-  def to_prediction(self, example: Example, prediction: Labels | Number) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: Labels | Number) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
     if isinstance(prediction, Number):
       return {"id": example.id, "number": round(prediction.value, 4)}

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -12,14 +12,14 @@ from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLD
 from luke_jax.tasks.cloze.files import Example, parse, read
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class ClozeAnswering(FineTunedTask):
+class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
   """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
 
   labels: tuple[str, ...] = ()  # none: candidates are scored
@@ -90,7 +90,7 @@ class ClozeAnswering(FineTunedTask):
     return (self.entities - 1,)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Answer]]:
     """Returns the candidates of each example, the best first."""
     return ranked_candidates(examples, rows, outputs)
@@ -101,7 +101,7 @@ class ClozeAnswering(FineTunedTask):
     """Returns exact match and F1."""
     return score.evaluate(examples, predictions)
 
-  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, object]:
     """Returns an example's line in a file of predictions: the best candidate, and all scores."""
     best = prediction[0] if prediction else Answer("", 0, 0, 0.0)
     return {
@@ -114,7 +114,7 @@ class ClozeAnswering(FineTunedTask):
 
 
 def ranked_candidates(
-  examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+  examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
 ) -> list[list[Answer]]:
   """Returns all candidates of each example by their best score in any window, the best first."""
   scores: list[dict[int, float]] = [{} for _ in examples]

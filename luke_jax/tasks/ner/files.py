@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -49,6 +49,10 @@ from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.tables import is_table
 from luke_jax.text.special_tokens import Bounds
+
+if TYPE_CHECKING:
+  from luke_jax.tasks.ner.task import NamedEntities
+  from luke_jax.tasks.tagging.task import Tagging
 
 FIELDS = ("sentences", "spans")
 
@@ -247,7 +251,7 @@ def _line(example: Example, row: Sequence[str]) -> str:
   return " ".join(row)
 
 
-def form_of(task: Any) -> Reading:
+def form_of(task: "NamedEntities | Tagging") -> Reading:
   """Returns the reading of files that a task's settings ask for."""
   columns = task.columns, task.repair_tags, task.tag_names
   return Reading(task.language, task.every_word_spaced, *columns)

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import numpy as np
@@ -13,7 +13,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, TaskRows
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import Example
@@ -32,7 +32,7 @@ AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's auth
 
 
 @dataclasses.dataclass(frozen=True)
-class NamedEntities(FineTunedTask):
+class NamedEntities(FineTunedTask[Example, list[Span]]):
   """Finds the entities of texts (paper §4.3)."""
 
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
@@ -112,7 +112,7 @@ class NamedEntities(FineTunedTask):
     """Returns the document in an object of JSON lines."""
     return files.parse(value, id, place, files.form_of(self))
 
-  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""
     return files.to_prediction(example, prediction)
 
@@ -149,7 +149,7 @@ class NamedEntities(FineTunedTask):
     return {"labels": Room((sizes.entities,), IGNORED)}
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Span]]:
     """Returns the entities of each document, in order."""
     return entities_of(examples, rows, outputs, self.labels)
@@ -174,7 +174,7 @@ class _Candidate(NamedTuple):
 def entities_of(
   examples: Sequence[Example],
   rows: Sequence[Row],
-  outputs: Mapping[str, Any],
+  outputs: RowLogits,
   labels: Sequence[str],
 ) -> list[list[Span]]:
   """Returns each document's entities in order; of overlapping ones, that with the highest logit."""

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
 from luke_jax.tasks.qa.files import Example, Link, parse, read
@@ -34,7 +34,7 @@ from luke_jax.wiki.stages.stage import MANIFEST
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionAnswering(FineTunedTask):
+class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
   """Finds the stretch of a passage that answers a question (paper §4.5)."""
 
   # The folder of luke-jax wiki mentions that links texts which come without entities.
@@ -137,7 +137,7 @@ class QuestionAnswering(FineTunedTask):
     return (2,)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Answer]]:
     """Returns the most probable answers to each question, the best first."""
     none = (self.unanswerable, self.null_threshold)
@@ -150,10 +150,15 @@ class QuestionAnswering(FineTunedTask):
     """Returns exact match, F1 and the figures around them."""
     return score.evaluate(examples, predictions)
 
-  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, object]:
     """Returns an example's line in a file of predictions: the best answer, and the others."""
     best, *others = prediction
-    value = {"id": example.id, "answer": best.text, "start": best.start, "end": best.end}
+    value: dict[str, object] = {
+      "id": example.id,
+      "answer": best.text,
+      "start": best.start,
+      "end": best.end,
+    }
     rest = [[*answer[:3], round(answer.score, 4)] for answer in others]
     return value | {"score": round(best.score, 4), "others": rest}
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import score
@@ -25,7 +25,7 @@ from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class RelationClassification(FineTunedTask):
+class RelationClassification(FineTunedTask[Example, Relation]):
   """Finds the relation of two entities of a text (paper §4.2)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -101,7 +101,7 @@ class RelationClassification(FineTunedTask):
     return ()
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
   ) -> list[Relation]:
     """Returns the most probable label of each example; of one without a row, none, which is ""."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
@@ -120,7 +120,7 @@ class RelationClassification(FineTunedTask):
     """Returns micro F1 without the label of no relation, and the figures around it."""
     return score.evaluate(examples, predictions, self.labels, self.negative)
 
-  def to_prediction(self, example: Example, prediction: Relation) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: Relation) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
     return {
       "id": example.id,

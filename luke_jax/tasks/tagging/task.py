@@ -17,7 +17,7 @@ from luke_jax.nn import crf
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, TaskRows
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, TaskRows
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import Example, by_characters
@@ -38,7 +38,7 @@ from luke_jax.training.task import Batch
 
 
 @dataclasses.dataclass(frozen=True)
-class Tagging(FineTunedTask):
+class Tagging(FineTunedTask[Example, TaggedSpans]):
   """Finds the entities of texts by a tag for every word."""
 
   labels: tuple[str, ...] = ()  # tags; none: O, and those that the training file's entities need
@@ -157,7 +157,7 @@ class Tagging(FineTunedTask):
     return target_weights(mask.any(1) if self.crf else mask)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
   ) -> list[TaggedSpans]:
     """Returns the entities of each document, in order, and its tags."""
     scheme = self.tag_scheme
@@ -169,7 +169,7 @@ class Tagging(FineTunedTask):
     """Returns F1 of entities and the figures around it."""
     return score.evaluate(examples, predictions)
 
-  def to_prediction(self, example: Example, prediction: TaggedSpans) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: TaggedSpans) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""
     return files.to_prediction(example, prediction) | {"tags": list(prediction.tags)}
 
@@ -187,7 +187,7 @@ def legal_neighbours(labels: Sequence[str], scheme: Scheme) -> tuple[tuple[bool,
 
 
 def best_tags(
-  rows: Sequence[Row], outputs: Mapping[str, Any], labels: Sequence[str], scheme: Scheme
+  rows: Sequence[Row], outputs: RowLogits, labels: Sequence[str], scheme: Scheme
 ) -> list[Best]:
   """Returns the best tags of each row: of each word alone or, with a chain, the best legal path."""
   logits = [

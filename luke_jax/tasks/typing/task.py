@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from luke_jax.files import Path
 from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import score
@@ -25,7 +25,7 @@ from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityTyping(FineTunedTask):
+class EntityTyping(FineTunedTask[Example, Types]):
   """Finds the types of entities in texts (paper §4.1)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -106,7 +106,7 @@ class EntityTyping(FineTunedTask):
     return () if self.exclusive else (len(self.labels),)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
   ) -> list[Types]:
     """Returns the types of each entity, the most probable first; of one without a row, none."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
@@ -138,7 +138,7 @@ class EntityTyping(FineTunedTask):
     }
     return dataclasses.replace(evaluation, scores=scores)
 
-  def to_prediction(self, example: Example, prediction: Types) -> dict[str, Any]:
+  def to_prediction(self, example: Example, prediction: Types) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
     return {
       "id": example.id,
