@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -24,6 +24,29 @@ else:
   grain = Lazy("grain")
 
 Rows = dict[str, np.ndarray]
+
+
+class Records(Protocol):
+  """Random access to records; worker processes get it pickled, so it should be small."""
+
+  def __len__(self) -> int:
+    """Returns the number of records."""
+    ...
+
+  def __getitem__(self, index: int) -> object:
+    """Returns one record."""
+    ...
+
+
+@runtime_checkable
+class ReadsMany(Protocol):
+  """Records of which several are read at once faster than one by one."""
+
+  def __getitems__(self, indices: Sequence[int]) -> Sequence[object]:
+    """Returns the records of these indices."""
+    ...
+
+
 MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
 _LEAST = {"batch_size": 1, "evaluation_batch_size": 1, "workers": 0, "lengths": 1}
 WINDOW = 32  # batches whose rows are put in order of length, at most an epoch
@@ -60,7 +83,7 @@ class Lengths:
     rooms = np.array(self.rooms)
     return int(rooms[np.searchsorted(rooms, self.records)].sum())
 
-  def room(self, numbers: Any) -> int:
+  def room(self, numbers: Sequence[int] | np.ndarray) -> int:
     """Returns the length that the records of these numbers are padded to."""
     most = self.records[numbers].max()
     return next(room for room in self.rooms if most <= room)
@@ -89,7 +112,7 @@ class Data:
 class TrainingBatches:
   """Training batches by number: this process's rows of each. Every epoch has its own order."""
 
-  records: Any  # random access; pickled for the workers
+  records: Records
   make_rows: MakeRows
   seed: int
   batch_size: int
@@ -154,17 +177,20 @@ def evaluation_order(records: int, lengths: Lengths | None, batch_size: int) -> 
   return [order[first : first + batch_size] for first in range(0, records, batch_size)]
 
 
-def evaluation_rows(records: Any, make_rows: MakeRows, batch: np.ndarray, rows: np.ndarray) -> Rows:
+def evaluation_rows(
+  records: Records, make_rows: MakeRows, batch: np.ndarray, rows: np.ndarray
+) -> Rows:
   """Returns this process's rows of a batch of records, which the last one of them fills up."""
   numbers = [int(number) for number in batch[np.minimum(rows, len(batch) - 1)]]
   rngs = [np.random.default_rng((0, number)) for number in numbers]
   return make_rows(read_many(records, numbers), rngs)
 
 
-def read_many(records: Any, indices: Sequence[int]) -> list[Any]:
+def read_many(records: Records, indices: Sequence[int]) -> Sequence[object]:
   """Returns records by their indices, all at once where `__getitems__` reads so."""
-  many = getattr(records, "__getitems__", None)
-  return many(indices) if many else [records[index] for index in indices]
+  if isinstance(records, ReadsMany):
+    return records.__getitems__(indices)
+  return [records[index] for index in indices]
 
 
 def _end_with_parent(worker: int, workers: int) -> None:

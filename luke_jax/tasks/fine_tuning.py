@@ -29,7 +29,7 @@ from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults, sources_of
-from luke_jax.tasks.task_rows import TaskRows, processor_of_words, rows_of
+from luke_jax.tasks.task_rows import Example, TaskRows, processor_of_words, rows_of
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
@@ -38,7 +38,6 @@ from luke_jax.training.task import Batch, Params, Task
 MISTAKES = 100  # that are kept of an evaluation of dev
 LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
 
-Example = TypeVar("Example")
 Prediction = TypeVar("Prediction")
 RowLogits = Mapping[str, Sequence[np.ndarray] | np.ndarray]  # of all rows, by the names of LOGITS
 

@@ -19,7 +19,13 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder, write_json
-from luke_jax.pipeline.batches import Rows, TrainingBatches, evaluation_order, evaluation_rows
+from luke_jax.pipeline.batches import (
+  Records,
+  Rows,
+  TrainingBatches,
+  evaluation_order,
+  evaluation_rows,
+)
 from luke_jax.training import directory, messages, processes
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.directory import Ledger
@@ -30,7 +36,7 @@ from luke_jax.training.pace import Pace, TimedPace
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress, Trace
 from luke_jax.training.saved_configs import to_json
-from luke_jax.training.task import Params
+from luke_jax.training.task import Params, Tree
 from luke_jax.training.watch import Watch, watching
 
 COMPILED = "compiled"
@@ -119,7 +125,9 @@ class _Loop:
     self.folder, self.options = folder, program.experiment.run
     self.task = program.experiment.task
     self.first = jax.process_index() == 0
-    self.waiting: list[tuple[int, Any]] = []  # steps whose metrics are not fetched yet
+    self.waiting: list[
+      tuple[int, dict[str, jax.Array]]
+    ] = []  # steps whose metrics are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation
     self.scored: int | None = None  # its step
     self.history: list[float] = []  # the best metric of all evaluations
@@ -285,7 +293,7 @@ class _Loop:
     if self.first:
       directory.note_wall(self.folder, self.ledger)
 
-  def _check(self, fetched: list[tuple[int, Any]]) -> None:
+  def _check(self, fetched: list[tuple[int, dict[str, jax.Array]]]) -> None:
     """Raises InputError for a loss that is not finite, unless the experiment allows for some."""
     bad = [step for step, metrics in fetched if not metrics["finite"]]
     if not bad or int(fetched[-1][1]["skipped"]) <= self.options.skip_bad_steps:
@@ -345,7 +353,7 @@ def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
 
 def predicted(
   program: Program, state: State, split: str, stop: Callable[[], bool] = lambda: False
-) -> tuple[Any, Any]:
+) -> tuple[Records, Tree]:
   """Returns the records of a split, and the predictions for them; the same on every process.
 
   They are None if `stop` said before a batch that nobody needs them any more.
@@ -369,7 +377,7 @@ def predicted(
   return records, whole
 
 
-def _zeros(program: Program, count: int) -> Any:
+def _zeros(program: Program, count: int) -> Tree:
   """Returns room for the predictions of so many records."""
   shapes = program.prediction_shapes()
   return jax.tree.map(lambda x: np.zeros((count, *x.shape[1:]), x.dtype), shapes)

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import numpy as np
@@ -11,6 +11,7 @@ from jax.experimental import mesh_utils
 
 from luke_jax.errors import InputError
 from luke_jax.nn.layers import BATCH_AXES, spread
+from luke_jax.training.task import Params, Tree
 
 # Vocabularies are padded to a multiple of this for any mesh, so that a run can resume on another
 # number of devices.
@@ -69,7 +70,7 @@ def make_mesh(shape: MeshShape, devices: Sequence[object] | None = None) -> jax.
   return jax.sharding.Mesh(grid, BATCH_AXES, axis_types=axis_types)
 
 
-def shardings(tree: Any, mesh: jax.sharding.Mesh, fsdp: str, tables: tuple[str, ...]) -> Any:
+def shardings(tree: Tree, mesh: jax.sharding.Mesh, fsdp: str, tables: tuple[str, ...]) -> Tree:
   """Returns a sharding for every array of a tree of parameters or of moments, by path and shape.
 
   `tables` are the ends of the paths of arrays whose first axis is a vocabulary to be spread.
@@ -111,13 +112,13 @@ def own_rows(mesh: jax.sharding.Mesh, rows: int) -> np.ndarray:
   return np.unique(np.concatenate([np.arange(rows)[part] for part in parts]))
 
 
-def padded_tables(params: Any, tables: tuple[str, ...], rows: int, padding: int) -> Any:
+def padded_tables(params: Params, tables: tuple[str, ...], rows: int, padding: int) -> Params:
   """Returns parameters whose tables of `rows` rows have as many more of zeros.
 
   Raises InputError for a table of another size: its ids would mean something else.
   """
 
-  def padded(name: str, array: Any) -> Any:
+  def padded(name: str, array: np.ndarray) -> np.ndarray:
     if len(array) != rows:
       raise InputError(f"{name}: {len(array)} rows; expected {rows}, one for each entity")
     return np.pad(array, [(0, padding), *[(0, 0)] * (array.ndim - 1)])
@@ -125,13 +126,15 @@ def padded_tables(params: Any, tables: tuple[str, ...], rows: int, padding: int)
   return _changed_tables(params, tables, padded)
 
 
-def without_padding(params: Any, tables: tuple[str, ...], rows: int) -> Any:
+def without_padding(params: Params, tables: tuple[str, ...], rows: int) -> Params:
   """Returns parameters whose tables have their first `rows` rows."""
   return _changed_tables(params, tables, lambda _, array: array[:rows])
 
 
-def _changed_tables(params: Any, tables: tuple[str, ...], change: Callable[[str, Any], Any]) -> Any:
-  def changed(path, array) -> Any:
+def _changed_tables(
+  params: Params, tables: tuple[str, ...], change: Callable[[str, np.ndarray], np.ndarray]
+) -> Params:
+  def changed(path, array: np.ndarray) -> np.ndarray:
     name = jax.tree_util.keystr(path, simple=True, separator="/")
     return change(name, array) if tables and name.endswith(tables) else array
 

@@ -13,13 +13,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import jax
 from jax._src import distributed  # the service's client has no public name
 
 from luke_jax.errors import InputError
 
+T = TypeVar("T")
 _PREFIX = "luke_jax/"
 _LONGEST = 6 * 3600 * 1000  # ms; a process that is gone ends the others long before
 _numbers = itertools.count()
@@ -78,7 +79,7 @@ def all_below(name: str) -> dict[str, Any]:
   return {key.rpartition("/")[2]: json.loads(value) for key, value in found}
 
 
-def gathered(value: object) -> list[Any]:
+def gathered(value: T) -> list[T]:
   """Returns the values of all processes, in their order; all of them call it at the same place."""
   if alone():
     return [value]
@@ -95,7 +96,7 @@ def meet() -> None:
   gathered(None)
 
 
-def from_first(action: Callable[[], object]) -> Any:
+def from_first(action: Callable[[], T]) -> T:
   """Returns the JSON value that `action` returns on process 0; if it raises, all processes do."""
   if alone():
     return action()

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import optax
 
 from luke_jax.errors import InputError
-from luke_jax.training.task import Params
+from luke_jax.training.task import Params, Tree
 
 Decay = Literal["linear", "constant", "linear_from_0"]
 Kind = Literal["adamw", "sgd"]
@@ -98,7 +98,7 @@ def _are_patterns(value: object) -> bool:
 class Length(NamedTuple):
   """Length of a run, in updates. A program takes it as an argument, so that it may change."""
 
-  steps: Any
+  steps: Any  # a number, or its shape
   warmup: Any  # the first ones, in which the rate rises
 
   @classmethod
@@ -109,7 +109,7 @@ class Length(NamedTuple):
 
 
 def learning_rate(
-  optimizer: Optimizer, schedule: Schedule, number: object, length: Length
+  optimizer: Optimizer, schedule: Schedule, number: jax.Array | int, length: Length
 ) -> jax.Array:
   """Returns the rate of an update, numbered from 0.
 
@@ -158,10 +158,10 @@ def _scaled_by_rate(
 ) -> optax.GradientTransformationExtraArgs:
   """Returns what `optax.scale_by_learning_rate` does, for a rate that the run's length changes."""
 
-  def init(params: Any) -> optax.ScaleByScheduleState:
+  def init(params: Tree) -> optax.ScaleByScheduleState:
     return optax.ScaleByScheduleState(count=jnp.zeros((), jnp.int32))
 
-  def update(updates: Any, state: Any, params: Any = None, **run: Any) -> tuple[Any, Any]:
+  def update(updates: Tree, state: Tree, params: Tree = None, **run: Any) -> tuple[Tree, Tree]:
     by = -rate(state.count, run["length"])
     scaled = jax.tree.map(lambda x: by.astype(x.dtype) * x, updates)
     return scaled, optax.ScaleByScheduleState(count=optax.safe_increment(state.count))
@@ -169,11 +169,11 @@ def _scaled_by_rate(
   return optax.GradientTransformationExtraArgs(init, update)
 
 
-def _cut(gradients: Any, limit: float | None) -> Any:
+def _cut(gradients: Tree, limit: float | None) -> Tree:
   return gradients if limit is None else jax.tree.map(lambda g: g.clip(-limit, limit), gradients)
 
 
-def _clipped(gradients: Any, limit: float | None) -> Any:
+def _clipped(gradients: Tree, limit: float | None) -> Tree:
   """Returns gradients scaled to the limit as in PyTorch, with its 1e-6, which optax lacks."""
   if limit is None:
     return gradients
@@ -186,8 +186,8 @@ def _uncorrected(
 ) -> optax.GradientTransformation:
   """Returns Adam without bias correction: early moments are pulled to 0, where they started."""
 
-  def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-    moments: Any = adam.update(updates, state, params)[1]
+  def update(updates: Tree, state: Tree, params: Tree = None) -> tuple[Tree, Tree]:
+    moments: Tree = adam.update(updates, state, params)[1]
     steps = jax.tree.map(lambda m, v: m / (jnp.sqrt(v) + epsilon), moments.mu, moments.nu)
     return steps, moments
 
@@ -195,7 +195,7 @@ def _uncorrected(
 
 
 def _decay_mask(decayed: tuple[str, ...], params: Params) -> Params:
-  def mask(path: Any, _: Any) -> bool:
+  def mask(path: tuple, _: jax.Array) -> bool:
     return decays(jax.tree_util.keystr(path, simple=True, separator="/"), decayed)
 
   return jax.tree.map_with_path(mask, params)

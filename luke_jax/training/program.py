@@ -15,7 +15,7 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 from luke_jax.errors import InputError
 from luke_jax.models import adapters
 from luke_jax.models.system import Backbone, Spread
-from luke_jax.pipeline.batches import Lengths, MakeRows, Rows, TrainingBatches
+from luke_jax.pipeline.batches import Lengths, MakeRows, Records, Rows, TrainingBatches
 from luke_jax.training import messages
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.freezing import merge, split_frozen
@@ -28,7 +28,7 @@ from luke_jax.training.mesh import (
   shardings,
 )
 from luke_jax.training.optimizer import Length, make_optimizer
-from luke_jax.training.task import Batch, Params, Records
+from luke_jax.training.task import Batch, Params, Tree
 from luke_jax.training.update import AVERAGE, State, Update
 
 # On a TPU the partitioner otherwise cuts the products of gradients into many small ones to hide
@@ -206,12 +206,12 @@ class Program:
     return jax.make_array_from_callback((), self._whole, lambda _: np.int32(number))
 
   @functools.cached_property
-  def step(self) -> Callable[[State, Batch], tuple[State, dict[str, Any]]]:
+  def step(self) -> Callable[[State, Batch], tuple[State, dict[str, jax.Array]]]:
     """Returns the compiled step of a run of `steps` steps."""
     compiled, length = self.compiled_step, self.length(self.steps)
     return lambda state, batch: compiled(state, batch, length)
 
-  def predict(self, state: State, batch: Batch) -> Any:
+  def predict(self, state: State, batch: Batch) -> Tree:
     """Returns the task's predictions for a batch (rows, ...), whole on every process."""
     return self.compiled_predict(scored(state), state["frozen"], batch)
 
@@ -233,7 +233,7 @@ class Program:
     shapes = task.evaluation_row_shapes(self.backbone).items()
     return {name: jax.ShapeDtypeStruct((size, *row.shape), row.dtype) for name, row in shapes}
 
-  def prediction_shapes(self) -> Any:
+  def prediction_shapes(self) -> Tree:
     """Returns the shapes of the result of `predict`."""
     state, batch = self.state_shapes, self.evaluation_shapes
     with jax.set_mesh(self.mesh):
@@ -243,7 +243,7 @@ class Program:
   def _predict(self) -> Any:
     task, backbone = self.experiment.task, self.backbone
 
-    def predictions(trained: Params, frozen: Params, batch: Batch) -> Any:
+    def predictions(trained: Params, frozen: Params, batch: Batch) -> Tree:
       return task.predict(backbone, merge(trained, frozen), batch)
 
     places = _places(self.state_shapes)
@@ -333,5 +333,5 @@ def _placed(shape: jax.ShapeDtypeStruct, place: jax.NamedSharding) -> jax.ShapeD
   return jax.ShapeDtypeStruct(shape.shape, shape.dtype, sharding=place)
 
 
-def _places(shapes: Any) -> Any:
+def _places(shapes: Tree) -> Tree:
   return jax.tree.map(lambda x: x.sharding, shapes)

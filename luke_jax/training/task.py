@@ -2,28 +2,18 @@
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 
 from luke_jax.models.system import Backbone
+from luke_jax.pipeline.batches import Records
 from luke_jax.pipeline.reads import Reads
 
-Params = dict[str, Any]
+Tree = Any  # of arrays, as in `jax.tree`
+Params = dict[str, Any]  # such a tree
 Batch = Mapping[str, Any]  # arrays, rows first
-
-
-class Records(Protocol):
-  """Random access to records; worker processes get it pickled, so it should be small."""
-
-  def __len__(self) -> int:
-    """Returns the number of records."""
-    ...
-
-  def __getitem__(self, index: int) -> Any:
-    """Returns one record."""
-    ...
 
 
 class Task(abc.ABC):
@@ -72,7 +62,7 @@ class Task(abc.ABC):
     """Returns fresh parameters."""
 
   @abc.abstractmethod
-  def weights(self, batch: Batch) -> Any:
+  def weights(self, batch: Batch) -> Tree:
     """Returns the weights of a batch's targets by its labels: a tree of arrays, rows first.
 
     They make weighted sums of losses the mean that is trained on, in micro-batches too.
@@ -80,7 +70,7 @@ class Task(abc.ABC):
 
   @abc.abstractmethod
   def loss(
-    self, backbone: Backbone, params: Params, batch: Batch, weights: Any, key: jax.Array | None
+    self, backbone: Backbone, params: Params, batch: Batch, weights: Tree, key: jax.Array | None
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss of a batch and numbers to log, the number of "tokens" among them.
 
@@ -125,13 +115,13 @@ class Task(abc.ABC):
     return params
 
   @abc.abstractmethod
-  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> Any:
+  def predict(self, backbone: Backbone, params: Params, batch: Batch) -> Tree:
     """Returns the numbers of every row that `score` needs: a tree of arrays, rows first."""
 
   @abc.abstractmethod
-  def score(self, records: Any, predictions: Any) -> dict[str, float]:
+  def score(self, records: Any, predictions: Tree) -> dict[str, float]:
     """Returns metrics of the predictions for all records, in their order."""
 
-  def details(self, records: Any, predictions: Any) -> dict[str, Any] | None:
+  def details(self, records: Any, predictions: Tree) -> dict[str, object] | None:
     """Returns what is behind the metrics, as JSON values; None where there is no more."""
     return None

@@ -13,7 +13,7 @@ from luke_jax.nn.table_rows import rows_at, with_rows
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.freezing import layer_masks, merge
 from luke_jax.training.optimizer import Length, learning_rate
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import Batch, Params, Task, Tree
 
 AVERAGE = "average"
 # Trained and frozen parameters, the average of the trained ones if there is one, moments, step,
@@ -29,16 +29,18 @@ class Update:
   experiment: Experiment
   backbone: Backbone
   optimizer: optax.GradientTransformationExtraArgs
-  trained: Any  # shapes of the trained parameters, each with its sharding
+  trained: Params  # shapes of the trained parameters, each with its sharding
   whole: jax.NamedSharding  # of what every device holds
 
-  def step(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, Any]]:
+  def step(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, jax.Array]]:
     """Returns the state after a batch (micro-batches, rows, ...), and metrics."""
     touched = touched_rows(self.experiment.task, self.backbone, batch)
     part, metrics = self._updated(touched.part(state), touched.batch, length)
     return touched.whole(state, part), metrics
 
-  def _updated(self, state: State, batch: Batch, length: Length) -> tuple[State, dict[str, Any]]:
+  def _updated(
+    self, state: State, batch: Batch, length: Length
+  ) -> tuple[State, dict[str, jax.Array]]:
     key = jax.random.fold_in(state["key"], state["step"])
     loss, metrics, gradients = self._gradients(state, batch, key)
     masks = layer_masks(state["trained"], self.experiment.optimizer.frozen)
@@ -46,7 +48,7 @@ class Update:
     norm = optax.tree.norm(gradients)
     before = state["moments"], state["trained"]
     updates, moments = self.optimizer.update(gradients, *before, length=length)
-    changed: Any = optax.apply_updates(state["trained"], _masked(updates, masks))
+    changed: Tree = optax.apply_updates(state["trained"], _masked(updates, masks))
     trained = self.experiment.task.bounded(changed)
     # A step whose loss or gradient is not finite changes nothing, so that the state stays finite.
     finite = jnp.isfinite(loss) & jnp.isfinite(norm)
@@ -69,7 +71,9 @@ class Update:
       "skipped": metrics["skipped"],
     }, metrics
 
-  def _gradient_place(self, parameter: jax.ShapeDtypeStruct, part: jax.Array) -> Any:
+  def _gradient_place(
+    self, parameter: jax.ShapeDtypeStruct, part: jax.Array
+  ) -> jax.sharding.Sharding | None:
     """Returns the sharding of a gradient: its parameter's, or none for the rows of a table."""
     return parameter.sharding if part.shape == parameter.shape else self.whole
 
@@ -88,10 +92,10 @@ class Update:
     whole = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
     weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(whole))
 
-    def loss(trained: Params, part: Batch, weights: Any, key: jax.Array) -> tuple[jax.Array, dict]:
+    def loss(trained: Params, part: Batch, weights: Tree, key: jax.Array) -> tuple[jax.Array, dict]:
       return task.loss(backbone, merge(trained, state["frozen"]), part, weights, key)
 
-    def micro(index: jax.Array, *parts: object) -> Any:
+    def micro(index: jax.Array, *parts: Tree) -> Tree:
       run = jax.value_and_grad(loss, has_aux=True)
       (value, metrics), gradients = run(state["trained"], *parts, jax.random.fold_in(key, index))
       gradients = jax.lax.with_sharding_constraint(gradients, places)
@@ -109,11 +113,11 @@ class Update:
     return sums
 
 
-def _masked(tree: Any, masks: Params | None) -> Any:
+def _masked(tree: Tree, masks: Params | None) -> Tree:
   return tree if masks is None else jax.tree.map(jnp.multiply, tree, masks)
 
 
-def _first(tree: Any) -> Any:
+def _first(tree: Tree) -> Tree:
   return jax.tree.map(lambda x: x[0], tree)
 
 
@@ -125,7 +129,7 @@ class Touched:
   batch: Batch
   axes: Mapping[str, str | None]  # of the mesh, over which a table's rows are spread
 
-  def part(self, state: Mapping[str, Any]) -> dict[str, Any]:
+  def part(self, state: State) -> State:
     """Returns the state with the rows in place of the tables and of their moments."""
 
     def rows(name: str, table: jax.Array) -> jax.Array:
@@ -133,7 +137,7 @@ class Touched:
 
     return {**state, **{part: self._changed(rows, state[part]) for part in (*UPDATED, "frozen")}}
 
-  def whole(self, state: Mapping[str, Any], part: Mapping[str, object]) -> dict[str, Any]:
+  def whole(self, state: State, part: State) -> State:
     """Returns a state with tables, in which the rows of an updated part are written."""
 
     def table(name: str, before: jax.Array, rows: jax.Array) -> jax.Array:
@@ -142,13 +146,13 @@ class Touched:
     updated = {name: self._changed(table, state[name], part[name]) for name in UPDATED}
     return {**part, **updated, "frozen": state["frozen"]}
 
-  def _changed(self, change: Callable, tree: Any, *others: Any) -> Any:
+  def _changed(self, change: Callable[..., jax.Array], tree: Tree, *others: Tree) -> Tree:
     """Returns a tree whose tables, and arrays at paths that end in theirs, are changed.
 
     Others are those of the last tree.
     """
 
-    def changed(path: Any, *leaves: Any) -> Any:
+    def changed(path: tuple, *leaves: jax.Array) -> jax.Array:
       name = jax.tree_util.keystr(path, simple=True, separator="/")
       found = [end for end in self.ids if f"/{name}".endswith(f"/{end}")]
       return change(found[0], *leaves) if found else leaves[-1]
