@@ -20,7 +20,8 @@ from luke_jax.files import Path
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
 from luke_jax.inference.summary import as_html, as_text
-from luke_jax.models.network import Network
+from luke_jax.models.head import Outputs
+from luke_jax.models.network import Network, apply
 from luke_jax.models.system import System
 from luke_jax.nn.encoder import stack_layers
 from luke_jax.tasks.predictions import Answer, Relation, Span, Types
@@ -154,8 +155,8 @@ def load(
 
 
 @functools.partial(jax.jit, static_argnames="network")
-def _apply(network: Network, params: dict, inputs: dict) -> Any:
-  return network.apply({"params": params}, **inputs)
+def _apply(network: Network, params: dict, inputs: dict) -> Outputs:
+  return apply(network, params, inputs)
 
 
 @functools.partial(jax.jit, static_argnames="network")

@@ -46,7 +46,7 @@ def torch_device() -> str:
   return "cuda"
 
 
-def waited(run: Callable[..., object]) -> Callable[..., Any]:
+def waited(run: Callable[..., object]) -> Callable[..., object]:
   """Returns a call of PyTorch that ends when the device has done its work."""
   import torch
 
@@ -94,7 +94,7 @@ def torch_square_product(dtype: Dtype) -> Callable[[], Any]:
   return waited(lambda: _in_a_row(lambda: x @ x))
 
 
-def _in_a_row(product: Callable[[], object]) -> list[Any]:
+def _in_a_row(product: Callable[[], object]) -> list[object]:
   return [product() for _ in range(IN_A_ROW.get(jax.default_backend(), IN_A_ROW_ELSEWHERE))]
 
 

@@ -67,7 +67,7 @@ def run(experiment: Experiment, steps: int, rounds: int) -> Result:
   batches = whole.training_batches(experiment.task.records(whole.backbone, "train"))
   program = whole.padded_to(batches.room(0))
   start = time.perf_counter()
-  step: Any = program.step
+  step: object = program.step
   compiling = time.perf_counter() - start
   batch, state = program.placed(batches(0)), program.fresh_state()
   product, dtype = square_product(experiment.running.dtype), experiment.running.dtype

@@ -65,7 +65,7 @@ def data_check(
   # Before the file is read, so that a fault of the model is not reported as one of the file.
   reading = settings.processor(read_backbone(directory)) if directory else None
   faults = Faults(skip=True)
-  examples: list[Any] = []
+  examples: list[object] = []
   lines: list[str] = []
   with warnings.catch_warnings(record=True) as notes:
     warnings.simplefilter("always")
@@ -83,7 +83,7 @@ def data_check(
   return 2 if faults.found else 0
 
 
-def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
+def _summary(file: str, examples: list[dict[str, object]], faults: int) -> str:
   labels = collections.Counter(label for example in examples for label in labels_in(example))
   counts = ", ".join(f"{label} {count}" for label, count in labels.most_common())
   parts = [f"examples: {len(examples)}", f"faults: {faults}"]
@@ -92,7 +92,7 @@ def _summary(file: str, examples: list[dict[str, Any]], faults: int) -> str:
   return f"{file}: {'; '.join([*parts, *_doubtful(examples, labels)])}"
 
 
-def _doubtful(examples: list[dict[str, Any]], labels: collections.Counter[str]) -> Iterator[str]:
+def _doubtful(examples: list[dict[str, object]], labels: collections.Counter[str]) -> Iterator[str]:
   """Yields what is no fault, and yet makes a model worse or its scores misleading."""
   asked = collections.Counter(map(asked_in, examples))
   if twice := sum(asked.values()) - len(asked):

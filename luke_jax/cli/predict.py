@@ -132,7 +132,9 @@ def _parsed(
   return parse_lines(numbered, where, settings.parse, faults, read)
 
 
-def _write(settings: FineTunedTask, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+def _write(
+  settings: FineTunedTask, predicted: Iterable[tuple[object, object]], file: TextIO
+) -> int:
   """Writes a line for each prediction, and returns the number of lines."""
   number = 0
   for example, prediction in predicted:

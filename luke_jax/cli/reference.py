@@ -145,12 +145,12 @@ def _field_meanings(group: Any) -> dict[str, str]:
   }
 
 
-def _option(name: str, kind: Any, meaning: str, default: object) -> Argument:
+def _option(name: str, kind: object, meaning: str, default: object) -> Argument:
   values = "" if kind is bool else f" {_values(kind)}"
   return Argument(f"--{name.replace('_', '-')}{values}", meaning, _default(default))
 
 
-def _values(kind: Any) -> str:
+def _values(kind: object) -> str:
   """Returns the values of a type as the reference shows them."""
   kind, _ = _bare(kind)
   if kind in KINDS:
@@ -161,7 +161,7 @@ def _values(kind: Any) -> str:
   return " ".join(map(_values, inner))
 
 
-def _bare(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+def _bare(kind: object) -> tuple[object, tuple[object, ...]]:
   """Returns a type without its annotations, and the annotations."""
   if get_origin(kind) is Annotated:
     inner, *notes = get_args(kind)

@@ -269,7 +269,7 @@ def _licence(model: ModelParts, record: Mapping[str, object]) -> str:
   return f"{of_base or unknown}{of_data}"
 
 
-def _table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+def _table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
   names = list(columns)
   lines = [names, ["---"] * len(names), *rows]
   return "\n".join(f"| {' | '.join(_cell(x) for x in line)} |" for line in lines)

@@ -10,7 +10,6 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
-from typing import Any
 
 from luke_jax.convert.paddle import ARCHIVE_END
 from luke_jax.convert.published import PUBLISHED
@@ -139,7 +138,7 @@ def _check_config(path: Path) -> None:
   )
 
 
-def _completed(raw: dict[str, object], tensors: Tensors, path: Path) -> dict[str, Any]:
+def _completed(raw: dict[str, object], tensors: Tensors, path: Path) -> dict[str, object]:
   """Returns the entries of a config.json, with those that it leaves to tensors of other names."""
   if tensors.naming is None:
     return raw
@@ -158,7 +157,9 @@ def _of_archive(
   raise InputError(f"{path}: of an archive of LUKE; expected a {CONFIG}")
 
 
-def _released(path: Path, system: type[System] | None) -> tuple[type[System], dict[str, Any], Path]:
+def _released(
+  path: Path, system: type[System] | None
+) -> tuple[type[System], dict[str, object], Path]:
   """Returns the system of a directory as its authors published it, and its config file."""
   for known in systems() if system is None else (system,):
     name, entry = known.released_config

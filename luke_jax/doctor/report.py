@@ -171,7 +171,7 @@ def _lines(file: Any) -> list[str]:
   return file.read().decode(errors="replace").splitlines()
 
 
-def _last_object(lines: Sequence[str]) -> dict[str, Any] | None:
+def _last_object(lines: Sequence[str]) -> dict[str, object] | None:
   for line in reversed(lines):
     with contextlib.suppress(ValueError):
       value = json.loads(line)

@@ -11,7 +11,7 @@ from typing import Any
 from luke_jax.errors import InputError
 
 
-def this_process() -> dict[str, Any]:
+def this_process() -> dict[str, object]:
   """Returns what this process writes into its locks."""
   return {
     "host": socket.gethostname(),

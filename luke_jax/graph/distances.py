@@ -66,7 +66,7 @@ def _absolute(queries: jax.Array, candidates: jax.Array) -> jax.Array:
   return _summed(lambda q, e: jnp.abs(q[:, None] - e[None]), queries.T, candidates.T)
 
 
-def _absolute_forward(queries: jax.Array, candidates: jax.Array) -> tuple[jax.Array, Any]:
+def _absolute_forward(queries: jax.Array, candidates: jax.Array) -> tuple[jax.Array, object]:
   return _absolute(queries, candidates), (queries, candidates)
 
 

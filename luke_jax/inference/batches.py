@@ -11,7 +11,7 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
 from luke_jax.models.finite import check_finite
-from luke_jax.models.network import Network
+from luke_jax.models.network import Network, apply
 from luke_jax.tasks.fine_tuning import LOGITS, FineTunedTask
 from luke_jax.text.rows import Row, Sizes
 
@@ -118,7 +118,7 @@ def outputs(
 
 @functools.partial(jax.jit, static_argnames="network")
 def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array]:
-  found: Any = network.apply({"params": params}, **inputs)
+  found = apply(network, params, inputs)
   return {name: found[name].astype(jnp.float32) for name in LOGITS if name in found}
 
 

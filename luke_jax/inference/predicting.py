@@ -75,7 +75,7 @@ def predictions(
     counting.warn(file)
 
 
-def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, object]]:
   listed = {name: _listed(name, column) for name, column in columns.items()}
   count = len(listed["text"])
   for name, column in listed.items():
@@ -93,7 +93,7 @@ def _listed(name: str, column: object) -> list[Any]:
   return list(column)
 
 
-def _as_json(value: object) -> Any:
+def _as_json(value: object) -> object:
   if isinstance(value, np.ndarray | np.generic):
     return value.tolist()
   return [_as_json(item) for item in value] if isinstance(value, list | tuple) else value

@@ -48,7 +48,7 @@ def check_fields(value: Any, may_be_zero: tuple[str, ...] = ()) -> None:
     _check(name, getattr(value, name), kinds[name], least=0 if name in (*may_be_zero, *_IDS) else 1)
 
 
-def _check(name: str, value: object, kind: Any, least: int) -> None:
+def _check(name: str, value: object, kind: object, least: int) -> None:
   optional = NoneType in get_args(kind)
   if optional and value is None:
     return

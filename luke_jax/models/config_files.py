@@ -62,7 +62,7 @@ def sizes_from(kind: type[Config], fields: Mapping[str, object], path: Path) -> 
     return kind(**{k: v for k, v in given.items() if k in _names(kind)})
 
 
-def rest_of(kind: type, raw: Mapping[str, object]) -> dict[str, Any]:
+def rest_of(kind: type, raw: Mapping[str, object]) -> dict[str, object]:
   """Returns the entries of a file that the config has no field for, to be written again."""
   ours = {*_names(kind), *_WRITTEN}
   return {name: value for name, value in raw.items() if name not in ours}

@@ -116,6 +116,15 @@ def example_inputs(network: Network) -> dict[str, jax.Array]:
   return inputs
 
 
+def apply(
+  network: Network, params: dict, inputs: Mapping[str, jax.Array], key: jax.Array | None = None
+) -> Outputs:
+  """Returns a network's outputs by their names, with dropout if there is a key."""
+  rngs = {} if key is None else {"dropout": key}
+  run: Any = network.apply
+  return run({"params": params}, **inputs, rngs=rngs)
+
+
 def initial_params(network: Network, key: jax.Array) -> dict:
   """Returns fresh parameters: normal(0, initializer_range), norms at one, biases at zero."""
   # Flax gives modules a hash that type checkers do not see.

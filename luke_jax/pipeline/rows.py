@@ -3,7 +3,6 @@
 import dataclasses
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -103,7 +102,7 @@ class RowMaker:
 
   def _row(self, record: Record, rng: np.random.Generator) -> Row:
     self._check(record)
-    extra: dict[str, Any] = {"page_ids": record.page_id}
+    extra: dict[str, object] = {"page_ids": record.page_id}
     entity_ids, covered = record.entity_ids, None
     if self.entities is not None and len(entity_ids):
       masked = mask_entities(entity_ids, self.masking, self.entities, rng)

@@ -146,7 +146,7 @@ def _file(data: Data, path: Path) -> Path:
   if isinstance(data, str | Path):
     return Path(data)
   as_records = getattr(data, "to_dict", None) if hasattr(data, "columns") else None
-  rows: Any = as_records("records") if as_records else data  # of a data frame
+  rows: object = as_records("records") if as_records else data  # of a data frame
   if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
     raise InputError(f"{path.stem}: {data!r:.60}; expected a file, or a list of dictionaries")
   path.parent.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,7 @@ class Answers:
   def warm(self) -> None:
     """Compiles what short texts need, so that the first of them does not wait."""
     text = "Ana lives in Paris."
-    requests: dict[str, dict[str, Any]] = {
+    requests: dict[str, dict[str, object]] = {
       "ner": {},
       "typing": {"spans": [[0, 3], [13, 18]]},
       "relations": {"head": [0, 3], "tail": [13, 18]},
@@ -143,7 +143,7 @@ def _sizes(model: Model) -> dict[str, int]:
   return {"layers": config.num_hidden_layers, "heads": config.num_attention_heads}
 
 
-def _names(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
+def _names(model: Model, text: str, request: Mapping[str, object]) -> dict[str, object]:
   return {"spans": _coloured(model.predict(text))}
 
 
@@ -156,7 +156,7 @@ def _types(model: Model, text: str, request: Mapping[str, object]) -> dict[str, 
   return {"types": [_coloured(types) for types in predicted]}
 
 
-def _coloured(spans: Iterable[Span]) -> list[dict[str, Any]]:
+def _coloured(spans: Iterable[Span]) -> list[dict[str, object]]:
   return [span._asdict() | {"hue": hue(span.label)} for span in spans]
 
 

@@ -15,7 +15,9 @@ from luke_jax.tasks.predictions import Answer, Labels, Number, Relation, Span
 from luke_jax.text.spans import checked_spans
 
 
-def entities(text: str, spans: Sequence[Any], *, gold: Sequence[object] | None = None) -> Picture:
+def entities(
+  text: str, spans: Sequence[object], *, gold: Sequence[object] | None = None
+) -> Picture:
   """Draws a text with its entities, each label in its colour, which is the same in all pictures.
 
   `spans` are what `model.predict` returns, or (start, end, label). A span with several labels has
@@ -76,7 +78,7 @@ def _overlaps(answer: Answer, better: Sequence[Answer]) -> bool:
   return any(x.text and x.start < answer.end and answer.start < x.end for x in better)
 
 
-def labels(text: str, prediction: Any, *, pair: str | None = None, count: int = 10) -> Picture:
+def labels(text: str, prediction: object, *, pair: str | None = None, count: int = 10) -> Picture:
   """Draws a text, or a pair, above the probabilities of its `count` most probable labels.
 
   `prediction` is what `model.predict` returns for a text that is given labels.

@@ -55,7 +55,7 @@ def labels_in(example: Mapping[str, Any]) -> list[str]:
 _BESIDE = {"id", "label", "labels", "spans", "answers", "sentences", "links", "title"}
 
 
-def asked_in(example: Mapping[str, Any]) -> str:
+def asked_in(example: Mapping[str, object]) -> str:
   """Returns all that an example, an object as in JSON lines, asks about."""
   return json.dumps({name: x for name, x in example.items() if name not in _BESIDE})
 
@@ -154,7 +154,7 @@ def lines_of(file: Iterable[str], name: str) -> Iterator[tuple[int, str]]:
     raise not_utf_8(fault, name, number) from None
 
 
-def json_object(line: str, place: str) -> Mapping[str, Any]:
+def json_object(line: str, place: str) -> Mapping[str, object]:
   """Returns the JSON object in a line."""
   try:
     value = json.loads(line)
@@ -265,7 +265,9 @@ class Share(NamedTuple):
   number: int = 0
 
 
-def without_held_out(examples: list[Any], share: Share, split: str, place: str) -> list[Any]:
+def without_held_out(
+  examples: list[Example], share: Share, split: str, place: str
+) -> list[Example]:
   """Returns the examples of a training file but for the share that is dev; for "dev" that share.
 
   Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
@@ -284,7 +286,7 @@ def without_held_out(examples: list[Any], share: Share, split: str, place: str) 
   return [x for x, key in zip(examples, hashes, strict=True) if (key in dev) == (split == "dev")]
 
 
-def used_share(examples: list[Any], share: float) -> list[Any]:
+def used_share(examples: list[Example], share: float) -> list[Example]:
   """Returns a share of the examples, one at least; a smaller share is a part of a larger one."""
   hashes = _hashes(len(examples))
   used = set(sorted(hashes)[: max(1, round(share * len(examples)))])

@@ -9,7 +9,7 @@ import dataclasses
 import difflib
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -288,9 +288,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   ) -> Outputs:
     """Returns the network's outputs for a batch, with dropout if there is a key."""
     inputs = {name: x for name, x in batch.items() if name != "labels"}
-    rngs = {} if key is None else {"dropout": key}
-    outputs: Any = self.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
-    return outputs
+    return network.apply(self.network(backbone), params, inputs, key)
 
   def lengths(self, records: TaskRows[Example]) -> np.ndarray:
     """Returns the lengths of rows in words."""

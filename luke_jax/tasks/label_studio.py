@@ -36,7 +36,7 @@ def as_ours(value: Mapping[str, Any], place: str) -> dict[str, Any]:
   return _with_id(value, ours)
 
 
-def _with_id(value: Mapping[str, object], ours: dict[str, object]) -> dict[str, Any]:
+def _with_id(value: Mapping[str, object], ours: dict[str, object]) -> dict[str, object]:
   return ours | {name: value[name] for name in ("id",) if name in value}
 
 

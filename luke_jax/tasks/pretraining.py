@@ -136,7 +136,7 @@ class Pretraining(Task):
       results |= {"page_losses": scores["page_losses"], "pages": batch["page_ids"] >= 0}
     return results
 
-  def score(self, records: Any, predictions: dict[str, np.ndarray]) -> dict[str, float]:
+  def score(self, records: object, predictions: dict[str, np.ndarray]) -> dict[str, float]:
     """Returns mean losses and shares of right predictions.
 
     `entity_majority` is the share of a constant prediction of the most frequent entity.
@@ -183,9 +183,7 @@ def weighted(
 
 
 def _scores(backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None) -> dict:
-  rngs = {} if key is None else {"dropout": key}
-  scores: Any = _network(backbone).apply({"params": params}, **batch, rngs=rngs)
-  return scores
+  return network.apply(_network(backbone), params, batch, key)
 
 
 def _network(backbone: Backbone) -> Network:

@@ -169,7 +169,7 @@ class SyntheticPretraining(Task):
       "entity_count": (batch["entity_labels"] != IGNORED).sum(-1),
     }
 
-  def score(self, records: Any, predictions: dict[str, np.ndarray]) -> dict[str, float]:
+  def score(self, records: object, predictions: dict[str, np.ndarray]) -> dict[str, float]:
     """Returns the inverse of the perplexity of the masked tokens: higher is better."""
     sums = {name: float(x.sum()) for name, x in predictions.items()}
     return {
@@ -179,9 +179,7 @@ class SyntheticPretraining(Task):
 
 
 def _losses(backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None) -> dict:
-  rngs = {} if key is None else {"dropout": key}
-  losses: Any = _network(backbone).apply({"params": params}, **batch, rngs=rngs)
-  return losses
+  return network.apply(_network(backbone), params, batch, key)
 
 
 def _network(backbone: Backbone) -> Network:

@@ -5,7 +5,7 @@ import itertools
 import string
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class ByteLevelTokenizer:
       starts[id] = not (_continues_as_spelt(spelt) if as_spelt else _continues(self.decode([id])))
     return starts
 
-  def hub_settings(self) -> dict[str, Any]:
+  def hub_settings(self) -> dict[str, object]:
     """Returns the entries of tokenizer_config.json by which transformers reads the files."""
     name = "LukeTokenizer" if self.special.markers else "RobertaTokenizer"
     return {"tokenizer_class": name, "add_prefix_space": self.add_prefix_space}

@@ -27,7 +27,7 @@ def whole_tokenizer(directory: Path) -> dict[str, Any]:
   return _object(directory / WHOLE, "a tokenizer")
 
 
-def special_map(directory: Path) -> dict[str, Any]:
+def special_map(directory: Path) -> dict[str, object]:
   """Returns the names in special_tokens_map.json; empty without such a file."""
   return _object(directory / SPECIAL_MAP, "an object of role -> token")
 

@@ -23,7 +23,7 @@ def read_text(path: Path) -> str:
 def read_json_object(path: Path, expected: str) -> dict[str, Any]:
   """Returns the object in a JSON file; raises InputError for a key twice in an object."""
 
-  def unique(pairs: list[tuple[str, object]]) -> dict[str, Any]:
+  def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) < len(pairs):
       key = _first_repeated([key for key, _ in pairs])

@@ -219,7 +219,7 @@ def _positions(starts: np.ndarray, ends: np.ndarray, room: int) -> np.ndarray:
   return positions
 
 
-def _value(row: Row, name: str) -> Any:
+def _value(row: Row, name: str) -> object:
   return row.labels if name == "labels" else (row.extra or {}).get(name)
 
 

@@ -92,7 +92,7 @@ class SentencePieceTokenizer:
   def word_starts(self, *, as_spelt: bool = False) -> None:
     """Returns None: pieces of Chinese or Japanese carry no mark of where a word starts."""
 
-  def hub_settings(self) -> dict[str, Any]:
+  def hub_settings(self) -> dict[str, object]:
     """Returns the entries of tokenizer_config.json by which transformers reads the files."""
     marked = self.special.markers and self._numbering == XLM_R
     return {"tokenizer_class": "MLukeTokenizer" if marked else self._numbering.tokenizer_class}

@@ -1,7 +1,7 @@
 """The protocol of all tokenizers, for any vocabulary."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Tokenizer(Protocol):
     """
     ...
 
-  def hub_settings(self) -> dict[str, Any]:
+  def hub_settings(self) -> dict[str, object]:
     """Returns the entries of tokenizer_config.json by which transformers reads the files."""
     ...
 

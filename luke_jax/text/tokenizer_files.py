@@ -1,7 +1,6 @@
 """Tokenizers in Hugging Face directories, as transformers 4 and 5 read them."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular
@@ -94,14 +93,14 @@ def save_tokenizer(
     (directory / ADDED).unlink(missing_ok=True)
   write_json(directory / SPECIAL_MAP, _named_roles(special.roles) | additional)
   own = tokenizer.hub_settings()
-  config: dict[str, Any] = {"tokenizer_class": own["tokenizer_class"], **additional}
+  config: dict[str, object] = {"tokenizer_class": own["tokenizer_class"], **additional}
   config |= {f"entity_token_{i}": marker for i, marker in enumerate(special.markers, start=1)}
   write_json(directory / CONFIG, config | own | dict(settings or {}))
 
 
-def _named_roles(roles: Roles) -> dict[str, Any]:
+def _named_roles(roles: Roles) -> dict[str, object]:
   """Returns the entries of special_tokens_map.json for the roles."""
-  names: dict[str, Any] = dict(zip(ROLE_KEYS, roles, strict=True))
+  names: dict[str, object] = dict(zip(ROLE_KEYS, roles, strict=True))
   if roles != ROBERTA:
     return names
   mask = {

@@ -142,7 +142,7 @@ class WholeWordTokenizer:
     """Returns true for every id, since each is a word."""
     return np.ones(self.vocab_size, bool)
 
-  def hub_settings(self) -> dict[str, Any]:
+  def hub_settings(self) -> dict[str, object]:
     """Returns the entries of tokenizer_config.json, for which transformers has no class."""
     names = dict(zip(ROLE_KEYS, self.special.roles, strict=True))
     return {"tokenizer_class": "WholeWordTokenizer", **names}

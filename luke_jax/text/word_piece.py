@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class WordPieceTokenizer:
     starts[: len(self._pieces)] = [not piece.startswith(CONTINUES) for piece in self._pieces]
     return starts
 
-  def hub_settings(self) -> dict[str, Any]:
+  def hub_settings(self) -> dict[str, object]:
     """Returns the entries of tokenizer_config.json by which transformers reads the files."""
     names = dict(zip(ROLE_KEYS, self.special.roles, strict=True))
     return {"tokenizer_class": "BertTokenizer", **asdict(self.normalization), **names}

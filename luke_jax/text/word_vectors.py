@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Container, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -96,7 +95,7 @@ class SentenceVectors:
     vectors = np.asarray(self.table[np.maximum(rows, 0)], np.float32)
     return np.where((rows != NONE)[..., None, None], vectors, np.float32(0))
 
-  def __reduce__(self) -> tuple[Any, ...]:
+  def __reduce__(self) -> tuple[object, ...]:
     return read_sentence_vectors, (self.folder,)
 
 

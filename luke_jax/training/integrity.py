@@ -44,7 +44,7 @@ def description(state: State, scores: Mapping[str, float] | None) -> dict[str, A
   return values | {"digest": _digest(values)}
 
 
-def read_description(folder: Path) -> dict[str, Any]:
+def read_description(folder: Path) -> dict[str, object]:
   """Returns what `description` gave for a checkpoint; raises DamageError if it is not that."""
   try:
     text = local(folder / _ORBAX).read_text(encoding="utf-8")

@@ -132,7 +132,7 @@ class _Loop:
     self.scored: int | None = None  # its step
     self.history: list[float] = []  # the best metric of all evaluations
     self.saved: int | None = None
-    self.take_step: dict[int | None, Any] = {}
+    self.take_step: dict[int | None, jax.stages.Compiled] = {}
     self.pace: Pace
     self.watch: Watch
     self.trace: Trace
@@ -174,7 +174,7 @@ class _Loop:
     self.progress.note(f"{len(todo)} {programs} compiled in {time.perf_counter() - begun:.0f} s")
     messages.meet()
 
-  def _turns(self, step: int, state: State) -> dict[str, Any]:
+  def _turns(self, step: int, state: State) -> dict[str, object]:
     first = step
     rows = self.batches.iterate(step, self.pace.most, self.program.experiment.data.workers)
     self.since = time.perf_counter()

@@ -44,7 +44,7 @@ class MetricsWriter:
         self._open = opened.pop_all()
     return self
 
-  def __exit__(self, kind: Any, fault: object, trace: object) -> None:
+  def __exit__(self, kind: object, fault: object, trace: object) -> None:
     try:
       with _as_input_error(self._path.parent):
         self._open.close()
@@ -161,7 +161,7 @@ def summary_line(summary: Mapping[str, object]) -> str:
   return json.dumps(_brief(summary), ensure_ascii=False, allow_nan=False)
 
 
-def _brief(value: object) -> Any:
+def _brief(value: object) -> object:
   if isinstance(value, Mapping):
     names = sorted(value, key=lambda name: (isinstance(value[name], Mapping), name))
     return {name: _brief(value[name]) for name in names}

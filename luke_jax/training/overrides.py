@@ -89,7 +89,7 @@ def _text(value: object) -> str:
   return str(value)
 
 
-def _fields(group: object, place: str) -> Iterator[tuple[str, Any, Any]]:
+def _fields(group: object, place: str) -> Iterator[tuple[str, object, object]]:
   """Yields every field's dotted name, value and declared type; groups before their fields."""
   for name, kind in field_kinds(type(group)).items():
     value = getattr(group, name)
@@ -124,7 +124,7 @@ def _size(text: str) -> Any:
   return SIZES[text]
 
 
-def _assigned(name: str, text: str, value: object, kind: Any) -> dict[tuple[str, ...], Any]:
+def _assigned(name: str, text: str, value: object, kind: object) -> dict[tuple[str, ...], object]:
   """Returns the new values by path."""
   path = tuple(name.split("."))
   if not is_group(value):

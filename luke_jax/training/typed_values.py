@@ -35,7 +35,7 @@ def field_kinds(group: type) -> dict[str, Any]:
   return {field.name: hints[field.name] for field in dataclasses.fields(group) if field.init}
 
 
-def from_text(text: str, kind: Any, place: str) -> Any:
+def from_text(text: str, kind: object, place: str) -> object:
   """Returns the value that a text of the command line stands for."""
   for arm in _arms(kind):
     with contextlib.suppress(ValueError, RecursionError):
@@ -45,7 +45,7 @@ def from_text(text: str, kind: Any, place: str) -> Any:
   raise InputError(f"{place}: {text!r}; expected {expected(kind)}")
 
 
-def from_json(value: object, kind: Any, place: str) -> Any:
+def from_json(value: object, kind: object, place: str) -> Any:
   """Returns the value that a JSON value stands for."""
   for arm in _arms(kind):
     if isinstance(value, dict) and dataclasses.is_dataclass(arm):
@@ -131,12 +131,12 @@ def expected(kind: Any) -> str:
   return _WORDS.get(_path(kind), f"a field of another type than {kind}")
 
 
-def optional(kind: Any) -> bool:
+def optional(kind: object) -> bool:
   """Returns whether None is a value of the type."""
   return NoneType in _arms(kind)
 
 
-def _arms(kind: Any) -> list[Any]:
+def _arms(kind: object) -> list[object]:
   def looseness(arm: object) -> int:
     origin = get_origin(arm) or arm
     return _STRICTEST.index(origin) if origin in _STRICTEST else len(_STRICTEST)
@@ -145,12 +145,12 @@ def _arms(kind: Any) -> list[Any]:
   return sorted(map(_path, arms), key=looseness)
 
 
-def _path(kind: Any) -> Any:
+def _path(kind: object) -> Any:
   """Returns our type of paths for pathlib's, which a task of one's own may have."""
   return Path if isinstance(kind, type) and issubclass(kind, pathlib.PurePath) else kind
 
 
-def _tuple_from_text(text: str, kind: Any, place: str) -> tuple[Any, ...]:
+def _tuple_from_text(text: str, kind: object, place: str) -> tuple[object, ...]:
   if text.startswith("["):
     return _tuple(json.loads(text), kind, place)
   texts = [part.strip() for part in text.split(",")] if text else []
@@ -158,13 +158,13 @@ def _tuple_from_text(text: str, kind: Any, place: str) -> tuple[Any, ...]:
   return tuple(from_text(part, item, place) for part, item in zip(texts, kinds, strict=True))
 
 
-def _tuple(values: list[object], kind: Any, place: str) -> tuple[Any, ...]:
+def _tuple(values: list[object], kind: object, place: str) -> tuple[object, ...]:
   kinds = _kinds_of_items(kind, len(values))
   places = (f"{place}[{index}]" for index in range(len(values)))
   return tuple(map(from_json, values, kinds, places))
 
 
-def _kinds_of_items(kind: Any, number: int) -> list[Any]:
+def _kinds_of_items(kind: object, number: int) -> list[object]:
   items = list(get_args(kind))
   if items[-1:] == [...]:
     return items[:1] * number
@@ -173,7 +173,7 @@ def _kinds_of_items(kind: Any, number: int) -> list[Any]:
   return items
 
 
-def _scalar_from_text(text: str, kind: Any) -> Any:
+def _scalar_from_text(text: str, kind: object) -> object:
   if get_origin(kind) is Literal:
     return _one_of({_spelled(option): option for option in get_args(kind)}, text)
   if kind is NoneType:
@@ -185,7 +185,7 @@ def _scalar_from_text(text: str, kind: Any) -> Any:
   return _scalar(text, kind)
 
 
-def _one_of(values: dict[str, object], text: str) -> Any:
+def _one_of(values: dict[str, object], text: str) -> object:
   if text not in values:
     raise ValueError
   return values[text]

@@ -3,7 +3,7 @@
 import bisect
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -117,8 +117,7 @@ class UnitPretraining(Task):
   ) -> dict[str, jax.Array]:
     """Returns losses and hits of every masked word and of every text."""
     inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
-    rngs = {} if key is None else {"dropout": key}
-    outputs: Any = self.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
+    outputs = network.apply(self.network(backbone), params, inputs, key)
     labels, logits = batch["next_sentence_labels"], outputs["next_sentence_logits"]
     every = {name: outputs[name] for name in ("word_losses", "word_hits")}
     every["next_losses"] = optax.softmax_cross_entropy_with_integer_labels(logits, labels)

@@ -122,9 +122,7 @@ class AlignedPretraining(Task):
     self, backbone: Backbone, params: Params, batch: Batch, key: jax.Array | None
   ) -> dict[str, jax.Array]:
     inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
-    rngs = {} if key is None else {"dropout": key}
-    outputs: Any = self.network(backbone).apply({"params": params}, **inputs, rngs=rngs)
-    return outputs
+    return network.apply(self.network(backbone), params, inputs, key)
 
   def records(self, backbone: Backbone, split: str) -> Part:
     """Returns the first pairs of the file as "train", and the last as "dev"."""

@@ -121,7 +121,7 @@ def parse(
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
-  value: dict[str, Any] = {"id": example.id, "text": example.text}
+  value: dict[str, object] = {"id": example.id, "text": example.text}
   if example.text_pair is not None:
     value["text_pair"] = example.text_pair
   if example.labels is not None:
@@ -211,7 +211,7 @@ def _checked(header: list[str], form: Form, place: str) -> list[str]:
   return header
 
 
-def _fields(header: Sequence[str], row: Sequence[str], place: str) -> Mapping[str, Any]:
+def _fields(header: Sequence[str], row: Sequence[str], place: str) -> Mapping[str, object]:
   if len(row) != len(header):
     raise InputError(f"{place}: {len(row)} fields; expected {len(header)}, as in the header")
   return dict(zip(header, row, strict=True))

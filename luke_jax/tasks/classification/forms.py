@@ -29,7 +29,7 @@ def _form(text: str, pair: str = "", label: str = "label", **more: Any) -> Form:
   return Form(names | ({"text_pair": (pair,)} if pair else {}), **more)
 
 
-def _referents(value: Mapping[str, object], place: str) -> Mapping[str, Any]:
+def _referents(value: Mapping[str, object], place: str) -> Mapping[str, object]:
   """Returns CLUE's WSC with marks in the text: `_` around the noun, brackets around the pronoun."""
   text, target = string(value, "text", place), value.get("target")
   if not isinstance(target, dict):
@@ -45,7 +45,7 @@ def _referents(value: Mapping[str, object], place: str) -> Mapping[str, Any]:
   return {**value, "text": text}
 
 
-def _keywords(value: Mapping[str, object], place: str) -> Mapping[str, Any]:
+def _keywords(value: Mapping[str, object], place: str) -> Mapping[str, object]:
   """Returns CLUE's CSL with its keywords as one text."""
   return {**value, "keyword": " ".join(map(str, listed(value, "keyword", place)))}
 

@@ -62,7 +62,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
-  value: dict[str, Any] = {"id": example.id, "text": example.text, "query": example.query}
+  value: dict[str, object] = {"id": example.id, "text": example.text, "query": example.query}
   value["entities"] = list(map(list, example.entities))
   if example.answers is not None:
     value["answers"] = list(map(list, example.answers))

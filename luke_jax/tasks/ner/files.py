@@ -192,7 +192,7 @@ def spans_in(value: Mapping[str, object], place: str) -> tuple[Labelled, ...]:
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
-  value: dict[str, Any] = {"id": example.id}
+  value: dict[str, object] = {"id": example.id}
   if example.as_words:
     value["tokens"] = [example.text[start:end] for start, end in example.words]
     edges = itertools.accumulate(map(len, example.sentences), initial=0)
@@ -266,7 +266,7 @@ def check_spans(example: Example, labels: Sequence[str]) -> None:
       check_label(span.label, labels, example.place_of(span.start))
 
 
-def to_prediction(example: Example, prediction: Sequence[Span]) -> dict[str, Any]:
+def to_prediction(example: Example, prediction: Sequence[Span]) -> dict[str, object]:
   """Returns a document's line in a file of predictions."""
   return {
     "id": example.id,

@@ -37,7 +37,7 @@ def read_list(path: Path) -> list[Any] | None:
   return value if isinstance(value, list) else None
 
 
-def _documents(path: Path) -> list[Any]:
+def _documents(path: Path) -> list[object]:
   """Returns the documents of spaCy's binary form, read by spaCy."""
   try:
     import spacy
@@ -52,7 +52,7 @@ def _documents(path: Path) -> list[Any]:
     raise InputError(f"{path}: {fault}; expected a DocBin of spaCy") from None
 
 
-def as_object(item: object, place: str) -> Mapping[str, Any]:
+def as_object(item: object, place: str) -> Mapping[str, object]:
   """Returns the object of a list's item, which for spaCy 2 is a pair of a text and its entities."""
   if isinstance(item, list) and list(map(type, item)) == [str, dict]:
     return {"text": item[0], "entities": item[1].get("entities", [])}
@@ -125,7 +125,7 @@ def _span(span: object, place: str) -> list[Any]:
   raise InputError(f"{place}: {span!r}; expected [start, end, label]")
 
 
-def _sentences(value: Mapping[str, object], place: str) -> dict[str, Any]:
+def _sentences(value: Mapping[str, object], place: str) -> dict[str, object]:
   """Returns the sentences that spaCy has in `sents`."""
   if "sents" not in value:
     return {}

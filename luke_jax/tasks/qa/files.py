@@ -71,7 +71,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
-  value: dict[str, Any] = {"id": example.id, "text": example.text, "question": example.question}
+  value: dict[str, object] = {"id": example.id, "text": example.text, "question": example.question}
   if example.title is not None:
     value["title"] = example.title
   for name in ("entities", "question_entities", "answers"):

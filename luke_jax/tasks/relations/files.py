@@ -67,7 +67,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
-  value: dict[str, Any] = {"id": example.id, "text": example.text}
+  value: dict[str, object] = {"id": example.id, "text": example.text}
   value |= {"head": list(example.head), "tail": list(example.tail)}
   if example.links:
     value["links"] = [list(link) for link in example.links]
@@ -98,7 +98,7 @@ def _of_any_form(value: Mapping[str, object], id: str, place: str) -> Example:
   return parse(plain, id, place)
 
 
-def _with_last(value: Mapping[str, object], side: str) -> list[Any]:
+def _with_last(value: Mapping[str, object], side: str) -> list[object]:
   end = value.get(f"{side}_end")
   return [value.get(f"{side}_start"), end + 1 if type(end) is int else end]
 
@@ -124,7 +124,7 @@ def _parsed(
       yield _of_any_form(value, id, place)
 
 
-def _items(path: Path) -> Iterator[tuple[str, Any]]:
+def _items(path: Path) -> Iterator[tuple[str, object]]:
   items = read_json(path)
   if isinstance(items, dict) and items:
     yield from _few_rel(items, path)
@@ -176,7 +176,7 @@ def _tagged_blocks(path: Path) -> Iterator[tuple[str, list[str]]]:
     yield place, block
 
 
-def _of_tags(block: Sequence[str], place: str) -> dict[str, Any]:
+def _of_tags(block: Sequence[str], place: str) -> dict[str, object]:
   """Returns an example as an object of JSON lines: `e1` is the head, `e2` the tail."""
   first, *rest = itertools.takewhile(lambda line: not line.startswith("Comment"), block)
   if len(rest) > 1:
@@ -188,7 +188,7 @@ def _of_tags(block: Sequence[str], place: str) -> dict[str, Any]:
   return value | ({"label": rest[0]} if rest else {})
 
 
-def _without_tags(sentence: str, place: str) -> dict[str, Any]:
+def _without_tags(sentence: str, place: str) -> dict[str, object]:
   quoted = len(sentence) > 1 and sentence[0] == sentence[-1] == '"'
   text = sentence[1:-1] if quoted else sentence
   # KBP37 has spaces inside of the tags, where none belong to the entity.
@@ -205,7 +205,9 @@ def _without_tags(sentence: str, place: str) -> dict[str, Any]:
   return {"text": "".join(pieces), "head": spans["<e1>"], "tail": spans["<e2>"]}
 
 
-def _few_rel(relations: Mapping[str, object], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _few_rel(
+  relations: Mapping[str, object], path: Path
+) -> Iterator[tuple[str, dict[str, object]]]:
   """Yields the objects that `parse` reads, with their places, of FewRel's own file.
 
   A mention is a name, a Qid and the numbers of its tokens:

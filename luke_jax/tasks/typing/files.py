@@ -62,7 +62,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
 
 def to_json(example: Example) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
-  value: dict[str, Any] = {"id": example.id, "text": example.text, "span": list(example.span)}
+  value: dict[str, object] = {"id": example.id, "text": example.text, "span": list(example.span)}
   if example.links:
     value["links"] = [list(link) for link in example.links]
   return value if example.labels is None else value | {"labels": list(example.labels)}
