@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Annotated, Any
+from typing import Annotated
 
 import jax
 from rich.console import Console
@@ -148,7 +148,7 @@ class Step:
 
 def lowered_step(
   file: Path, assignments: tuple[str, ...], topology: Topology, steps: int
-) -> tuple[jax.stages.Lowered, Any]:
+) -> tuple[jax.stages.Lowered, object]:
   """Returns the step traced for a slice, and the shapes it takes, for the compiling process."""
   experiment = read_experiment(file, assignments)
   program = Program(experiment, make_mesh(experiment.mesh, devices(topology)), steps)

@@ -118,7 +118,7 @@ def _examples(
 
 def _parsed(
   settings: FineTunedTask, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
-) -> Iterator[Any]:
+) -> Iterator[object]:
   """Yields examples of lines of JSON or, for a task that needs nothing else, of plain texts."""
 
   def read(line: str, place: str) -> Mapping[str, Any]:

@@ -176,7 +176,7 @@ def _sizes(model: ModelParts, record: Mapping[str, object]) -> str:
   config = model.config
   shown = ", ".join(model.labels[:MOST_LABELS])
   sizes = (config.num_hidden_layers, config.hidden_size, config.num_attention_heads)
-  start = _base(model, record).get("name") or getattr(config, "bert_model_name", None)
+  start = _base(model, record).get("name") or config.started_from
   nothing = "nothing: random parameters" if record.get("start", "") is None else NOT_RECORDED
   rows = [
     ("layers, width, heads", ", ".join(map(str, sizes))),

@@ -179,8 +179,7 @@ def _requested(
       raise InputError(f"labels: {labels!r}; expected a list of one label or more")
     described = dataclasses.replace(described, labels=tuple(labels), num_labels=len(labels))
   if entity_vocab is not None and not described.config.decoders.entities:
-    padding = getattr(described.config, "entity_padding_id", 0)
-    config = described.config.with_entities(len(entity_vocab), padding)
+    config = described.config.with_entities(len(entity_vocab), entity_vocab.pad_id)
     described = dataclasses.replace(described, config=config)
   if head is not None:
     names = class_names(system)

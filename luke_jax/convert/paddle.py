@@ -113,7 +113,7 @@ def _array(value: object) -> np.ndarray:
   return value.array
 
 
-def _run(instructions: Iterable[tuple[str, object]]) -> Any:
+def _run(instructions: Iterable[tuple[str, object]]) -> object:
   """Returns the value that the instructions make."""
   stack, memo, marks = [], {}, []
   for name, argument in instructions:

@@ -169,7 +169,8 @@ def check_sizes(model: ModelParts) -> None:
   words, entities = model.config.vocab_size, model.backbone.entities
   if model.tokenizer and model.tokenizer.vocab_size > words:
     raise InputError(f"tokenizer of {model.tokenizer.vocab_size} words; expected {words}")
-  for name, size in getattr(model.tokenizer, "sizes", {}).items():
+  kinds = model.tokenizer.sizes if model.tokenizer else {}
+  for name, size in kinds.items():
     rows = getattr(model.config, name)
     if size != rows:
       raise InputError(f"{WORDS_FILE}: {name} of {size}; expected {rows}, one for each row")

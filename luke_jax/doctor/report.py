@@ -64,7 +64,7 @@ class Report:
     warnings = f"; good to know: {len(findings)}, above" if findings else ""
     return f"works: luke_jax {self.version} with JAX on {kinds}{warnings}"
 
-  def to_json(self) -> dict[str, Any]:
+  def to_json(self) -> dict[str, object]:
     """Returns the whole report as JSON values."""
     machine = self.machine
     memories = {"memory": machine.memory, "shared_memory": machine.shared_memory}

@@ -47,7 +47,7 @@ def is_dead(owner: dict[str, Any]) -> bool:
   return bool(here) and _started(int(owner.get("process", 0))) != owner.get("started")
 
 
-def read_owner(text: str) -> dict[str, Any]:
+def read_owner(text: str) -> dict[str, object]:
   """Returns the owner that a lock names; empty for a lock that is not whole."""
   try:
     value = json.loads(text)

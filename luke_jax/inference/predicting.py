@@ -85,7 +85,7 @@ def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, object]]:
     yield {name: _as_json(column[i]) for name, column in listed.items()}
 
 
-def _listed(name: str, column: object) -> list[Any]:
+def _listed(name: str, column: object) -> list[object]:
   """Returns a column of any kind as a list: a list, an array, a column of a data frame."""
   if isinstance(column, str | Mapping) or not isinstance(column, Iterable):
     expected = "a text or a list of them" if name == "text" else "a list, one for each text"

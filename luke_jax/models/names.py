@@ -38,7 +38,7 @@ class OtherNames(Protocol):
     """Yields the tensors of a model of these sizes as the other program has them."""
     ...
 
-  def described(self, raw: dict[str, object], tensors: Readers) -> dict[str, Any]:
+  def described(self, raw: dict[str, object], tensors: Readers) -> dict[str, object]:
     """Returns the entries of a config.json, with those that it leaves to the tensors.
 
     The tensors are under the reference's names.
@@ -86,7 +86,7 @@ class Naming:
     for name, tensor in tensors:
       yield self.theirs(name), _turned(name, tensor)
 
-  def described(self, raw: dict[str, object], tensors: Readers) -> dict[str, Any]:
+  def described(self, raw: dict[str, object], tensors: Readers) -> dict[str, object]:
     """Returns the entries of a config.json, which leaves nothing out."""
     return raw
 

@@ -216,6 +216,21 @@ class System(ModelConfig):
     traced = jax.make_jaxpr(encoder.apply)(params, **inputs)
     return {"": 0.0, f"{self.name}/encoder": traced_products(traced.jaxpr)}
 
+  @property
+  def feed_forward_width(self) -> int:
+    """Returns the width between the two products of a layer, which layers of heads have too."""
+    return 4 * self.hidden_size
+
+  @property
+  def entity_aware(self) -> bool:
+    """Returns true if words and entities ask with queries of their own."""
+    return False
+
+  @property
+  def started_from(self) -> str | None:
+    """Returns the name of the language model that its authors began with; None: unknown."""
+    return None
+
   @classmethod
   def takes(cls, kind: str) -> bool:
     """Returns true if a kind of head can be put on the encoder."""
@@ -286,7 +301,7 @@ class System(ModelConfig):
     return None
 
   @classmethod
-  def write_config(cls, described: "Described") -> dict[str, Any]:
+  def write_config(cls, described: "Described") -> dict[str, object]:
     """Returns the config.json that both majors of transformers read."""
     written = config_files.config_json(described, cls.model_types[0])
     return {cls.field_names.get(name, name): x for name, x in written.items()}

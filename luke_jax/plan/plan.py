@@ -1,7 +1,6 @@
 """Plan of a run: its memory, time and traffic, from the compiled step."""
 
 import dataclasses
-from typing import Any
 
 from luke_jax.plan.chips import Topology
 from luke_jax.plan.collectives import Traffic, between_slices, traffic
@@ -82,7 +81,7 @@ class Plan:
     longest = self.step_seconds + self.collective_seconds + self.network_seconds
     return self.steps * longest / 3600
 
-  def to_json(self) -> dict[str, Any]:
+  def to_json(self) -> dict[str, object]:
     """Returns all figures in bytes, seconds, hours and FLOPs."""
     chip = self.topology.chip
     final = self.final_bundles

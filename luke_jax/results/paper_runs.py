@@ -14,6 +14,7 @@ from luke_jax.files import Path
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.ner.documents import Example as Document
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment, total_steps
@@ -71,13 +72,13 @@ def checks(experiment: Experiment) -> Iterator[Check]:
   yield _steps(experiment, paper, train)
 
 
-def _data(task: FineTunedTask, paper: PaperRun, split: str) -> tuple[Check, list[Any] | None]:
+def _data(task: FineTunedTask, paper: PaperRun, split: str) -> tuple[Check, list[object] | None]:
   source, published = task.splits.get(split, ""), paper.examples[split]
   expected = f"{published:,} {paper.unit}"
   if not source or not (is_split(source) or Path(source).is_file()):
     return Check(f"task.{split}", expected, f"{source or 'empty'}: missing", False), None
   examples = task.read_examples(source, Faults(skip=True))
-  count = sum(len(getattr(example, "sentences", "1")) for example in examples)
+  count = sum(len(x.sentences) if isinstance(x, Document) else 1 for x in examples)
   return Check(f"task.{split}", expected, f"{count:,} {paper.unit}", count == published), examples
 
 

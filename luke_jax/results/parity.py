@@ -53,7 +53,7 @@ class Parity:
     rows = [row for rows in self.batches.values() for row in rows]
     return not any(self.keys.values()) and all(row.largest <= self.tolerance for row in rows)
 
-  def as_json(self) -> dict[str, Any]:
+  def as_json(self) -> dict[str, object]:
     """Returns the comparison as JSON values, for parity.json."""
     return dataclasses.asdict(self) | {"passed": self.passed}
 

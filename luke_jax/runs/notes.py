@@ -81,7 +81,7 @@ def _noted_step(folder: Path) -> int | None:
   return directory.read_json(path).get("step") if path.is_file() else None
 
 
-def run_record(folder: Path, step: int, experiment: Experiment) -> dict[str, Any]:
+def run_record(folder: Path, step: int, experiment: Experiment) -> dict[str, object]:
   """Returns the origin of a model exported from a checkpoint: data, settings and scores."""
   notes = directory.read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
   return {
@@ -114,7 +114,7 @@ def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
       yield {**entry, "sha256": hash_of(file)}
 
 
-def _start(start: str | None) -> dict[str, Any] | None:
+def _start(start: str | None) -> dict[str, object] | None:
   """Returns the name of what a run started from, with the licence and language of its card."""
   if start is None:
     return None
@@ -123,7 +123,7 @@ def _start(start: str | None) -> dict[str, Any] | None:
   return {"name": path.name, **card}
 
 
-def _settings(experiment: Experiment) -> Iterator[tuple[str, Any]]:
+def _settings(experiment: Experiment) -> Iterator[tuple[str, object]]:
   values = to_dict(experiment)
   for part in PARTS:
     for name, value in _leaves(values[part], part):
@@ -136,7 +136,7 @@ def _settings(experiment: Experiment) -> Iterator[tuple[str, Any]]:
     yield f"running.{name}", values["running"][name]
 
 
-def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, Any]]:
+def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, object]]:
   for name, value in values.items():
     if isinstance(value, Mapping):
       yield from _leaves(value, f"{place}.{name}")
@@ -144,7 +144,7 @@ def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, Any
       yield f"{place}.{name}", value
 
 
-def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, Any]:
+def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, object]:
   """Returns scores by split, of `luke-jax experiment run` if it has run, else of the checkpoint."""
   if (folder / RESULT).is_file():
     return directory.read_json(folder / RESULT)["scores"]

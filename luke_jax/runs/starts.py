@@ -78,8 +78,12 @@ def start_params(start: Path, experiment: Experiment) -> dict:
 
 def _warn_of_decoders(start: Path, config: ModelConfig, trained: ModelConfig) -> None:
   """Warns of decoders that the start has apart from its embeddings, where training ties them."""
-  for name in ("tie_word_embeddings", "tie_entity_embeddings"):
-    if getattr(trained, name, False) and not getattr(config, name, True):
+  ours, theirs = trained.decoders, config.decoders
+  for name, tied, was_tied in (
+    ("tie_word_embeddings", ours.tied, theirs.tied),
+    ("tie_entity_embeddings", ours.entities_tied, theirs.entities_tied),
+  ):
+    if tied and not was_tied:
       left = f"{start}: a decoder apart from the embeddings is left out"
       warnings.warn(f"{left}; model.{name}=false keeps it", stacklevel=3)
 

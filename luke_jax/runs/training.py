@@ -158,7 +158,7 @@ def _file(data: Data, path: Path) -> Path:
   return path
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
   """Returns an array or a NumPy number as JSON has it."""
   if isinstance(value, np.ndarray | np.generic):
     return value.tolist()

@@ -147,7 +147,7 @@ def _names(model: Model, text: str, request: Mapping[str, object]) -> dict[str, 
   return {"spans": _coloured(model.predict(text))}
 
 
-def _types(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
+def _types(model: Model, text: str, request: Mapping[str, object]) -> dict[str, object]:
   spans = request.get("spans")
   if not isinstance(spans, list):
     raise InputError("spans: missing; expected a list of [start, end]")

@@ -54,7 +54,7 @@ def attention(
   which = "mean of its heads" if head is None else f"head {head}"
   about = f"Layer {layer % layers} of {layers}, {which}. Rows are queries, columns keys; each row"
   about += " sums to 1 over words and entities."
-  if getattr(model.config, "use_entity_aware_attention", False):
+  if model.config.entity_aware:
     maps = [_map(result, query, key, most) for query in KINDS for key in KINDS]
   else:
     about += " One kind of query serves words and entities."

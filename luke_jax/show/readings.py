@@ -61,7 +61,7 @@ def readings(
 
 def _read(
   model: "Model", text: str, readers: Sequence[Mapping[str, object]], attribute: str, layer: int
-) -> tuple[list[Reading], list[Any]]:
+) -> tuple[list[Reading], list[object]]:
   """Returns the weights that `readings` draws, and what each reader's text is predicted to be."""
   # Other pictures need no jax.
   import jax

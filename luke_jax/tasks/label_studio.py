@@ -40,7 +40,7 @@ def _with_id(value: Mapping[str, object], ours: dict[str, object]) -> dict[str, 
   return ours | {name: value[name] for name in ("id",) if name in value}
 
 
-def _text(data: object, place: str) -> Any:
+def _text(data: object, place: str) -> object:
   """Returns the text of a task: the field of this name, or the only one that is a text."""
   texts = [x for x in data.values() if isinstance(x, str)] if isinstance(data, dict) else []
   if isinstance(data, dict) and "text" in data:

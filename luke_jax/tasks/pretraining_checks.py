@@ -23,8 +23,9 @@ def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -
       )
   _check_same(folders, entities=bool(backbone.entities))
   special = read_words(folders[0]).special
+  sizes_of = vars(backbone.config)
   for name, id in (("pad", special.pad), ("bos", special.start), ("eos", special.end)):
-    given = getattr(backbone.config, f"{name}_token_id", id)
+    given = sizes_of.get(f"{name}_token_id", id)
     if given != id:
       raise InputError(f"model.{name}_token_id: {given}; expected {id}, as {folders[0]} has it")
 

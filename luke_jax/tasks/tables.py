@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -20,7 +19,7 @@ def tables_of(folder: Path) -> list[Path]:
   return [file for file in sorted(folder.iterdir()) if is_table(file)]
 
 
-def read_table(path: Path) -> list[dict[str, Any]]:
+def read_table(path: Path) -> list[dict[str, object]]:
   """Returns the rows of a table; numbers of labels, whose names the file has, become names."""
   try:
     import pyarrow as pa
@@ -52,7 +51,7 @@ def _label_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
     return {}
 
 
-def _named(value: object, names: list[str] | None) -> Any:
+def _named(value: object, names: list[str] | None) -> object:
   if names is None:
     return value
   if isinstance(value, list):

@@ -12,6 +12,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens, shifted
+from luke_jax.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
   import tokenizers
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _SPACE = "Ġ"  # as byte-level BPE writes it
 
 
-class ByteLevelTokenizer:
+class ByteLevelTokenizer(Tokenizer):
   """Strings <-> ids by byte-level BPE: every string has ids, and they decode to it again.
 
   With `add_prefix_space` a text that does not start with white space is read as if it did.

@@ -82,5 +82,5 @@ def added_tokens(directory: Path) -> dict[str, int]:
     ) from None
 
 
-def _object(path: Path, expected: str) -> dict[str, Any]:
+def _object(path: Path, expected: str) -> dict[str, object]:
   return read_json_object(path, expected) if path.exists() else {}

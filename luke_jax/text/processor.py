@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -107,7 +106,7 @@ class Processor:
     longer), and so are its entities, whose numbers are in `dropped`. Without it such a text is
     refused.
     """
-    rows, beside = [], hasattr(self.tokenizer, "beside")
+    rows, beside = [], self.tokenizer.whole_words
     for number, parts in enumerate(self._parts(examples, offsets or beside)):
       kept = self._truncated(parts) if truncation else parts
       self._check_fit(kept, f"example {number}")
@@ -151,7 +150,7 @@ class Processor:
         names += BOUNDARY_INPUTS
     sizes = Sizes(words, entities, self.max_mention_length)
     pads, rooms = (self.tokenizer.special.pad, self.entity_vocab.pad_id), {}
-    for row in rows if hasattr(self.tokenizer, "beside") else ():
+    for row in rows if self.tokenizer.whole_words else ():
       rooms |= {name: Room((words, *x.shape[1:])) for name, x in (row.extra or {}).items()}
     return padded(rows, sizes, *pads, names=names, extra=rooms)
 
@@ -253,8 +252,7 @@ class Processor:
     """Returns the row of a single text with what its whole words have beside their ids."""
     if len(row.text_starts) > 1:
       return row
-    tokenizer: Any = self.tokenizer
-    return replace(row, extra=tokenizer.beside([text[slice(*x)] for x in row.offsets[1:-1]]))
+    return replace(row, extra=self.tokenizer.beside([text[slice(*x)] for x in row.offsets[1:-1]]))
 
 
 def _numbers(parts: Sequence[Part]) -> set[int]:

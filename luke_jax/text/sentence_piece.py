@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.text.special_tokens import ROBERTA, Bounds, SpecialTokens, Tokens
+from luke_jax.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
   import sentencepiece
@@ -55,7 +56,7 @@ CAMEMBERT = Numbering(
 NUMBERINGS = (XLM_R, CAMEMBERT)
 
 
-class SentencePieceTokenizer:
+class SentencePieceTokenizer(Tokenizer):
   """Strings <-> ids by SentencePiece, numbered as in XLM-R or CamemBERT."""
 
   def __init__(

@@ -17,6 +17,7 @@ from luke_jax.files import Path
 from luke_jax.text.hub_files import ROLE_KEYS, read_special_tokens
 from luke_jax.text.json_files import read_json_object, write_json
 from luke_jax.text.special_tokens import BERT, SpecialTokens, Tokens
+from luke_jax.text.tokenizer import Tokenizer
 
 WORDS_FILE = "words.json"
 CHARACTERS, BIGRAMS = "character_ids", "bigram_ids"  # the arrays beside words
@@ -54,8 +55,10 @@ class Vocabularies:
     return _DIGIT.sub("0", word) if self.digits_as_zero else word
 
 
-class WholeWordTokenizer:
+class WholeWordTokenizer(Tokenizer):
   """Words between white space <-> ids; a word that is missing may be there in lower case."""
+
+  whole_words = True
 
   def __init__(self, vocabularies: Vocabularies, special: SpecialTokens | None = None):
     self.vocabularies = vocabularies
@@ -100,11 +103,6 @@ class WholeWordTokenizer:
     spelt = self.vocabularies.spelt(word)
     known = self._words.get(spelt)
     return self._words.get(spelt.lower(), self.special.unknown) if known is None else known
-
-  def units(self, text: str) -> list[str]:
-    """Returns the words of a text, one for each id that `encode` gives."""
-    (tokens,) = self.encode([text], offsets=True)
-    return [text[start:end] for start, end in tokens.offsets or ()]
 
   def beside(self, words: Sequence[str]) -> dict[str, np.ndarray]:
     """Returns what stands beside the words of a row and its two ends, which have none.

@@ -10,6 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.text.hub_files import ROLE_KEYS
 from luke_jax.text.special_tokens import SpecialTokens, Tokens
+from luke_jax.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
   import tokenizers
@@ -33,7 +34,7 @@ class Normalization:
   tokenize_chinese_chars: bool = True
 
 
-class WordPieceTokenizer:
+class WordPieceTokenizer(Tokenizer):
   """Strings <-> ids by WordPiece: the longest pieces first, `##` before those inside a word.
 
   `pieces` are in the order of their ids. A repeated piece has the last id, as in
@@ -119,12 +120,13 @@ class WordPieceTokenizer:
 def _library_tokenizer(
   pieces: Sequence[str], unknown: str, normalization: Normalization
 ) -> "tokenizers.Tokenizer":
-  from tokenizers import Tokenizer, decoders, normalizers, pre_tokenizers
+  import tokenizers
+  from tokenizers import decoders, normalizers, pre_tokenizers
   from tokenizers.models import WordPiece
 
   ids = {piece: id for id, piece in enumerate(pieces)}
   model = WordPiece(ids, unk_token=unknown, max_input_chars_per_word=LONGEST_WORD)
-  tokenizer = Tokenizer(model)
+  tokenizer = tokenizers.Tokenizer(model)
   tokenizer.normalizer = normalizers.BertNormalizer(
     lowercase=normalization.do_lower_case,
     strip_accents=normalization.strip_accents,

@@ -131,7 +131,7 @@ def _roles(path: Path, names: Mapping[str, object], pieces: Container[str]) -> R
   return roles
 
 
-def _listed(tokens: object) -> list[Any]:
+def _listed(tokens: object) -> list[object]:
   """Returns the tokens of a list, or of an object of role -> token."""
   if isinstance(tokens, dict):
     return list(tokens.values())

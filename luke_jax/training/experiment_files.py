@@ -5,7 +5,6 @@ import re
 import sys
 import traceback
 from types import ModuleType
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -18,7 +17,7 @@ def load_experiment(path: Path) -> Experiment:
   return experiment_and_notes(path, "")[0]
 
 
-def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, Any]]:
+def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, object]]:
   """Returns the result of `config()` of an experiment file, and a constant of the file, if any."""
   if path.is_file() and path.suffix != ".py":
     raise InputError(f"{path}: not a .py file; expected an experiment file")

@@ -163,12 +163,12 @@ class _Loop:
       dev = program.lengths(self.task.records(program.backbone, "dev"))
       scored = dev.rooms if dev else (None,)
     self.programs = {room: program.padded_to(room) for room in self.batches.rooms}
-    todo = [(own, "compiled_step") for own in self.programs.values()]
-    todo += [(program.padded_to(room), "compiled_predict") for room in scored]
+    todo = [(own, False) for own in self.programs.values()]
+    todo += [(program.padded_to(room), True) for room in scored]
     begun = time.perf_counter()
-    for number, (own, function) in enumerate(todo):  # one by one, as XLA uses all cores for each
+    for number, (own, scores) in enumerate(todo):  # one by one, as XLA uses all cores for each
       self.progress.compiling(number, len(todo))
-      getattr(own, function)
+      _ = own.compiled_predict if scores else own.compiled_step
     self.take_step = {room: own.compiled_step for room, own in self.programs.items()}
     programs = "program" if len(todo) == 1 else "programs"
     self.progress.note(f"{len(todo)} {programs} compiled in {time.perf_counter() - begun:.0f} s")
@@ -307,7 +307,7 @@ class _Loop:
       f" run.skip_bad_steps={int(fetched[-1][1]['skipped'])} with the same command to go on"
     )
 
-  def _left(self, step: int) -> dict[str, Any]:
+  def _left(self, step: int) -> dict[str, object]:
     """Waits for the checkpoint after a signal, and says how long after it that was whole."""
     assert self.watch.stop is not None
     summary = self._finished(step, self.watch.status)

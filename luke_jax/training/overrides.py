@@ -116,7 +116,7 @@ def _nearest(name: str, fields: Mapping[str, tuple[object, object]]) -> str:
   return f"a field of {', '.join(field_kinds(Experiment))}"
 
 
-def _size(text: str) -> Any:
+def _size(text: str) -> object:
   if text not in SIZES:
     near = difflib.get_close_matches(text, SIZES, n=1)
     hint = f", perhaps {near[0]}" if near else ""

@@ -79,7 +79,7 @@ def describe(experiment: Experiment) -> str:
 
 def _named_group(
   data: Mapping[str, object], group: str, name: str, expected: str
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, dict[str, object]]:
   """Returns the class or system that a group of a saved config names, and its fields."""
   saved = data.get(group) if isinstance(data, Mapping) else None
   if not isinstance(saved, Mapping) or not isinstance(saved.get(name), str):

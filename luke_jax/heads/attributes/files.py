@@ -77,7 +77,7 @@ def values_file(name: str) -> str:
   return f"attribute-{name}.txt"
 
 
-def write(attributes: Attributes, folder: Path) -> dict[str, Any]:
+def write(attributes: Attributes, folder: Path) -> dict[str, object]:
   """Writes the values of each attribute, a line each; returns the entry of config.json."""
   for name, values in zip(attributes.names, attributes.known, strict=True):
     lines = "".join(f"{value}\n" for value in (UNKNOWN, *values))

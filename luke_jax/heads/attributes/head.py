@@ -10,7 +10,7 @@ The encoder is any system. The paper's Figure 1 has four ways to read attributes
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import flax.linen as nn
 import jax
@@ -48,15 +48,15 @@ class AttributesHead(LabelHead):
   def fresh(cls, backbone: Backbone, labels: int, attributes: Attributes = OF_REVIEWS) -> Self:
     """Returns a head for a backbone, whose layers have as many attention heads as those below."""
     config = backbone.config
-    hidden = getattr(config, "intermediate_size", 4 * config.hidden_size)
-    return cls(backbone.numerics, labels, attributes, config.num_attention_heads, hidden)
+    sizes = config.num_attention_heads, config.feed_forward_width
+    return cls(backbone.numerics, labels, attributes, *sizes)
 
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
     """Returns the head that a model's files describe, with the values of its attributes."""
     return cls.fresh(backbone, saved.labels, files.read(saved.directory, saved.entries))
 
-  def write(self, directory: Path) -> dict[str, Any]:
+  def write(self, directory: Path) -> dict[str, object]:
     """Writes the values of each attribute; returns the entry of config.json."""
     return files.write(self.attributes, directory)
 

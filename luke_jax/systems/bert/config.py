@@ -116,6 +116,11 @@ class BertConfig(System):
     )
 
   @property
+  def feed_forward_width(self) -> int:
+    """Returns the width between the two products of a layer."""
+    return self.intermediate_size
+
+  @property
   def embedding_width(self) -> int:
     """Returns the width of the tables of words, positions and types."""
     return self.hidden_size

@@ -75,7 +75,7 @@ class ErnieBaiduConfig(BertConfig):
     return super().read_config(fields, path)
 
   @classmethod
-  def write_config(cls, described: Described) -> dict[str, Any]:
+  def write_config(cls, described: Described) -> dict[str, object]:
     """Returns the config.json of an ERNIE without embeddings of tasks."""
     return super().write_config(described) | {"use_task_id": False}
 

@@ -132,6 +132,21 @@ class LukeConfig(System):
     )
 
   @property
+  def feed_forward_width(self) -> int:
+    """Returns the width between the two products of a layer."""
+    return self.intermediate_size
+
+  @property
+  def entity_aware(self) -> bool:
+    """Returns true if words and entities ask with queries of their own (paper §3.2)."""
+    return self.use_entity_aware_attention
+
+  @property
+  def started_from(self) -> str | None:
+    """Returns the name of the language model that its authors began with; None: unknown."""
+    return self.bert_model_name
+
+  @property
   def decoders(self) -> Decoders:
     """Returns what masked tokens are decoded with."""
     page = self.entity_emb_size if self.cls_entity_prediction else 0

@@ -123,6 +123,11 @@ class TenerConfig(System):
     """Returns the numbers that all layers share."""
     return encoder.numerics(self)
 
+  @property
+  def feed_forward_width(self) -> int:
+    """Returns the width between the two products of a layer."""
+    return self.intermediate_size
+
   def beside(self, words: int) -> Mapping[str, Room]:
     """Returns the arrays beside so many words of a row, which words of its own vocabulary have."""
     return encoder.beside(self, words)

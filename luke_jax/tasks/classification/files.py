@@ -5,7 +5,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -119,7 +119,7 @@ def parse(
   return Reader(form_of(columns, attributes), tuple(attributes)).example(value, id, place)
 
 
-def to_json(example: Example) -> dict[str, Any]:
+def to_json(example: Example) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text}
   if example.text_pair is not None:
@@ -181,7 +181,7 @@ def _attribute(value: Mapping[str, object], name: str, place: str) -> str:
   return found.strip()
 
 
-def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
+def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
   """Yields the place of each row of a table, and a function that returns its fields."""
   rows = quoted_rows(path) if path.suffix == COMMAS else _tabbed(path)
   header = list(form.header)
@@ -226,14 +226,14 @@ def _tabbed(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _listed(
   path: Path, items: Sequence[object]
-) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
+) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
   """Yields the place of each object of a list, and a function that returns the object."""
   for number, item in enumerate(items, start=1):
     place = f"{path}: example {number}"
     yield place, functools.partial(_object, item, place)
 
 
-def _object(item: object, place: str) -> Mapping[str, Any]:
+def _object(item: object, place: str) -> Mapping[str, object]:
   if not isinstance(item, dict):
     raise InputError(f"{place}: a {type(item).__name__}; expected an object")
   return item

@@ -122,7 +122,7 @@ def _benchmark(name: str) -> Form:
   return BENCHMARKS[name.lower()]
 
 
-def named(value: Mapping[str, object], form: Form, place: str) -> dict[str, Any]:
+def named(value: Mapping[str, object], form: Form, place: str) -> dict[str, object]:
   """Returns the fields of an example under our names.
 
   An object without a text of the form's name has our names already, as one that a user types.

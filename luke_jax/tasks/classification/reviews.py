@@ -8,7 +8,6 @@ The text is cleaned as the authors of MA-BERT do.
 import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -22,7 +21,7 @@ _DROPPED = re.compile(r"[^A-Za-z0-9(),!?\'.`]+")
 
 def reviews(
   path: Path, attributes: Sequence[str]
-) -> Iterator[tuple[str, Callable[[], Mapping[str, Any]]]]:
+) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
   """Yields the place of each review, and a function that returns its fields.
 
   User and product are among them where they are attributes that are asked for.

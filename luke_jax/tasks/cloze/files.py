@@ -60,7 +60,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   return Example(id, place, text.text, query, entities, answers)
 
 
-def to_json(example: Example) -> dict[str, Any]:
+def to_json(example: Example) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text, "query": example.query}
   value["entities"] = list(map(list, example.entities))

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -190,7 +190,7 @@ def spans_in(value: Mapping[str, object], place: str) -> tuple[Labelled, ...]:
   return tuple(Labelled(*span) for span in spans)
 
 
-def to_json(example: Example) -> dict[str, Any]:
+def to_json(example: Example) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id}
   if example.as_words:

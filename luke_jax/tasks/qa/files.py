@@ -69,7 +69,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   )
 
 
-def to_json(example: Example) -> dict[str, Any]:
+def to_json(example: Example) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text, "question": example.question}
   if example.title is not None:
@@ -125,7 +125,7 @@ def _squad(path: Path, faults: Faults) -> Iterator[Example]:
               yield example
 
 
-def _objects(value: object, name: str, place: str) -> Sequence[Mapping[str, Any]]:
+def _objects(value: object, name: str, place: str) -> Sequence[Mapping[str, object]]:
   items = listed(value, name, place) if isinstance(value, dict) else None
   if items is None or not all(isinstance(item, dict) for item in items):
     raise InputError(f"{place}: {name}: no list of objects; expected SQuAD's JSON")

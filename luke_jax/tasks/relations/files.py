@@ -65,7 +65,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   return Example(id, place, text.text, head, tail, label, read_links(value, text, place))
 
 
-def to_json(example: Example) -> dict[str, Any]:
+def to_json(example: Example) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text}
   value |= {"head": list(example.head), "tail": list(example.tail)}
@@ -103,7 +103,7 @@ def _with_last(value: Mapping[str, object], side: str) -> list[object]:
   return [value.get(f"{side}_start"), end + 1 if type(end) is int else end]
 
 
-def _half_open(value: Mapping[str, object], side: str) -> Any:
+def _half_open(value: Mapping[str, object], side: str) -> object:
   entity = value.get(side)
   return entity.get("pos") if isinstance(entity, dict) else entity
 
@@ -135,7 +135,7 @@ def _items(path: Path) -> Iterator[tuple[str, object]]:
     yield f"{path}: example {number}", item
 
 
-def _object(item: object, place: str) -> Mapping[str, Any]:
+def _object(item: object, place: str) -> Mapping[str, object]:
   if not isinstance(item, dict):
     raise InputError(f"{place}: a {type(item).__name__}; expected an object")
   return item

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.word_vectors import ROWS
 from luke_jax.text import Processor, Row
 from luke_jax.text.special_tokens import Bounds
-from luke_jax.text.whole_words import WholeWordTokenizer
+from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.word_vectors import NONE
 
 
@@ -40,7 +40,7 @@ class Pieces(NamedTuple):
 class Beside(NamedTuple):
   """Arrays beside the pieces of a document, which are whole words."""
 
-  tokenizer: WholeWordTokenizer
+  tokenizer: Tokenizer
   words: list[str]
   vectors: np.ndarray | None  # (pieces,), their numbers in a file
 
@@ -96,8 +96,8 @@ def _beside(
   processor: Processor, example: Example, lengths: np.ndarray, folder: str
 ) -> Beside | None:
   """Returns the inputs beside the words of a document; None for a vocabulary of word pieces."""
-  tokenizer: Any = processor.tokenizer  # perhaps one that counts what another does
-  if not hasattr(tokenizer, "beside"):
+  tokenizer = processor.tokenizer
+  if not tokenizer.whole_words:
     return None
   sentences = [[example.text[start:end] for start, end in words] for words in example.sentences]
   flat: list[str] = []

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -60,7 +59,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   return Example(id, place, text.text, span, labels, read_links(value, text, place))
 
 
-def to_json(example: Example) -> dict[str, Any]:
+def to_json(example: Example) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text, "span": list(example.span)}
   if example.links:
