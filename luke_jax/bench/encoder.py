@@ -26,7 +26,7 @@ from luke_jax.bench.sides import (
 from luke_jax.bench.timing import Timing, alternate, imported
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.models.network import Network, abstract_params, prepared
+from luke_jax.models.network import Network, abstract_params, apply, prepared
 from luke_jax.models.system import Backbone, Running
 from luke_jax.nn.layers import Dtype
 from luke_jax.plan.flops import TRAINING, encoder_flops
@@ -187,11 +187,11 @@ def _ours(backbone: Backbone, reference: Any) -> tuple[Callable, Callable]:
 
   @jax.jit
   def states(params, arrays):
-    outputs: Any = ready.apply({"params": params}, **arrays)
+    outputs = apply(ready, params, arrays)
     return [outputs[name] for name in STATES]
 
   def loss(params, arrays):
-    outputs: Any = network.apply({"params": params}, **arrays)
+    outputs = apply(network, params, arrays)
     return sum(jnp.square(outputs[name].astype(jnp.float32)).mean() for name in STATES)
 
   gradient = jax.jit(jax.grad(loss), compiler_options=OPTIONS.get(jax.default_backend()))

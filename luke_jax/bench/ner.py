@@ -39,7 +39,7 @@ DOCUMENT = (200, 400)  # words
 SENTENCE, LONGEST = (3.18, 0.52), 64
 PREDICTED = 0.02  # share of the spans that the random model predicts to be entities
 # All spans of a sentence are in one row, as in the usual loop, since they attend to each other.
-TASK: Any = NamedEntities(labels=LABELS, context=False, entities=1024)
+TASK = NamedEntities(labels=LABELS, context=False, entities=1024)
 
 Predicted = set[tuple[int, int, int, str]]  # document, start, end, label
 

@@ -37,6 +37,7 @@ from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import experiment_and_notes
+from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import override
 from luke_jax.training.watch import STATUS, watching
@@ -159,15 +160,13 @@ def parse_seeds(text: str) -> list[int]:
   raise InputError(f"--seeds: {text!r}; expected first..last, such as 1..5, or a list, such as 1,3")
 
 
-def _train(resolved: Experiment, folder: Path) -> dict[str, Any]:
+def _train(resolved: Experiment, folder: Path) -> Summary:
   start = resolved.run.start
   params = functools.partial(start_params, start_directory(start), resolved) if start else None
   return train(resolved, folder, start=params)
 
 
-def _scored(
-  resolved: Experiment, folder: Path, summary: dict[str, Any]
-) -> dict[str, dict[str, float]]:
+def _scored(resolved: Experiment, folder: Path, summary: Summary) -> dict[str, dict[str, float]]:
   """Returns the scores of the best checkpoint; writes it as a model with them in its card."""
   scores = {"dev": {k[4:]: v for k, v in summary.items() if k.startswith("dev/")}}
   # With several processes, one alone cannot read a checkpoint.

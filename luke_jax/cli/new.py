@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional, UseAppendAction, arg
 
+from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.files import Path
 from luke_jax.systems.tener.config import TenerConfig
@@ -70,11 +71,13 @@ def run(
   files = Files(train, also, vectors, bigram_vectors, sentence_vectors)
   model, coverages = fresh_model(size, files, choices, seed)
   save(model, directory)
-  _tell(directory, model.config, coverages)
+  _tell(directory, model, coverages)
 
 
-def _tell(directory: Path, config: TenerConfig, coverages: Sequence[Coverage]) -> None:
+def _tell(directory: Path, model: ModelParts, coverages: Sequence[Coverage]) -> None:
   """Prints what the vectors cover, and the sizes of the vocabularies."""
+  config = model.config
+  assert isinstance(config, TenerConfig)
   for coverage in coverages:
     print(coverage)
   counts = f"{config.vocab_size} words, {config.character_vocab_size} characters"

@@ -2,13 +2,16 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from luke_jax.files import Path, write_json
+
+if TYPE_CHECKING:
+  from luke_jax.training.loop import Summary
 
 
 def stderr_console() -> Console:
@@ -21,7 +24,7 @@ def stderr_console() -> Console:
 
 def print_figures(
   result: Any,
-  summary: Mapping[str, Any],
+  summary: "Summary",
   tables: Iterable[Table],
   about: str,
   *,

@@ -3,8 +3,8 @@
 import difflib
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import jax
 from rich.console import Console
@@ -25,6 +25,7 @@ from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import Setting, settings
 from luke_jax.training.saved_configs import describe
@@ -115,7 +116,7 @@ def _changes(
   return (*set, *(f"{name}={value}" for name, value in given.items() if value is not None))
 
 
-def _print_end(summary: Mapping[str, Any], output: Path, task: str) -> None:
+def _print_end(summary: Summary, output: Path, task: str) -> None:
   """Prints what the model gets right and wrong, the scores of parts, and the summary."""
   curve = summary.get(CURVE, {})
   if "model" in summary and (report := write_report(output, task, curve)):

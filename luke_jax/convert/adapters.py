@@ -7,7 +7,7 @@ SHA-256 of its weights.
 import dataclasses
 import json
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -32,7 +32,9 @@ from luke_jax.nn import layers
 from luke_jax.text import json_files
 
 PART = "adapter"  # of config.json, under this project's name
-_ARRAYS: Any = weakref.WeakValueDictionary()  # of backbones, that models in memory share
+_ARRAYS: weakref.WeakValueDictionary[tuple, np.ndarray] = (
+  weakref.WeakValueDictionary()
+)  # of backbones, that models in memory share
 VALUE, CHANGE, SCALE = "value/", "change/", "scale/"  # before the paths of arrays
 LARGE = 4096  # numbers of an array from which it is kept in 8 bits
 
@@ -94,7 +96,9 @@ def read_adapter(
   )
 
 
-def _before(start: Start, head: Any, config: Any, labels: Any, **fields: Any) -> ModelParts:
+def _before(
+  start: Start, head: Any, config: System, labels: Sequence[str], **fields: Any
+) -> ModelParts:
   """Returns the model as it was before training, with a fresh head."""
   return fine_tuning_start(
     start.directory,
@@ -114,7 +118,9 @@ def _text_side(model: ModelParts) -> tuple[int, Mapping[str, int]]:
   return model.config.vocab_size, entities
 
 
-def _shared(path: str, array: np.ndarray, model: ModelParts, origin: Mapping[str, Any]) -> Any:
+def _shared(
+  path: str, array: np.ndarray, model: ModelParts, origin: Mapping[str, Any]
+) -> np.ndarray:
   """Returns the array that another adapter of the same backbone has in memory, if it has it."""
   if not stays(path, model.system):
     return array

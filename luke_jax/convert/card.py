@@ -57,6 +57,7 @@ _TEMPLATE = """\
 
 {licence}
 """
+Record = Mapping[str, Any]  # of a run, as config.json keeps it
 
 
 _USE = """\
@@ -138,14 +139,14 @@ def write_parity(directory: Path, sentence: str) -> Path:
   return path
 
 
-def _part(model: ModelParts, name: str) -> dict[str, Any]:
+def _part(model: ModelParts, name: str) -> Record:
   ours = model.rest.get(OURS)
   part = ours.get(name) if isinstance(ours, dict) else None
   # In the order of config.json, so that a copy has the same card.
   return json.loads(json.dumps(part, sort_keys=True)) if isinstance(part, dict) else {}
 
 
-def _base(model: ModelParts, record: Mapping[str, Any]) -> dict[str, Any]:
+def _base(model: ModelParts, record: Record) -> Record:
   """Returns the recorded facts of the model that this one started from or is a copy of."""
   return record.get("start") or _part(model, ORIGIN)
 
@@ -189,7 +190,7 @@ def _sizes(model: ModelParts, record: Mapping[str, object]) -> str:
   return _table(("", ""), rows)
 
 
-def _training(record: Mapping[str, Any]) -> str:
+def _training(record: Record) -> str:
   """Returns the data, the duration, the machine and all settings."""
   data = [
     (x["split"], x["file"], f"{x['examples']:,}", f"`{x.get('sha256') or NOT_RECORDED}`")
@@ -219,7 +220,7 @@ def _training(record: Mapping[str, Any]) -> str:
   )
 
 
-def _scores(record: Mapping[str, Any]) -> str:
+def _scores(record: Record) -> str:
   scores = {split: figures for split, figures in (record.get("scores") or {}).items() if figures}
   if not scores:
     return f"Scores of this model are {NOT_RECORDED}."
@@ -235,7 +236,7 @@ def _number(value: object) -> str:
   return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _limits(model: ModelParts, record: Mapping[str, Any]) -> str:
+def _limits(model: ModelParts, record: Record) -> str:
   scores = record.get("scores") or {}
   scored = [split for split in scores if scores[split]]
   sentences = []
@@ -279,9 +280,7 @@ def _cell(value: object) -> str:
   return " ".join(str(value).replace("|", "\\|").split())
 
 
-def card_head(
-  model: ModelParts, record: Mapping[str, Any], base: Mapping[str, Any], *, adapter: bool = False
-) -> str:
+def card_head(model: ModelParts, record: Record, base: Record, *, adapter: bool = False) -> str:
   """Returns the metadata of a model; `base` are facts of the model that it started from."""
   languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
   known = sorted(language for language in languages if language)
@@ -300,7 +299,7 @@ def card_head(
   return "\n".join(["---", *lines, "---"])
 
 
-def _result(task: str, split: str, record: Mapping[str, Any]) -> Iterable[str]:
+def _result(task: str, split: str, record: Record) -> Iterable[str]:
   files = {x["split"]: x["file"] for x in record.get("data", ())}
   name = files.get(split) or split
   yield f"  - task:\n      type: {task}"

@@ -5,6 +5,8 @@ import functools
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.adapters import merge_adapters
@@ -66,7 +68,7 @@ class ModelParts:
     return self.network.backbone
 
   @property
-  def config(self) -> Any:
+  def config(self) -> System:
     """Returns the sizes."""
     return self.backbone.config
 
@@ -93,11 +95,11 @@ class ModelParts:
     return head.labels if isinstance(head, LabelHead) else len(self.labels) or 2
 
   @property
-  def entity_table(self) -> Any:
+  def entity_table(self) -> np.ndarray:
     """Returns the embeddings (U, K) of the entities."""
     return flatten(self.params)[self.system.layout.entities[0]]
 
-  def with_config(self, config: Any, params: dict) -> "ModelParts":
+  def with_config(self, config: System, params: dict) -> "ModelParts":
     """Returns the model with other sizes, and parameters of those sizes."""
     backbone = dataclasses.replace(self.backbone, config=config)
     return dataclasses.replace(self, network=on_backbone(self.network, backbone), params=params)

@@ -5,13 +5,16 @@ import random
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import luke_jax
 from luke_jax import english, show
 from luke_jax.demo.running import LOGS, last_line
 from luke_jax.demo.steps import ENGLISH, FRESH, REPOSITORY, Step, result, run_folder
 from luke_jax.files import Path
+
+if TYPE_CHECKING:
+  from luke_jax.model import Model
 
 JOINED = "\0"  # stands for a space at which a line must not be broken
 COLUMNS = 80  # at most, in the lines of a command
@@ -108,7 +111,7 @@ def english_sections(folder: Path, text: str, chosen: random.Random) -> list[sho
   ]
 
 
-def sentence(models: Mapping[str, Any], relations: Any, text: str) -> Parts:
+def sentence(models: "Mapping[str, Model]", relations: "Model", text: str) -> Parts:
   """Returns all that is read in a text: names, their types, a relation, and an answer."""
   names = models["ner"].predict(text)
   spans = [(name.start, name.end) for name in names]
@@ -127,7 +130,7 @@ def sentence(models: Mapping[str, Any], relations: Any, text: str) -> Parts:
   return parts
 
 
-def _drawn_names(model: Any, chosen: random.Random) -> Parts:
+def _drawn_names(model: "Model", chosen: random.Random) -> Parts:
   parts: Parts = [
     "From the test part of CrossNER: ✓ right, ✗ wrong; what was missed says so. names.html, beside"
     " this page, has the mistakes in all 120."
@@ -138,7 +141,7 @@ def _drawn_names(model: Any, chosen: random.Random) -> Parts:
   return parts
 
 
-def _relations(folder: Path, model: Any, chosen: random.Random) -> Parts:
+def _relations(folder: Path, model: "Model", chosen: random.Random) -> Parts:
   accuracy = 100 * result(folder, "relations")["scores"]["test"]["accuracy"]
   parts: Parts = [
     f"Sixteen relations of FewRel, learnt from 2,400 sentences: {accuracy:.0f} % of 320 others are"
@@ -192,11 +195,12 @@ def typing_f1(folder: Path, name: str) -> float:
   return result(folder, name)["scores"]["test"]["f1"]
 
 
-def _alike(model: Any) -> show.Picture:
+def _alike(model: "Model") -> show.Picture:
+  assert model.processor is not None
   vocabulary = model.processor.entity_vocab.ids
   return show.nearest(model, [title for title in ALIKE if title in vocabulary], count=4)
 
 
-def _attention(model: Any) -> show.Picture:
+def _attention(model: "Model") -> show.Picture:
   spans = [place(ATTENDED, name) for name in ("Aurelio Verdano", "A Grammar of Rain")]
   return show.attention(model, ATTENDED, spans)

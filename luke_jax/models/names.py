@@ -4,9 +4,12 @@ import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:
+  from luke_jax.models.system import System
 
 Readers = Mapping[str, Callable[[], np.ndarray]]  # of tensors, by their names
 
@@ -33,7 +36,7 @@ class OtherNames(Protocol):
     ...
 
   def write(
-    self, tensors: Iterable[tuple[str, np.ndarray]], config: Any
+    self, tensors: Iterable[tuple[str, np.ndarray]], config: "System"
   ) -> Iterator[tuple[str, np.ndarray]]:
     """Yields the tensors of a model of these sizes as the other program has them."""
     ...
@@ -80,7 +83,7 @@ class Naming:
     return {ours: functools.partial(_read_turned, ours, theirs[x]) for x, ours in names.items()}
 
   def write(
-    self, tensors: Iterable[tuple[str, np.ndarray]], config: Any
+    self, tensors: Iterable[tuple[str, np.ndarray]], config: "System"
   ) -> Iterator[tuple[str, np.ndarray]]:
     """Yields the tensors of a model as Paddle has them."""
     for name, tensor in tensors:

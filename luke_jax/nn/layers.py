@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import math
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import flax.linen as nn
 import jax
@@ -21,6 +21,7 @@ BATCH_AXES = ("replica", "data")
 ADAPTER = ("adapter_in", "adapter_out")  # beside a kernel: (D, R) and (R, features)
 SMALL = 2**18  # elements; smaller weights lie whole on every device, as gathering costs more
 KEPT = "kept"
+Arrays = TypeVar("Arrays")  # one, or a tuple of them
 
 Dtype = Literal["float32", "bfloat16"]
 
@@ -61,7 +62,7 @@ def constrain(x: jax.Array) -> jax.Array:
   return jax.lax.with_sharding_constraint(x, jax.P(axes)) if axes else x
 
 
-def keep(x: object) -> Any:
+def keep(x: Arrays) -> Arrays:
   """Marks arrays that remat "dots" keeps for the backward pass, in the shape they have here."""
   return checkpoint_name(x, KEPT)
 

@@ -102,7 +102,8 @@ def _mentions(experiment: Experiment) -> Check:
   """Checks that texts get entities where the model reads some: without, it is another row."""
   if not experiment.backbone.entities:
     return Check("task.mentions", "none, for the model reads words", "none", True)
-  task: Any = experiment.task
+  task = experiment.task
+  assert isinstance(task, QuestionAnswering)
   folder = task.mentions
   there = bool(folder) and (Path(folder) / "mentions").is_dir()
   expected = "names of the dump of March 2016"

@@ -9,15 +9,14 @@ from luke_jax.files import Path
 from luke_jax.runs.training import run
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.loop import Summary
 
 CURVE = "curve"  # in the folder of the run on all examples
 SHARES = (0.25, 0.5, 0.75)
 LITTLE = 0.01  # a score that the last quarter of the examples adds
 
 
-def learning_curve(
-  experiment: Experiment, folder: Path, begun: int | None = None
-) -> dict[str, Any]:
+def learning_curve(experiment: Experiment, folder: Path, begun: int | None = None) -> Summary:
   """Trains on all examples and on parts of them, scored on the same dev; returns the summary.
 
   It has the score of each share. The minutes of the experiment are those of all trainings together.

@@ -2,13 +2,13 @@
 
 import dataclasses
 import statistics
-from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.training import run
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.loop import Summary
 
 FOLDS = "folds"  # in the folder of the run on all examples
 LEAST = 2
@@ -16,7 +16,7 @@ LEAST = 2
 
 def cross_validated(
   experiment: Experiment, folder: Path, folds: int, begun: int | None = None
-) -> dict[str, Any]:
+) -> Summary:
   """Trains on all examples, and on all but each of so many parts; returns the summary.
 
   It has the mean and the standard deviation of the parts' scores. The minutes of the experiment are

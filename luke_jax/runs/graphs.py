@@ -1,7 +1,5 @@
 """Vectors of graphs: experiments for a graph, the vectors of a run, and what they score."""
 
-from typing import Any
-
 import numpy as np
 
 from luke_jax.errors import InputError
@@ -16,6 +14,7 @@ from luke_jax.tasks.links.records import read_source
 from luke_jax.tasks.links.task import LinkPrediction
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.export import read_run
+from luke_jax.training.loop import Summary
 from luke_jax.training.optimizer import Optimizer, Schedule
 
 VECTORS = "vectors"  # in a run's folder
@@ -56,7 +55,7 @@ def write_run_vectors(folder: Path, experiment: Experiment, *, text: bool) -> Pa
 
 def evaluate(
   place: Path, folder: Path, norm: int, *, split: str = "test", raw: bool = False
-) -> dict[str, Any]:
+) -> Summary:
   """Returns the ranks' metrics of a split of a graph, by the vectors of a folder.
 
   With a valid split also the accuracy of telling true from false triples.

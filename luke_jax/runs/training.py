@@ -32,6 +32,7 @@ from luke_jax.runs.recipes import (
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.loop import Summary
 from luke_jax.training.overrides import assignment, override
 
 Data = str | Path | Iterable[Mapping[str, Any]]
@@ -42,7 +43,7 @@ class Trained(NamedTuple):
 
   model: Model
   scores: dict[str, float]
-  summary: dict[str, Any]
+  summary: Summary
 
 
 def train(
@@ -110,7 +111,7 @@ def fine_tune(
 
 def run(
   experiment: Experiment, folder: Path, *, profile: int = 0, begun: int | None = None
-) -> dict[str, Any]:
+) -> Summary:
   """Trains an experiment from its start and writes the model it made; returns the summary.
 
   A trace of `profile` steps is written. Time counts from `begun` on, a `time.perf_counter_ns()`.

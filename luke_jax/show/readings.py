@@ -15,6 +15,7 @@ from luke_jax.tasks.predictions import Number
 
 if TYPE_CHECKING:
   from luke_jax.model import Model
+  from luke_jax.models.network import Network
 
 HUE = 210
 SHOWN = 8  # words that two readers weigh most differently
@@ -99,9 +100,10 @@ def _read(
   return [Reading(words, each) for each in weights], task.decode(examples, rows, outputs)
 
 
-def _outputs(network: Any, params: Any, inputs: Any) -> tuple[Any, Any]:
+def _outputs(network: "Network", params: dict, inputs: dict) -> tuple[dict, Any]:
   """Returns the outputs, and attention (L, B, S, N, W, W) of the layers of attributes."""
-  outputs, kept = network.apply({"params": params}, **inputs, mutable=["intermediates"])
+  run: Any = network.apply
+  outputs, kept = run({"params": params}, **inputs, mutable=["intermediates"])
   layers = kept["intermediates"]["attribute_layers"]["layers"]
   return outputs, layers["attention"]["probs"][0]
 

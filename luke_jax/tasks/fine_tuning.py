@@ -155,7 +155,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     return False
 
   @property
-  def label_dtype(self) -> type[np.generic]:
+  def label_dtype(self) -> type[np.number]:
     """Returns the type of labels; numbers that a task learns are float32."""
     return np.int32
 

@@ -89,7 +89,7 @@ class Room(NamedTuple):
 
   shape: tuple[int, ...]
   fill: int = 0
-  dtype: Any = np.int32
+  dtype: type[np.number] = np.int32
 
 
 Rooms = Mapping[str, Room]  # of labels and of what rows have as `extra`, by name

@@ -39,6 +39,7 @@ from luke_jax.training.saved_configs import to_json
 from luke_jax.training.task import Params, Tree
 from luke_jax.training.watch import Watch, watching
 
+Summary = dict[str, Any]  # of a run: how it ended, its steps and its scores
 COMPILED = "compiled"
 STEP_TO_SCORE = 3  # a row that is scored costs a third of one that is trained on
 
@@ -51,7 +52,7 @@ def train(
   data: Mapping[str, str] = MappingProxyType({}),
   profile: int = 0,
   begun: int | None = None,
-) -> dict[str, Any]:
+) -> Summary:
   """Runs an experiment, or resumes it from its folder; returns the summary.
 
   `start` reads the parameters of a new run; without it they are fresh. `data` has fingerprints, by
@@ -137,7 +138,7 @@ class _Loop:
     self.watch: Watch
     self.trace: Trace
 
-  def run(self, step: int, state: State, batches: TrainingBatches) -> dict[str, Any]:
+  def run(self, step: int, state: State, batches: TrainingBatches) -> Summary:
     """Trains from a step to the end or to a preemption."""
     self.saved, self.batches = step or None, batches
     self.scores = self.checkpoints.scores(step)
@@ -318,7 +319,7 @@ class _Loop:
     )
     return summary | {"seconds_to_leave": round(seconds, 3)}
 
-  def _finished(self, step: int, status: str) -> dict[str, Any]:
+  def _finished(self, step: int, status: str) -> Summary:
     self._flush()
     with self.ledger.part("checkpoint"):
       self.checkpoints.wait()

@@ -7,7 +7,7 @@ a few lengths; parts of padding alone do not run.
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,14 +15,15 @@ from jax import lax
 
 from luke_jax.nn.layers import batch_axes
 
+T = TypeVar("T")
 PART = 64  # sequences that are run at once: on a CPU their activations stay in the cache
 SHORT = (8, 16)  # the lengths below the full one
 
 # Of parameters, ids (n, L) and a key or None: vectors (n, D).
-Run = Callable[[Any, jax.Array, jax.Array | None], jax.Array]
+Run = Callable[[dict, jax.Array, jax.Array | None], jax.Array]
 
 
-def by_length(run: Run, params: Any, ids: jax.Array, key: jax.Array | None) -> jax.Array:
+def by_length(run: Run, params: dict, ids: jax.Array, key: jax.Array | None) -> jax.Array:
   """Returns run(params, ids, key) (n, D) for ids (n, L), which are 0 after a sequence's end.
 
   `run` has to take each sequence alone, and must not read padding. Each part gets a key of its own,
@@ -32,7 +33,7 @@ def by_length(run: Run, params: Any, ids: jax.Array, key: jax.Array | None) -> j
   if not axes:
     return _all(run, params, ids, key)
 
-  def here(params: Any, ids: jax.Array, key: jax.Array | None) -> jax.Array:
+  def here(params: dict, ids: jax.Array, key: jax.Array | None) -> jax.Array:
     own = None if key is None else jax.random.fold_in(key, lax.axis_index(axes))
     return _all(run, params, ids, own)
 
@@ -41,7 +42,7 @@ def by_length(run: Run, params: Any, ids: jax.Array, key: jax.Array | None) -> j
   return mapped(params, ids, key)
 
 
-def _all(run: Run, params: Any, ids: jax.Array, key: jax.Array | None) -> jax.Array:
+def _all(run: Run, params: dict, ids: jax.Array, key: jax.Array | None) -> jax.Array:
   number = len(ids)
   ids = jnp.pad(ids, ((0, -number % PART), (0, 0)))
   lengths = jnp.where(ids != 0, jnp.arange(1, ids.shape[1] + 1), 0).max(1)
@@ -54,7 +55,7 @@ def _all(run: Run, params: Any, ids: jax.Array, key: jax.Array | None) -> jax.Ar
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _in_order(
-  run: Run, params: Any, ids: jax.Array, lengths: jax.Array, key: jax.Array | None
+  run: Run, params: dict, ids: jax.Array, lengths: jax.Array, key: jax.Array | None
 ) -> jax.Array:
   """Returns the vectors of sequences from the longest to the shortest; 0 for those of padding.
 
@@ -70,15 +71,15 @@ def _in_order(
   return lax.fori_loop(0, _parts(lengths), step, jnp.zeros(out.shape, out.dtype))
 
 
-def _forward(run: Run, *inputs: Any) -> tuple[jax.Array, Any]:
+def _forward(run: Run, *inputs: Any) -> tuple[jax.Array, tuple]:
   return _in_order(run, *inputs), inputs
 
 
-def _backward(run: Run, inputs: Any, cotangents: jax.Array) -> tuple[Any, None, None, None]:
+def _backward(run: Run, inputs: tuple, cotangents: jax.Array) -> tuple[dict, None, None, None]:
   params, ids, lengths, key = inputs
 
-  def step(i: jax.Array, sums: object) -> Any:
-    def gradients(part: jax.Array, key: jax.Array | None) -> Any:
+  def step(i: jax.Array, sums: dict) -> dict:
+    def gradients(part: jax.Array, key: jax.Array | None) -> dict:
       _, pull = jax.vjp(lambda params: run(params, part, key), params)
       return pull(lax.dynamic_slice_in_dim(cotangents, i * PART, PART))[0]
 
@@ -97,12 +98,12 @@ def _parts(lengths: jax.Array) -> jax.Array:
 
 
 def _chosen(
-  run: Callable[[jax.Array, jax.Array | None], object],
+  run: Callable[[jax.Array, jax.Array | None], T],
   i: jax.Array,
   ids: jax.Array,
   lengths: jax.Array,
   key: jax.Array | None,
-) -> Any:
+) -> T:
   """Returns run(part, key) for the part of number i, cut to the least length that holds it."""
   part = lax.dynamic_slice_in_dim(ids, i * PART, PART)
   own = None if key is None else jax.random.fold_in(key, i)

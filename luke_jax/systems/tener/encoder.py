@@ -159,10 +159,10 @@ class TenerEncoder(nn.Module):
       key = self.make_rng("dropout") if self.has_rng("dropout") else None
       alone, variables = self.characters.unbind()
 
-      def run(params: Any, ids: jax.Array, key: jax.Array | None) -> Any:
+      def run(params: dict, ids: jax.Array, key: jax.Array | None) -> Any:
         return alone.apply({"params": params}, ids, rngs=None if key is None else {"dropout": key})
 
-      vectors = by_length(run, variables["params"], words, key)
+      vectors = by_length(run, dict(variables["params"]), words, key)
     return vectors.reshape(*ids.shape[:-1], -1)
 
   def _known(self, shape: tuple[int, ...]) -> jax.Array:

@@ -174,7 +174,7 @@ class TextClassification(FineTunedTask[Example, Any]):
     return (len(self.labels),) if self.target == "labels" else ()
 
   @property
-  def label_dtype(self) -> type[np.generic]:
+  def label_dtype(self) -> type[np.number]:
     """Returns the type of the labels of rows."""
     return np.float32 if self.target == "number" else np.int32
 

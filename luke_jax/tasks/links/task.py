@@ -6,7 +6,7 @@ Letters: B chunks of a batch, C triples and N negatives of a chunk, K the width 
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
@@ -70,8 +70,11 @@ def each_loss(
   return jax.nn.logsumexp(scores, axis=-1) + positive
 
 
+Vectors = tuple[jax.Array, jax.Array, jax.Array]  # distances, queries and negatives
+
+
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def total_loss(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array) -> jax.Array:
+def total_loss(loss: Loss, vectors: Vectors, weights: jax.Array, is_known: jax.Array) -> jax.Array:
   """Returns the weighted sum of the losses of all chunks.
 
   `vectors` are the distances of true triples (B, C), the queries (B, C, K) and their negatives
@@ -80,18 +83,18 @@ def total_loss(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array
   return _forward(loss, vectors, weights, is_known)[0]
 
 
-def _forward(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array) -> tuple:
+def _forward(loss: Loss, vectors: Vectors, weights: jax.Array, is_known: jax.Array) -> tuple:
   """Returns the sum, and its derivative by the vectors.
 
   One chunk after another, each forward and backward while it is in a CPU's cache.
   """
 
-  def chunk(vectors: Any, weights: jax.Array, is_known: jax.Array) -> jax.Array:
+  def chunk(vectors: Vectors, weights: jax.Array, is_known: jax.Array) -> jax.Array:
     positive, queries, negatives = vectors
     negative = distances(queries, negatives, loss.norm)
     return (weights * each_loss(loss, positive, negative, is_known)).sum()
 
-  def here(*arrays: Any) -> tuple:
+  def here(*arrays: object) -> tuple:
     return jax.lax.map(lambda parts: jax.value_and_grad(chunk)(*parts), arrays)
 
   if axes := batch_axes():
@@ -100,7 +103,7 @@ def _forward(loss: Loss, vectors: Any, weights: jax.Array, is_known: jax.Array) 
   return losses.sum(), gradients
 
 
-def _backward(_: Loss, gradients: Any, cotangent: jax.Array) -> tuple:
+def _backward(_: Loss, gradients: tuple, cotangent: jax.Array) -> tuple:
   return jax.tree.map(lambda x: cotangent * x, gradients), None, None
 
 

@@ -1,11 +1,12 @@
 """Most probable answers to questions from a model's outputs for their rows."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from luke_jax.tasks.fine_tuning import RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import Example
@@ -37,7 +38,7 @@ class _Scored(NamedTuple):
 def decode(
   examples: Sequence[Example],
   rows: Sequence[Row],
-  outputs: Mapping[str, Any],
+  outputs: RowLogits,
   choice: Choice,
 ) -> list[list[Answer]]:
   """Returns the answers to each question with the highest sums of logits, the best first.
