@@ -47,7 +47,7 @@ class Head(nn.Module):
 
   numerics: Numerics
 
-  kind: ClassVar[str]  # in `FineTunedTask.heads`
+  kind: ClassVar[str] = ""  # in `FineTunedTask.heads`; each head has its own
   suffix: ClassVar[str] = ""  # of the names of its classes in config.json; "": by its kind
   # transformers has such classes for most systems; else `System.head_classes` names those it has.
   in_transformers: ClassVar[bool] = False
@@ -86,14 +86,14 @@ class Head(nn.Module):
     """Returns the head for another backbone."""
     return self.clone(numerics=backbone.numerics_of(self.kind))
 
+  def loss(self, outputs: Outputs, *labels: Any, **named: Any) -> jax.Array:
+    """Returns the mean loss of labels, or their sum by `weights`. Each head has its own."""
+    raise NotImplementedError
+
   if TYPE_CHECKING:  # each head has arguments of its own; flax has no abstract modules
 
     def __call__(self, states: States, tables: Tables, **inputs: Any) -> Outputs:
       """Returns outputs, such as "logits"."""
-      ...
-
-    def loss(self, outputs: Outputs, *labels: Any, **named: Any) -> jax.Array:
-      """Returns the mean loss of labels, or their sum by `weights`."""
       ...
 
 

@@ -27,12 +27,14 @@ class Network(nn.Module):
 
   def __post_init__(self) -> None:
     """Raises InputError for a head that is none."""
-    if self.head is not None:
-      lacking = [name for name in ("kind", "loss") if not hasattr(self.head, name)]
-      if lacking or not isinstance(self.head, Head):
-        name, fault = type(self.head).__name__, f"no {' and no '.join(lacking or ['head'])}"
-        expected = f"a {Head.__module__}.{Head.__name__} with its kind and its loss"
-        raise InputError(f"head {name}: {fault}; expected {expected}")
+    head, lacking = self.head, ""
+    if not isinstance(head, Head | None):
+      lacking = "head"
+    elif head is not None:
+      lacking = "kind" if not head.kind else "loss" if type(head).loss is Head.loss else ""
+    if lacking:
+      expected = f"a {Head.__module__}.{Head.__name__} with its kind and its loss"
+      raise InputError(f"head {type(head).__name__}: no {lacking}; expected {expected}")
     super().__post_init__()
 
   def setup(self) -> None:

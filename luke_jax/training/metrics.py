@@ -6,7 +6,9 @@ import json
 import math
 import time
 from collections.abc import Generator, Iterator, Mapping
-from typing import Any, Self
+from typing import Self
+
+import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, sync, whole
@@ -173,9 +175,9 @@ def _brief(value: object) -> object:
   return _in_json(float(f"{number:.6g}") if isinstance(number, float) else number)
 
 
-def _plain(number: Any) -> int | float:
+def _plain(number: object) -> int | float:
   """Returns a number of Python, NumPy or JAX as one of Python."""
-  plain = number.item() if hasattr(number, "item") else number
+  plain = np.asarray(number).item()
   return plain if isinstance(plain, int) else float(plain)
 
 
