@@ -48,7 +48,7 @@ def read_model(
   labels: Sequence[str] | None = None,
   tokenizer: str | Path | None = None,
   entity_vocab: EntityVocab | None = None,
-  trained: Any = None,
+  trained: System | None = None,
   words_only: bool = False,
   blank: bool = False,
   as_encoder: bool = False,

@@ -4,9 +4,12 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from luke_jax.errors import InputError
+
+if TYPE_CHECKING:
+  from luke_jax.models.system import System
 
 _IDS = ("pad_token_id", "bos_token_id", "eos_token_id")
 _MOST = 2**31 - 1  # ids are 32-bit
@@ -27,7 +30,7 @@ def _is_missing(member: object) -> bool:
   return member in (None, ()) or getattr(member, "__isabstractmethod__", False)
 
 
-def check_config(config: Any, may_be_zero: tuple[str, ...] = ()) -> None:
+def check_config(config: "System", may_be_zero: tuple[str, ...] = ()) -> None:
   """Raises InputError for a field of another type than declared, or out of its range."""
   check_fields(config, may_be_zero)
   if config.num_hidden_layers > _MOST_LAYERS:

@@ -299,7 +299,7 @@ def _filled(
   return array
 
 
-def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
   """Returns an array of any content at a place in memory that JAX reads on CPUs without a copy."""
   size = math.prod(shape) * np.dtype(dtype).itemsize
   room = np.empty(size + _ALIGNMENT, np.uint8)

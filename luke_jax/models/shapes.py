@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from luke_jax.models.system import Running, TokenCounts
+from luke_jax.models.system import Running, System, TokenCounts
 from luke_jax.nn.embeddings import WordEmbeddings
 from luke_jax.nn.encoder import split_layers
 from luke_jax.nn.layers import Dtype, Numerics
@@ -58,12 +58,12 @@ def cast_once(params: dict, dtype: Dtype) -> dict:
   return jax.tree_util.tree_map_with_path(lambda path, x: _cast(path, x, dtype), params)
 
 
-def _cast(path: tuple[Any, ...], x: Any, dtype: Dtype) -> Any:
+def _cast(path: tuple, x: jax.Array, dtype: Dtype) -> jax.Array:
   return x.astype(jnp.dtype(dtype), copy=False) if path[-1].key in PRODUCTS else x
 
 
 def word_products(
-  prefix: str, config: Any, counts: TokenCounts, width: int | None = None
+  prefix: str, config: System, counts: TokenCounts, width: int | None = None
 ) -> Mapping[str, float]:
   """Returns forward multiplications and additions of the layers and of the decoder of words.
 
@@ -71,7 +71,7 @@ def word_products(
   """
   d, tokens = config.hidden_size, counts.words
   e = width or d
-  linear = tokens * d * (4 * d + 2 * config.intermediate_size)
+  linear = tokens * d * (4 * d + 2 * config.feed_forward_width)
   attention = 2 * tokens * tokens * d
   each = 2.0 * counts.sequences * config.num_hidden_layers
   project = {f"{prefix}/embeddings/project": 2.0 * counts.sequences * tokens * e * d}

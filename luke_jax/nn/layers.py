@@ -166,7 +166,9 @@ def initializer(numerics: Numerics, square: float) -> nn.initializers.Initialize
   if numerics.init_std is not None:
     return nn.initializers.normal(numerics.init_std)
 
-  def uniform(key: jax.Array, shape: Any, dtype: Any = jnp.float32, **_: Any) -> jax.Array:
+  def uniform(
+    key: jax.Array, shape: Any, dtype: jax.typing.DTypeLike = jnp.float32, **_: Any
+  ) -> jax.Array:
     return jax.random.uniform(key, shape, dtype, -math.sqrt(square), math.sqrt(square))
 
   return uniform

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -62,7 +61,9 @@ def pallas_attention(
   return _over_batch(functools.partial(_attention, static))(seeds, *flat, bias).reshape(value.shape)
 
 
-def unsupported(lengths: Sequence[int], num_heads: int, head_size: int, dtype: Any) -> str | None:
+def unsupported(
+  lengths: Sequence[int], num_heads: int, head_size: int, dtype: jax.typing.DTypeLike
+) -> str | None:
   """Returns why the kernels cannot run these shapes, or None if they can."""
   if dtype not in (jnp.bfloat16, jnp.float32):
     return f"arrays must be bfloat16 or float32, not {jnp.dtype(dtype).name}"
@@ -147,5 +148,5 @@ def _block(array: jax.Array | jax.ShapeDtypeStruct) -> pl.BlockSpec:
   return pl.BlockSpec((1, length, LANES), lambda sequence, group, _: (sequence, 0, group))
 
 
-def _vmem_bytes(num_tokens: int, dtype: Any) -> int:
+def _vmem_bytes(num_tokens: int, dtype: jax.typing.DTypeLike) -> int:
   return num_tokens * jnp.dtype(dtype).itemsize * VMEM_PER_TOKEN_AND_BYTE

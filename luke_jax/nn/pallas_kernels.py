@@ -203,7 +203,7 @@ def _dot(left: jax.Array, right: jax.Array, axes: tuple[int, int]) -> jax.Array:
   return lax.dot_general(left, right, numbers, precision, preferred_element_type=jnp.float32)
 
 
-def _rows(columns: list[jax.Array], factor: float, dtype: Any) -> jax.Array:
+def _rows(columns: list[jax.Array], factor: float, dtype: jax.typing.DTypeLike) -> jax.Array:
   """Returns the (H, Q), (H, T) or (H, S) of each head as one (Q, 128), (T, 128) or (S, 128)."""
   return (jnp.concatenate(columns) * factor).T.astype(dtype)
 

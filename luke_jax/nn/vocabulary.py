@@ -78,7 +78,9 @@ class _Sharding(NamedTuple):
     return (jnp.arange(rows) == local[:, None]) & here[:, None]
 
 
-def rows_of(table: jax.Array, ids: jax.Array, dtype: object, axis: str | None = None) -> jax.Array:
+def rows_of(
+  table: jax.Array, ids: jax.Array, dtype: jax.typing.DTypeLike | None, axis: str | None = None
+) -> jax.Array:
   """Returns rows (..., K) of table (V, K) as `dtype`, for ids (B, ...).
 
   The gradient of a row that several tokens share is summed in float32.

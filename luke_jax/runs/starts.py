@@ -2,7 +2,6 @@
 
 import dataclasses
 import warnings
-from typing import Any
 
 import numpy as np
 from flax.traverse_util import flatten_dict, unflatten_dict
@@ -158,7 +157,7 @@ def with_entities(
   """Returns parameters with rows for other entities; `shared` are new ids and their old ones."""
   rng = np.random.default_rng(0)
   new, old = list(shared), list(shared.values())
-  leaves: Any = flatten_dict(params, sep="/")
+  leaves: dict = flatten_dict(params, sep="/")
   for path, array in leaves.items():
     if path.endswith(tables):
       rows = np.zeros((size, *array.shape[1:]), np.float32)

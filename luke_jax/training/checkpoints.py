@@ -153,7 +153,7 @@ class Checkpoints:
 
   def _found(self, reading: bool) -> dict[str, Any]:
     """Returns the scores of all complete checkpoints by step, and warnings of damaged ones."""
-    scores: dict[str, Any] = {}
+    scores: dict[str, object] = {}
     lines = []
     for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else []:
       if not (path.name.isdecimal() or UNFINISHED in path.name) or not path.is_dir():

@@ -146,7 +146,7 @@ def _weights(shape: tuple[int, ...]) -> jax.Array:
   return (place ^ (place >> 16)) | 1
 
 
-def _named(state: State) -> dict[str, Any]:
+def _named(state: State) -> dict[str, jax.Array]:
   leaves = jax.tree_util.tree_leaves_with_path(state)
   return {jax.tree_util.keystr(path, simple=True, separator="/"): x for path, x in leaves}
 

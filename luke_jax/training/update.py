@@ -79,7 +79,8 @@ class Update:
 
   def _averaged(self, average: Params, trained: Params, number: jax.Array) -> Params:
     """Returns the running mean after update `number`; the first ones count for more."""
-    most: Any = self.experiment.optimizer.average
+    most = self.experiment.optimizer.average
+    assert most is not None
     decay = jnp.minimum(most, (1 + number) / (10 + number))
     return jax.tree.map(lambda mean, new: decay * mean + (1 - decay) * new, average, trained)
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Self, TypedDict
 
 import jax
 
@@ -49,6 +49,14 @@ def watching(outcome: Outcome | None = None) -> Iterator["Watch"]:
       _active.clear()
 
 
+class Stop(TypedDict):
+  """Why and when a run leaves, as processes tell each other."""
+
+  status: str
+  signal: str
+  time: float  # of the signal
+
+
 class Watch:
   """Thread that hears of signals and of other processes."""
 
@@ -59,9 +67,9 @@ class Watch:
     self._last: int | None = None  # after which all processes leave
     self._ended = self._leaving = False
     self._wake = threading.Event()
-    self._asked: dict[str, Any] | None = None  # an end, by a signal to this process
+    self._asked: Stop | None = None  # an end, by a signal to this process
     self._others: LibraryMessages | None = None
-    self.stop: dict[str, Any] | None = None  # why and when to leave
+    self.stop: Stop | None = None  # why and when to leave
 
   def __enter__(self) -> Self:
     self._open = contextlib.ExitStack()
@@ -100,7 +108,7 @@ class Watch:
     assert self.stop is not None
     return self.stop["status"]
 
-  def __exit__(self, kind: Any, fault: BaseException | None, trace: object) -> None:
+  def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
     if fault is not None and self._outcome is not None and not messages.joined_alone():
       self._tell(fault, self._outcome)
     self._ended = True
@@ -143,14 +151,14 @@ class Watch:
       if number == signal.SIGINT and time.time() > self.stop["time"] + _POLL:
         self._leave(INTERRUPTED, "interrupted again: nothing more is saved")
       return
-    stop = {"status": _SIGNALS[signal.Signals(number)], "signal": name, "time": time.time()}
+    stop: Stop = {"status": _SIGNALS[signal.Signals(number)], "signal": name, "time": time.time()}
     if messages.joined_alone():
       self._heard(stop)
     else:
       self._asked = stop
       self._wake.set()
 
-  def _heard(self, stop: dict[str, Any]) -> None:
+  def _heard(self, stop: Stop) -> None:
     with self._lock:
       self.stop, step = stop, self._step
     if not messages.joined_alone():

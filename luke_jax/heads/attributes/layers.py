@@ -29,7 +29,9 @@ class AttributeSizes:
 def uniform(bound: float) -> Any:
   """Returns an initialiser of numbers between -bound and bound."""
 
-  def init(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> jax.Array:
+  def init(
+    key: jax.Array, shape: tuple[int, ...], dtype: jax.typing.DTypeLike = jnp.float32
+  ) -> jax.Array:
     return jax.random.uniform(key, shape, dtype, -bound, bound)
 
   return init
