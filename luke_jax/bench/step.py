@@ -3,6 +3,7 @@
 import dataclasses
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -103,7 +104,7 @@ def _steps(step: Any, state: Any, batch: Any, steps: int) -> tuple[Any, float]:
   return state, (time.perf_counter() - start) / steps
 
 
-def _seconds(product: Any) -> float:
+def _seconds(product: Callable[[], object]) -> float:
   product()
   start = time.perf_counter()
   product()

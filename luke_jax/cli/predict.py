@@ -18,8 +18,8 @@ from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
-from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.files import Faults, Item, json_object, lines, lines_of, parse_lines
+from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.ner.files import to_columns
 
 # Fields that a task reads beside a text.
@@ -93,8 +93,8 @@ def run(
 
 
 def _examples(
-  settings: FineTunedTask, source: str, faults: Faults
-) -> tuple[Iterable[Any], int | None]:
+  settings: FineTunedTask[Example, Prediction], source: str, faults: Faults
+) -> tuple[Iterable[Example], int | None]:
   """Returns the examples, one by one if they come in lines, and their number if it is known."""
   path = Path(source)
   if path.is_dir() or not source.strip():
@@ -117,8 +117,11 @@ def _examples(
 
 
 def _parsed(
-  settings: FineTunedTask, numbered: Iterable[tuple[int, str]], where: str, faults: Faults
-) -> Iterator[object]:
+  settings: FineTunedTask[Example, Prediction],
+  numbered: Iterable[tuple[int, str]],
+  where: str,
+  faults: Faults,
+) -> Iterator[Example]:
   """Yields examples of lines of JSON or, for a task that needs nothing else, of plain texts."""
 
   def read(line: str, place: str) -> Mapping[str, Any]:
@@ -133,7 +136,9 @@ def _parsed(
 
 
 def _write(
-  settings: FineTunedTask, predicted: Iterable[tuple[object, object]], file: TextIO
+  settings: FineTunedTask[Example, Prediction],
+  predicted: Iterable[tuple[Example, Prediction]],
+  file: TextIO,
 ) -> int:
   """Writes a line for each prediction, and returns the number of lines."""
   number = 0
@@ -163,7 +168,7 @@ def _write_columns(predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   return len(pairs)
 
 
-def _counted(predicted: Iterable[object], total: int | None) -> Iterator[Any]:
+def _counted(predicted: Iterable[Item], total: int | None) -> Iterator[Item]:
   """Yields the predictions, with a progress bar."""
   columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
   with Progress(*columns, console=stderr_console(), transient=True) as progress:

@@ -74,8 +74,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
 
   def __post_init__(self) -> None:
     """Raises InputError for sizes below 1 and for duplicate labels."""
-    for name, least in (("words", 8), ("entities", 1), ("mention", 1)):
-      number = getattr(self.sizes, name)
+    for name, least, number in zip(Sizes._fields, (8, 1, 1), self.sizes, strict=True):
       if type(number) is not int or number < least:
         raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
     twice = {label for label in self.labels if self.labels.count(label) > 1}

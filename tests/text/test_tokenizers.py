@@ -8,12 +8,27 @@ import tokenizers
 from luke_jax.errors import InputError
 from luke_jax.text import load_tokenizer
 from luke_jax.text.byte_level import ByteLevelTokenizer
+from luke_jax.text.tokenizer import Tokenizer
 
 TEXT = "Beyoncé lives in Los Angeles, doesn't she?"
 
 
 def sliced(text, tokens):
   return [text[start:end] for start, end in tokens.offsets]
+
+
+def test_a_tokenizer_that_lacks_a_part_of_the_contract_is_refused():
+  class WithoutEncode(Tokenizer):
+    decode = piece_id = with_words = word_starts = hub_settings = save_vocab = None
+
+  with pytest.raises(TypeError, match="encode"):
+    WithoutEncode()
+
+
+def test_what_only_whole_words_have_is_empty_elsewhere(byte_level, sentence_piece):
+  for tokenizer in (byte_level, sentence_piece):
+    assert not tokenizer.whole_words
+    assert tokenizer.sizes == tokenizer.beside(["a", "word"]) == {}
 
 
 def test_special_ids_of_byte_level(byte_level):

@@ -9,7 +9,7 @@ import mmap
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ CODE = 1  # version of the form
 _WORDS, _TEXTS, _SIZES = "words", "texts", "sizes.json"
 _TEXT = np.dtype([("end", "<i8"), ("true", "?")])  # of an instance; the first row is none's
 _DESCRIPTORS = 3  # of a file that is open
+T = TypeVar("T")
 
 
 class Sizes(NamedTuple):
@@ -193,12 +194,12 @@ def _lines(path: str) -> IO[bytes]:
   return _reading(path, lambda: opened(local(Path(path)), "rb"))
 
 
-def _reading(path: str, read: Callable[[], object]) -> Any:
+def _reading(path: str, read: Callable[[], T]) -> T:
   """Returns what is read of a file; raises InputError if it cannot be."""
   try:
     return read()
   except (OSError, EOFError, zlib.error) as fault:
-    reason = getattr(fault, "strerror", None) or str(fault)
+    reason = (fault.strerror if isinstance(fault, OSError) else None) or str(fault)
     raise InputError(f"{path}: {reason}; {EXPECTED} on each line") from None
 
 
