@@ -82,9 +82,7 @@ def train(
     profile: Number of steps to write a trace of, into OUTPUT/profile.
     verbose: Prints every setting of a task's training.
   """
-  _check(output, profile, several=folds is not None or curve)
-  if curve and folds is not None:
-    raise InputError("--curve: with --folds; expected one of them")
+  _check(output, profile, folds, curve)
   with watching(outcome) as watch:
     processes.join(coordinator, processes_in_all, process, before=watch.with_others)
     set = _changes(set, adapter, minutes, folds)
@@ -96,12 +94,7 @@ def train(
     if jax.process_index() == 0:
       whole = verbose or str(experiment) not in CLASSES
       print((describe if whole else outline)(resolved), flush=True)
-    if folds is not None:
-      summary = cross_validated(resolved, output, folds, begun=BEGUN)
-    elif curve:
-      summary = learning_curve(resolved, output, begun=BEGUN)
-    else:
-      summary = training.run(resolved, output, profile=profile, begun=BEGUN)
+    summary = _trained(resolved, output, folds, curve=curve, profile=profile)
     if jax.process_index() == 0:
       _print_end(summary, output, resolved.task.name)
     return STATUS.get(summary["status"], 0)
@@ -130,9 +123,22 @@ def _print_end(summary: Summary, output: Path, task: str) -> None:
   print(summary_line(summary))
 
 
-def _check(output: Path, profile: int, several: bool) -> None:
+def _trained(
+  experiment: Experiment, output: Path, folds: int | None, *, curve: bool, profile: int
+) -> Summary:
+  """Returns the summary of a training, or of one on all examples and several on parts."""
+  if folds is not None:
+    return cross_validated(experiment, output, folds, begun=BEGUN)
+  if curve:
+    return learning_curve(experiment, output, begun=BEGUN)
+  return training.run(experiment, output, profile=profile, begun=BEGUN)
+
+
+def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
   """Raises InputError for an address that is no place to write to, and for no steps to trace."""
-  if profile and several:
+  if curve and folds is not None:
+    raise InputError("--curve: with --folds; expected one of them")
+  if profile and (curve or folds is not None):
     raise InputError("--profile: with several trainings; expected it without --folds and --curve")
   if profile < 0:
     raise InputError(f"--profile: {profile}; expected a number of steps")

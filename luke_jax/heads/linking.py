@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.files import Path
-from luke_jax.heads.labels import ENDS, STARTS, span_features
+from luke_jax.heads.labels import ENDS, STARTS
 from luke_jax.models.head import Head, Outputs, SavedHead, States, Tables
 from luke_jax.models.system import Backbone
 from luke_jax.nn import losses
@@ -70,13 +70,10 @@ class LinkingHead(Head):
     Starts and inclusive ends are (B, E), vectors (B, E, C, K) and priors (B, E, C), 0 for padding.
     """
     n, places = self.numerics, (entity_start_positions, entity_end_positions)
-    own = states.words[:, :0] if states.entities is None else states.entities
-    if states.entities is None:
-      parts = [jnp.take_along_axis(states.words, x[..., None], axis=1) for x in places]
-      features = jnp.concatenate(parts, axis=-1)
-    else:
-      features = span_features(states.words, own, *places)
-    features = Dropout(n.dropout)(features)
+    features = [jnp.take_along_axis(states.words, x[..., None], axis=1) for x in places]
+    if states.entities is not None:
+      features.append(states.entities)
+    features = Dropout(n.dropout)(jnp.concatenate(features, axis=-1))
     names = nn.gelu(Dense(n, (self.width,), name="name_transform")(features))
     names = LayerNorm(n, name="name_norm")(names)
     vectors = Dense(n, (self.width,), name="candidate_transform")(candidate_vectors)

@@ -22,6 +22,7 @@ from luke_jax.tasks.linking.knowledge import (
   About,
   Knowledge,
   Meanings,
+  check_free,
   key_of,
   lines_of,
   write_knowledge,
@@ -45,6 +46,7 @@ def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) ->
 
   `examples` is about how many paragraphs there are to train on. Returns counts.
   """
+  check_free(output)  # before the minutes that describing takes
   pages = [page for page in read_pages(tables, text=False) if not page.disambiguation]
   if not pages:
     raise InputError(f"{tables}: no pages; expected tables that luke-jax wiki export made")
@@ -52,11 +54,13 @@ def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) ->
   names = _names(tables, pages, ids)
   entities = [About(page.title, _description(page), page.item) for page in pages]
   vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
-  write_knowledge(output, lines_of(entities), vectors, Meanings.of(names), {"tables": tables.name})
   counts = {"entities": len(entities), "names": len(names)}
   share = examples / (OF_A_PAGE * len(pages))
+  output.mkdir(parents=True, exist_ok=True)
   for split, of_pages in (("train", share), ("dev", 1.0)):
     counts[split] = _write_examples(output / f"{split}.jsonl", tables, names, of_pages)
+  # Last: a folder with knowledge is whole.
+  write_knowledge(output, lines_of(entities), vectors, Meanings.of(names), {"tables": tables.name})
   return counts
 
 
@@ -74,6 +78,7 @@ def add_own(
   known: Knowledge, model: ModelParts, own: Sequence[OwnEntity], output: Path
 ) -> dict[str, int]:
   """Writes knowledge with more entities; what it had stays the same to the bit."""
+  check_free(output)
   for entity in own:
     if known.id_of(entity.name) != NONE:
       raise InputError(f"{entity.name!r}: an entity of {known.folder}; expected another name")

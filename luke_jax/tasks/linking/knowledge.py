@@ -27,7 +27,7 @@ _WORD = re.compile(r"\w+(?:[.'’&-]\w+)*\.?")
 
 @dataclasses.dataclass(frozen=True)
 class About:
-  """What is known of an entity."""
+  """An entity as it is known: title, description and item."""
 
   title: str
   description: str = ""
@@ -191,8 +191,7 @@ def write_knowledge(
   facts: Mapping[str, Any],
 ) -> None:
   """Writes a folder of knowledge; `lines` are those of `lines_of`, each an entity."""
-  if (folder / MANIFEST).exists():
-    raise InputError(f"{folder}: knowledge is there already; expected another folder")
+  check_free(folder)
   folder.mkdir(parents=True, exist_ok=True)
   with whole(folder / ABOUT) as part:
     part.write_bytes(b"".join(lines))
@@ -216,6 +215,12 @@ def write_knowledge(
       {**facts, **counts, "fingerprint": digest.hexdigest()}, ensure_ascii=False, indent=1
     )
     part.write_text(text + "\n", encoding="utf-8")
+
+
+def check_free(folder: Path) -> None:
+  """Raises InputError for a folder that has knowledge."""
+  if (folder / MANIFEST).exists():
+    raise InputError(f"{folder}: knowledge is there already; expected another folder")
 
 
 def lines_of(entities: Iterable[About]) -> list[bytes]:
