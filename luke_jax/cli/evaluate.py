@@ -62,10 +62,7 @@ def evaluate(
     skip_bad: Leaves out examples that are faulty, and counts them.
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
   """
-  if mistakes < 0:
-    raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
-  for output in filter(None, (json_file, html_file)):
-    check_place(output)
+  _check(mistakes, json_file, html_file)
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
   )
@@ -87,6 +84,14 @@ def evaluate(
     title = f"{task}: {directory.name} on {file.name}"
     _write(html_file, page(evaluation, title, 10 * mistakes))
   print(summary_line(dict(evaluation.scores) | {"examples": len(examples)}))
+
+
+def _check(mistakes: int, *outputs: Path | None) -> None:
+  """Raises InputError for a negative number, and for files that cannot be written."""
+  if mistakes < 0:
+    raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
+  for output in filter(None, outputs):
+    check_place(output)
 
 
 def _write(path: Path, text: str) -> None:
