@@ -72,8 +72,7 @@ def evaluate(
   if not examples:
     report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
-  pairs = predictions(model, settings, examples, faults, file=str(file))
-  predicted = [prediction for _, prediction in pairs]
+  predicted = [x for _, x in predictions(model, settings, examples, faults, file=str(file))]
   report_faults(faults)
   predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
   evaluation = settings.evaluate(examples, predicted)
