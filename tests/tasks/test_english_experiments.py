@@ -25,6 +25,9 @@ def test_every_file_has_the_parameters_of_its_start(file, minilm, tmp_path, monk
   reviews = tmp_path / "datasets" / "fine_food" / "train.ss"
   reviews.parent.mkdir(parents=True)
   reviews.write_text("ana\t\tbread\t\t5\t\tgood bread .\n")  # its users have vectors
+  names = tmp_path / "datasets" / "english" / "ner" / "train.jsonl"
+  names.parent.mkdir(parents=True)
+  names.write_text('{"tokens": ["Ana", "sang"], "tags": ["B-PER", "O"]}\n')  # shares of labels
   experiment = load_experiment(file)
   system = experiment.backbone.config
   assert system.name == SYSTEMS.get(file.stem.rpartition("_")[2], "bert")

@@ -40,7 +40,7 @@ def test_ten_million_names_take_less_than_a_gigabyte(tmp_path):
   for name in ("titles", *FOLDERS):
     (tmp_path / name).mkdir()
   lines = (
-    f"{synthetic_name(i)}\t{i * 7919 % 1000 + j}\t{9 - j}\n"
+    f"{synthetic_name(i)}\t{i * 7919 % 1000 + j}\t{9 - j}\t0\n"
     for i in range(number)
     for j in range(1 + i % 3 // 2)
   )
