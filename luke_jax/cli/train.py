@@ -19,7 +19,7 @@ from luke_jax.runs import training
 from luke_jax.runs.curves import CURVE, learning_curve, verdict
 from luke_jax.runs.folds import cross_validated
 from luke_jax.runs.outline import outline
-from luke_jax.runs.recipes import plain_experiment, read_experiment, task_experiment
+from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.report import REPORT, write_report
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
@@ -69,7 +69,7 @@ def train(
     experiment: Python file with a function `config()` that returns an Experiment, or a task.
     output: Folder for checkpoints, metrics and the config; on every host the same, also gs://….
     train: Files of examples to train a task on; - for what is piped in, which OUTPUT keeps.
-    dev: File of examples that a task is scored on; without it a tenth of the others.
+    dev: File of examples that a task is scored on; without it a tenth of the others, unless few.
     model: Directory of the model that a task starts from, or its name: english.
     adapter: Rank of adapters that train in place of kernels; OUTPUT/adapter is a few megabytes.
     minutes: Time that all of the training takes, from the command's begin to its end.
@@ -85,7 +85,9 @@ def train(
   _check(output, profile, folds, curve)
   with watching(outcome) as watch:
     processes.join(coordinator, processes_in_all, process, before=watch.with_others)
-    set = _changes(set, adapter, minutes, folds)
+    share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
+    given = {"optimizer.adapter": adapter, "run.minutes": minutes, "task.held_out": share}
+    set = (*(f"{name}={x}" for name, x in given.items() if x is not None), *set)
     if str(experiment) in CLASSES:
       resolved = _task(experiment, (_examples(train, output), dev), model, set)
     else:
@@ -100,21 +102,14 @@ def train(
     return STATUS.get(summary["status"], 0)
 
 
-def _changes(
-  set: Sequence[str], adapter: int | None, minutes: float | None, folds: int | None
-) -> tuple[str, ...]:
-  """Returns the changes of fields, with those that have options of their own."""
-  share = None if folds is None else 1 / max(folds, 2)
-  given = {"optimizer.adapter": adapter, "run.minutes": minutes, "task.held_out": share}
-  return (*set, *(f"{name}={value}" for name, value in given.items() if value is not None))
-
-
 def _print_end(summary: Summary, output: Path, task: str) -> None:
   """Prints what the model gets right and wrong, the scores of parts, and the summary."""
   curve = summary.get(CURVE, {})
-  if "model" in summary and (report := write_report(output, task, curve)):
-    Console().print(report)
-    print(f"more: {output / REPORT}; with texts of your own: luke-jax try {output}")
+  if "model" in summary:
+    if report := write_report(output, task, curve):
+      Console().print(report)
+      print(f"more: {output / REPORT}")
+    print(f"with texts of your own: luke-jax try {output}")
   for name, found in summary.get("folds", {}).items():
     print(f"{name} of the parts: {found['mean']:.3f} ± {found['deviation']:.3f}")
   if len(curve) > 1:

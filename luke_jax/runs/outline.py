@@ -25,7 +25,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   task = experiment.task
   assert isinstance(task, FineTunedTask)
   backbone, run, data = experiment.backbone, experiment.run, experiment.data
-  train, dev = (task.records(backbone, split) for split in ("train", "dev"))
+  train = task.records(backbone, "train")
+  dev = task.records(backbone, "dev").examples if task.scored else []
   title = experiment.model.title
   if task.name == BY_TAGS:
     yield "task", f"names by a tag for each word, with a {title}"
@@ -33,13 +34,15 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
       yield "form", "tags, for it has no entity tokens; train ner --set task.form=spans has spans"
   else:
     yield "task", f"{task.name}, with a {title}"
-  source = task.dev or f"{task.held_out:.0%} held out of {task.train}"
   yield "examples", f"{len(train.examples):,} of {task.train}"
-  yield "dev", f"{len(dev.examples):,}: {source}"
+  if task.scored:
+    yield "dev", f"{len(dev):,}: {task.dev or f'{task.held_out:.0%} held out of {task.train}'}"
+  else:
+    yield "dev", "none, so that all examples train; --folds 5 scores each of them as well"
   yield "labels", _shown(task.labels, task.name == BY_TAGS)
   if rare := _rare(task, train.examples):
     yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
-  if task.dev and (both := len(_asked(task, train.examples) & _asked(task, dev.examples))):
+  if task.dev and (both := len(_asked(task, train.examples) & _asked(task, dev))):
     yield "repeated", f"{both:,} examples of dev are in {task.train} too: its scores are too high"
   lengths = task.lengths(train)
   if data.lengths > 1:
@@ -60,7 +63,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   else:
     yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
     often = "in a tenth of the time"
-  yield "scores", f"of dev {often}; the best checkpoint by {run.best_metric} is kept"
+  if task.scored:
+    yield "scores", f"of dev {often}; the best checkpoint by {run.best_metric} is kept"
 
 
 def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> set[str]:

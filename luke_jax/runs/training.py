@@ -82,7 +82,8 @@ def fine_tune(
   `task` is typing, relations, ner, cloze, qa, classification, tagging or linking, or a class of
   one's own.
   `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
-  list, a data set of Hugging Face, a data frame; without `dev` a tenth of `train` is held out.
+  list, a data set of Hugging Face, a data frame. Without `dev` a tenth of `train` is held out, or
+  nothing of 32 examples a label or fewer.
   Settings suit the number and the lengths of the examples. `settings` change them, fields of the
   experiment by their own names: `minutes=5`, `learning_rate=3e-3, batch_size=16, seed=1`;
   `luke-jax settings TASK` lists them.

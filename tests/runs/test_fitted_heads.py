@@ -119,6 +119,18 @@ def test_few_examples_a_label_have_a_fitted_head_and_fewer_epochs(start, tmp_pat
   assert not told.task.fit_head and told.run.epochs == 20
 
 
+def test_few_examples_all_train_unless_one_asks_for_scores(start, tmp_path):
+  train = written(tmp_path / "train.jsonl", [example(i) for i in range(40)])
+  alone = task_experiment("classification", (train, None), start, [])
+  assert not alone.task.scored and alone.run.best_metric is None
+  assert "none, so that all examples train" in outline(alone) and "best checkpoint" not in outline(
+    alone
+  )
+  told = task_experiment("classification", (train, None), start, ["task.held_out=0.2"])
+  assert told.task.held_out == 0.2 and told.run.best_metric == "accuracy"
+  assert "20% held out" in outline(told)
+
+
 def test_a_head_of_words_is_not_fitted(start, tmp_path):
   values = [{"text": f"{i} Ana saw Bo .", "spans": [[2, 5, "PER"]]} for i in range(4)]
   told = experiment("ner", values, start, tmp_path, "task.fit_head=true")
