@@ -1,5 +1,6 @@
 """`luke-jax evaluate` and `luke-jax score`."""
 
+import dataclasses
 import json
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from luke_jax.show.evaluations import tables
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_scores
+from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.score import other_labels, without_labels
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.tagging.task import Tagging
@@ -38,6 +40,7 @@ def evaluate(
   backbone: Path | None = None,
   skip_bad: bool = False,
   only_labels_of_gold: bool = False,
+  find_names: bool = False,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Scores a fine-tuned model on examples with known answers.
@@ -61,12 +64,13 @@ def evaluate(
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
+    find_names: For linking: finds the names as well, instead of taking those of the file.
   """
   _check(mistakes, json_file, html_file)
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
   )
-  settings = form.of(settings)
+  settings = _finding(form.of(settings), find_names)
   faults = Faults(skip=skip_bad)
   examples = settings.check(settings.read_examples(str(file), faults), faults)
   if not examples:
@@ -80,9 +84,17 @@ def evaluate(
   if json_file:
     _write(json_file, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
   if html_file:
-    title = f"{task}: {directory.name} on {file.name}"
-    _write(html_file, page(evaluation, title, 10 * mistakes))
+    _write(html_file, page(evaluation, f"{task}: {directory.name} on {file.name}", 10 * mistakes))
   print(summary_line(dict(evaluation.scores) | {"examples": len(examples)}))
+
+
+def _finding(settings: FineTunedTask, find_names: bool) -> FineTunedTask:
+  """Returns the task, which finds the names that it links if it is told to."""
+  if not find_names:
+    return settings
+  if not isinstance(settings, EntityLinking):
+    raise InputError(f"--find-names: {settings.name} is given no names; expected it for linking")
+  return dataclasses.replace(settings, find=True)
 
 
 def _check(mistakes: int, *outputs: Path | None) -> None:

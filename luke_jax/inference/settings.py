@@ -22,7 +22,7 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer", "linking")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
-LOCAL += ("fold", "used", "fit_head")
+LOCAL += ("fold", "used", "fit_head", "fill", "find")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 

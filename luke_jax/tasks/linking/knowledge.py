@@ -112,7 +112,7 @@ class Knowledge:
       return About(**json.loads(file.read(end - start)))
 
   def id_of(self, title: str) -> int:
-    """Returns the entity with a title, or `NONE`."""
+    """Returns the entity with a title, or with an item of Wikidata, or `NONE`."""
     place = int(np.searchsorted(self._titles, key := key_of(title)))
     found = place < len(self._titles) and self._titles[place] == key
     return int(self._title_ids[place]) if found else NONE
@@ -198,10 +198,12 @@ def write_knowledge(
   vectors = vectors.astype(np.float16)
   _save(folder / OFFSETS, np.cumsum([0, *map(len, lines)]))
   _save(folder / VECTORS, vectors)
-  titles = np.array([key_of(json.loads(line)["title"]) for line in lines], np.uint64)
-  order = np.argsort(titles, kind="stable")
-  _save(folder / TITLES, titles[order])
-  _save(folder / TITLE_IDS, order.astype(np.int32))
+  titles, items = zip(*map(_title_and_item, lines), strict=True) if lines else ((), ())
+  with_item = [i for i, item in enumerate(items) if item]
+  keys = np.array([*map(key_of, titles), *(key_of(items[i]) for i in with_item)], np.uint64)
+  order = np.argsort(keys, kind="stable")
+  _save(folder / TITLES, keys[order])
+  _save(folder / TITLE_IDS, np.array([*range(len(lines)), *with_item], np.int32)[order])
   order = np.lexsort((meanings.ids, -meanings.weights, meanings.keys))
   keys, starts = np.unique(meanings.keys[order], return_index=True)
   _save(folder / NAMES, keys)
@@ -221,6 +223,11 @@ def check_free(folder: Path) -> None:
   """Raises InputError for a folder that has knowledge."""
   if (folder / MANIFEST).exists():
     raise InputError(f"{folder}: knowledge is there already; expected another folder")
+
+
+def _title_and_item(line: bytes) -> tuple[str, str | None]:
+  entity = json.loads(line)
+  return entity["title"], entity["item"]
 
 
 def lines_of(entities: Iterable[About]) -> list[bytes]:

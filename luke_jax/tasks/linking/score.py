@@ -1,6 +1,7 @@
 """Metrics of entity linking: accuracy where names are given, precision and recall where not."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
@@ -10,7 +11,35 @@ from luke_jax.tasks.files import Faults, listed, read_json_lines
 from luke_jax.tasks.linking.files import Example
 from luke_jax.tasks.predictions import Link
 
-Answers = Mapping[tuple[int, int], str]  # titles by span, "" for no known entity
+_ITEM = re.compile(r"Q\d+")
+
+
+class Meaning(NamedTuple):
+  """What a name means: a title and perhaps an item; neither of them for no known entity."""
+
+  title: str = ""
+  item: str | None = None
+  optional: bool = False  # counts neither as found nor as missed
+
+  @property
+  def known(self) -> bool:
+    """Returns whether it is an entity."""
+    return bool(self.title or self.item)
+
+  def same(self, other: "Meaning") -> bool:
+    """Returns whether both are one entity: by their items, or by titles where one has no item."""
+    if self.item and other.item:
+      return self.item == other.item
+    return self.known and _spelt(self.title) == _spelt(other.title)
+
+
+def _spelt(title: str) -> str:
+  """Returns a title with the first letter and the spaces that all titles have."""
+  plain = " ".join(title.replace("_", " ").split())
+  return plain[:1].upper() + plain[1:]
+
+
+Answers = Mapping[tuple[int, int], Meaning]  # by span
 
 
 class Place(NamedTuple):
@@ -18,46 +47,95 @@ class Place(NamedTuple):
 
   place: int | None
   count: int
+  known: bool  # whether the entity is one that the linker knows at all
 
 
 Candidates = dict[tuple[int, int], Place]  # by span
 
 
+class Counts(NamedTuple):
+  """Numbers of right answers, of answers, and of what there is to find."""
+
+  right: int
+  said: int
+  gold: int
+
+
 def score(gold: Sequence[Answers], predicted: Sequence[Answers]) -> dict[str, float]:
   """Returns accuracy over names with an entity, and micro and macro F1.
 
-  What is predicted where the gold has no entity is wrong; two texts are alike in macro F1 whatever
-  their length, and one without names does not count there.
+  What is predicted where the gold has no entity is wrong, and what is optional counts nowhere; two
+  texts are alike in macro F1 whatever their length, and one without names does not count there.
+  Weak F1 is of spans that overlap. Where some names have no known entity, `f1_with_none` counts
+  those that are said to have none as well.
   """
-  counts = [_counts(x, y) for x, y in zip(gold, predicted, strict=True)]
-  right, said, all_gold = (
-    (sum(column) for column in zip(*counts, strict=True)) if counts else (0,) * 3
-  )
-  scores = {"accuracy": right / max(1, all_gold)} | precision_recall_f1(right, said, all_gold)
-  each = [precision_recall_f1(*x)["f1"] for x in counts if x[1] or x[2]]
-  none = [span for x in gold for span, title in x.items() if not title]
-  refused = sum(
-    not y.get(span, "")
-    for x, y in zip(gold, predicted, strict=True)
-    for span, title in x.items()
-    if not title
-  )
-  scores["macro_f1"] = sum(each) / max(1, len(each))
-  return scores | ({"none_of_these": refused / len(none)} if none else {})
+  pairs = list(zip(gold, predicted, strict=True))
+  each = [counts_of(x, y) for x, y in pairs]
+  total = _sum(each)
+  scores = {"accuracy": total.right / max(1, total.gold)} | precision_recall_f1(*total)
+  found = [precision_recall_f1(*x)["f1"] for x in each if x.said or x.gold]
+  scores["macro_f1"] = sum(found) / max(1, len(found))
+  scores["weak_f1"] = _weak_f1(pairs)
+  refused = [
+    not y.get(span, Meaning()).known
+    for x, y in pairs
+    for span, meaning in x.items()
+    if not (meaning.known or meaning.optional)
+  ]
+  if refused:
+    scores["none_of_these"] = sum(refused) / len(refused)
+    of_all = _sum([counts_of(x, y, with_none=True) for x, y in pairs])
+    scores["f1_with_none"] = precision_recall_f1(*of_all)["f1"]
+  return scores
 
 
-def _counts(gold: Answers, predicted: Answers) -> tuple[int, int, int]:
-  """Returns the numbers of right answers, of answers, and of names with an entity."""
-  said = {span: title for span, title in predicted.items() if title}
-  right = sum(gold.get(span) == title for span, title in said.items())
-  return right, len(said), sum(map(bool, gold.values()))
+def counts_of(gold: Answers, predicted: Answers, *, with_none: bool = False) -> Counts:
+  """Returns the counts of a text; with none also of names without a known entity."""
+  required = {x: y for x, y in gold.items() if not y.optional and (y.known or with_none)}
+  said = {
+    span: meaning
+    for span, meaning in predicted.items()
+    if (meaning.known or with_none) and not gold.get(span, Meaning()).optional
+  }
+  right = sum(
+    span in required and (required[span].same(x) or not (required[span].known or x.known))
+    for span, x in said.items()
+  )
+  return Counts(right, len(said), len(required))
+
+
+def _sum(counts: Sequence[Counts]) -> Counts:
+  right, said, gold = (sum(x[i] for x in counts) for i in range(3))
+  return Counts(right, said, gold)
+
+
+def _weak_f1(pairs: Sequence[tuple[Answers, Answers]]) -> float:
+  """Returns F1 of answers that overlap a name of the same entity."""
+  said_right = said_all = gold_right = gold_all = 0
+  for gold, predicted in pairs:
+    required = {x: y for x, y in gold.items() if y.known and not y.optional}
+    said = {
+      span: meaning
+      for span, meaning in predicted.items()
+      if meaning.known and not gold.get(span, Meaning()).optional
+    }
+    said_right += sum(_met(x, required) for x in said.items())
+    gold_right += sum(_met(x, said) for x in required.items())
+    said_all, gold_all = said_all + len(said), gold_all + len(required)
+  precision, recall = said_right / max(1, said_all), gold_right / max(1, gold_all)
+  return 2 * precision * recall / max(precision + recall, 1e-9)
+
+
+def _met(one: tuple[tuple[int, int], Meaning], others: Answers) -> bool:
+  (start, end), meaning = one
+  return any(start < x[1] and x[0] < end and meaning.same(y) for x, y in others.items())
 
 
 def golds(example: Example) -> Answers:
   """Returns what the names of an example mean."""
   if example.mentions is None or any(x.title is None for x in example.mentions):
     raise InputError(f"{example.place}: mentions: no titles; expected what each name means")
-  return {(x.start, x.end): x.title or "" for x in example.mentions}
+  return {(x.start, x.end): Meaning(x.title or "", x.item, x.optional) for x in example.mentions}
 
 
 def evaluate(
@@ -67,7 +145,7 @@ def evaluate(
 ) -> Evaluation:
   """Returns the scores of links and the surest mistakes."""
   gold = list(map(golds, examples))
-  said = [{(x.start, x.end): x.title or "" for x in links} for links in predictions]
+  said = [{(x.start, x.end): Meaning(x.title or "", x.item) for x in y} for y in predictions]
   scores = score(gold, said) | _of_candidates(gold, said, candidates)
   return Evaluation(scores, mistakes=_mistakes(examples, gold, predictions))
 
@@ -75,53 +153,68 @@ def evaluate(
 def _of_candidates(
   gold: Sequence[Answers], said: Sequence[Answers], candidates: Sequence[Candidates]
 ) -> dict[str, float]:
-  """Returns how often the right entity is a candidate, and the likeliest one by the prior.
+  """Returns how often the right entity is known, a candidate, and the likeliest by the prior.
 
-  And, where there are some, the same of names that have several candidates with the right one
-  among them.
+  And accuracy over the names of known entities, and, where there are some, the same of names that
+  have several candidates with the right one among them.
   """
   rows = [
-    (place, answers.get(span) == right[span])
-    for right, answers, found in zip(gold, said, candidates, strict=True)
-    for span, place in found.items()
+    (place, right[span].same(answers.get(span, Meaning())))
+    for right, answers, of_text in zip(gold, said, candidates, strict=True)
+    for span, place in of_text.items()
   ]
-  count = max(1, len(rows))
-  scores = {
-    "recall_of_candidates": sum(x.place is not None for x, _ in rows) / count,
-    "prior_accuracy": sum(x.place == 0 for x, _ in rows) / count,
-  }
   several = [(x, right) for x, right in rows if x.count > 1 and x.place is not None]
+  scores = {
+    "recall_of_knowledge": _share(rows, lambda x: x.known),
+    "recall_of_candidates": _share(rows, lambda x: x.place is not None),
+    "prior_accuracy": _share(rows, lambda x: x.place == 0),
+  }
+  if known := [(x, right) for x, right in rows if x.known]:
+    scores["accuracy_of_known"] = sum(right for _, right in known) / len(known)
   if several:
     scores["ambiguous_accuracy"] = sum(right for _, right in several) / len(several)
-    scores["ambiguous_prior_accuracy"] = sum(x.place == 0 for x, _ in several) / len(several)
+    scores["ambiguous_prior_accuracy"] = _share(several, lambda x: x.place == 0)
   return scores
+
+
+def _share(rows: Sequence[tuple[Place, bool]], holds: Callable[[Place], bool]) -> float:
+  return sum(holds(place) for place, _ in rows) / max(1, len(rows))
 
 
 def _mistakes(
   examples: Sequence[Example], gold: Sequence[Answers], predictions: Sequence[Sequence[Link]]
 ) -> list[Mistake]:
-  found = []
+  mistakes = []
   for example, right, links in zip(examples, gold, predictions, strict=True):
     for link in links:
-      correct = right.get((link.start, link.end), "")
-      if correct != (link.title or ""):
-        mark = Mark(link.start, link.end, link.title or "none", "wrong")
-        names = correct or "none", link.title or "none"
-        found.append(Mistake(example.id, example.text, (mark,), *names, link.score, ""))
-  return sorted(found, key=lambda mistake: -mistake.score)
+      correct = right.get((link.start, link.end), Meaning())
+      said = Meaning(link.title or "", link.item)
+      if correct.optional or correct.same(said) or not (correct.known or said.known):
+        continue
+      mark = Mark(link.start, link.end, link.title or "none", "wrong")
+      names = correct.title or correct.item or "none", link.title or "none"
+      mistakes.append(Mistake(example.id, example.text, (mark,), *names, link.score, ""))
+  return sorted(mistakes, key=lambda mistake: -mistake.score)
 
 
 def read_predictions(path: Path, faults: Faults) -> dict[str, Answers]:
-  """Reads links by id from JSON lines, as `luke-jax predict` writes them."""
+  """Reads links by id from JSON lines, as `luke-jax predict` or ELEVANT writes them."""
   return dict(read_json_lines(path, _prediction, faults))
 
 
 def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Answers]:
-  links = listed(value, "links", place)
+  if "evaluation_span" in value:  # of ELEVANT
+    mentions = value.get("entity_mentions", ())
+    links = [[*x.get("span", ()), None, x.get("id")] for x in mentions if isinstance(x, Mapping)]
+  else:
+    links = listed(value, "links", place)
+  answers = {}
   for link in links:
     if not isinstance(link, list | tuple) or len(link) < 3:
       raise InputError(f"{place}: links: {link!r}; expected [start, end, title]")
-  return id, {(link[0], link[1]): link[2] or "" for link in links}
+    item = link[3] if len(link) > 3 and _ITEM.fullmatch(str(link[3])) else None
+    answers[link[0], link[1]] = Meaning(link[2] or "", item)
+  return id, answers
 
 
 def score_file(examples: Sequence[Example], predicted: Mapping[str, Answers]) -> dict[str, float]:

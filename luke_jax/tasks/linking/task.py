@@ -88,6 +88,7 @@ class EntityLinking(FineTunedTask):
   candidates: int = 16  # entities that a name may mean, the likeliest
   others: int = 3  # entities that are predicted beside the best one
   threshold: float = 0.5  # the least score of a name's entity where names are not given
+  find: bool = False  # find names also where examples have them
   fill: bool = False  # names with one candidate get random others, as in training
 
   name: ClassVar[str] = "linking"
@@ -161,7 +162,7 @@ class EntityLinking(FineTunedTask):
     return rows
 
   def _mentions(self, example: Example, known: Knowledge) -> Sequence[Mention]:
-    if example.mentions is not None:
+    if example.mentions is not None and not self.find:
       return example.mentions
     found = known.names_in(example.text, self.candidates)
     return [Mention(named.start, named.end) for named in found]
@@ -194,7 +195,7 @@ class EntityLinking(FineTunedTask):
     """Returns the place of a name's entity among its candidates, the one after them for none."""
     if mention.title is None:
       return IGNORED
-    id = known.id_of(mention.title) if mention.title else NONE
+    id = _id_of(mention, known)
     places = np.flatnonzero((ids == id) & (ids != NONE))
     return int(places[0]) if len(places) else self.candidates
 
@@ -202,28 +203,27 @@ class EntityLinking(FineTunedTask):
     self, text: str, mention: Mention, known: Knowledge
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the entities that a name may mean and their priors, (C,) each."""
-    start, end, title = mention
+    start, end, *_ = mention
     name = text[start:end]
     ids, priors = known.candidates(name, self.candidates)
     if self.fill:
-      ids, priors = self._filled(f"{text[max(0, start - 40) : end]}", title, known, ids, priors)
+      place, right = text[max(0, start - 40) : end], _id_of(mention, known)
+      ids, priors = self._filled(place, right, known, Candidates(ids, priors))
     room = self.candidates - len(ids)
     return (
       np.pad(ids.astype(np.int32), (0, room), constant_values=NONE),
       np.pad(priors.astype(np.float32), (0, room)),
     )
 
-  def _filled(
-    self, place: str, title: str | None, known: Knowledge, ids: np.ndarray, priors: np.ndarray
-  ) -> Candidates:
+  def _filled(self, place: str, right: int, known: Knowledge, candidates: Candidates) -> Candidates:
     """Returns candidates to train on: random ones beside a sole one, some without the right one."""
     seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little")
     rng = np.random.default_rng(seed)
+    ids, priors = candidates
     if len(ids) < 2:
       drawn = rng.integers(0, len(known), self.candidates - len(ids), np.int32)
       ids = np.concatenate([ids, drawn[~np.isin(drawn, ids)]])
       priors = np.full(len(ids), 1 / len(ids))
-    right = known.id_of(title) if title else NONE
     if seed % WITHHELD == 0 and len(ids) > 1:
       kept = ids != right
       ids, priors = ids[kept], priors[kept]
@@ -252,7 +252,7 @@ class EntityLinking(FineTunedTask):
         logits = np.asarray(outputs["logits"][i][place], np.float64)
         link = self._link(example.text, source.spans[place], source.ids[place], logits, known)
         found = link.title is not None and link.score >= self.threshold
-        if found or example.mentions is not None:
+        if found or (example.mentions is not None and not self.find):
           links[row.example].append(link)
     return [sorted(of_one, key=lambda link: link.start) for of_one in links]
 
@@ -283,14 +283,22 @@ class EntityLinking(FineTunedTask):
   def _titled(self, example: Example, known: Knowledge) -> score.Candidates:
     """Returns the places of the right entities among the candidates of an example's names."""
     found: score.Candidates = {}
-    for start, end, title in example.mentions or ():
-      if title:
+    for mention in example.mentions or ():
+      start, end, title, item, optional = mention
+      if (title or item) and not optional:
         ids = known.candidates(example.text[start:end], self.candidates).ids.tolist()
-        id = known.id_of(title)
-        found[start, end] = score.Place(ids.index(id) if id in ids else None, len(ids))
+        id = _id_of(mention, known)
+        place = ids.index(id) if id in ids else None
+        found[start, end] = score.Place(place, len(ids), id != NONE)
     return found
 
   def to_prediction(self, example: Example, prediction: Sequence[Link]) -> dict[str, Any]:
     """Returns an example's line in a file of predictions."""
     links = [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in prediction]
     return {"id": example.id, "links": links}
+
+
+def _id_of(mention: Mention, known: Knowledge) -> int:
+  """Returns the entity that a name means: the one with its item, or else with its title."""
+  by_item = known.id_of(mention.item) if mention.item else NONE
+  return known.id_of(mention.title) if by_item == NONE and mention.title else by_item

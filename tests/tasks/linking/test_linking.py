@@ -27,6 +27,7 @@ from luke_jax.tasks.linking.knowledge import (
   lines_of,
   write_knowledge,
 )
+from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
 
@@ -62,7 +63,7 @@ def test_names_have_the_likeliest_entities_first(folder):
   assert known.candidates("ferrier", 5).ids.tolist() == []
   assert known.candidates("New  Castrel", 5).ids.tolist() == [2]
   assert [known.about(i) for i in range(3)] == ENTITIES
-  assert known.id_of("Bo Ferrier") == 1 and known.id_of("Nobody") == NONE
+  assert known.id_of("Bo Ferrier") == known.id_of("Q2") == 1 and known.id_of("Nobody") == NONE
   assert not known.vectors(np.array([NONE])).any() and known.vectors(np.array([1])).any()
 
 
@@ -101,8 +102,9 @@ def test_faulty_examples_are_named(value, fault):
 
 
 def test_examples_are_written_as_they_are_read(tmp_path):
-  mentions = (Mention(0, 3, "Ana Ferrier"), Mention(4, 7, ""), Mention(8, 9))
-  example = Example("1", "a", "Ana and x", mentions)
+  mentions = (Mention(0, 3, "Ana Ferrier"), Mention(4, 7, "", None, True), Mention(8, 9))
+  mentions = (*mentions, Mention(9, 9 + 1, "", "Q7"))
+  example = Example("1", "a", "Ana and xy", mentions)
   (tmp_path / "a.jsonl").write_text(json.dumps(to_json(example)))
   (again,) = read(Path(tmp_path / "a.jsonl"), Faults())
   assert dataclasses.replace(again, place="a") == example
@@ -174,19 +176,24 @@ def test_outputs_become_links_in_order(folder):
   assert first[1].others[0].title == "Bo Ferrier"
   line = made.to_prediction(given_, second)
   assert line["links"][0][:4] == [0, 11, "Ana Ferrier", "Q1"]
+  finding = task(folder, find=True)
+  assert [
+    len(x) for x in finding.decode([given_], rows_of(finding, given_), {"logits": logits})
+  ] == [2]
   sure = task(folder, threshold=1.0)
   assert sure.decode([found], rows[:1], {"logits": logits}) == [[]]
 
 
 def test_scores_count_links_names_and_what_is_refused(folder):
-  one = {(0, 3): "A", (4, 7): "B", (8, 9): ""}
-  said = {(0, 3): "A", (4, 7): "C", (8, 9): ""}
+  one = {(0, 3): Meaning("A"), (4, 7): Meaning("B"), (8, 9): Meaning()}
+  said = {(0, 3): Meaning("A"), (4, 7): Meaning("C"), (8, 9): Meaning()}
   scores = score.score([one, {}], [said, {}])
   assert scores["accuracy"] == scores["f1"] == scores["macro_f1"] == 0.5
-  assert scores["none_of_these"] == 1
+  assert scores["none_of_these"] == 1 and scores["f1_with_none"] == pytest.approx(2 / 3)
   links = [Link("Ferrier", 16, 23, "Ana Ferrier", "Q1", 0.9)]
   evaluation = task(folder).evaluate([gold(*ALL)], [links])
   assert evaluation.scores["recall_of_candidates"] == 1 and evaluation.scores["recall"] == 0
+  assert evaluation.scores["recall_of_knowledge"] == 1 and evaluation.scores["weak_f1"] == 0
   assert evaluation.scores["prior_accuracy"] == 1 and evaluation.scores["accuracy"] == 0
   assert evaluation.scores["ambiguous_prior_accuracy"] == 1  # of "Ferrier", the only such name
   assert evaluation.scores["ambiguous_accuracy"] == 0
