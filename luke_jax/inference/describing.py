@@ -1,12 +1,14 @@
 """Knowledge for a linker out of a wiki's tables: vectors of entities, their names, and examples."""
 
 import collections
+import contextlib
 import dataclasses
 import functools
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,17 +27,21 @@ from luke_jax.tasks.linking.knowledge import (
   check_free,
   key_of,
   lines_of,
+  names_in,
   write_knowledge,
 )
 from luke_jax.text import TextInput
+from luke_jax.text.special_tokens import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
+from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.own_names import base_title
 
 HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
 FROM_TITLE = 0.5  # of a link: how much a name counts that is a title, a redirect or a name in bold
 OWN = ("own-title", "own-short")  # sources of names on the page that they mean
 OF_A_PAGE = 2  # paragraphs of each page among the examples
+COUNTED = 10000  # pages on which occurrences of names are counted
 PIECES = 64  # of an entity's description
 BATCH = 64
 Names = dict[str, dict[int, float]]
@@ -54,14 +60,13 @@ def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) ->
   names = _names(tables, pages, ids)
   entities = [About(page.title, _description(page), page.item) for page in pages]
   vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
-  counts = {"entities": len(entities), "names": len(names)}
-  share = examples / (OF_A_PAGE * len(pages))
   output.mkdir(parents=True, exist_ok=True)
-  for split, of_pages in (("train", share), ("dev", 1.0)):
-    counts[split] = _write_examples(output / f"{split}.jsonl", tables, names, of_pages)
+  reading = _Reading(names, ids, examples / (OF_A_PAGE * len(pages)), COUNTED / len(pages))
+  counts = reading.write_examples(tables, output)
   # Last: a folder with knowledge is whole.
-  write_knowledge(output, lines_of(entities), vectors, Meanings.of(names), {"tables": tables.name})
-  return counts
+  meanings = Meanings.of(names, reading.linked())
+  write_knowledge(output, lines_of(entities), vectors, meanings, {"tables": tables.name})
+  return {"entities": len(entities), "names": len(names), **counts}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,30 +161,90 @@ def _names(tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]) 
   return names
 
 
-def _write_examples(path: Path, tables: Path, names: Names, share: float) -> int:
-  """Writes some paragraphs of each page of a split; those with ambiguous names come first."""
-  count = 0
-  with whole(path) as part, part.open("w", encoding="utf-8") as file:
-    for title, paragraphs in itertools.groupby(
-      _paragraphs(read_sentences(tables)), lambda paragraph: paragraph[0].title
-    ):
-      if is_dev(title) != (path.stem == "dev") or _place(f"share {title}") >= share:
-        continue
-      examples = [x for x in map(_example, paragraphs) if x is not None]
-      examples.sort(key=lambda x: (not _is_ambiguous(x, names), _place(x["text"])))
-      for example in examples[:OF_A_PAGE]:
-        file.write(json.dumps(example, ensure_ascii=False) + "\n")
-        count += 1
-  return count
+class _Reading:
+  """A pass over all paragraphs: it writes examples, and counts how often names are links."""
+
+  def __init__(self, names: Names, ids: Mapping[str, int], share: float, counted: float):
+    self.names, self.ids = names, ids
+    self.share, self.counted = share, counted  # of pages, for examples and for counts
+    self.occurrences: Counter[str] = Counter()
+    self.links: Counter[str] = Counter()
+
+  def write_examples(self, tables: Path, folder: Path) -> dict[str, int]:
+    """Writes some paragraphs of pages; those with ambiguous names come first. Returns counts."""
+    counts = {"train": 0, "dev": 0}
+    with contextlib.ExitStack() as stack:
+      files = {}
+      for split in counts:
+        part = stack.enter_context(whole(folder / f"{split}.jsonl"))
+        files[split] = stack.enter_context(part.open("w", encoding="utf-8"))
+      for title, sentences in itertools.groupby(read_sentences(tables), lambda x: x.title):
+        split, place = "dev" if is_dev(title) else "train", _place(f"share {title}")
+        counted = split == "train" and place < self.counted
+        chosen = split == "dev" or place < self.share
+        if not (counted or chosen):
+          continue
+        read = [_Paragraph.of(group) for group in _paragraphs(sentences)]
+        for paragraph in read if counted else ():
+          self._count(paragraph)
+        for example in self._examples(title, read) if chosen else ():
+          files[split].write(json.dumps(example, ensure_ascii=False) + "\n")
+          counts[split] += 1
+    return counts
+
+  def linked(self) -> dict[str, float]:
+    """Returns how often names that were counted are links where they stand."""
+    return {name: (self.links[name] + 1) / (x + 1) for name, x in self.occurrences.items()}
+
+  def _count(self, paragraph: "_Paragraph") -> None:
+    linked, others = self._found(paragraph)
+    self.links.update(linked)
+    self.occurrences.update(linked)
+    self.occurrences.update(paragraph.text[x:y] for x, y in others)
+
+  def _found(self, paragraph: "_Paragraph") -> tuple[list[str], list[Bounds]]:
+    """Returns the names that are links, and the bounds of those that mean nothing where they stand.
+
+    In text without links only titles were looked for that mean one thing, so that what else has a
+    capital and several meanings may mean any of them.
+    """
+    links = {(x.start, x.end) for x in paragraph.links}
+    linked = [paragraph.text[x:y] for x, y in links]
+    by_people = any(x.source == LINK for x in paragraph.links)
+    others = []
+    for start, end in names_in(paragraph.text, self.names.__contains__):
+      name = paragraph.text[start:end]
+      open_to_all = not by_people and name[:1].isupper() and len(self.names[name]) > 1
+      if not open_to_all and not any(start < y and x < end for x, y in links):
+        others.append((start, end))
+    return linked, others
+
+  def _examples(self, title: str, paragraphs: Sequence["_Paragraph"]) -> list[dict[str, Any]]:
+    """Returns the examples of a page; the first paragraph, which describes it, is none."""
+    rows = [x for x in paragraphs if x.number and x.links]
+    rows.sort(key=lambda x: (not self._is_ambiguous(x), _place(x.text)))
+    return [self._example(title, x) for x in rows[:OF_A_PAGE]]
+
+  def _is_ambiguous(self, paragraph: "_Paragraph") -> bool:
+    return any(
+      len(self.names.get(paragraph.text[x.start : x.end], ())) > 1 for x in paragraph.links
+    )
+
+  def _example(self, title: str, paragraph: "_Paragraph") -> dict[str, Any]:
+    """Returns a paragraph with its links, and at most as many names that mean nothing there."""
+    _, others = self._found(paragraph)
+    meant = {self.ids.get(x) for x in (title, *(link.target for link in paragraph.links))}
+    text = paragraph.text
+    others = [x for x in others if not meant & self.names[text[x[0] : x[1]]].keys()]
+    others.sort(key=lambda x: _place(f"{x[0]} {text}"))
+    mentions = [[x.start, x.end, x.target] for x in paragraph.links]
+    mentions += [[start, end, None] for start, end in others[: len(mentions)]]
+    return {"text": text, "mentions": sorted(mentions, key=lambda x: x[:2])}
 
 
 def _place(text: str) -> float:
   """Returns a number from 0 to 1 by the hash of a text."""
   return float(key_of(text)) / 2**64
-
-
-def _is_ambiguous(example: Mapping[str, Any], names: Names) -> bool:
-  return any(len(names.get(example["text"][x:y], ())) > 1 for x, y, _ in example["mentions"])
 
 
 def _paragraphs(sentences: Iterable[ExportedSentence]) -> Iterator[list[ExportedSentence]]:
@@ -196,17 +261,24 @@ def _paragraphs(sentences: Iterable[ExportedSentence]) -> Iterator[list[Exported
     yield paragraph
 
 
-def _example(paragraph: Sequence[ExportedSentence]) -> dict[str, Any] | None:
-  """Returns a paragraph with its links; None without any, and for the one that describes a page."""
-  if paragraph[0].paragraph == 0:
-    return None
-  text, mentions = "", []
-  for sentence in paragraph:
-    text += " " if text else ""
-    mentions += [_moved(link, len(text)) for link in sentence.links if link.target_id is not None]
-    text += sentence.text
-  return {"text": text, "mentions": mentions} if mentions else None
+class _Paragraph(NamedTuple):
+  """A paragraph of a page and its links to pages that there are."""
+
+  number: int
+  text: str
+  links: list[ExportedLink]
+
+  @classmethod
+  def of(cls, sentences: Sequence[ExportedSentence]) -> "_Paragraph":
+    """Returns the paragraph of sentences."""
+    text, links = "", []
+    for sentence in sentences:
+      text += " " if text else ""
+      moved = (_moved(x, len(text)) for x in sentence.links if x.target_id is not None)
+      links += moved
+      text += sentence.text
+    return cls(sentences[0].paragraph, text, links)
 
 
-def _moved(link: ExportedLink, by: int) -> list[Any]:
-  return [link.start + by, link.end + by, link.target]
+def _moved(link: ExportedLink, by: int) -> ExportedLink:
+  return dataclasses.replace(link, start=link.start + by, end=link.end + by)

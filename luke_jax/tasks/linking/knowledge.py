@@ -7,7 +7,7 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,13 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.pipeline.cache import cached
+from luke_jax.text.special_tokens import Bounds
 
 MANIFEST = "knowledge.json"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"
 TITLES, TITLE_IDS = "titles.npy", "title_ids.npy"
 NAMES, STARTS, IDS, WEIGHTS = "names.npy", "name_starts.npy", "name_ids.npy", "name_weights.npy"
+LINKED = "name_linked.npy"
 LONGEST = 8  # words of a name
 NONE = -1  # as an id: no entity
 _WORD = re.compile(r"\w+(?:[.'’&-]\w+)*\.?")
@@ -35,10 +37,13 @@ class About:
 
 
 class Candidates(NamedTuple):
-  """The entities that a name may mean, the likeliest first."""
+  """The entities that a name may mean, the likeliest first, and how often it means each of them.
+
+  Priors are of the name wherever it stands, so that those of a common word sum to almost nothing.
+  """
 
   ids: np.ndarray  # (C,)
-  priors: np.ndarray  # (C,), their sum is at most 1
+  priors: np.ndarray  # (C,)
 
 
 class Named(NamedTuple):
@@ -62,6 +67,7 @@ class Knowledge:
     self._titles, self._title_ids = self._array(TITLES), self._array(TITLE_IDS)
     self._names, self._starts = self._array(NAMES), self._array(STARTS)
     self._ids, self._weights = self._array(IDS), self._array(WEIGHTS)
+    self._linked = self._array(LINKED)
 
   def _array(self, name: str) -> np.ndarray:
     try:
@@ -96,8 +102,8 @@ class Knowledge:
   @property
   def meanings(self) -> "Meanings":
     """Returns all names and what they mean."""
-    keys = np.repeat(self._names, np.diff(self._starts))
-    return Meanings(keys, np.asarray(self._ids), np.asarray(self._weights))
+    keys, linked = (np.repeat(x, np.diff(self._starts)) for x in (self._names, self._linked))
+    return Meanings(keys, np.asarray(self._ids), np.asarray(self._weights), linked)
 
   @property
   def lines(self) -> list[bytes]:
@@ -124,28 +130,29 @@ class Knowledge:
       return Candidates(np.zeros(0, np.int32), np.zeros(0, np.float32))
     part = slice(int(self._starts[place]), int(self._starts[place + 1]))
     ids, weights = np.asarray(self._ids[part]), np.asarray(self._weights[part])
-    return Candidates(ids[:most], (weights / weights.sum())[:most])
+    priors = self._linked[place] * weights / weights.sum()
+    return Candidates(ids[:most], priors[:most])
 
   def names_in(self, text: str, most: int) -> Iterator[Named]:
     """Yields the known names in a text from left to right, of those that overlap the longest."""
-    words = [match.span() for match in _WORD.finditer(text)]
-    first = 0
-    while first < len(words):
-      for last in range(min(first + LONGEST, len(words)), first, -1):
-        start, end = words[first][0], words[last - 1][1]
-        found = self._named(text, start, end, most)
-        if found is not None:
-          yield found
-          first = last - 1
-          break
-      first += 1
+    for start, end in names_in(text, lambda name: len(self.candidates(name, 1).ids) > 0):
+      yield Named(start, end, self.candidates(text[start:end], most))
 
-  def _named(self, text: str, start: int, end: int, most: int) -> Named | None:
-    for stop in (end, end - 1) if text[end - 1] == "." else (end,):
-      candidates = self.candidates(text[start:stop], most)
-      if len(candidates.ids):
-        return Named(start, stop, candidates)
-    return None
+
+def names_in(text: str, is_name: Callable[[str], bool]) -> Iterator[Bounds]:
+  """Yields the bounds of names in a text from left to right, of those that overlap the longest."""
+  words = [match.span() for match in _WORD.finditer(text)]
+  first = 0
+  while first < len(words):
+    for last in range(min(first + LONGEST, len(words)), first, -1):
+      start, end = words[first][0], words[last - 1][1]
+      ends = (end, end - 1) if text[end - 1] == "." else (end,)
+      found = next((stop for stop in ends if is_name(text[start:stop])), None)
+      if found is not None:
+        yield start, found
+        first = last - 1
+        break
+    first += 1
 
 
 @cached(4)
@@ -166,18 +173,33 @@ def key_of(name: str) -> np.uint64:
 
 
 class Meanings(NamedTuple):
-  """Names by their keys and what each means, with a weight: an entry for each pair."""
+  """Names by their keys and what each means, with a weight: an entry for each pair.
+
+  Of each name there is how often it is a link, or another name of an entity, where it stands.
+  """
 
   keys: np.ndarray  # (M,)
   ids: np.ndarray  # (M,)
   weights: np.ndarray  # (M,)
+  linked: np.ndarray  # (M,), from 0 to 1
 
   @classmethod
-  def of(cls, names: Mapping[str, Mapping[int, float]]) -> "Meanings":
-    """Returns the entries of names with the weights of the entities that they may mean."""
-    rows = [(key_of(name), id, x) for name, of_one in names.items() for id, x in of_one.items()]
-    keys, ids, weights = zip(*rows, strict=True) if rows else ((), (), ())
-    return cls(np.array(keys, np.uint64), np.array(ids, np.int32), np.array(weights, np.float32))
+  def of(
+    cls, names: Mapping[str, Mapping[int, float]], linked: Mapping[str, float] | None = None
+  ) -> "Meanings":
+    """Returns the entries of names with the weights of the entities that they may mean.
+
+    A name that `linked` lacks is one wherever it stands.
+    """
+    linked = linked or {}
+    rows = [
+      (key_of(name), id, x, linked.get(name, 1.0))
+      for name, of_one in names.items()
+      for id, x in of_one.items()
+    ]
+    columns = zip(*rows, strict=True) if rows else ((), (), (), ())
+    types = (np.uint64, np.int32, np.float32, np.float32)
+    return cls(*(np.array(x, dtype) for x, dtype in zip(columns, types, strict=True)))
 
   def __add__(self, other: Any) -> "Meanings":
     return Meanings(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
@@ -210,6 +232,7 @@ def write_knowledge(
   _save(folder / STARTS, np.append(starts, len(order)))
   _save(folder / IDS, meanings.ids[order])
   _save(folder / WEIGHTS, meanings.weights[order])
+  _save(folder / LINKED, np.maximum.reduceat(meanings.linked[order], starts))
   digest = hashlib.sha256(b"".join([*lines, *(x.tobytes() for x in (vectors, *meanings))]))
   counts = {"entities": len(lines), "names": len(keys), "width": vectors.shape[1]}
   with whole(folder / MANIFEST) as part:  # last: without it there is no knowledge

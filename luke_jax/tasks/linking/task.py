@@ -216,15 +216,23 @@ class EntityLinking(FineTunedTask):
     )
 
   def _filled(self, place: str, right: int, known: Knowledge, candidates: Candidates) -> Candidates:
-    """Returns candidates to train on: random ones beside a sole one, some without the right one."""
+    """Returns candidates to train on.
+
+    One name in ten is without the right one. Half of the names that have one candidate get random
+    others beside it, so that descriptions are read, and the rest are as they will be.
+    """
     seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little")
     rng = np.random.default_rng(seed)
     ids, priors = candidates
-    if len(ids) < 2:
-      drawn = rng.integers(0, len(known), self.candidates - len(ids), np.int32)
-      ids = np.concatenate([ids, drawn[~np.isin(drawn, ids)]])
-      priors = np.full(len(ids), 1 / len(ids))
-    if seed % WITHHELD == 0 and len(ids) > 1:
+    withheld = seed % WITHHELD == 0
+    if len(ids) == 1:
+      alone = bool(rng.integers(2))
+      drawn = rng.integers(0, len(known), self.candidates, np.int32)
+      drawn = drawn[~np.isin(drawn, (right, *ids))]
+      ids = drawn[:1] if alone and withheld else ids if alone else np.concatenate([ids, drawn])
+      ids = ids[: self.candidates]
+      priors = np.full(len(ids), priors[0] / len(ids))
+    if withheld and len(ids) > 1:
       kept = ids != right
       ids, priors = ids[kept], priors[kept]
     return Candidates(ids, np.maximum(priors, UNLIKELY))
