@@ -15,6 +15,8 @@ from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
+from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for
+from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_scores
@@ -41,6 +43,7 @@ def evaluate(
   skip_bad: bool = False,
   only_labels_of_gold: bool = False,
   find_names: bool = False,
+  precision: float | None = None,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Scores a fine-tuned model on examples with known answers.
@@ -65,8 +68,9 @@ def evaluate(
     skip_bad: Leaves out examples that are faulty, and counts them.
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
     find_names: For linking: finds the names as well, instead of taking those of the file.
+    precision: Share of right answers, such as 0.95, to print the score from which they have it.
   """
-  _check(mistakes, json_file, html_file)
+  _check(mistakes, precision, json_file, html_file)
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
   )
@@ -85,7 +89,28 @@ def evaluate(
     _write(json_file, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
   if html_file:
     _write(html_file, page(evaluation, f"{task}: {directory.name} on {file.name}", 10 * mistakes))
-  print(summary_line(dict(evaluation.scores) | {"examples": len(examples)}))
+  print(summary_line(dict(evaluation.scores) | _meaning(evaluation, precision, len(examples))))
+
+
+def _meaning(
+  evaluation: Evaluation, precision: float | None, examples: int
+) -> dict[str, float | None]:
+  """Returns what scores mean, and says from which on answers have a precision."""
+  answers = evaluation.answers
+  figures: dict[str, float | None] = {"examples": examples}
+  if answers:
+    figures["calibration_error"] = calibration_error(answers)
+  if precision is None:
+    return figures
+  kept = threshold_for(answers, precision)
+  if kept is None:
+    print(f"{len(answers)} answers do not tell from which score {precision:.0%} are right")
+    return figures | {"threshold": None}
+  print(
+    f"answers with a score of {kept.threshold:.4f} or more are right in {precision:.0%}, with a"
+    f" certainty of {SURE:.0%}: {kept.count} of {len(answers)} answers, {kept.precision:.1%} right"
+  )
+  return figures | {"threshold": kept.threshold, "coverage": kept.coverage}
 
 
 def _finding(settings: FineTunedTask, find_names: bool) -> FineTunedTask:
@@ -97,8 +122,10 @@ def _finding(settings: FineTunedTask, find_names: bool) -> FineTunedTask:
   return dataclasses.replace(settings, find=True)
 
 
-def _check(mistakes: int, *outputs: Path | None) -> None:
-  """Raises InputError for a negative number, and for files that cannot be written."""
+def _check(mistakes: int, precision: float | None, *outputs: Path | None) -> None:
+  """Raises InputError for numbers that are none of these, and for files that cannot be written."""
+  if precision is not None and not 0 < precision < 1:
+    raise InputError(f"--precision: {precision:g}; expected a share above 0 and below 1")
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
   for output in filter(None, outputs):

@@ -23,6 +23,7 @@ def link(
   *,
   output: Path | None = None,
   knowledge: Path | None = None,
+  threshold: float | None = None,
   backbone: Path | None = None,
 ) -> None:
   """Finds the entities that the names in texts mean.
@@ -38,6 +39,7 @@ def link(
     source: File of texts, a text, an object of JSON, or - for standard input.
     output: File for the links.
     knowledge: Folder of other knowledge than that of the training, such as with one's own entities.
+    threshold: Least score of a name's entity, as luke-jax evaluate linking --precision tells it.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
   """
   predict.run(
@@ -46,6 +48,7 @@ def link(
     source,
     output=output,
     knowledge=knowledge,
+    threshold=threshold,
     backbone=backbone,
     form=FileOptions(),
   )

@@ -20,6 +20,7 @@ from luke_jax.show.predictions import shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, Item, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
+from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.files import to_columns
 
 # Fields that a task reads beside a text.
@@ -45,6 +46,7 @@ def run(
   knowledge: Path | None = None,
   backbone: Path | None = None,
   skip_bad: bool = False,
+  threshold: float | None = None,
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Prints a fine-tuned model's predictions for any number of texts.
@@ -68,12 +70,13 @@ def run(
     knowledge: For linking, a folder of other knowledge than that of the training.
     backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
     skip_bad: Leaves out examples that are faulty, and counts them.
+    threshold: For linking: the least score of a name's entity.
   """
   in_columns = _in_columns(output, task)
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
   )
-  settings = form.of(settings)
+  settings = _from(form.of(settings), threshold)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
   file = source if Path(source).is_file() else ""
@@ -90,6 +93,15 @@ def run(
       number = _write_columns(predicted, into) if in_columns else _write(settings, predicted, into)
     print(f"{output}: {number} predictions")
   report_faults(faults)
+
+
+def _from(settings: FineTunedTask, threshold: float | None) -> FineTunedTask:
+  """Returns the task with another threshold, if one is given."""
+  if threshold is None:
+    return settings
+  if not isinstance(settings, EntityLinking):
+    raise InputError(f"--threshold: {threshold:g}: of linking; expected none for {settings.name}")
+  return dataclasses.replace(settings, threshold=threshold)
 
 
 def _examples(

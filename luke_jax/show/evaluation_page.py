@@ -16,6 +16,7 @@ from luke_jax.show.evaluations import (
 )
 from luke_jax.show.marked import MEANINGS, html_sign, html_text
 from luke_jax.show.picture import Picture, bar, bars
+from luke_jax.tasks.calibration import Answered, bins_of, calibration_error
 from luke_jax.tasks.cloze.files import PLACEHOLDER
 from luke_jax.tasks.evaluation import Evaluation, Mistake, Outcome
 
@@ -40,6 +41,8 @@ def page(
     figures += f"<section><h2>Labels</h2>{_labels(evaluation.labels)}</section>"
   if evaluation.confusion:
     figures += confusion_tables(evaluation.confusion)
+  if evaluation.answers:
+    figures += f"<section><h2>What scores mean</h2>{_reliability(evaluation.answers)}</section>"
   shown = _mistakes(evaluation.mistakes, mistakes) + f"<div>{figures}</div>"
   heading = f"<h1>{html.escape(title)}</h1>"
   body = f'{WIDE}<div class="evaluation">{heading}<div class="beside">{shown}</div></div>'
@@ -114,6 +117,13 @@ def _label_table(labels: Mapping[str, Mapping[str, float]]) -> str:
   body = "".join(rows)
   table = f'<table class="labels"><tr><td></td>{header}<td></td></tr>{body}</table>'
   return f'<div class="wide">{table}</div>'
+
+
+def _reliability(answers: Sequence[Answered]) -> str:
+  """Returns how many answers are right, by parts of like scores."""
+  rows = [(f"{x.count:,} of mean score {x.score:.2f}: right", x.right) for x in bins_of(answers)]
+  error = calibration_error(answers)
+  return f'{bars(rows)}<p class="note">Scores and shares differ by {error:.3f} on average.</p>'
 
 
 def _folded(title: str, content: str) -> str:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from luke_jax.show.marked import MEANINGS, SIGNS, terminal_text
+from luke_jax.tasks.calibration import Kept, coverage_of
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, Outcome
 from luke_jax.text.special_tokens import Bounds
 
@@ -86,6 +87,8 @@ def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:
   pairs = confused(evaluation.confusion)
   if pairs:
     parts.append(_pairs(pairs[:MOST_CONFUSED]))
+  if evaluation.answers:
+    parts.append(_surest(coverage_of(evaluation.answers)))
   shown = cases(evaluation.mistakes[:mistakes])
   legend = [f"{SIGNS[x]}: {MEANINGS[x]}" for x in outcomes_of(shown)]
   parts += [Text(f"\n{'; '.join(legend)}", "dim")] if legend else []
@@ -139,6 +142,13 @@ def _pairs(rows: Sequence[tuple[str, str, int]]) -> Table:
   table = Table("gold", "predicted", "times")
   for gold, predicted, count in rows:
     table.add_row(Text(gold or NOTHING), Text(predicted or NOTHING), str(count))
+  return table
+
+
+def _surest(rows: Sequence[Kept]) -> Table:
+  table = Table("surest answers", "score from", "right")
+  for row in rows:
+    table.add_row(f"{row.coverage:.0%}", f"{row.threshold:.3f}", f"{row.precision:.3f}")
   return table
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from luke_jax.errors import InputError
+from luke_jax.tasks.calibration import Answered
 
 Item = TypeVar("Item")
 Predicted = TypeVar("Predicted")
@@ -41,6 +42,7 @@ class Evaluation:
   # Counts of pairs of a gold and a predicted label; "" stands for no label.
   confusion: Mapping[tuple[str, str], int] = dataclasses.field(default_factory=dict)
   mistakes: Sequence[Mistake] = ()  # the worst first
+  answers: Sequence[Answered] = ()  # what was answered, of those whose scores are probabilities
 
   def as_json(self) -> dict[str, Any]:
     """Returns all of it as JSON values."""
@@ -55,6 +57,7 @@ class Evaluation:
         mistake._asdict() | {"marks": [mark._asdict() for mark in mistake.marks]}
         for mistake in self.mistakes
       ],
+      "answers": [[round(x.score, 4), int(x.right)] for x in self.answers],
     }
 
   @classmethod
@@ -65,7 +68,8 @@ class Evaluation:
       Mistake(**x | {"marks": tuple(Mark(**mark) for mark in x["marks"])})
       for x in values["mistakes"]
     ]
-    return cls(values["scores"], values["labels"], confusion, mistakes)
+    answers = tuple(Answered(score, bool(right)) for score, right in values.get("answers", ()))
+    return cls(values["scores"], values["labels"], confusion, mistakes, answers)
 
 
 def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str, float]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.classification import measures
 from luke_jax.tasks.classification.files import Example, labels_in, number_in
 from luke_jax.tasks.evaluation import Evaluation, Mistake, in_order, precision_recall_f1
@@ -160,7 +161,11 @@ def evaluate(
     for example, example_gold, x in zip(examples, gold, predictions, strict=True)
     if x.label != example_gold
   ]
-  return Evaluation(_of_one(examples, predictions, positive), table, dict(pairs), _surest(wrong))
+  answers = [
+    Answered(x[0].score, x.label == label) for label, x in zip(gold, predictions, strict=True) if x
+  ]
+  scores = _of_one(examples, predictions, positive)
+  return Evaluation(scores, table, dict(pairs), _surest(wrong), answers)
 
 
 def evaluate_sets(
@@ -180,7 +185,13 @@ def evaluate_sets(
     if _names(x) != wanted
   ]
   table = measures.f1_of_sets(gold, predicted, names)
-  return Evaluation(score_sets(gold, predicted), table, mistakes=_surest(wrong))
+  answers = [
+    Answered(one.score, one.label in wanted)
+    for wanted, x in zip(gold, predictions, strict=True)
+    for one in x
+  ]
+  scores = score_sets(gold, predicted)
+  return Evaluation(scores, table, mistakes=_surest(wrong), answers=answers)
 
 
 def evaluate_numbers(examples: Sequence[Example], predictions: Sequence[Number]) -> Evaluation:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.answers import answer_marks, exact_match, read_predictions, token_f1
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.cloze.files import Example
 from luke_jax.tasks.evaluation import Evaluation, Mistake
 from luke_jax.tasks.predictions import Answer
@@ -38,7 +39,12 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
   """Returns the scores of the best candidates, and the mistakes among them."""
   best = [answers[0] if answers else None for answers in predictions]
   scores = score(list(map(_golds, examples)), [answer.text if answer else None for answer in best])
-  return Evaluation(scores, mistakes=_mistakes(examples, best))
+  answers = [
+    Answered(answer.score, exact_match(answer.text, _golds(example)))
+    for example, answer in zip(examples, best, strict=True)
+    if answer is not None
+  ]
+  return Evaluation(scores, mistakes=_mistakes(examples, best), answers=answers)
 
 
 def _golds(example: Example) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, precision_recall_f1
 from luke_jax.tasks.files import Faults, listed, read_json_lines
 from luke_jax.tasks.linking.files import Example
@@ -147,7 +148,17 @@ def evaluate(
   gold = list(map(golds, examples))
   said = [{(x.start, x.end): Meaning(x.title or "", x.item) for x in y} for y in predictions]
   scores = score(gold, said) | _of_candidates(gold, said, candidates)
-  return Evaluation(scores, mistakes=_mistakes(examples, gold, predictions))
+  answers = [
+    Answered(link.score, _meant(link, right).same(Meaning(link.title, link.item)))
+    for right, links in zip(gold, predictions, strict=True)
+    for link in links
+    if link.title and not _meant(link, right).optional
+  ]
+  return Evaluation(scores, mistakes=_mistakes(examples, gold, predictions), answers=answers)
+
+
+def _meant(link: Link, gold: Answers) -> Meaning:
+  return gold.get((link.start, link.end), Meaning())
 
 
 def _of_candidates(
@@ -187,7 +198,7 @@ def _mistakes(
   mistakes = []
   for example, right, links in zip(examples, gold, predictions, strict=True):
     for link in links:
-      correct = right.get((link.start, link.end), Meaning())
+      correct = _meant(link, right)
       said = Meaning(link.title or "", link.item)
       if correct.optional or correct.same(said) or not (correct.known or said.known):
         continue

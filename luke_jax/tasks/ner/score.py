@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
@@ -123,9 +124,13 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]])
   gold = [_gold(example) for example in examples]
   predicted = [set(labelled(spans)) for spans in predictions]
   pairs = list(zip(gold, predicted, strict=True))
-  return Evaluation(
-    score(gold, predicted), _by_label(pairs), _confusion(pairs), _mistakes(examples, predictions)
-  )
+  answers = [
+    Answered(span.score, place in wanted)
+    for wanted, spans in zip(gold, predictions, strict=True)
+    for span, place in zip(spans, labelled(spans), strict=True)
+  ]
+  mistakes = _mistakes(examples, predictions)
+  return Evaluation(score(gold, predicted), _by_label(pairs), _confusion(pairs), mistakes, answers)
 
 
 def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.answers import answer_marks, exact_match, normalized, read_predictions, token_f1
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation, Mistake
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import Example
@@ -56,7 +57,12 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
     for kind, count in (("has answer", sum(map(bool, gold))), ("no answer", gold.count([]))):
       split = kind.replace(" ", "_")
       table[kind] = {metric: scores[f"{split}_{metric}"] for metric in METRICS} | {"count": count}
-  return Evaluation(scores, table, mistakes=_mistakes(examples, best))
+  answers = [
+    Answered(answer.score, exact_match(answer.text, texts))
+    for texts, answer in zip(gold, best, strict=True)
+    if answer.text
+  ]
+  return Evaluation(scores, table, mistakes=_mistakes(examples, best), answers=answers)
 
 
 def best_thresholds(gold: Golds, predictions: Sequence[Sequence[Answer]]) -> dict[str, float]:

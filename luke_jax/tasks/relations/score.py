@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, in_order, precision_recall_f1
 from luke_jax.tasks.files import Faults, lines, read_json_lines, string
 from luke_jax.tasks.predictions import Relation
@@ -134,8 +135,14 @@ def evaluate(
   pairs = list(zip(gold, predicted, strict=True))
   absent = {label: precision_recall_f1(0, 0, 0) | {"count": 0} for label in labels}
   table = {label: row for label, row in (absent | _table(pairs)).items() if label != UNANSWERED}
-  scores = score(gold, predicted, negative or negative_of(labels) or "")
-  return Evaluation(scores, table, Counter(pairs), _mistakes(examples, predictions))
+  negative = negative or negative_of(labels) or ""
+  answers = [
+    Answered(x.score, x.label == label)
+    for label, x in zip(gold, predictions, strict=True)
+    if x.label not in (negative, UNANSWERED)
+  ]
+  scores = score(gold, predicted, negative)
+  return Evaluation(scores, table, Counter(pairs), _mistakes(examples, predictions), answers)
 
 
 def _mistakes(examples: Sequence[Example], predictions: Sequence[Relation]) -> list[Mistake]:

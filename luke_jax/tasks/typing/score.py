@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
@@ -93,7 +94,13 @@ def evaluate(
   threshold, f1 = best_threshold(gold, [types.logits for types in predictions])
   scores = score(gold, predicted) | {"best_threshold": threshold, "best_threshold_f1": f1}
   mistakes = _mistakes(examples, predictions)
-  return Evaluation(scores, _by_label(gold, predicted, labels), mistakes=mistakes)
+  answers = [
+    Answered(span.score, span.label in wanted)
+    for wanted, types in zip(gold, predictions, strict=True)
+    for span in types
+  ]
+  table = _by_label(gold, predicted, labels)
+  return Evaluation(scores, table, mistakes=mistakes, answers=answers)
 
 
 def _by_label(

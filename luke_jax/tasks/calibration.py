@@ -1,0 +1,97 @@
+"""What scores mean: how often answers of a score are right, and what to answer for a precision."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+BINS = 10  # of the calibration error, with as many answers each
+COVERAGES = (0.25, 0.5, 0.75, 0.9, 1.0)
+SURE = 0.95  # how sure a threshold's precision is
+TRIED = 100  # thresholds at most
+
+
+class Answered(NamedTuple):
+  """An answer's score and whether it is right."""
+
+  score: float
+  right: bool
+
+
+class Bin(NamedTuple):
+  """Answers of like scores: the mean of these, how many of them are right, and their number."""
+
+  score: float
+  right: float
+  count: int
+
+
+class Kept(NamedTuple):
+  """The surest answers: their least score, share of all and number, and how many are right."""
+
+  threshold: float
+  coverage: float
+  count: int
+  precision: float
+
+
+def bins_of(answers: Sequence[Answered]) -> list[Bin]:
+  """Returns the answers in order of their scores in parts of equal size."""
+  if not answers:
+    return []
+  scores, right = np.array(sorted(answers, key=lambda x: x.score), float).T
+  _, places, counts = np.unique(scores, return_inverse=True, return_counts=True)
+  right = (np.bincount(places, right) / counts)[places]  # equal scores are equally often right
+  parts = (np.array_split(x, min(BINS, len(answers))) for x in (scores, right))
+  return [Bin(float(x.mean()), float(y.mean()), len(x)) for x, y in zip(*parts, strict=True)]
+
+
+def calibration_error(answers: Sequence[Answered]) -> float:
+  """Returns the mean difference of scores and shares of right answers, of like scores together."""
+  total = sum(x.count * abs(x.score - x.right) for x in bins_of(answers))
+  return total / max(1, len(answers))
+
+
+def coverage_of(answers: Sequence[Answered]) -> list[Kept]:
+  """Returns the surest quarter of the answers, half, and so on; equal scores stay together."""
+  kept = {x.count: x for share in COVERAGES if (x := _kept(answers, share * len(answers)))}
+  return list(kept.values())
+
+
+def threshold_for(answers: Sequence[Answered], precision: float) -> Kept | None:
+  """Returns the most answers that have a precision; None if that cannot be told of any.
+
+  It holds with a certainty of 95 %, if the answers to come are as independent and as hard as these.
+  Thresholds are tried downwards, from as many answers as could tell, until one is not that sure, so
+  that trying several of them does not make it less true.
+  """
+  from scipy.special import bdtr  # takes a moment to import
+
+  fewest = math.ceil(math.log(1 - SURE) / math.log(precision))
+  best = None
+  for kept in _tried(answers, fewest):
+    wrong = round(kept.count * (1 - kept.precision))
+    if bdtr(wrong, kept.count, 1 - precision) > 1 - SURE:
+      break
+    best = kept
+  return best
+
+
+def _tried(answers: Sequence[Answered], fewest: int) -> Iterator[Kept]:
+  if fewest <= len(answers):
+    for count in np.unique(np.linspace(fewest, len(answers), TRIED).round().astype(int)):
+      kept = _kept(answers, float(count))
+      if kept is not None:
+        yield kept
+
+
+def _kept(answers: Sequence[Answered], count: float) -> Kept | None:
+  """Returns about so many of the surest answers, with all that have the score of the last."""
+  if not answers:
+    return None
+  ordered = sorted(answers, key=lambda x: -x.score)
+  least = ordered[max(0, min(len(ordered), round(count)) - 1)].score
+  chosen = [x for x in ordered if x.score >= least]
+  right = sum(x.right for x in chosen) / len(chosen)
+  return Kept(least, len(chosen) / len(ordered), len(chosen), right)
