@@ -20,6 +20,7 @@ from luke_jax.files import Path, whole
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.network import Network
 from luke_jax.tasks.linking.knowledge import (
+  KEPT,
   NONE,
   About,
   Knowledge,
@@ -45,6 +46,7 @@ COUNTED = 10000  # pages on which occurrences of names are counted
 PIECES = 64  # of an entity's description
 BATCH = 64
 Names = dict[str, dict[int, float]]
+Places = dict[tuple[str, int], list[tuple[int, int, int]]]  # by name and entity
 
 
 def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) -> dict[str, int]:
@@ -57,14 +59,14 @@ def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) ->
   if not pages:
     raise InputError(f"{tables}: no pages; expected tables that luke-jax wiki export made")
   ids = {page.title: id for id, page in enumerate(pages)}
-  names = _names(tables, pages, ids)
+  names, evidence = _names(tables, pages, ids)
   entities = [About(page.title, _description(page), page.item) for page in pages]
   vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
   output.mkdir(parents=True, exist_ok=True)
   reading = _Reading(names, ids, examples / (OF_A_PAGE * len(pages)), COUNTED / len(pages))
   counts = reading.write_examples(tables, output)
   # Last: a folder with knowledge is whole.
-  meanings = Meanings.of(names, reading.linked())
+  meanings = Meanings.of(names, reading.linked(), evidence)
   write_knowledge(output, lines_of(entities), vectors, meanings, {"tables": tables.name})
   return {"entities": len(entities), "names": len(names), **counts}
 
@@ -138,11 +140,15 @@ def _description(page: ExportedPage) -> str:
   return page.description or page.first_sentence or page.type_phrase or ""
 
 
-def _names(tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]) -> Names:
+def _names(
+  tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]
+) -> tuple[Names, Places]:
   """Returns what each name means: by links of other pages, and by what pages are called.
 
-  A page's own names count once, however often its text has them.
+  And the first links by which a name means an entity. A page's own names count once, however often
+  its text has them.
   """
+  places: Places = collections.defaultdict(list)
   names: Names = collections.defaultdict(lambda: collections.defaultdict(float))
   own: set[tuple[str, int]] = set()
   for page in pages:
@@ -155,10 +161,12 @@ def _names(tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]) 
         own.add((link.text, id))
       elif id is not None and not is_dev(sentence.title):
         names[link.text][id] += 1
+        if sentence.title in ids and len(places[link.text, id]) < KEPT:
+          places[link.text, id].append((ids[sentence.title], sentence.sentence, link.start))
   for name, id in sorted(own):
     names[name][id] += FROM_TITLE
   names.pop("", None)
-  return names
+  return names, places
 
 
 class _Reading:

@@ -63,6 +63,14 @@ class Entity(NamedTuple):
   score: float
 
 
+class Evidence(NamedTuple):
+  """Where a wiki says so: the page, the number of the sentence in it, the first character there."""
+
+  title: str
+  sentence: int
+  start: int
+
+
 class Link(NamedTuple):
   """A name in a text, `text[start:end]`, the entity that it means, and what else it may mean.
 
@@ -76,6 +84,7 @@ class Link(NamedTuple):
   item: str | None
   score: float
   others: tuple[Entity, ...] = ()
+  evidence: tuple[Evidence, ...] = ()  # links by which the name means that entity
 
   @property
   def label(self) -> str:

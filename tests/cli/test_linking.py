@@ -103,8 +103,15 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   gold = tmp_path / "gold.jsonl"
   example["mentions"] = [[0, 13, "Ana Ferrier 3"], [18, 28, None]]
   gold.write_text(json.dumps(example))
-  assert main(["evaluate", "linking", run, str(gold), "--knowledge", more]) == 0
-  evaluated = last_line(capsys)
+  evaluate = ["evaluate", "linking", run, str(gold), "--knowledge", more]
+  assert main([*evaluate, "--find-names"]) == 0
+  assert 0 <= last_line(capsys)["weak_f1"] <= 1
+  assert main([*evaluate, "--precision", "0.9"]) == 0
+  printed = capsys.readouterr().out.splitlines()
+  evaluated = json.loads(printed[-1])
+  assert "do not tell from which score 90% are right" in printed[-2]
+  assert main(["link", run, text, "--threshold", "1"]) == 0
+  assert last_line(capsys)["links"] == []
   predicted = str(tmp_path / "p.jsonl")
   assert main(["link", run, str(gold), "--knowledge", more, "--output", predicted]) == 0
   capsys.readouterr()

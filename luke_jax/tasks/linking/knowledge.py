@@ -15,13 +15,15 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.pipeline.cache import cached
+from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.special_tokens import Bounds
 
 MANIFEST = "knowledge.json"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"
 TITLES, TITLE_IDS = "titles.npy", "title_ids.npy"
 NAMES, STARTS, IDS, WEIGHTS = "names.npy", "name_starts.npy", "name_ids.npy", "name_weights.npy"
-LINKED = "name_linked.npy"
+LINKED, EVIDENCE = "name_linked.npy", "name_evidence.npy"
+KEPT = 2  # places where a name means an entity
 LONGEST = 8  # words of a name
 NONE = -1  # as an id: no entity
 _WORD = re.compile(r"\w+(?:[.'’&-]\w+)*\.?")
@@ -67,7 +69,7 @@ class Knowledge:
     self._titles, self._title_ids = self._array(TITLES), self._array(TITLE_IDS)
     self._names, self._starts = self._array(NAMES), self._array(STARTS)
     self._ids, self._weights = self._array(IDS), self._array(WEIGHTS)
-    self._linked = self._array(LINKED)
+    self._linked, self._evidence = self._array(LINKED), self._array(EVIDENCE)
 
   def _array(self, name: str) -> np.ndarray:
     try:
@@ -103,7 +105,8 @@ class Knowledge:
   def meanings(self) -> "Meanings":
     """Returns all names and what they mean."""
     keys, linked = (np.repeat(x, np.diff(self._starts)) for x in (self._names, self._linked))
-    return Meanings(keys, np.asarray(self._ids), np.asarray(self._weights), linked)
+    ids, weights, evidence = map(np.asarray, (self._ids, self._weights, self._evidence))
+    return Meanings(keys, ids, weights, linked, evidence)
 
   @property
   def lines(self) -> list[bytes]:
@@ -125,13 +128,26 @@ class Knowledge:
 
   def candidates(self, name: str, most: int) -> Candidates:
     """Returns the likeliest entities of a name; none for an unknown one."""
-    place = int(np.searchsorted(self._names, key := key_of(name)))
-    if place == len(self._names) or self._names[place] != key:
+    place, part = self._place(name)
+    if place == NONE:
       return Candidates(np.zeros(0, np.int32), np.zeros(0, np.float32))
-    part = slice(int(self._starts[place]), int(self._starts[place + 1]))
     ids, weights = np.asarray(self._ids[part]), np.asarray(self._weights[part])
     priors = self._linked[place] * weights / weights.sum()
     return Candidates(ids[:most], priors[:most])
+
+  def evidence(self, name: str, id: int) -> list[Evidence]:
+    """Returns places of the wiki where a name means an entity; none for what it is called."""
+    _, part = self._place(name)
+    of_one = np.asarray(self._evidence[part])[np.asarray(self._ids[part]) == id]
+    places = of_one.reshape(-1, 3).tolist()
+    return [Evidence(self.about(page).title, *rest) for page, *rest in places if page != NONE]
+
+  def _place(self, name: str) -> tuple[int, slice]:
+    """Returns the place of a name and those of its meanings; `NONE` for an unknown one."""
+    place = int(np.searchsorted(self._names, key := key_of(name)))
+    if place == len(self._names) or self._names[place] != key:
+      return NONE, slice(0)
+    return place, slice(int(self._starts[place]), int(self._starts[place + 1]))
 
   def names_in(self, text: str, most: int) -> Iterator[Named]:
     """Yields the known names in a text from left to right, of those that overlap the longest."""
@@ -175,31 +191,40 @@ def key_of(name: str) -> np.uint64:
 class Meanings(NamedTuple):
   """Names by their keys and what each means, with a weight: an entry for each pair.
 
-  Of each name there is how often it is a link, or another name of an entity, where it stands.
+  Of each name there is how often it is a link, or another name of an entity, where it stands. Of each
+  pair there are some places where it is: a page, the sentence's number, the first character.
   """
 
   keys: np.ndarray  # (M,)
   ids: np.ndarray  # (M,)
   weights: np.ndarray  # (M,)
   linked: np.ndarray  # (M,), from 0 to 1
+  evidence: np.ndarray  # (M, KEPT, 3), NONE where there is none
 
   @classmethod
   def of(
-    cls, names: Mapping[str, Mapping[int, float]], linked: Mapping[str, float] | None = None
+    cls,
+    names: Mapping[str, Mapping[int, float]],
+    linked: Mapping[str, float] | None = None,
+    evidence: Mapping[tuple[str, int], Sequence[tuple[int, int, int]]] | None = None,
   ) -> "Meanings":
     """Returns the entries of names with the weights of the entities that they may mean.
 
     A name that `linked` lacks is one wherever it stands.
     """
-    linked = linked or {}
-    rows = [
-      (key_of(name), id, x, linked.get(name, 1.0))
-      for name, of_one in names.items()
-      for id, x in of_one.items()
-    ]
-    columns = zip(*rows, strict=True) if rows else ((), (), (), ())
-    types = (np.uint64, np.int32, np.float32, np.float32)
-    return cls(*(np.array(x, dtype) for x, dtype in zip(columns, types, strict=True)))
+    linked, evidence = linked or {}, evidence or {}
+    pairs = [(name, id, x) for name, of_one in names.items() for id, x in of_one.items()]
+    places = np.full((len(pairs), KEPT, 3), NONE, np.int32)
+    for row, (name, id, _) in enumerate(pairs):
+      if found := evidence.get((name, id)):
+        places[row, : len(found)] = found
+    return cls(
+      np.array([key_of(name) for name, *_ in pairs], np.uint64),
+      np.array([id for _, id, _ in pairs], np.int32),
+      np.array([weight for *_, weight in pairs], np.float32),
+      np.array([linked.get(name, 1.0) for name, *_ in pairs], np.float32),
+      places,
+    )
 
   def __add__(self, other: Any) -> "Meanings":
     return Meanings(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
@@ -232,6 +257,7 @@ def write_knowledge(
   _save(folder / STARTS, np.append(starts, len(order)))
   _save(folder / IDS, meanings.ids[order])
   _save(folder / WEIGHTS, meanings.weights[order])
+  _save(folder / EVIDENCE, meanings.evidence[order])
   _save(folder / LINKED, np.maximum.reduceat(meanings.linked[order], starts))
   digest = hashlib.sha256(b"".join([*lines, *(x.tobytes() for x in (vectors, *meanings))]))
   counts = {"entities": len(lines), "names": len(keys), "width": vectors.shape[1]}

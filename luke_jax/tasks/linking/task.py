@@ -278,7 +278,8 @@ class EntityLinking(FineTunedTask):
     if not entities or shares[-1] > entities[0].score:
       return Link(name, start, end, None, None, float(shares[-1]), tuple(entities[: self.others]))
     best, *others = entities
-    return Link(name, start, end, best.title, best.item, best.score, tuple(others))
+    evidence = tuple(known.evidence(name, int(ids[order[0]])))
+    return Link(name, start, end, best.title, best.item, best.score, tuple(others), evidence)
 
   def evaluate(
     self, examples: Sequence[Example], predictions: Sequence[Sequence[Link]]
@@ -303,7 +304,8 @@ class EntityLinking(FineTunedTask):
   def to_prediction(self, example: Example, prediction: Sequence[Link]) -> dict[str, Any]:
     """Returns an example's line in a file of predictions."""
     links = [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in prediction]
-    return {"id": example.id, "links": links}
+    evidence = [list(map(list, x.evidence)) for x in prediction]
+    return {"id": example.id, "links": links, "evidence": evidence}
 
 
 def _id_of(mention: Mention, known: Knowledge) -> int:

@@ -51,7 +51,8 @@ TOKENIZER = str(Path(__file__).parents[3] / "data" / "sample_wiki" / "tokenizer"
 def folder(tmp_path_factory):
   place = Path(tmp_path_factory.mktemp("knowledge") / "known")
   vectors = np.random.default_rng(0).normal(size=(3, 8))
-  write_knowledge(place, lines_of(ENTITIES), vectors, Meanings.of(NAMES), {"tables": "a"})
+  meanings = Meanings.of(NAMES, {"Castrel": 0.25}, {("Ferrier", 0): [(2, 7, 4), (1, 0, 0)]})
+  write_knowledge(place, lines_of(ENTITIES), vectors, meanings, {"tables": "a"})
   return place
 
 
@@ -62,6 +63,9 @@ def test_names_have_the_likeliest_entities_first(folder):
   assert known.candidates("Ferrier", 1).ids.tolist() == [1]
   assert known.candidates("ferrier", 5).ids.tolist() == []
   assert known.candidates("New  Castrel", 5).ids.tolist() == [2]
+  assert known.candidates("Castrel", 5).priors.tolist() == [0.25]  # a common word elsewhere
+  assert known.evidence("Ferrier", 0) == [("New Castrel", 7, 4), ("Bo Ferrier", 0, 0)]
+  assert known.evidence("Ferrier", 1) == known.evidence("Nobody", 0) == []
   assert [known.about(i) for i in range(3)] == ENTITIES
   assert known.id_of("Bo Ferrier") == known.id_of("Q2") == 1 and known.id_of("Nobody") == NONE
   assert not known.vectors(np.array([NONE])).any() and known.vectors(np.array([1])).any()
@@ -173,6 +177,7 @@ def test_outputs_become_links_in_order(folder):
     ("Ferrier", "Ana Ferrier", "Q1"),
   ]
   assert second[2].title is None and second[2].label == "none"
+  assert second[1].evidence[0] == ("New Castrel", 7, 4) and second[2].evidence == ()
   assert first[1].others[0].title == "Bo Ferrier"
   line = made.to_prediction(given_, second)
   assert line["links"][0][:4] == [0, 11, "Ana Ferrier", "Q1"]
