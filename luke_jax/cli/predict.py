@@ -68,7 +68,7 @@ def run(
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     vectors: For a model that reads vectors of linked entities, their folder.
     knowledge: For linking, a folder of other knowledge than that of the training.
-    backbone: Directory of the backbone, for an adapter whose own luke-jax get does not know.
+    backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
     threshold: For linking: the least score of a name's entity.
   """

@@ -191,8 +191,8 @@ def key_of(name: str) -> np.uint64:
 class Meanings(NamedTuple):
   """Names by their keys and what each means, with a weight: an entry for each pair.
 
-  Of each name there is how often it is a link, or another name of an entity, where it stands. Of each
-  pair there are some places where it is: a page, the sentence's number, the first character.
+  Of each name there is how often it is a link, or another name of an entity, where it stands. Of
+  each pair there are some places where it is: a page, the sentence's number, the first character.
   """
 
   keys: np.ndarray  # (M,)
