@@ -1,4 +1,4 @@
-"""Answers to the page's questions: names, types, relations, answers and attention of a text."""
+"""Answers to the page's questions: names, types, relations, answers, links, attention of a text."""
 
 import contextlib
 import threading
@@ -17,7 +17,7 @@ from luke_jax.runs.models import model_directory
 from luke_jax.show.heat_maps import attention_of
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import BY_TAGS
-from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.predictions import Link, Span
 from luke_jax.tasks.relations.score import negative_of
 from luke_jax.tasks.relations.task import RelationClassification
 
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 20_000  # of a text
 MOST_TOKENS = 64  # of a text whose attention is shown
 MOST_TYPED = 40  # names of a text that get types
 MOST_WAITING = 32  # requests, beside the one whose answer is computed
-TASKS = ("ner", "typing", "relations", "qa")
+TASKS = ("ner", "typing", "relations", "qa", "linking")
 
 
 class BusyError(Exception):
@@ -60,6 +60,7 @@ class Answers:
       "typing": {"spans": [[0, 3], [13, 18]]},
       "relations": {"head": [0, 3], "tail": [13, 18]},
       "qa": {"question": "Where does Ana live?"},
+      "linking": {},
     }
     for task, models in self.by_task.items():
       for name in models:
@@ -143,7 +144,7 @@ def _sizes(model: Model) -> dict[str, int]:
   return {"layers": config.num_hidden_layers, "heads": config.num_attention_heads}
 
 
-def _names(model: Model, text: str, request: Mapping[str, object]) -> dict[str, object]:
+def _spans(model: Model, text: str, request: Mapping[str, object]) -> dict[str, object]:
   return {"spans": _coloured(model.predict(text))}
 
 
@@ -156,8 +157,8 @@ def _types(model: Model, text: str, request: Mapping[str, object]) -> dict[str, 
   return {"types": [_coloured(types) for types in predicted]}
 
 
-def _coloured(spans: Iterable[Span]) -> list[dict[str, object]]:
-  return [span._asdict() | {"hue": hue(span.label)} for span in spans]
+def _coloured(spans: Iterable[Span | Link]) -> list[dict[str, object]]:
+  return [span._asdict() | {"label": span.label, "hue": hue(span.label)} for span in spans]
 
 
 def _relation(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
@@ -198,9 +199,10 @@ def _given(request: Mapping[str, object], name: str) -> Any:
 
 
 _ANSWERS = {
-  "ner": _names,
+  "ner": _spans,
   "typing": _types,
   "relations": _relation,
   "qa": _answers,
+  "linking": _spans,
   "attention": _attention,
 }

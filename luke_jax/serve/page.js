@@ -90,6 +90,8 @@ async function readText() {
   byId("chosen").replaceChildren();
   writeCode();
   try {
+    if (state.models.linking) await readLinks(text, waiting.signal);
+    if (!state.models.ner) return say("");
     const begun = performance.now();
     const found = await ask("ner", { text, model: chosenModel("ner") }, waiting.signal);
     [state.text, state.spans, state.types, state.chosen] = [text, found.spans, [], []];
@@ -108,6 +110,19 @@ async function readText() {
   } catch (fault) {
     reported(fault);
   }
+}
+
+async function readLinks(text, signal) {
+  const found = await ask("linking", { text, model: chosenModel("linking") }, signal);
+  drawNames(byId("links"), text, found.spans, null);
+  const table = element("table");
+  for (const link of found.spans) {
+    const others = link.others.map(([title, , score]) => `${title} ${score.toFixed(2)}`);
+    const item = link.item ? ` (www.wikidata.org/wiki/${link.item})` : "";
+    const rest = others.length ? `; or ${others.join(", ")}` : "";
+    table.append(row(`${link.text}: ${link.title}${item}${rest}`, link.score));
+  }
+  byId("entities").replaceChildren(found.spans.length ? table : "No name that it knows.");
 }
 
 // Names are shown first: their types take as long again.
@@ -215,6 +230,10 @@ function writeCode() {
     load("names", "ner");
     lines.push("print(names.predict(text))");
   }
+  if (state.models.linking) {
+    load("links", "linking");
+    lines.push("print(links.predict(text))");
+  }
   const [head, tail] = state.chosen.map((number) => JSON.stringify(span(number)));
   if (head && state.models.typing) {
     load("types", "typing");
@@ -262,6 +281,8 @@ function setUp(about) {
       modelChoice("ner-other", "beside", [["", "none"], ...named("ner")], readText),
     );
   }
+  byId("links-section").hidden = !about.tasks.linking;
+  byId("names-section").hidden = !about.tasks.ner;
   byId("question-section").hidden = !about.tasks.qa;
   byId("types-help").hidden = !about.tasks.typing;
   byId("relation-help").hidden = !about.tasks.relations;
