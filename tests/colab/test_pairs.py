@@ -38,7 +38,7 @@ def first_code(notebook):
 
 
 def test_all_are_there_and_paired():
-  assert len(NOTEBOOKS) == 11
+  assert len(NOTEBOOKS) == 12
   assert [path.stem for path in NOTEBOOKS] == sorted(path.stem for path in FOLDER.glob("*.py"))
 
 
