@@ -19,6 +19,13 @@ def not_installed(package: str | None, use: str, extra: str) -> InputError:
   )
 
 
+def check_whole(least: int, **numbers: object) -> None:
+  """Raises InputError for a number that is not whole, or lower than `least`."""
+  for name, number in numbers.items():
+    if type(number) is not int or number < least:
+      raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+
+
 @contextlib.contextmanager
 def at(place: object) -> Generator[None, None, None]:
   """Raises InputErrors of the block again with their place, such as a file, before them."""

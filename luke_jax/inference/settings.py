@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luke_jax import typed_values
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
@@ -16,7 +17,6 @@ from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training import typed_values
 
 KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer", "linking")  # kinds of heads

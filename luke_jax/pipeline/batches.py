@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import check_whole
 from luke_jax.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ class ReadsMany(Protocol):
 
 
 MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
-_LEAST = {"batch_size": 1, "evaluation_batch_size": 1, "workers": 0, "lengths": 1}
 WINDOW = 32  # batches whose rows are put in order of length, at most an epoch
 MULTIPLE = 8  # of the lengths that rows are padded to, as processors compute with several at once
 
@@ -101,10 +100,10 @@ class Data:
   lengths: int = 1
 
   def __post_init__(self) -> None:
-    for name, least in _LEAST.items():
-      number = getattr(self, name)
-      if type(number) is not int or number < least:
-        raise InputError(f"data.{name}: {number!r}; expected a whole number from {least}")
+    numbers = {"batch_size": self.batch_size, "lengths": self.lengths}
+    numbers["evaluation_batch_size"] = self.evaluation_batch_size
+    check_whole(1, **{f"data.{name}": number for name, number in numbers.items()})
+    check_whole(0, **{"data.workers": self.workers})
 
 
 # Grain names its steps by their repr, which would spell out every record.

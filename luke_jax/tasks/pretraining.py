@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
@@ -52,10 +52,9 @@ class Pretraining(Task):
   def __post_init__(self) -> None:
     if not self.corpora or not all(self.corpora):
       raise InputError(f"corpora: {self.corpora!r}; expected one folder of records or more")
-    for name, least in (("words", 3), ("entities", 1), ("mention", 1), ("dev_records", 1)):
-      number = getattr(self, name)
-      if type(number) is not int or number < least:
-        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+    check_whole(3, words=self.words)
+    numbers = {"mention": self.mention, "dev_records": self.dev_records}
+    check_whole(1, entities=self.entities, **numbers)
     if not 0 < self.held_out < 1:
       raise InputError(f"held_out: {self.held_out!r}; expected a share above 0 and below 1")
     if not 0 <= self.exponent <= 1:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
 from luke_jax.models.network import Network
@@ -83,10 +83,9 @@ class SyntheticPretraining(Task):
   heads: ClassVar[tuple[str, ...]] = ("masked",)
 
   def __post_init__(self) -> None:
-    for name in ("pages", "words", "entities", "mention"):
-      number = getattr(self, name)
-      if type(number) is not int or number < 1:
-        raise InputError(f"task.{name}: {number!r}; expected a whole number from 1")
+    numbers = {"pages": self.pages, "words": self.words}
+    numbers |= {"entities": self.entities, "mention": self.mention}
+    check_whole(1, **{f"task.{name}": number for name, number in numbers.items()})
     if not 0 < self.masked <= 1:
       raise InputError(f"task.masked: {self.masked!r}; expected a share above 0 and at most 1")
 

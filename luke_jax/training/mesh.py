@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jax.experimental import mesh_utils
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.nn.layers import BATCH_AXES, spread
 from luke_jax.training.task import Params, Tree
 
@@ -32,10 +32,9 @@ class MeshShape:
   def __post_init__(self) -> None:
     if self.fsdp not in ("all", "entities", "none"):
       raise InputError(f"mesh.fsdp: {self.fsdp!r}; expected 'all', 'entities' or 'none'")
-    for name in ("replica", "data"):
-      size = getattr(self, name)
-      if size is not None and (type(size) is not int or size < 1):
-        raise InputError(f"mesh.{name}: {size!r}; expected a whole number from 1")
+    check_whole(1, **{"mesh.replica": self.replica})
+    if self.data is not None:
+      check_whole(1, **{"mesh.data": self.data})
 
   @property
   def vocabulary_axis(self) -> Literal["data"] | None:

@@ -9,11 +9,11 @@ import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from luke_jax import typed_values
 from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
-from luke_jax.training import typed_values
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.typed_values import dotted, field_kinds, is_group, placed
+from luke_jax.typed_values import dotted, field_kinds, is_group, placed
 
 _SIMILAR = 0.45  # likeness from which a name is suggested
 

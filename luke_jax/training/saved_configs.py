@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from luke_jax import typed_values
 from luke_jax.errors import InputError
 from luke_jax.models.table import system_named
-from luke_jax.training import typed_values
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.task import Task
-from luke_jax.training.typed_values import dotted, field_kinds, is_group
+from luke_jax.typed_values import dotted, field_kinds, is_group
 
 _ABSENT = object()
 _MOVED = {  # modules of tasks that runs and models name, where they were when those were saved

@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from luke_jax.errors import InputError
+from luke_jax.errors import check_whole
 from luke_jax.files import Path, whole
 from luke_jax.pipeline.metadata import METADATA
 from luke_jax.pipeline.records import Record
@@ -36,8 +36,7 @@ class Shown(NamedTuple):
 
 def shown_records(folder: Path, number: int) -> list[Shown]:
   """Returns the first records of a folder that `luke-jax wiki build` made."""
-  if number < 1:
-    raise InputError(f"--n: {number}; expected a whole number from 1")
+  check_whole(1, **{"--n": number})
   if not (folder / METADATA).exists() and (folder / RESULT).is_dir():
     folder = folder / RESULT
   stored = StoredRecords(str(folder))

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
@@ -58,10 +58,8 @@ class AlignedPretraining(Task):
   markers: ClassVar[bool] = False  # its tokenizer has none
 
   def __post_init__(self) -> None:
-    for name, least in (("words", 8), ("masked", 1), ("entities", 1), ("dev_pairs", 1)):
-      number = getattr(self, name)
-      if type(number) is not int or number < least:
-        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
+    check_whole(8, words=self.words)
+    check_whole(1, masked=self.masked, entities=self.entities, dev_pairs=self.dev_pairs)
     if not 0 < self.held_out < 1:
       raise InputError(f"held_out: {self.held_out!r}; expected a share above 0 and below 1")
     both = (self.other_entities, self.no_entities)

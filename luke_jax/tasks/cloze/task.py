@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.tasks.cloze import features, score
 from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLDER_WORD
@@ -42,8 +42,7 @@ class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
     super().__post_init__()
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, candidates are scored")
-    if type(self.stride) is not int or self.stride < 1:
-      raise InputError(f"stride: {self.stride!r}; expected a whole number from 1")
+    check_whole(1, stride=self.stride)
     if self.entities < 2:
       raise InputError(f"entities: {self.entities}; expected 2 at least, the gap and a candidate")
 

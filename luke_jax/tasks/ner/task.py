@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import jax
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import check_whole
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
@@ -60,12 +60,10 @@ class NamedEntities(FineTunedTask[Example, list[Span]]):
   def __post_init__(self) -> None:
     super().__post_init__()
     check_names(self.columns)
-    for name in ("span_words", "span_pieces"):
-      number = getattr(self, name)
-      if (type(number) is not int or number < 1) and (number is not None or name == "span_words"):
-        raise InputError(f"{name}: {number!r}; expected a whole number from 1")
-    if type(self.window) is not int or self.window < LEAST:
-      raise InputError(f"window: {self.window!r}; expected a whole number from {LEAST}")
+    check_whole(1, span_words=self.span_words)
+    if self.span_pieces is not None:
+      check_whole(1, span_pieces=self.span_pieces)
+    check_whole(LEAST, window=self.window)
     object.__setattr__(self, "window", min(self.window, self.words))
 
   @property

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import jax
 import jax.numpy as jnp
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
@@ -60,10 +60,8 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
     super().__post_init__()
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, for tokens are scored")
-    for name in ("question_words", "stride", "answer_words", "n_best"):
-      number = getattr(self, name)
-      if type(number) is not int or number < 1:
-        raise InputError(f"{name}: {number!r}; expected a whole number from 1")
+    check_whole(1, question_words=self.question_words, stride=self.stride)
+    check_whole(1, answer_words=self.answer_words, n_best=self.n_best)
     if not math.isfinite(self.null_threshold):
       raise InputError(f"null_threshold: {self.null_threshold!r}; expected a number")
 

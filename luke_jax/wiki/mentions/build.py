@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.files.locks import locked
 from luke_jax.wiki.mentions.stages import (
@@ -65,10 +65,5 @@ def _check(thresholds: Filter, max_tokens: int) -> None:
   probability = thresholds.min_link_probability
   if not 0 <= probability <= 1:
     raise InputError(f"--min-link-probability: {probability}; expected a number from 0 to 1")
-  for name, value in (
-    ("--max-candidates", thresholds.max_candidates),
-    ("--min-count", thresholds.min_count),
-    ("--max-tokens", max_tokens),
-  ):
-    if value < 1:
-      raise InputError(f"{name}: {value}; expected a whole number from 1")
+  numbers = {"--max-candidates": thresholds.max_candidates, "--min-count": thresholds.min_count}
+  check_whole(1, **numbers, **{"--max-tokens": max_tokens})

@@ -10,15 +10,14 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
-from luke_jax.errors import InputError, not_installed
+from luke_jax.errors import InputError, check_whole, not_installed
 from luke_jax.wiki.stages.stage import Engine
 
 
 @contextlib.contextmanager
 def local(workers: int) -> Iterator[Engine]:
   """Yields an engine of `workers` processes, which end with the context; 1 is this process."""
-  if type(workers) is not int or workers < 1:
-    raise InputError(f"--workers: {workers!r}; expected a whole number from 1")
+  check_whole(1, **{"--workers": workers})
   if workers == 1:
     yield _run_here
     return
