@@ -1,6 +1,7 @@
 """Models that runs make."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from luke_jax.convert.adapters import save_adapter
@@ -13,14 +14,18 @@ from luke_jax.convert.text_side import add_second_mask, read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
-from luke_jax.inference.settings import trained_model
+from luke_jax.inference.predicting import predictions
+from luke_jax.inference.settings import task_of, trained_model
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.runs.notes import run_record
+from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
+from luke_jax.training.task import Task
 
 # In a run's folder: the directory of the model that it made, and of what is new in that.
 MODEL, ADAPTER = "model", "adapter"
@@ -41,18 +46,36 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
   return _pretrained(experiment, backbone, merge_adapters(params, type(backbone.config))), record
 
 
-def write_model(run: Path, own: Experiment | None = None) -> dict[str, Any]:
-  """Writes the model of a run as a directory in its folder.
+def write_model(run: Path, experiment: Experiment, splits: Sequence[str] = ()) -> dict[str, Any]:
+  """Writes the model of a run as a directory in its folder, scored on the files of `splits`.
 
   Returns the entries of a summary for it: its place, its step, and its scores, not the last step's.
   """
-  model, record = run_model(run, own)
-  model = with_record(model, record)
+  model, record = run_model(run, experiment)
+  scores = dict(record["scores"])
+  for split in splits:
+    if file := experiment.task.splits.get(split):
+      scores[split] = _scored(model, experiment.task, file)
+  model = with_record(model, {**record, "scores": scores})
   save(model, run / MODEL)
   if model.start:
     save_adapter(model, run / ADAPTER)
-  scores = {f"dev/{name}": value for name, value in record["scores"].get("dev", {}).items()}
-  return {**scores, "model": str(run / MODEL), "model_step": record["step"]}
+  named = {f"{split}/{name}": x for split, all in scores.items() for name, x in all.items()}
+  return {**named, "model": str(run / MODEL), "model_step": record["step"]}
+
+
+def _scored(model: ModelParts, task: Task, file: str) -> dict[str, float]:
+  """Returns the scores of a model on a file of its task."""
+  assert isinstance(task, FineTunedTask)
+  tables: dict[str, Any] = {}
+  if isinstance(task, QuestionAnswering):
+    tables["mentions"] = task.mentions
+  settings = dataclasses.replace(task_of(model), words=task.words, **tables)
+  faults = Faults(skip=task.skip_bad)
+  examples = settings.check(task.read_examples(file, faults), faults)
+  predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
+  faults.warn(file)
+  return dict(settings.evaluate(examples, predicted).scores)
 
 
 def export(

@@ -1,28 +1,22 @@
-"""Training with notes for the model's card: the run's data, settings, scores and machine."""
+"""Notes of a run for its model's card: data, settings, scores and machine."""
 
-import contextlib
 import datetime
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
-
-import jax
 
 import luke_jax
 from luke_jax.convert.card import card_facts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sample, write_json
-from luke_jax.files.locks import locked
 from luke_jax.inference.settings import LOCAL
-from luke_jax.pipeline.cache import clear_caches
 from luke_jax.pipeline.metadata import METADATA, read_metadata
 from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
 from luke_jax.tasks.datasets import is_split
-from luke_jax.training import directory, loop, messages
+from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.saved_configs import to_dict
-from luke_jax.training.task import Params
 
 NOTES = "notes.json"  # in a run's folder
 # Settings left out of the card: without effect on the scores, reported elsewhere, or local paths.
@@ -35,31 +29,14 @@ RUNNING_SETTINGS = ("dtype",)
 _TEXT = ("tokenizer", "vocab", "merges", "sentencepiece", "spiece", "spm", "entity_vocab")
 
 
-def train(
-  experiment: Experiment,
-  folder: Path,
-  start: Callable[[], Params] | None = None,
-  *,
-  profile: int = 0,
-  begun: int | None = None,
-) -> dict[str, Any]:
-  """Starts or resumes an experiment, and writes notes on its data and machine into its folder."""
-  clear_caches()
-  data = list(_data(experiment))  # reads both files, so that faults show before the first step
-  named = fingerprints(experiment)
-  with contextlib.ExitStack() as stack:
+def write_notes(folder: Path, data: list[dict[str, Any]], summary: Mapping[str, Any]) -> None:
+  """Writes what a training was, unless that is noted.
 
-    def lock() -> None:
-      stack.enter_context(locked(folder))
-
-    messages.from_first(lock)
-    extras: Any = {"profile": profile, "begun": begun}
-    summary = loop.train(experiment, folder, start=start, data=named, **extras)
-    # A finished run may be called again on another machine, whose hardware must not be recorded.
-    # After a kill between the last checkpoint and its notes there are none, or older ones.
-    if jax.process_index() == 0 and summary["step"] != _noted_step(folder):
-      write_json(folder / NOTES, _notes(data, summary))
-  return summary
+  A finished run may be called again on another machine, whose hardware must not be recorded. After
+  a kill between the last checkpoint and its notes there are none, or older ones.
+  """
+  if summary["step"] != _noted_step(folder):
+    write_json(folder / NOTES, _notes(data, summary))
 
 
 def _notes(data: list[dict[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +77,7 @@ def _revision(package: Path) -> str:
   return revision(package) if (package.parent / "pyproject.toml").is_file() else ""
 
 
-def _data(experiment: Experiment) -> Iterator[dict[str, Any]]:
+def described_data(experiment: Experiment) -> Iterator[dict[str, Any]]:
   """Yields a description of each split; files that are gone have no hash."""
   task = experiment.task
   for folder in map(Path, task.folders):

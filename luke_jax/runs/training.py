@@ -17,10 +17,11 @@ from luke_jax.convert.saving import save
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.files.locks import locked
 from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
-from luke_jax.runs import notes
 from luke_jax.runs.models import model_directory, run_model, write_model
+from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (
   FORM,
   consistent,
@@ -31,6 +32,7 @@ from luke_jax.runs.recipes import (
 )
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.training import loop, messages
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.overrides import assignment, override
@@ -111,19 +113,33 @@ def fine_tune(
 
 
 def run(
-  experiment: Experiment, folder: Path, *, profile: int = 0, begun: int | None = None
+  experiment: Experiment,
+  folder: Path,
+  *,
+  splits: Sequence[str] = (),
+  profile: int = 0,
+  begun: int | None = None,
 ) -> Summary:
-  """Trains an experiment from its start and writes the model it made; returns the summary.
+  """Trains an experiment, or resumes it from its folder, and writes the model; returns the summary.
 
-  A trace of `profile` steps is written. Time counts from `begun` on, a `time.perf_counter_ns()`.
+  The model is scored on the files of `splits`, which its card tells. A trace of `profile` steps is
+  written. Time counts from `begun` on, a `time.perf_counter_ns()`.
   """
+  clear_caches()
+  data = list(described_data(experiment))  # reads both files, so that faults show before a step
+  named = fingerprints(experiment)
   start = experiment.run.start
   params = functools.partial(start_params, start_directory(start), experiment) if start else None
-  summary = notes.train(experiment, folder, start=params, profile=profile, begun=begun)
+  with contextlib.ExitStack() as stack:
+    messages.from_first(lambda: stack.enter_context(locked(folder)) and None)
+    times: Any = {"profile": profile, "begun": begun}
+    summary = loop.train(experiment, folder, start=params, data=named, **times)
+    if jax.process_index() == 0:
+      write_notes(folder, data, summary)
   # With several processes, one alone cannot read a checkpoint: luke-jax export does it later.
   done = summary["status"] == "done" and jax.process_count() == 1
   if done and isinstance(experiment.task, FineTunedTask):
-    summary |= write_model(folder, experiment)
+    summary |= write_model(folder, experiment, splits)
   return summary
 
 

@@ -7,6 +7,7 @@ import difflib
 import hashlib
 import io
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -42,6 +43,12 @@ class Faults:
       if not self.skip:
         raise
       self.found.append(fault)
+
+  def warn(self, path: str) -> None:
+    """Warns of what was left out of a file, if anything was."""
+    if self.found:
+      count = f"{len(self.found)} faults, what has them is left out"
+      warnings.warn(f"{path}: {count}: {self.found[0]}", stacklevel=3)
 
 
 def labels_in(example: Mapping[str, Any]) -> list[str]:

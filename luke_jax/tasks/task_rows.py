@@ -1,7 +1,6 @@
 """Examples of a split and their rows, read once for all evaluations."""
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -69,9 +68,5 @@ def rows_of(
   reads, counting = counted(task.processor(backbone))
   rows = TaskRows(examples, task.features(reads, examples, faults))
   counting.warn(path)
-  if faults.found:
-    warnings.warn(
-      f"{path}: {len(faults.found)} faults, what has them is left out: {faults.found[0]}",
-      stacklevel=2,
-    )
+  faults.warn(path)
   return rows

@@ -11,7 +11,7 @@ from shared_programs import SharedProgram
 from tiny_runs import experiment, left_at, program, same
 
 from luke_jax.errors import InputError
-from luke_jax.runs import notes
+from luke_jax.runs import training
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training import directory, integrity, messages
 from luke_jax.training import loop as loops
@@ -41,7 +41,7 @@ def left(tmp_path_factory):
     patch.setattr(loops, "make_mesh", lambda shape: make_mesh(shape, jax.devices()[:1]))
     patch.setattr(loops, "Program", SharedProgram)
     patch.setattr(loops.Watch, "due", left_at(3))
-    assert notes.train(chosen, folder)["status"] == "preempted"
+    assert training.run(chosen, folder)["status"] == "preempted"
   return chosen, folder
 
 
@@ -151,11 +151,11 @@ def test_notes_and_sizes_are_written_after_a_kill(copied):
   sizes = (folder / "checkpoints" / "4" / "sizes.json").read_bytes()
   (folder / "checkpoints" / "4" / "sizes.json").unlink()  # as if killed right after the commit
   assert json.loads((folder / "notes.json").read_text())["step"] == 3
-  notes.train(chosen, folder)
+  training.run(chosen, folder)
   written = json.loads((folder / "notes.json").read_text())
   assert written["step"] == 4
   assert (folder / "checkpoints" / "4" / "sizes.json").read_bytes() == sizes
-  notes.train(chosen, folder)
+  training.run(chosen, folder)
   assert json.loads((folder / "notes.json").read_text()) == written
 
 
