@@ -109,8 +109,8 @@ class Model(ModelParts):
     try:
       return self.labels.index(label)
     except ValueError:
-      known = ", ".join(self.labels) or "none"
-      raise InputError(f"label {label!r}: unknown; expected one of {known}") from None
+      names = ", ".join(self.labels) or "none"
+      raise InputError(f"label {label!r}: unknown; expected one of {names}") from None
 
   def __repr__(self) -> str:
     return as_text(self)

@@ -79,13 +79,13 @@ class Result:
 
 def batches(text: str) -> list[BatchSizes]:
   """Returns the batches of a text such as 1x64+8,4x128+32: texts, words and entities of each."""
-  found = []
+  chosen = []
   for part in text.split(","):
     sizes = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)\+([1-9]\d*)", part.strip(), re.ASCII)
     if not sizes:
       raise InputError(f"batch: {part!r}; expected TEXTSxWORDS+ENTITIES, such as 4x128+32")
-    found.append(BatchSizes(*map(int, sizes.groups())))
-  return found
+    chosen.append(BatchSizes(*map(int, sizes.groups())))
+  return chosen
 
 
 def run(size: str, some: list[BatchSizes], dtype: Dtype, rounds: int) -> Result:

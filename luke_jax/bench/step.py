@@ -64,9 +64,9 @@ def run(experiment: Experiment, steps: int, rounds: int) -> Result:
     if number < 1:
       raise InputError(f"{name}: {number}; expected 1 or more")
   mesh = make_mesh(experiment.mesh)
-  whole = Program(experiment, mesh, experiment.run.steps or steps)
-  batches = whole.training_batches(experiment.task.records(whole.backbone, "train"))
-  program = whole.padded_to(batches.room(0))
+  measured = Program(experiment, mesh, experiment.run.steps or steps)
+  batches = measured.training_batches(experiment.task.records(measured.backbone, "train"))
+  program = measured.padded_to(batches.room(0))
   start = time.perf_counter()
   step: object = program.step
   compiling = time.perf_counter() - start

@@ -96,9 +96,9 @@ def _doubtful(examples: list[dict[str, object]], labels: collections.Counter[str
   """Yields what is no fault, and yet makes a model worse or its scores misleading."""
   asked = collections.Counter(map(asked_in, examples))
   if twice := sum(asked.values()) - len(asked):
-    whole = len({json.dumps(example | {"id": ""}) for example in examples})
+    different = len({json.dumps(example | {"id": ""}) for example in examples})
     others = len(examples) - twice
-    yield f"repeated: {twice}, {whole - others} of them with other labels"
+    yield f"repeated: {twice}, {different - others} of them with other labels"
   if len(labels) == 1 and "spans" not in examples[0]:
     yield "a single label: nothing can be learnt"
   elif len(labels) > 1 and max(labels.values()) > UNBALANCED * labels.total():

@@ -94,8 +94,8 @@ def train(
       _check_file(experiment, *train, dev, model)
       resolved = read_experiment(experiment, set)
     if jax.process_index() == 0:
-      whole = verbose or str(experiment) not in CLASSES
-      print((describe if whole else outline)(resolved), flush=True)
+      every_setting = verbose or str(experiment) not in CLASSES
+      print((describe if every_setting else outline)(resolved), flush=True)
     summary = _trained(resolved, output, folds, curve=curve, profile=profile)
     if jax.process_index() == 0:
       _print_end(summary, output, resolved.task.name)
@@ -110,8 +110,8 @@ def _print_end(summary: Summary, output: Path, task: str) -> None:
       Console().print(report)
       print(f"more: {output / REPORT}")
     print(f"with texts of your own: luke-jax try {output}")
-  for name, found in summary.get("folds", {}).items():
-    print(f"{name} of the parts: {found['mean']:.3f} ± {found['deviation']:.3f}")
+  for name, spread in summary.get("folds", {}).items():
+    print(f"{name} of the parts: {spread['mean']:.3f} ± {spread['deviation']:.3f}")
   if len(curve) > 1:
     print(f"by share of the examples: {', '.join(f'{x} {y:.3f}' for x, y in curve.items())}")
     print(verdict(curve))

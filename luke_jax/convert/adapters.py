@@ -145,11 +145,11 @@ def _origin(raw: Mapping[str, object], config: Path) -> dict[str, Any]:
 
 def _check_hash(directory: Path, backbone: Mapping[str, str], path: Path) -> None:
   """Raises InputError for another backbone than that of the adapter."""
-  found, expected = weights_hash(directory), backbone["sha256"]
-  if found != expected:
+  actual, expected = weights_hash(directory), backbone["sha256"]
+  if actual != expected:
     raise InputError(
       f"{path}: an adapter of {backbone['name']} (sha256 {expected[:12]}…), {directory} is another"
-      f" model ({found[:12]}…); expected the same weights"
+      f" model ({actual[:12]}…); expected the same weights"
     )
 
 
@@ -214,13 +214,13 @@ def with_changes(
 
 def _check_scales(tensors: Mapping[str, np.ndarray], file: Path) -> None:
   """Raises InputError for a tensor in 8 bits without its scales, and for scales of none."""
-  whole = {
+  complete = {
     name.partition("/")[2]: x.dtype == np.int8
     for name, x in tensors.items()
     if not name.startswith(SCALE)
   }
   scaled = {name.removeprefix(SCALE) for name in tensors if name.startswith(SCALE)}
-  astray = sorted(scaled ^ {path for path, narrow in whole.items() if narrow})
+  astray = sorted(scaled ^ {path for path, narrow in complete.items() if narrow})
   if astray:
     what = "no tensor for it" if astray[0] in scaled else "missing"
     raise InputError(f"{file}: {SCALE}{astray[0]}: {what}; expected scales of each in 8 bits")

@@ -157,8 +157,8 @@ def _in_pytorch(model: ModelParts) -> str:
   if missing := system.not_in_transformers:
     return f"In PyTorch: {missing}."
   name, title = model.architecture, "In PyTorch, from the same files:"
-  own = model.network.head
-  if own is not None and not own.in_transformers and own.kind not in system.head_classes:
+  top = model.network.head
+  if top is not None and not top.in_transformers and top.kind not in system.head_classes:
     name, head = f"{system.prefix}Model", f"the head (`{_head_name(model)}`)"
     if model.kind == "crf":  # a classifier of words, which transformers has, and a chain
       name, head = f"{system.prefix}ForTokenClassification", "its chain (`crf`)"
@@ -263,8 +263,8 @@ def _limits(model: ModelParts, record: Record) -> str:
 
 def _licence(model: ModelParts, record: Mapping[str, object]) -> str:
   base = _base(model, record)
-  name, known = base.get("name"), base.get("license")
-  of_base = f"That of {name}, by its card: {known}." if known else ""
+  name, licence = base.get("name"), base.get("license")
+  of_base = f"That of {name}, by its card: {licence}." if licence else ""
   unknown = f"That of {name} is not known here." if name else "It is not known here."
   of_data = " That of the data it was trained on is not recorded." if record else ""
   return f"{of_base or unknown}{of_data}"
@@ -283,12 +283,12 @@ def _cell(value: object) -> str:
 def card_head(model: ModelParts, record: Record, base: Record, *, adapter: bool = False) -> str:
   """Returns the metadata of a model; `base` are facts of the model that it started from."""
   languages = {x.get("language") for x in record.get("data", ())} | {base.get("language")}
-  known = sorted(language for language in languages if language)
+  codes = sorted(language for language in languages if language)
   task = model.network.head.hub_task if model.network.head else ""
   tags = [model.config.name, "luke_jax", *([task] if task else [])]
   library = "luke_jax" if adapter else "transformers"
   lines = [f"library_name: {library}", "tags:", *(f"- {tag}" for tag in tags)]
-  lines += ["language:", *(f"- {_yaml(x)}" for x in known)] if known else []
+  lines += ["language:", *(f"- {_yaml(x)}" for x in codes)] if codes else []
   lines += [f"license: {_yaml(base.get('license', 'unknown'))}"]
   scores = record.get("scores") or {}
   if scores and task:

@@ -26,8 +26,8 @@ def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   words = inputs.get("input_ids")
   axes = ("batch", "choices", "words") if network.choices else ("batch", "words")
   if words is None or words.ndim != len(axes) or not words.shape[-1]:
-    given = "missing" if words is None else f"shape {words.shape}"
-    raise InputError(f"input_ids: {given}; expected ({', '.join(axes)})")
+    actual = "missing" if words is None else f"shape {words.shape}"
+    raise InputError(f"input_ids: {actual}; expected ({', '.join(axes)})")
   _check_shapes(inputs, words.shape, WORDS)
   room = config.room_for_words
   if words.shape[-1] > room:
@@ -50,8 +50,8 @@ def _check_own(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   for name, shape in network.own_inputs.items():
     expected = (*inputs["input_ids"].shape[:-1], *shape)
     if name not in inputs or inputs[name].shape != expected:
-      given = f"shape {inputs[name].shape}" if name in inputs else "missing"
-      raise InputError(f"{name}: {given}; expected {expected}")
+      actual = f"shape {inputs[name].shape}" if name in inputs else "missing"
+      raise InputError(f"{name}: {actual}; expected {expected}")
   attributes = attributes_of(network.head)
   for i, size in enumerate(attributes.sizes if attributes else ()):
     _check_range("attribute_ids", inputs["attribute_ids"][..., i], size)
@@ -90,8 +90,8 @@ def _check_entities(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
     raise InputError(f"entity_ids: {entities.shape[-1]} for each text; expected {needed} or more")
   positions = inputs.get("entity_position_ids")
   if positions is None or positions.shape[:-1] != entities.shape:
-    given = "missing" if positions is None else f"shape {positions.shape}"
-    raise InputError(f"entity_position_ids: {given}; expected {(*entities.shape, 'positions')}")
+    actual = "missing" if positions is None else f"shape {positions.shape}"
+    raise InputError(f"entity_position_ids: {actual}; expected {(*entities.shape, 'positions')}")
   _check_shapes(inputs, entities.shape, ENTITIES)
   _check_range("entity_ids", entities, rows)
   _check_range("entity_position_ids", positions, words.shape[-1], least=-1)
@@ -105,9 +105,9 @@ def _check_places(inputs: Mapping[str, np.ndarray], words: int, needed: int) -> 
   starts = inputs.get("entity_start_positions")
   batch = len(inputs["input_ids"])
   if starts is None or starts.ndim != 2 or len(starts) != batch or starts.shape[1] < needed:
-    given = "missing" if starts is None else f"shape {starts.shape}"
+    actual = "missing" if starts is None else f"shape {starts.shape}"
     raise InputError(
-      f"entity_start_positions: {given}; expected ({batch}, {needed} or more), for the model has"
+      f"entity_start_positions: {actual}; expected ({batch}, {needed} or more), for the model has"
       " no entities"
     )
   _check_shapes(inputs, starts.shape, ENTITIES[3:])

@@ -77,8 +77,8 @@ def read_model(
     if words_only:
       config = described.config.with_entities(0, None)
       described = dataclasses.replace(described, config=config)
-    own = None if isinstance(head, str) else head
-    network = _network(source, described, tensors, fields, own)
+    make_own = None if isinstance(head, str) else head
+    network = _network(source, described, tensors, fields, make_own)
     params, report = _params(network, tensors, None if blank else seed)
     unread = source.tensors.names - tensors.names - set(report.apart)
     left_over = (*report.unexpected, *sorted(unread))
@@ -128,8 +128,8 @@ def _known(network: Network, left_over: tuple[str, ...]) -> bool:
   """
   table = network.backbone.config.keys(network.kind)
   patterns = [name for key in table.rows.values() for name in key.names] + [*table.aliases]
-  known = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
-  return all(known.fullmatch(name) or name.startswith(table.unused) for name in left_over)
+  pattern = re.compile("|".join(re.escape(x).replace(r"\{layer\}", r"\d+") for x in patterns))
+  return all(pattern.fullmatch(name) or name.startswith(table.unused) for name in left_over)
 
 
 @contextlib.contextmanager
@@ -151,7 +151,7 @@ def _system(
   if not isinstance(entity_vocab, EntityVocab | None):
     raise InputError(f"entity_vocab: {entity_vocab!r}; expected an EntityVocab")
   if system is None and entity_vocab is not None:
-    return next(known for known in systems() if known.starts_from)
+    return next(candidate for candidate in systems() if candidate.starts_from)
   return system
 
 
@@ -194,7 +194,7 @@ def _network(
   described: Described,
   tensors: Tensors,
   fields: dict[str, object],
-  own: MakeHead | None,
+  make_own: MakeHead | None,
 ) -> Network:
   system = source.system
   if source.described.architecture in system.left_to_right:
@@ -202,13 +202,13 @@ def _network(
       f"architecture {source.described.architecture!r}: reads from left to right; expected an"
       f" encoder; {BY_REQUEST} reads it as one"
     )
-  if own is not None:
+  if make_own is not None:
     backbone = _changed(Backbone(described.config), fields)
-    return Network(backbone, own(backbone, described))
+    return Network(backbone, make_own(backbone, described))
   kind = kind_of(system, described.architecture)
   if kind is None:
-    known = ", ".join(class_names(system).values())
-    raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {known}")
+    classes = ", ".join(class_names(system).values())
+    raise InputError(f"architecture {described.architecture!r}: unknown; expected one of {classes}")
   backbone = _changed(Backbone(_as_tensors_say(system, described.config, kind, tensors)), fields)
   if kind == NONE:
     return Network(backbone)
@@ -234,15 +234,15 @@ def _as_tensors_say(system: type[System], config: Any, kind: str, tensors: Tenso
 
 
 def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
-  known = [field.name for field in dataclasses.fields(backbone.config)]
+  names = [field.name for field in dataclasses.fields(backbone.config)]
   for name in fields:
-    if name not in (*known, *RUNNING):
-      near = difflib.get_close_matches(name, (*known, *RUNNING), n=1)
+    if name not in (*names, *RUNNING):
+      near = difflib.get_close_matches(name, (*names, *RUNNING), n=1)
       hint = f", perhaps {near[0]}" if near else ""
       raise InputError(
         f"{name}: unknown; expected a field of {type(backbone.config).__name__}{hint}"
       )
-  sizes = {name: value for name, value in fields.items() if name in known}
+  sizes = {name: value for name, value in fields.items() if name in names}
   running = {name: value for name, value in fields.items() if name in RUNNING}
   return dataclasses.replace(
     backbone,

@@ -173,8 +173,9 @@ def _check(model: Published, folder: Path, source: Path) -> None:
   for name, expected in model.files.items():
     if not (folder / name).is_file():
       raise InputError(f"{source}: no {name}; expected the files of {model.hub}")
-    found = sha256(folder / name)
-    if found != expected:
+    actual = sha256(folder / name)
+    if actual != expected:
       raise InputError(
-        f"{source}: {name} has SHA-256 {found[:12]}…; expected {expected[:12]}…, as {model.hub} has"
+        f"{source}: {name} has SHA-256 {actual[:12]}…; expected {expected[:12]}…,"
+        f" as {model.hub} has"
       )

@@ -162,8 +162,8 @@ def _written_aliases(model: ModelParts) -> list[tuple[str, str]]:
     return []
   table, leaves = model.config.keys(model.kind), keys.flatten(model.params)
   decoders = [path for path in (keys.WORD_DECODER, keys.ENTITY_DECODER) if path in leaves]
-  own = {name for path in decoders for name in table.rows[path].names}
-  left_out = own or set(table.tied_by_reference)
+  decoder_names = {name for path in decoders for name in table.rows[path].names}
+  left_out = decoder_names or set(table.tied_by_reference)
   return [(alias, name) for alias, name in table.aliases.items() if alias not in left_out]
 
 

@@ -129,7 +129,7 @@ def _check_config(path: Path) -> None:
     return
   if not path.exists():
     raise no_model(path)
-  released = (known.released_config[0] for known in systems())
+  released = (system.released_config[0] for system in systems())
   if path.is_dir() and not any((path / name).exists() for name in (METADATA, *released) if name):
     raise no_model(path, f"no {CONFIG}")
   raise InputError(
@@ -151,9 +151,9 @@ def _of_archive(
   raw: dict[str, object], path: Path, system: type[System] | None
 ) -> tuple[type[System], Described]:
   """Returns the system of an archive, and what its metadata describes."""
-  for known in systems() if system is None else (system,):
-    if described := known.read_archive(raw, path):
-      return known, described
+  for other in systems() if system is None else (system,):
+    if described := other.read_archive(raw, path):
+      return other, described
   raise InputError(f"{path}: of an archive of LUKE; expected a {CONFIG}")
 
 
@@ -161,12 +161,12 @@ def _released(
   path: Path, system: type[System] | None
 ) -> tuple[type[System], dict[str, object], Path]:
   """Returns the system of a directory as its authors published it, and its config file."""
-  for known in systems() if system is None else (system,):
-    name, entry = known.released_config
+  for other in systems() if system is None else (system,):
+    name, entry = other.released_config
     if name and (path / name).exists():
       raw = json_files.read_json_object(path / name, "the config of a model")
       if entry in raw:
-        return known, raw, path / name
+        return other, raw, path / name
   raise no_model(path, f"no {CONFIG} and no {METADATA}")
 
 
@@ -174,13 +174,13 @@ def system_for(raw: Mapping[str, object], path: Path, system: type[System] | Non
   """Returns the system that a config.json is read as."""
   kind = raw.get("model_type")
   if system is None:
-    known, types = system_of(kind), tuple(PLACES)
+    chosen, types = system_of(kind), tuple(PLACES)
   else:
     types = (*system.model_types, *system.starts_from)
-    known = system if kind in types else None
-  if known is None:
+    chosen = system if kind in types else None
+  if chosen is None:
     raise InputError(f"{path}: model_type: {kind!r}; expected one of {', '.join(types)}")
-  return known
+  return chosen
 
 
 def _unpack(archive: Path, folder: Path) -> None:
@@ -202,12 +202,12 @@ def _unpack(archive: Path, folder: Path) -> None:
 def no_model(path: Path, fault: str = "no such file or directory") -> InputError:
   """Returns the error for a path without a model, with the commands that get one."""
   name, directory = _on_hub(path)
-  known = ", ".join(f"{model}, which `luke-jax get {model}` fetches" for model in PUBLISHED)
+  models = ", ".join(f"{model}, which `luke-jax get {model}` fetches" for model in PUBLISHED)
   near = difflib.get_close_matches(str(path), PUBLISHED, n=1)
   hint = f"; perhaps {near[0]}" if near else ""
   return InputError(
     f"{path}: {fault}; expected a model's directory, such as `hf download {name} --local-dir"
-    f" {directory}` makes, or {known}{hint}"
+    f" {directory}` makes, or {models}{hint}"
   )
 
 

@@ -43,10 +43,10 @@ class Tensors:
     Where a bias is apart, that of the decoder is read: the reference computes with it, and its
     other one is no part of the model.
     """
-    found = {alias: name for alias, name in keys.aliases.items() if self._differ(alias, name)}
+    aliases = {alias: name for alias, name in keys.aliases.items() if self._differ(alias, name)}
     rows = {name for key in keys.rows.values() for name in key.names}
-    biases = {name: alias for alias, name in found.items() if alias not in rows}
-    decoders = {alias: alias for alias in found if alias in rows}
+    biases = {name: alias for alias, name in aliases.items() if alias not in rows}
+    decoders = {alias: alias for alias in aliases if alias in rows}
     return dataclasses.replace(
       self,
       names=self.names.difference(biases.values()),

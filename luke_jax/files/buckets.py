@@ -119,11 +119,11 @@ class BucketPath(PosixGPath):
   def statuses(self) -> dict[str, Status]:
     """Returns all objects below by their names there, in the order of the names."""
     with self.storage() as system:
-      found = system.find(str(self), detail=True)
+      objects = system.find(str(self), detail=True)
     start = str(self).removeprefix("gs://") + "/"
     return {
       name.removeprefix(start): _status(info)
-      for name, info in sorted(found.items())
+      for name, info in sorted(objects.items())
       if name.startswith(start)
     }
 

@@ -18,14 +18,14 @@ def triple_distances(
 
 def corrupted(graph: Graph, triples: np.ndarray, seed: int) -> np.ndarray:
   """Returns for each triple one with another head or tail that is in no split."""
-  rng, known = np.random.default_rng(seed), Known(graph.all)
-  false, left = triples.copy(), np.arange(len(triples))
+  rng, facts = np.random.default_rng(seed), Known(graph.all)
+  false, remaining = triples.copy(), np.arange(len(triples))
   for _ in range(100):
-    columns = rng.choice([0, 2], len(left))
-    false[left] = triples[left]
-    false[left, columns] = rng.integers(0, len(graph.entities), len(left))
-    left = left[known.contains(false[left])]
-    if not len(left):
+    columns = rng.choice([0, 2], len(remaining))
+    false[remaining] = triples[remaining]
+    false[remaining, columns] = rng.integers(0, len(graph.entities), len(remaining))
+    remaining = remaining[facts.contains(false[remaining])]
+    if not len(remaining):
       return false
   raise InputError("negatives: every triple is true; expected some that are in no split")
 
@@ -40,12 +40,12 @@ def accuracy(
   of all relations.
   """
   relations, distances, truths = valid
-  whole = best_threshold(distances, truths)
+  shared = best_threshold(distances, truths)
   thresholds = {
     relation: best_threshold(distances[relations == relation], truths[relations == relation])
     for relation in np.unique(relations)
   }
-  limits = np.array([thresholds.get(relation, whole) for relation in test[0]])
+  limits = np.array([thresholds.get(relation, shared) for relation in test[0]])
   return float(((test[1] <= limits) == test[2]).mean())
 
 

@@ -89,7 +89,7 @@ def _signed(vectors: jax.Array, others: jax.Array, weights: jax.Array) -> jax.Ar
 
 def _summed(term: Callable, *arrays: jax.Array) -> jax.Array:
   """Returns the sum of `term` over the first axis of the arrays, one after another."""
-  whole, rest = divmod(len(arrays[0]), UNROLLED)
+  full, rest = divmod(len(arrays[0]), UNROLLED)
   shape = jax.eval_shape(term, *(x[0] for x in arrays))
 
   def add(total: jax.Array, parts: tuple) -> tuple[jax.Array, None]:
@@ -97,7 +97,7 @@ def _summed(term: Callable, *arrays: jax.Array) -> jax.Array:
     return functools.reduce(jnp.add, terms, total), None
 
   total = jnp.zeros(shape.shape, shape.dtype)
-  if whole:
-    blocks = tuple(x[: whole * UNROLLED].reshape(whole, UNROLLED, *x.shape[1:]) for x in arrays)
+  if full:
+    blocks = tuple(x[: full * UNROLLED].reshape(full, UNROLLED, *x.shape[1:]) for x in arrays)
     total, _ = jax.lax.scan(add, total, blocks)
-  return add(total, tuple(x[whole * UNROLLED :] for x in arrays))[0] if rest else total
+  return add(total, tuple(x[full * UNROLLED :] for x in arrays))[0] if rest else total

@@ -52,14 +52,16 @@ class Answers:
     while the pairs of triples often have many answers.
     """
     mask = np.zeros((len(pairs), len(candidates)), bool)
-    known = np.minimum(candidates, len(self._asked_starts) - 2)
-    columns, asked = listed(self._asked, self._asked_starts[known], self._asked_starts[known + 1])
+    clipped = np.minimum(candidates, len(self._asked_starts) - 2)
+    columns, asked = listed(
+      self._asked, self._asked_starts[clipped], self._asked_starts[clipped + 1]
+    )
     rows = _slots(len(self._pairs) + 1)
     rows[pairs] = np.arange(len(pairs))
     places, first = rows[asked], rows[pairs]  # of equal pairs one is marked, the others are copies
     rows[pairs] = -1
-    found = np.flatnonzero(places >= 0)
-    mask[places[found], columns[found]] = True
+    hits = np.flatnonzero(places >= 0)
+    mask[places[hits], columns[hits]] = True
     copies = np.flatnonzero(first != np.arange(len(pairs)))
     mask[copies] = mask[first[copies]]
     return mask
@@ -95,9 +97,9 @@ class Known:
     """Returns which triples (T, 3) are known."""
     starts, ends = self.tails.bounds(triples[:, 0], triples[:, 1])
     rows, tails = listed(self.tails.entities, starts, ends)
-    found = np.zeros(len(triples), bool)
-    found[rows[tails == triples[rows, 2]]] = True
-    return found
+    contained = np.zeros(len(triples), bool)
+    contained[rows[tails == triples[rows, 2]]] = True
+    return contained
 
   def bitmaps(self, triples: np.ndarray, size: int) -> np.ndarray:
     """Returns known heads and known tails of each triple as bits: (C, 2, size), uint8."""

@@ -16,8 +16,8 @@ def nearest(
 
 def most_similar(table: np.ndarray, query: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
   """Returns the rows of a table (U, K) at the smallest angles to a vector (K,), and cosines."""
-  own = query / _lengths(query)
-  rows, opposite = _smallest(table, count, lambda block: -(block @ own) / _lengths(block))
+  unit = query / _lengths(query)
+  rows, opposite = _smallest(table, count, lambda block: -(block @ unit) / _lengths(block))
   return rows, -opposite
 
 

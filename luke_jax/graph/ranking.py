@@ -71,11 +71,11 @@ def _counted_here(
     near = ranked_distances(queries, jnp.concatenate([vectors, targets]), setting.norm)
     true, near = jnp.diagonal(near[:, block:])[:, None], near[:, :block]
     entity = first_row + place
-    known = maps[:, entity >> 3] >> (entity & 7).astype(jnp.uint8) & 1
+    answer = maps[:, entity >> 3] >> (entity & 7).astype(jnp.uint8) & 1
     counts_here = (place >= number * block) & (entity < setting.entities)
-    left = counts_here & (known == 0) & (entity != ids[:, None])
-    found = [((near < true) & left).sum(1), ((near == true) & left).sum(1)]
-    return counts + jnp.stack(found, axis=1), None
+    others = counts_here & (answer == 0) & (entity != ids[:, None])
+    totals = [((near < true) & others).sum(1), ((near == true) & others).sum(1)]
+    return counts + jnp.stack(totals, axis=1), None
 
   start = jnp.zeros((queries.shape[0], 2), jnp.int32)
   counts, _ = jax.lax.scan(add, start, jnp.arange(-(-rows // block)))
@@ -107,8 +107,8 @@ def ranks(
   counts = []
   for start in range(0, len(triples), BATCH):
     part = triples[start : start + BATCH]
-    whole = np.concatenate([part, np.repeat(part[-1:], BATCH - len(part), axis=0)])
-    batch = ranked_arrays(whole, known, len(entity))
+    padded = np.concatenate([part, np.repeat(part[-1:], BATCH - len(part), axis=0)])
+    batch = ranked_arrays(padded, known, len(entity))
     counts.append(np.asarray(run(entity, relation, batch))[: len(part)])
   return realistic(np.concatenate(counts))
 

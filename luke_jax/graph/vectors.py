@@ -42,10 +42,10 @@ class Vectors:
 
   def at(self, ids: np.ndarray) -> np.ndarray:
     """Returns float32 vectors (..., K) of ids (...); zeros for -1."""
-    found = np.zeros((*ids.shape, self.width), np.float32)
+    rows = np.zeros((*ids.shape, self.width), np.float32)
     there = ids != NONE
-    found[there] = self.table[ids[there]]
-    return found
+    rows[there] = self.table[ids[there]]
+    return rows
 
   def rows(self, names: Sequence[str]) -> np.ndarray:
     """Returns vectors (names, K) in float32; raises InputError for an unknown name."""
@@ -92,13 +92,13 @@ def write_vectors(
 ) -> None:
   """Writes vectors of entities and relations, with their names; `text` adds the `.vec` files."""
   folder.mkdir(parents=True, exist_ok=True)
-  for part, own in zip(PARTS, vectors, strict=True):
-    write_ids(folder / f"{part}2id.txt", own.ids)
+  for part, table in zip(PARTS, vectors, strict=True):
+    write_ids(folder / f"{part}2id.txt", table.ids)
     with whole(folder / f"{part}2vec.npy") as path, path.open("wb") as file:
-      np.save(file, np.asarray(own.table, np.float32))
+      np.save(file, np.asarray(table.table, np.float32))
     if text:
       with whole(folder / f"{part}2vec.vec") as path:
-        np.savetxt(path, own.table, fmt="%.6f", delimiter="\t")
+        np.savetxt(path, table.table, fmt="%.6f", delimiter="\t")
   write_json(folder / CONFIG, config)
 
 
@@ -109,8 +109,8 @@ def _mapped(path: Path) -> np.ndarray:
     reason = str(fault).splitlines()[0]
     raise InputError(f"{path}: {reason}; expected an array of vectors") from None
   if table.ndim != 2 or table.dtype.kind != "f":
-    found = f"{table.dtype} of shape {table.shape}"
-    raise InputError(f"{path}: {found}; expected vectors, one in a row")
+    actual = f"{table.dtype} of shape {table.shape}"
+    raise InputError(f"{path}: {actual}; expected vectors, one in a row")
   return table
 
 

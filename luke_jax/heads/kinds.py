@@ -16,8 +16,8 @@ HEADS: dict[str, type[Head]] = {
 
 def heads_of(system: type[System]) -> dict[str, type[Head]]:
   """Returns the heads that a system can have, by their kind."""
-  known = HEADS | dict(system.heads)
-  return {kind: head for kind, head in known.items() if system.takes(kind)}
+  heads = HEADS | dict(system.heads)
+  return {kind: head for kind, head in heads.items() if system.takes(kind)}
 
 
 def class_names(system: type[System]) -> dict[str, str]:

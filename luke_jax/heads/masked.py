@@ -103,16 +103,20 @@ class MaskedHead(Head):
   @nn.compact
   def __call__(self, states: States, tables: Tables, **inputs: jax.Array) -> Outputs:
     """Returns logits (B, W, V), entity_logits (B, E, U) and page_entity (B, K), or the scores."""
-    own = tables
+    decoding = tables
     if not self.decoders.tied:
       shape = tables.words.shape
-      own = own._replace(words=embedding(self.numerics, *shape, name="word_decoder").embedding)
+      decoding = decoding._replace(
+        words=embedding(self.numerics, *shape, name="word_decoder").embedding
+      )
     if not self.decoders.entities_tied and tables.entities is not None:
       shape = tables.entities.shape
-      own = own._replace(entities=embedding(self.numerics, *shape, name="entity_decoder").embedding)
+      decoding = decoding._replace(
+        entities=embedding(self.numerics, *shape, name="entity_decoder").embedding
+      )
     if not inputs:
-      return self._logits(states, own)
-    return self._scores(states, own, pages=tables.entities, **inputs)
+      return self._logits(states, decoding)
+    return self._scores(states, decoding, pages=tables.entities, **inputs)
 
   def _logits(self, states: States, tables: Tables) -> Outputs:
     outputs = {"logits": self.masked_words(states.words, tables.words)}

@@ -106,20 +106,20 @@ def outputs(
     size = batch.size if entity_tokens else task.row_sizes(backbone, batch.size.words)
     arrays = task.inputs(backbone, some, size, pad_entity)
     waiting.append((batch.rows, _logits(*model.predicting, arrays)))
-  found: dict[str, list[Any]] = {}
+  collected: dict[str, list[Any]] = {}
   for numbers, logits in waiting:
     for name, values in jax.device_get(logits).items():
       check_finite(name, values)
-      of_rows = found.setdefault(name, [None] * len(rows))
+      of_rows = collected.setdefault(name, [None] * len(rows))
       for i, value in zip(numbers, values, strict=False):
         of_rows[i] = value
-  return found
+  return collected
 
 
 @functools.partial(jax.jit, static_argnames="network")
 def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array]:
-  found = apply(network, params, inputs)
-  return {name: found[name].astype(jnp.float32) for name in LOGITS if name in found}
+  values = apply(network, params, inputs)
+  return {name: values[name].astype(jnp.float32) for name in LOGITS if name in values}
 
 
 def _size(least: Sizes, task: FineTunedTask, widths: Widths) -> Sizes:

@@ -65,12 +65,12 @@ def predictions(
   processor, counting = processor_of(model, task), None
   if file:
     processor, counting = counted(processor)
-  left, shapes = iter(examples), shapes_of(model.backbone)
-  while chunk := list(itertools.islice(left, CHUNK)):
+  remaining, shapes = iter(examples), shapes_of(model.backbone)
+  while chunk := list(itertools.islice(remaining, CHUNK)):
     rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
-    found = outputs(model, task, rows, pad, shapes) if rows else {}
-    yield from zip(chunk, task.decode(chunk, rows, found), strict=True)
+    logits = outputs(model, task, rows, pad, shapes) if rows else {}
+    yield from zip(chunk, task.decode(chunk, rows, logits), strict=True)
   if counting is not None:
     counting.warn(file)
 

@@ -36,9 +36,11 @@ def task_of(
   or that its head serves.
   """
   saved = _saved(model.rest)
-  own = saved.get("class")
-  if own and not model.task and not isinstance(task, type):
-    raise InputError(f"made for the task {own}, which is none of luke_jax's; expected it as `task`")
+  class_name = saved.get("class")
+  if class_name and not model.task and not isinstance(task, type):
+    raise InputError(
+      f"made for the task {class_name}, which is none of luke_jax's; expected it as `task`"
+    )
   kind = task or model.task or saved.get("task") or _name_for(model)
   chosen = task_class(kind) if isinstance(kind, str) else kind
   if kind == "ner" and model.kind in task_class(BY_TAGS).heads:
@@ -93,8 +95,8 @@ def settings_of(task: FineTunedTask) -> dict[str, object]:
   values = typed_values.to_json(task, "")
   settings = {name: value for name, value in values.items() if name not in LOCAL}
   kind = type(task)
-  own = {} if is_known(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
-  return {**task.config_entries, KEY: {"task": task.name, **own, "settings": settings}}
+  of_user = {} if is_known(kind) else {"class": f"{kind.__module__}:{kind.__qualname__}"}
+  return {**task.config_entries, KEY: {"task": task.name, **of_user, "settings": settings}}
 
 
 def processor_of(model: ModelParts, task: FineTunedTask) -> Processor:
@@ -115,9 +117,9 @@ def trained_model(task: FineTunedTask, network: Network, params: dict) -> ModelP
   """Returns a model with the labels and the text side of its task."""
   processor = task.processor(network.backbone)
   labels, rest = _labels(type(task), task.labels), settings_of(task)
-  own = None if is_known(type(task)) else type(task)
+  of_user = None if is_known(type(task)) else type(task)
   tokenizer = processor.tokenizer
-  return ModelParts(network, params, labels, tokenizer, processor, rest=rest, task=own)
+  return ModelParts(network, params, labels, tokenizer, processor, rest=rest, task=of_user)
 
 
 def _labels(task: FineTunedTask | type[FineTunedTask], labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -130,5 +132,5 @@ def _name_for(model: ModelParts) -> str:
       return name
   kinds = dict.fromkeys(kind for name in CLASSES for kind in task_class(name).heads)
   names = class_names(model.system)
-  known = ", ".join(names[kind] for kind in kinds if kind in names)
-  raise InputError(f"a {model.architecture}; expected one of {known}")
+  classes = ", ".join(names[kind] for kind in kinds if kind in names)
+  raise InputError(f"a {model.architecture}; expected one of {classes}")

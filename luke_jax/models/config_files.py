@@ -57,9 +57,9 @@ def sizes_from(kind: type[Config], fields: Mapping[str, object], path: Path) -> 
       raise InputError(f"{path}: {name}: missing; expected a number")
   # transformers writes null for what a model has no use for, such as BERT's bos_token_id.
   optional = {name for name, hint in get_type_hints(kind).items() if NoneType in get_args(hint)}
-  given = {k: v for k, v in fields.items() if v is not None or k in optional}
+  values = {k: v for k, v in fields.items() if v is not None or k in optional}
   with at(path):
-    return kind(**{k: v for k, v in given.items() if k in _names(kind)})
+    return kind(**{k: v for k, v in values.items() if k in _names(kind)})
 
 
 def rest_of(kind: type, raw: Mapping[str, object]) -> dict[str, object]:

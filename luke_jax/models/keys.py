@@ -275,8 +275,10 @@ def from_torch(
       copied += [name for name, source in sources.items() if source != name]
   tied = {alias for alias, name in keys.aliases.items() if name in used}.difference(apart or ())
   unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
-  own = tuple(sorted(theirs for name, theirs in (apart or {}).items() if name in used))
-  return unflatten(leaves), Report(tuple(missing), tuple(unexpected), tuple(copied), apart=own)
+  apart_names = tuple(sorted(theirs for name, theirs in (apart or {}).items() if name in used))
+  return unflatten(leaves), Report(
+    tuple(missing), tuple(unexpected), tuple(copied), apart=apart_names
+  )
 
 
 def _filled(

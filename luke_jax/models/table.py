@@ -37,8 +37,8 @@ def system_named(name: str) -> type[System]:
   for system in systems():
     if system.name == name:
       return system
-  known = ", ".join(system.name for system in systems())
-  raise InputError(f"system {name!r}: unknown; expected one of {known}")
+  names = ", ".join(system.name for system in systems())
+  raise InputError(f"system {name!r}: unknown; expected one of {names}")
 
 
 class _Sizes(Mapping[str, System]):

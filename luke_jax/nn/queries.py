@@ -61,8 +61,8 @@ class QueryProjections(nn.Module):
     flat = (self.width, sizes.heads * sizes.head_size)
     names, low = _query_names(sizes.kinds), adapter_of(self, dtype)
     if self.has_variable("params", names[0][0]):
-      own = [[parameter(self, name, init, (self.width, *head)) for name in row] for row in names]
-      kernels = tuple(tuple(x.astype(dtype).reshape(flat) for x in row) for row in own)
+      arrays = [[parameter(self, name, init, (self.width, *head)) for name in row] for row in names]
+      kernels = tuple(tuple(x.astype(dtype).reshape(flat) for x in row) for row in arrays)
       return Projections(kernels, bias, low)
     kernel = parameter(self, "kernel", init, (*pair, self.width, *head))
     return Projections(gathered(kernel.astype(dtype), (*pair, *flat)), bias, low)

@@ -25,10 +25,10 @@ def unique_ids(ids: jax.Array, rows: int) -> tuple[jax.Array, jax.Array]:
     return jnp.unique(ids, return_inverse=True, size=most, fill_value=rows)
   present = jnp.zeros(rows, jnp.int32).at[ids].set(1)
   places = jnp.cumsum(present) - 1
-  found = jnp.full(most, rows, ids.dtype)
+  unique = jnp.full(most, rows, ids.dtype)
   targets = jnp.where(present > 0, places, most)
-  found = found.at[targets].set(jnp.arange(rows, dtype=ids.dtype), mode="drop")
-  return found, places[ids]
+  unique = unique.at[targets].set(jnp.arange(rows, dtype=ids.dtype), mode="drop")
+  return unique, places[ids]
 
 
 def rows_at(table: jax.Array, ids: jax.Array, axis: str | None) -> jax.Array:
@@ -37,8 +37,8 @@ def rows_at(table: jax.Array, ids: jax.Array, axis: str | None) -> jax.Array:
   def here(table: jax.Array, ids: jax.Array) -> jax.Array:
     if axis is None or jax.lax.axis_size(axis) == 1:  # a sum over one device is a copy
       return table.at[ids].get(mode="clip")
-    found = table.at[_places(table, ids, axis)].get(mode="fill", fill_value=0)
-    return jax.lax.psum(found, axis)
+    rows = table.at[_places(table, ids, axis)].get(mode="fill", fill_value=0)
+    return jax.lax.psum(rows, axis)
 
   return _mapped(here, axis, jax.P())(table, ids)
 

@@ -235,8 +235,8 @@ def window(lengths: Lengths, order: Order, number: int) -> np.ndarray:
   batches = window_size(lengths, order.batch_size)
   rows = batches * order.batch_size
   positions = np.arange(number * rows, (number + 1) * rows)
-  found = lengths.records[[int(order.records[int(position)]) for position in positions]]
-  grouped = positions[np.argsort(found, kind="stable")].reshape(batches, -1)
+  row_lengths = lengths.records[[int(order.records[int(position)]) for position in positions]]
+  grouped = positions[np.argsort(row_lengths, kind="stable")].reshape(batches, -1)
   return grouped[np.random.default_rng((order.seed, number)).permutation(batches)]
 
 

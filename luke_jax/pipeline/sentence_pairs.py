@@ -70,9 +70,9 @@ class PairMaker:
     self, documents: Iterable[Document]
   ) -> Iterator[tuple[Pieces, Pieces, bool, np.random.Generator]]:
     """Yields both parts of each pair, and whether the second is a random one."""
-    left = (document for document in documents if document)
+    remaining = (document for document in documents if document)
     for number in itertools.count():
-      group = list(itertools.islice(left, self.settings.together))
+      group = list(itertools.islice(remaining, self.settings.together))
       if not group:
         return
       rng = np.random.default_rng((self.settings.seed, number))
@@ -180,8 +180,8 @@ def first_pieces(entities: np.ndarray, how: str = "first") -> np.ndarray:
   starts = np.append(True, entities[1:] != entities[:-1])
   places = np.arange(len(entities))
   inside = places - np.maximum.accumulate(np.where(starts, places, 0))
-  kept = starts if how == "first" else inside % 2 == 0
-  return np.where(kept, entities, NONE)
+  first = starts if how == "first" else inside % 2 == 0
+  return np.where(first, entities, NONE)
 
 
 def read_documents(
@@ -199,8 +199,10 @@ def read_documents(
       if list(map(len, ids)) != list(map(len, names)):
         raise InputError(f"{entities}: line {number}: other sentences than {words}; expected alike")
       yield [
-        Pieces(_ids(own, f"{words}: line {number}"), first_pieces(_numbers(beside, numbers), how))
-        for own, beside in zip(ids, names, strict=True)
+        Pieces(
+          _ids(of_words, f"{words}: line {number}"), first_pieces(_numbers(beside, numbers), how)
+        )
+        for of_words, beside in zip(ids, names, strict=True)
       ]
 
 

@@ -39,12 +39,12 @@ class StoredRecords:
   def __getitems__(self, indices: Sequence[int]) -> list[Record]:
     """Returns records by their indices: one read for each file that has some of them."""
     files = np.searchsorted(self._ends, indices, side="right")
-    found: dict[int, Record] = {}
+    records: dict[int, Record] = {}
     for file in np.unique(files).tolist():
       first = int(self._ends[file - 1]) if file else 0
       wanted = sorted({i for i, other in zip(indices, files, strict=True) if other == file})
-      found |= zip(wanted, self._records(file, [i - first for i in wanted]), strict=True)
-    return [found[index] for index in indices]
+      records |= zip(wanted, self._records(file, [i - first for i in wanted]), strict=True)
+    return [records[index] for index in indices]
 
   def __iter__(self) -> Iterator[Record]:
     for number, file in enumerate(self.metadata.files):
@@ -116,13 +116,13 @@ class Corpora:
   def __getitems__(self, indices: Sequence[int]) -> list[Record]:
     """Returns records by their indices, those of each folder at once."""
     places = [self.place(index) for index in indices]
-    found: list[Any] = [None] * len(places)
+    read: list[Any] = [None] * len(places)
     for folder in {folder for folder, _ in places}:
       at = [i for i, place in enumerate(places) if place[0] == folder]
       records = self.folders[folder].__getitems__([places[i][1] for i in at])
       for i, record in zip(at, records, strict=True):
-        found[i] = record
-    return found
+        read[i] = record
+    return read
 
   def place(self, index: int) -> tuple[int, int]:
     """Returns the folder of a record, and its index in the folder."""
@@ -157,15 +157,15 @@ class TrainingRecords:
 
   def __getitems__(self, indices: Sequence[int]) -> list[Record]:
     """Returns records by their indices, in as many rounds as held-out ones follow each other."""
-    found: list[Any] = [None] * len(indices)
+    records: list[Any] = [None] * len(indices)
     waiting = dict(enumerate(indices))  # the index to look at, by the place in the result
     for _ in range(len(self)):
       for at, record in zip(waiting, self.corpora.__getitems__([*waiting.values()]), strict=True):
         if not is_held_out(record, self.corpora.place(waiting[at]), self.share):
-          found[at] = record
-      waiting = {at: (i + 1) % len(self) for at, i in waiting.items() if found[at] is None}
+          records[at] = record
+      waiting = {at: (i + 1) % len(self) for at, i in waiting.items() if records[at] is None}
       if not waiting:
-        return found
+        return records
     raise InputError(f"{_names(self.corpora)}: every record is held out; expected some to train on")
 
 

@@ -154,8 +154,8 @@ def parse_topology(text: str, slices: int = 1) -> Topology:
   if chips > chip.most_chips:
     raise InputError(f"topology: {text!r} has {chips} chips; expected at most {chip.most_chips}")
   if slices < 1 or (slices > 1 and not chip.network_bandwidth):
-    known = ", ".join(name for name, x in CHIPS.items() if x.network_bandwidth)
-    raise InputError(f"slices: {slices} of {name}; expected 1, or several of {known}")
+    names = ", ".join(name for name, x in CHIPS.items() if x.network_bandwidth)
+    raise InputError(f"slices: {slices} of {name}; expected 1, or several of {names}")
   # A host holds 2 x 2 chips, or is one of the machines with a single chip.
   if chips > 1 and (topology.shape[0] % 2 or topology.shape[1] % 2):
     raise InputError(f"topology: {text!r}; expected even first two sizes, as in {example}")

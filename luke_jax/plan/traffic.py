@@ -13,12 +13,12 @@ def hbm_bytes(program: HloModule, computation: Computation, instruction: Instruc
   reads = 0
   for index in range(len(instruction.operands)):
     operand = computation.operand(instruction, index)
-    whole = _in_hbm(operand)
-    if fused is not None and whole:
+    full = _in_hbm(operand)
+    if fused is not None and full:
       touched = _read_of_parameter(program, fused, index)
-      reads += whole if touched is None else min(touched, whole)
-    elif whole:
-      reads += _read_of_operand(computation, instruction, index, whole)
+      reads += full if touched is None else min(touched, full)
+    elif full:
+      reads += _read_of_operand(computation, instruction, index, full)
   return reads + _written(program, computation, instruction, fused)
 
 
@@ -31,13 +31,13 @@ def _in_hbm(instruction: Instruction | None) -> int:
 
 
 def _read_of_operand(
-  computation: Computation, instruction: Instruction, index: int, whole: int
+  computation: Computation, instruction: Instruction, index: int, full: int
 ) -> int:
   if instruction.opcode in SLICES:
     return instruction.bytes
   if instruction.opcode in UPDATES and index == 0:
     return _update_bytes(computation, instruction)
-  return 0 if instruction.opcode == "dynamic-update-slice" and index > 1 else whole
+  return 0 if instruction.opcode == "dynamic-update-slice" and index > 1 else full
 
 
 def _read_of_parameter(program: HloModule, fused: Computation, index: int) -> int | None:

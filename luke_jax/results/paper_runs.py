@@ -94,8 +94,8 @@ def _start(experiment: Experiment) -> Check:
     sizes.num_hidden_layers,
     sizes.hidden_size,
   )
-  found = f"{config.num_hidden_layers} layers of {config.hidden_size}"
-  return Check("run.start", expected, found, same)
+  size = f"{config.num_hidden_layers} layers of {config.hidden_size}"
+  return Check("run.start", expected, size, same)
 
 
 def _mentions(experiment: Experiment) -> Check:

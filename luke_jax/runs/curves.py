@@ -27,10 +27,10 @@ def learning_curve(experiment: Experiment, folder: Path, begun: int | None = Non
   summary = run(of_share(experiment, 1.0), folder, begun=begun)
   scores = {1.0: summary.get(f"dev/{metric}")}
   for share in SHARES if summary["status"] == "done" else ():
-    left = run(of_share(experiment, share), folder / CURVE / f"{share:.0%}".rstrip("%"))
-    if left["status"] != "done":
-      return left
-    scores[share] = left.get(f"dev/{metric}")
+    of_part = run(of_share(experiment, share), folder / CURVE / f"{share:.0%}".rstrip("%"))
+    if of_part["status"] != "done":
+      return of_part
+    scores[share] = of_part.get(f"dev/{metric}")
   return summary | {CURVE: {f"{share:.0%}": scores[share] for share in sorted(scores)}}
 
 

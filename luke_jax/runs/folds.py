@@ -30,18 +30,18 @@ def cross_validated(
   minutes = experiment.run.minutes and experiment.run.minutes / (folds + 1)
   trained = dataclasses.replace(experiment.run, minutes=minutes)
   last = dataclasses.replace(trained, evaluate_every=None, best_metric=None, patience=None)
-  whole = dataclasses.replace(task, held_out=0.0)
-  summary = run(dataclasses.replace(experiment, task=whole, run=last), folder, begun=begun)
-  found: list[dict[str, float]] = []
+  all_examples = dataclasses.replace(task, held_out=0.0)
+  summary = run(dataclasses.replace(experiment, task=all_examples, run=last), folder, begun=begun)
+  scores: list[dict[str, float]] = []
   for number in range(folds if summary["status"] == "done" else 0):
     part = dataclasses.replace(task, held_out=1 / folds, fold=number)
     of_part = dataclasses.replace(experiment, task=part, run=trained)
-    left = run(of_part, folder / FOLDS / str(number + 1))
-    if left["status"] != "done":
-      return left
-    found.append({name: x for name, x in left.items() if name.startswith("dev/")})
-  names = found[0] if found else ()
-  return summary | {"folds": {name: _spread([x[name] for x in found]) for name in names}}
+    of_fold = run(of_part, folder / FOLDS / str(number + 1))
+    if of_fold["status"] != "done":
+      return of_fold
+    scores.append({name: x for name, x in of_fold.items() if name.startswith("dev/")})
+  names = scores[0] if scores else ()
+  return summary | {"folds": {name: _spread([x[name] for x in scores]) for name in names}}
 
 
 def _spread(scores: list[float]) -> dict[str, float]:

@@ -47,7 +47,9 @@ def write_run_vectors(folder: Path, experiment: Experiment, *, text: bool) -> Pa
   _, step, params = read_run(folder, experiment)
   graph = read_source(experiment.task.graph).graph
   ids = (graph.entities, graph.relations)
-  vectors = [Vectors(own, np.asarray(params[part])) for own, part in zip(ids, PARTS, strict=True)]
+  vectors = [
+    Vectors(names, np.asarray(params[part])) for names, part in zip(ids, PARTS, strict=True)
+  ]
   config = {"model": "transe", "norm": experiment.model.norm, "step": step}
   write_vectors(folder / VECTORS, (vectors[0], vectors[1]), config, text=text)
   return folder / VECTORS
@@ -63,8 +65,8 @@ def evaluate(
   graph = read_graph(place)
   triples = graph.split(split)
   vectors = graph_vectors(graph, folder)
-  known = None if raw else Known(graph.all)
-  scores = ranking.metrics(ranking.ranks(vectors, triples, known, norm))
+  facts = None if raw else Known(graph.all)
+  scores = ranking.metrics(ranking.ranks(vectors, triples, facts, norm))
   if split == "test" and len(graph.splits.get("valid", ())):
     scores["classification"] = _accuracy(graph, place, vectors, norm)
   return scores
@@ -74,7 +76,7 @@ def graph_vectors(graph: Graph, folder: Path) -> tuple[np.ndarray, np.ndarray]:
   """Returns the vectors of a graph's entities and relations, in the order of its ids."""
   opened = [open_vectors(folder, part) for part in PARTS]
   names = (graph.entities, graph.relations)
-  tables = [own.rows(list(ids)) for own, ids in zip(opened, names, strict=True)]
+  tables = [vectors.rows(list(ids)) for vectors, ids in zip(opened, names, strict=True)]
   if tables[0].shape[1] != tables[1].shape[1]:
     widths = " and ".join(str(table.shape[1]) for table in tables)
     raise InputError(f"{folder}: entities and relations are {widths} wide; expected the same width")
@@ -86,8 +88,8 @@ def _accuracy(graph: Graph, place: Path, vectors: tuple, norm: int) -> float:
   splits = []
   for seed, split in enumerate(("valid", "test")):
     true, path = graph.splits[split], place / NEGATIVES.format(split)
-    given = path.is_file()
-    false = read_false(graph, path) if given else classification.corrupted(graph, true, seed)
+    has_file = path.is_file()
+    false = read_false(graph, path) if has_file else classification.corrupted(graph, true, seed)
     triples = np.concatenate([true, false])
     distances = classification.triple_distances(vectors, triples, norm)
     splits.append((triples[:, 1], distances, np.arange(len(triples)) < len(true)))

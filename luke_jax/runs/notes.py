@@ -139,9 +139,9 @@ def fingerprints(experiment: Experiment) -> dict[str, str]:
   """Returns a hash for each file that the rows of the experiment's records depend on."""
   task = experiment.task
   reads, text = task.reads(), task.text_directory
-  whole = [*reads.whole, *map(str, _text_files(Path(text)) if text else ())]
-  found = {source: hash_of(source) or _missing(source) for source in whole}
-  return found | {name: _sampled(Path(name)) for name in reads.parts}
+  files = [*reads.whole, *map(str, _text_files(Path(text)) if text else ())]
+  hashes = {source: hash_of(source) or _missing(source) for source in files}
+  return hashes | {name: _sampled(Path(name)) for name in reads.parts}
 
 
 def _sampled(path: Path) -> str:

@@ -50,7 +50,7 @@ def _by_split(summary: Summary) -> dict[str, dict[str, float]]:
     split, _, metric = name.partition("/")
     if metric and split in scores:
       scores[split][metric] = value
-  return {split: found for split, found in scores.items() if found or split == "dev"}
+  return {split: metrics for split, metrics in scores.items() if metrics or split == "dev"}
 
 
 def _parameters(experiment: Experiment) -> int:

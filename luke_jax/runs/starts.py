@@ -83,8 +83,8 @@ def _warn_of_decoders(start: Path, config: ModelConfig, trained: ModelConfig) ->
     ("tie_entity_embeddings", ours.entities_tied, theirs.entities_tied),
   ):
     if tied and not was_tied:
-      left = f"{start}: a decoder apart from the embeddings is left out"
-      warnings.warn(f"{left}; model.{name}=false keeps it", stacklevel=3)
+      dropped = f"{start}: a decoder apart from the embeddings is left out"
+      warnings.warn(f"{dropped}; model.{name}=false keeps it", stacklevel=3)
 
 
 def start_model(
@@ -92,10 +92,10 @@ def start_model(
 ) -> ModelParts:
   """Returns what a task's training starts from: a model directory, or that of a run."""
   usual = task.head in HEADS and task.head != AttributesHead.kind  # else it has settings
-  own = None if usual else lambda backbone, _: task.network(backbone).head
+  make_own = None if usual else lambda backbone, _: task.network(backbone).head
   return fine_tuning_start(
     model_directory(start),
-    head=own or task.head,
+    head=make_own or task.head,
     labels=task.labels,
     new_words=task.new_words,
     entities=entities,

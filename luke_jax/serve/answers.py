@@ -166,9 +166,9 @@ def _relation(model: Model, text: str, request: Mapping[str, object]) -> dict[st
   task = task_of(model)
   assert isinstance(task, RelationClassification)
   negative = task.negative or negative_of(model.labels)
-  known = sum(label != negative for label in model.labels)
-  found = {"label": relation.label, "score": relation.score}
-  return found | {"none": relation.label == negative, "known": known}
+  relations = sum(label != negative for label in model.labels)
+  answer = {"label": relation.label, "score": relation.score}
+  return answer | {"none": relation.label == negative, "known": relations}
 
 
 def _answers(model: Model, text: str, request: Mapping[str, object]) -> dict[str, Any]:
@@ -182,14 +182,14 @@ def _attention(model: Model, text: str, request: Mapping[str, Any]) -> dict[str,
     if type(number) is not int and (name, number) != ("head", None):
       raise InputError(f"{name}: {number!r}; expected a number")
   spans = request.get("spans", []) if model.backbone.entities else []
-  found = attention_of(model, text, spans, layer=layer, head=head)
-  tokens = [*found.words, *found.entities]
+  attention = attention_of(model, text, spans, layer=layer, head=head)
+  tokens = [*attention.words, *attention.entities]
   if len(tokens) > MOST_TOKENS:
     raise InputError(
       f"text: {len(tokens)} tokens; expected at most {MOST_TOKENS} for its attention: one sentence"
     )
-  weights = np.round(found.weights, 3).tolist()
-  return {"tokens": tokens, "words": len(found.words), "weights": weights}
+  weights = np.round(attention.weights, 3).tolist()
+  return {"tokens": tokens, "words": len(attention.words), "weights": weights}
 
 
 def _given(request: Mapping[str, object], name: str) -> Any:

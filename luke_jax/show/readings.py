@@ -103,8 +103,8 @@ def _read(
 def _outputs(network: "Network", params: dict, inputs: dict) -> tuple[dict, Any]:
   """Returns the outputs, and attention (L, B, S, N, W, W) of the layers of attributes."""
   run: Any = network.apply
-  outputs, kept = run({"params": params}, **inputs, mutable=["intermediates"])
-  layers = kept["intermediates"]["attribute_layers"]["layers"]
+  outputs, intermediates = run({"params": params}, **inputs, mutable=["intermediates"])
+  layers = intermediates["intermediates"]["attribute_layers"]["layers"]
   return outputs, layers["attention"]["probs"][0]
 
 

@@ -46,11 +46,11 @@ class Aligner:
 
   def row(self, row: Row, links: Sequence[Link]) -> Row:
     """Returns a row, which has the offsets of its words, with the ids beside them."""
-    kept = [link for link in links if link.score > self.threshold]
-    ids = self.vectors.find([link.entity for link in kept])
-    known = [link for link, id in zip(kept, ids, strict=True) if id != NONE]
+    sure = [link for link in links if link.score > self.threshold]
+    ids = self.vectors.find([link.entity for link in sure])
+    with_rows = [link for link, id in zip(sure, ids, strict=True) if id != NONE]
     begins = self.starts_word[row.input_ids]
-    slots = align(row.offsets, begins, [(link.start, link.end) for link in known], self.how)
+    slots = align(row.offsets, begins, [(link.start, link.end) for link in with_rows], self.how)
     beside = np.append(ids[ids != NONE], NONE)[slots]
     beside[slots == NO_LINK] = NONE
     return dataclasses.replace(row, extra={**(row.extra or {}), ROWS: beside})

@@ -66,6 +66,6 @@ def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, 
 
 def answer_marks(gold: Sequence[Bounds], predicted: Answer | None) -> tuple[Mark, ...]:
   """Returns marks for the answers of a passage and for the predicted one, if it has any text."""
-  given = [(predicted.start, predicted.end)] if predicted and predicted.text else []
-  marked = outcomes(list(dict.fromkeys(gold)), given)
+  spans = [(predicted.start, predicted.end)] if predicted and predicted.text else []
+  marked = outcomes(list(dict.fromkeys(gold)), spans)
   return tuple(Mark(*bounds, "answer", outcome) for bounds, outcome in marked)

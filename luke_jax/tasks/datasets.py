@@ -49,5 +49,5 @@ def as_json(row: Mapping[str, object]) -> dict[str, Any]:
 def _plain(column: Any) -> Any:
   if isinstance(column, bytes):
     return column.decode()
-  whole = isinstance(column, np.ndarray | np.generic)
-  return column.tolist() if whole else list(map(_plain, column))
+  is_array = isinstance(column, np.ndarray | np.generic)
+  return column.tolist() if is_array else list(map(_plain, column))

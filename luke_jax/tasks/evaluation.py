@@ -83,10 +83,10 @@ def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str
 
 def outcomes(gold: Sequence[Item], predicted: Sequence[Item]) -> list[tuple[Item, Outcome]]:
   """Returns all that is gold or predicted: the right, then the wrong, then the missed."""
-  wanted, given = set(gold), set(predicted)
+  wanted, answers = set(gold), set(predicted)
   right: list[tuple[Item, Outcome]] = [(item, "right") for item in predicted if item in wanted]
   wrong: list[tuple[Item, Outcome]] = [(item, "wrong") for item in predicted if item not in wanted]
-  missed: list[tuple[Item, Outcome]] = [(item, "missed") for item in gold if item not in given]
+  missed: list[tuple[Item, Outcome]] = [(item, "missed") for item in gold if item not in answers]
   return right + wrong + missed
 
 
@@ -97,8 +97,8 @@ def in_order(
 
   Raises InputError for ids that no example has.
   """
-  known = {example.id for example in examples}
+  ids = {example.id for example in examples}
   for id in predicted:
-    if id not in known:
+    if id not in ids:
       raise InputError(f"predictions: id {id!r}: of no example; expected ids of the gold file")
   return [predicted.get(example.id, unanswered) for example in examples]

@@ -229,8 +229,8 @@ def string(value: Mapping[str, object], name: str, place: str) -> str:
   """Returns a field that is a string."""
   field = value.get(name)
   if not isinstance(field, str):
-    given = "missing" if name not in value else repr(field)
-    raise InputError(f"{place}: {name}: {given}; expected a string")
+    actual = "missing" if name not in value else repr(field)
+    raise InputError(f"{place}: {name}: {actual}; expected a string")
   try:
     field.encode()
   except UnicodeEncodeError:
@@ -242,14 +242,14 @@ def listed(value: Mapping[str, object], name: str, place: str) -> list[Any]:
   """Returns a field that is a list."""
   field = value.get(name)
   if not isinstance(field, list):
-    given = "missing" if name not in value else repr(field)
-    raise InputError(f"{place}: {name}: {given}; expected a list")
+    actual = "missing" if name not in value else repr(field)
+    raise InputError(f"{place}: {name}: {actual}; expected a list")
   return field
 
 
 def _span(span: object, length: int, unit: str, place: str) -> Bounds:
-  whole = isinstance(span, list | tuple) and len(span) == 2 and all(type(x) is int for x in span)
-  if not whole:
+  is_pair = isinstance(span, list | tuple) and len(span) == 2 and all(type(x) is int for x in span)
+  if not is_pair:
     raise InputError(f"{place}: {span!r}; expected [start, end], {unit} of the text")
   start, end = span
   if not 0 <= start < end <= length:

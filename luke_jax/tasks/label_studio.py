@@ -25,9 +25,9 @@ def as_ours(value: Mapping[str, Any], place: str) -> dict[str, Any]:
     return _with_id(value, {"text": value.get("text"), "spans": _spans(value["label"], place)})
   ours: dict[str, Any] = {"text": _text(value["data"], place)}
   annotations = value.get("annotations", value.get("completions"))
-  kept = [x for x in annotations or () if isinstance(x, dict) and not x.get("was_cancelled")]
-  if kept:
-    results = kept[0].get("result") or []
+  valid = [x for x in annotations or () if isinstance(x, dict) and not x.get("was_cancelled")]
+  if valid:
+    results = valid[0].get("result") or []
     values = [
       x["value"] for x in results if isinstance(x, dict) and isinstance(x.get("value"), dict)
     ]

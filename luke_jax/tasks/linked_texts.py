@@ -75,9 +75,9 @@ class TextDocuments:
     if begins is None:
       raise InputError("tokenizer: its pieces do not show where words begin; expected one of words")
     for text, links in self.texts:
-      known = [link for link in links if link.entity in self.numbers]
-      self.links, self.known = self.links + len(links), self.known + len(known)
-      yield self._document(text, known, begins)
+      with_rows = [link for link in links if link.entity in self.numbers]
+      self.links, self.known = self.links + len(links), self.known + len(with_rows)
+      yield self._document(text, with_rows, begins)
     if not self.known:
       expected = "some, such as [Jim Henson](Q191037)"
       raise InputError(f"{self.links} links, none to an entity with a vector; expected {expected}")
@@ -87,10 +87,10 @@ class TextDocuments:
     starts = itertools.accumulate(map(len, sentences), initial=0)
     pieces = self.tokenizer.encode(sentences, offsets=True)
     document = []
-    for start, own in zip(starts, pieces, strict=False):
-      ids = np.array(own.ids, np.int32)
+    for start, piece_ids in zip(starts, pieces, strict=False):
+      ids = np.array(piece_ids.ids, np.int32)
       spans = [(link.start - start, link.end - start) for link in links]
-      slots = align(own.offsets or (), begins[ids], spans, self.how)
+      slots = align(piece_ids.offsets or (), begins[ids], spans, self.how)
       # A slot without a link is -1, which picks the last number.
       numbers = np.array([*(self.numbers[link.entity] for link in links), NONE], np.int32)
       if len(ids):

@@ -36,8 +36,8 @@ def marked_rows(
     rows = []
     for number, (example, text) in enumerate(zip(examples, marked, strict=True)):
       with faults.caught():
-        found = _windows(processor, text, example, offsets=offsets)
-        rows += [dataclasses.replace(x, example=number) for x in found]
+        windows = _windows(processor, text, example, offsets=offsets)
+        rows += [dataclasses.replace(x, example=number) for x in windows]
   if aligner is None:
     return rows
   aligner.report([link for example in examples for link in example.links])

@@ -25,9 +25,9 @@ def check_corpora(folders: Sequence[str], backbone: Backbone, sizes: RowSizes) -
   special = read_words(folders[0]).special
   sizes_of = vars(backbone.config)
   for name, id in (("pad", special.pad), ("bos", special.start), ("eos", special.end)):
-    given = sizes_of.get(f"{name}_token_id", id)
-    if given != id:
-      raise InputError(f"model.{name}_token_id: {given}; expected {id}, as {folders[0]} has it")
+    actual = sizes_of.get(f"{name}_token_id", id)
+    if actual != id:
+      raise InputError(f"model.{name}_token_id: {actual}; expected {id}, as {folders[0]} has it")
 
 
 def _check_room(backbone: Backbone, sizes: RowSizes) -> None:

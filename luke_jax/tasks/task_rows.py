@@ -41,8 +41,8 @@ def processor_of_words(
   """Returns the processor of a directory, with words added to its tokenizer."""
   tokenizer = load_tokenizer(directory, markers=markers)
   # A language model that LUKE is compared with has no entities.
-  whole = table == "whole" and has_entity_vocab(Path(directory))
-  vocab = load_entity_vocab(directory) if whole else SPECIAL_ENTITIES
+  with_titles = table == "whole" and has_entity_vocab(Path(directory))
+  vocab = load_entity_vocab(directory) if with_titles else SPECIAL_ENTITIES
   if vocab.mask2_id is None:  # models are given one as they are loaded
     vocab = vocab.add([MASK2])
   return Processor(tokenizer.with_words(new_words) if new_words else tokenizer, vocab)

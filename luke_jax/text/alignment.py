@@ -33,7 +33,7 @@ def checked_links(links: object, length: int, where: str) -> tuple[Link, ...]:
   """Returns links as values; raises InputError for one outside of a text of that length."""
   if not isinstance(links, Iterable) or isinstance(links, str):
     raise InputError(f"{where}: {links!r:.60}; expected a list of [entity, start, end, score]")
-  found = []
+  checked = []
   for number, link in enumerate(links):
     place = f"{where}: link {number}"
     listed = list(link) if isinstance(link, Sequence) and not isinstance(link, str) else []
@@ -43,8 +43,8 @@ def checked_links(links: object, length: int, where: str) -> tuple[Link, ...]:
     score = listed[3] if len(listed) == 4 else 1.0
     if isinstance(score, bool) or not isinstance(score, int | float):
       raise InputError(f"{place}: score {score!r}; expected a number")
-    found.append(Link(listed[0], start, end, float(score)))
-  return tuple(found)
+    checked.append(Link(listed[0], start, end, float(score)))
+  return tuple(checked)
 
 
 def align(

@@ -51,9 +51,9 @@ def read_special_tokens(
   Entity markers that the settings do not name are `markers`, if any.
   """
   config = tokenizer_config(directory)
-  given = [config.get(f"entity_token_{i}") or config.get(f"entity_{i}_token") for i in (1, 2)]
+  pair = [config.get(f"entity_token_{i}") or config.get(f"entity_{i}_token") for i in (1, 2)]
   defaults = markers or (None, None)
-  named = [token_name(name) or default for name, default in zip(given, defaults, strict=True)]
+  named = [token_name(name) or default for name, default in zip(pair, defaults, strict=True)]
   entity_markers = tuple(name for name in named if name is not None)
   # transformers 5 adds the special entities to the words, where the model has no rows for them.
   added = {t: i for t, i in added_tokens(directory).items() if t not in SPECIAL_ENTITIES}

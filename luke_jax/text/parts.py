@@ -133,8 +133,10 @@ def tokenized(
   ]
   read = [read_as(*piece) for piece in pieces]
   tokens = (
-    shifted(found, -1 if added(piece, *of) else 0)
-    for found, piece, of in zip(tokenizer.encode(read, offsets=offsets), read, pieces, strict=True)
+    shifted(encoding, -1 if added(piece, *of) else 0)
+    for encoding, piece, of in zip(
+      tokenizer.encode(read, offsets=offsets), read, pieces, strict=True
+    )
   )
   return [
     _part(mentions, positions, dict(zip(row, itertools.islice(tokens, len(row) - 1), strict=False)))

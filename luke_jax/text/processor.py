@@ -58,8 +58,8 @@ class Processor:
     if self.task is not None and self.task not in TASKS:
       raise InputError(f"task {self.task!r}; expected None or one of {', '.join(TASKS)}")
     if not isinstance(self.entity_vocab, EntityVocab):
-      found = type(self.entity_vocab).__name__
-      raise InputError(f"entity_vocab: a {found}; expected an EntityVocab")
+      actual = type(self.entity_vocab).__name__
+      raise InputError(f"entity_vocab: a {actual}; expected an EntityVocab")
     for name, least in (("max_length", 5), ("max_entity_length", 1), ("max_mention_length", 1)):
       object.__setattr__(self, name, whole_number(name, getattr(self, name), least))
     for entity in MARKED.get(self.task, ()):
@@ -108,10 +108,10 @@ class Processor:
     """
     rows, beside = [], self.tokenizer.whole_words
     for number, parts in enumerate(self._parts(examples, offsets or beside)):
-      kept = self._truncated(parts) if truncation else parts
-      self._check_fit(kept, f"example {number}")
-      dropped = _numbers(parts) - _numbers(kept)
-      row = self._row(examples[number], number, kept, dropped)
+      shortened = self._truncated(parts) if truncation else parts
+      self._check_fit(shortened, f"example {number}")
+      dropped = _numbers(parts) - _numbers(shortened)
+      row = self._row(examples[number], number, shortened, dropped)
       rows.append(self._with_beside(row, examples[number].text) if beside else row)
     return rows
 
@@ -175,9 +175,9 @@ class Processor:
       if prefix in vocab.languages and not (language and vocab.contains(title, language)):
         language, title = prefix, rest
       elif language is None:
-        known = ", ".join(sorted(vocab.languages))
+        languages = ", ".join(sorted(vocab.languages))
         raise InputError(
-          f"entity {title!r}: in no language; expected one of {known} before a colon, or as the"
+          f"entity {title!r}: in no language; expected one of {languages} before a colon, or as the"
           " processor's language"
         )
     return vocab.id(title, language)
@@ -188,15 +188,15 @@ class Processor:
     for number, example in enumerate(examples):
       if not isinstance(example, TextInput):
         raise InputError(f"example {number}: a {type(example).__name__}; expected a TextInput")
-    found = [
+    encoded = [
       mentions(example, f"example {number}", self.task, self._entity_id)
       for number, example in enumerate(examples)
     ]
-    texts = list(itertools.chain.from_iterable(found))
+    texts = list(itertools.chain.from_iterable(encoded))
     parts = iter(tokenized(self.tokenizer, texts, offsets, self.read_as))
     if self.task in MARKED:
       parts = (part.marked(self._marker_ids) for part in parts)
-    return [list(itertools.islice(parts, len(texts))) for texts in found]
+    return [list(itertools.islice(parts, len(texts))) for texts in encoded]
 
   def _truncated(self, parts: list[Part]) -> list[Part]:
     room = self.max_length - self._around(parts)
@@ -208,9 +208,9 @@ class Processor:
     ]
 
   def _windows(self, parts: list[Part], stride: int, where: str) -> list[list[Part]]:
-    *whole, long = parts
-    room = self.max_length - self._around(parts) - sum(len(part.ids) for part in whole)
-    entity_room = self._entity_room - sum(len(part.entities) for part in whole)
+    *others, long = parts
+    room = self.max_length - self._around(parts) - sum(len(part.ids) for part in others)
+    entity_room = self._entity_room - sum(len(part.entities) for part in others)
     if room < 1 or entity_room < 1:
       raise InputError(
         f"{where}: the first text leaves room for {room} tokens and {entity_room} entities of the"
@@ -219,7 +219,7 @@ class Processor:
     if self.task in MARKED:
       return [[centred(long, room, where)]]
     return [
-      [*whole, replace(window, entities=group)]
+      [*others, replace(window, entities=group)]
       for window in sliding(long, room, stride)
       for group in even_groups(window.entities, entity_room)
     ]

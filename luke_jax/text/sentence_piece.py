@@ -137,17 +137,17 @@ def _without_space(row: dict, text: str) -> list[Bounds]:
   return spans
 
 
-def is_unigram(whole: Mapping[str, object]) -> bool:
+def is_unigram(settings: Mapping[str, object]) -> bool:
   """Returns whether the contents of a tokenizer.json have a vocabulary with probabilities."""
-  model = whole.get("model")
+  model = settings.get("model")
   return isinstance(model, dict) and model.get("type") == "Unigram"
 
 
-def serialized_model(whole: Mapping[str, Any], path: Path) -> tuple[bytes, Numbering]:
+def serialized_model(settings: Mapping[str, Any], path: Path) -> tuple[bytes, Numbering]:
   """Returns the vocabulary of a tokenizer.json as bytes of a SentencePiece model, with its ids."""
   try:
-    vocab = [(str(piece), float(score)) for piece, score in whole["model"]["vocab"]]
-    characters = base64.b64decode(_characters(whole.get("normalizer")), validate=True)
+    vocab = [(str(piece), float(score)) for piece, score in settings["model"]["vocab"]]
+    characters = base64.b64decode(_characters(settings.get("normalizer")), validate=True)
   except (KeyError, TypeError, ValueError):
     raise InputError(
       f"{path}: vocabulary in an unknown form; expected pairs of a piece and its score, and"

@@ -28,8 +28,8 @@ def join_words(
   if spaces is None:
     spaces = [number > 0 for number in range(len(words))]
   if not isinstance(spaces, Sized) or len(spaces) != len(words):
-    given = len(spaces) if isinstance(spaces, Sized) else repr(spaces)
-    raise InputError(f"spaces: {given} given; expected {len(words)}, one for each word")
+    count = len(spaces) if isinstance(spaces, Sized) else repr(spaces)
+    raise InputError(f"spaces: {count} given; expected {len(words)}, one for each word")
   before = [" " if space else "" for space in spaces]
   ends = list(itertools.accumulate(len(s) + len(w) for s, w in zip(before, words, strict=True)))
   offsets = [(end - len(word), end) for end, word in zip(ends, words, strict=True)]

@@ -43,10 +43,10 @@ class TextInput:
 
 def text_inputs(**columns: Any) -> list[TextInput]:
   """Returns examples from fields: single values, or lists with a value for every example."""
-  given = {name: column for name, column in columns.items() if column is not None}
+  lists = {name: column for name, column in columns.items() if column is not None}
   if isinstance(columns["text"], str):
-    return [TextInput(**given)]
-  for name, column in {"text": columns["text"], **given}.items():
+    return [TextInput(**lists)]
+  for name, column in {"text": columns["text"], **lists}.items():
     if isinstance(column, str) or not isinstance(column, Sized):
       raise InputError(f"{name}: {column!r}; expected a list, or one string as text")
     if len(column) != len(columns["text"]):
@@ -54,8 +54,8 @@ def text_inputs(**columns: Any) -> list[TextInput]:
         f"{name}: {len(column)} for {len(columns['text'])} texts; expected one for each"
       )
   return [
-    TextInput(**dict(zip(given, values, strict=True)))
-    for values in zip(*given.values(), strict=True)
+    TextInput(**dict(zip(lists, values, strict=True)))
+    for values in zip(*lists.values(), strict=True)
   ]
 
 
@@ -80,59 +80,63 @@ def mentions(
     texts = [_for_task(example, texts[0], task)]
   number = itertools.count()
   checked = []
-  for text, given in enumerate(texts):
+  for text, spans in enumerate(texts):
     entities = [
       Entity(entity_id(title), (0, 0), span, text, next(number))
-      for span, title in _spans_with_titles(given)
+      for span, title in _spans_with_titles(spans)
     ]
-    checked.append(Mentions(given.text, entities, given.where))
+    checked.append(Mentions(spans.text, entities, spans.where))
   if task == "entity_pair_classification":
     _check_apart(*checked)
   return checked
 
 
-def _for_task(example: TextInput, given: _Given, task: Task) -> _Given:
+def _for_task(example: TextInput, columns: _Given, task: Task) -> _Given:
   if example.text_pair is not None or example.entities is not None:
     raise InputError(
-      f"{given.where}: a text_pair or entities; expected a text and entity_spans only, for task"
+      f"{columns.where}: a text_pair or entities; expected a text and entity_spans only, for task"
       f" {task}"
     )
   titles = MARKED.get(task)
-  count = len(given.spans) if isinstance(given.spans, Sized) else None
+  count = len(columns.spans) if isinstance(columns.spans, Sized) else None
   if count is None or (titles and count != len(titles)):
     raise InputError(
-      f"{given.where}: {'no' if count is None else count} entity spans; expected"
+      f"{columns.where}: {'no' if count is None else count} entity spans; expected"
       f" {len(titles) if titles else 'a list of them'} for task {task}"
     )
-  return given._replace(titles=titles)
+  return columns._replace(titles=titles)
 
 
-def _spans_with_titles(given: _Given) -> Iterator[tuple[Bounds, str]]:
-  _check_text(given)
-  spans = checked_spans(() if given.spans is None else given.spans, len(given.text), given.where)
-  titles = [MASK] * len(spans) if given.titles is None else given.titles
+def _spans_with_titles(columns: _Given) -> Iterator[tuple[Bounds, str]]:
+  _check_text(columns)
+  spans = checked_spans(
+    () if columns.spans is None else columns.spans, len(columns.text), columns.where
+  )
+  titles = [MASK] * len(spans) if columns.titles is None else columns.titles
   listed = isinstance(titles, Sized) and not isinstance(titles, str)
   if not listed or not all(isinstance(title, str) for title in titles):
-    raise InputError(f"{given.where}: entities are {titles!r}; expected a list of titles")
+    raise InputError(f"{columns.where}: entities are {titles!r}; expected a list of titles")
   if len(titles) != len(spans):
     raise InputError(
-      f"{given.where}: {len(titles)} entities and {len(spans)} entity spans; expected as many"
+      f"{columns.where}: {len(titles)} entities and {len(spans)} entity spans; expected as many"
     )
   return zip(spans, titles, strict=True)
 
 
-def _check_text(given: _Given) -> None:
-  if not isinstance(given.text, str):
-    raise InputError(f"{given.where}: text of type {type(given.text).__name__}; expected a string")
+def _check_text(columns: _Given) -> None:
+  if not isinstance(columns.text, str):
+    raise InputError(
+      f"{columns.where}: text of type {type(columns.text).__name__}; expected a string"
+    )
   try:
-    given.text.encode()
+    columns.text.encode()
   except UnicodeEncodeError as error:
     raise InputError(
-      f"{given.where}: half a surrogate pair at character {error.start}; expected Unicode text"
+      f"{columns.where}: half a surrogate pair at character {error.start}; expected Unicode text"
     ) from None
 
 
-def _check_apart(given: Mentions) -> None:
-  head, tail = (entity.characters for entity in given.entities)
+def _check_apart(columns: Mentions) -> None:
+  head, tail = (entity.characters for entity in columns.entities)
   if max(head[0], tail[0]) < min(head[1], tail[1]):
-    raise InputError(f"{given.where}: head {head} overlaps tail {tail}; expected them apart")
+    raise InputError(f"{columns.where}: head {head} overlaps tail {tail}; expected them apart")

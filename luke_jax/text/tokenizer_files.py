@@ -58,9 +58,9 @@ def load_tokenizer(directory: str | Path, *, markers: bool = True) -> Tokenizer:
     return _sentence_piece(path, local(path).read_bytes(), defaults, _numbering(directory))
   if not (directory / VOCAB).exists() and is_word_piece(directory):
     return load_word_piece(directory)
-  if not (directory / VOCAB).exists() and is_unigram(whole := whole_tokenizer(directory)):
+  if not (directory / VOCAB).exists() and is_unigram(settings := whole_tokenizer(directory)):
     path = directory / WHOLE
-    serialized, numbering = serialized_model(whole, path)
+    serialized, numbering = serialized_model(settings, path)
     return _sentence_piece(path, serialized, defaults, numbering)
   if has_tokenizer(directory):
     return _byte_level(directory, defaults)
@@ -92,10 +92,10 @@ def save_tokenizer(
   else:
     (directory / ADDED).unlink(missing_ok=True)
   write_json(directory / SPECIAL_MAP, _named_roles(special.roles) | additional)
-  own = tokenizer.hub_settings()
-  config: dict[str, object] = {"tokenizer_class": own["tokenizer_class"], **additional}
+  hub_settings = tokenizer.hub_settings()
+  config: dict[str, object] = {"tokenizer_class": hub_settings["tokenizer_class"], **additional}
   config |= {f"entity_token_{i}": marker for i, marker in enumerate(special.markers, start=1)}
-  write_json(directory / CONFIG, config | own | dict(settings or {}))
+  write_json(directory / CONFIG, config | hub_settings | dict(settings or {}))
 
 
 def _named_roles(roles: Roles) -> dict[str, object]:
@@ -180,10 +180,10 @@ def _merges(path: Path) -> list[tuple[str, str]]:
 
 
 def _vocab_and_merges(path: Path) -> tuple[dict[str, int], list[tuple[str, str]]]:
-  whole = read_json_object(path, "a byte-level BPE tokenizer")
+  settings = read_json_object(path, "a byte-level BPE tokenizer")
   try:
-    types = [whole["pre_tokenizer"]["type"], whole["model"]["type"]]
-    vocab, merges = whole["model"]["vocab"], whole["model"].get("merges", [])
+    types = [settings["pre_tokenizer"]["type"], settings["model"]["type"]]
+    vocab, merges = settings["model"]["vocab"], settings["model"].get("merges", [])
     pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
     if types == ["ByteLevel", "BPE"]:
       return dict(vocab), [(first, second) for first, second in pairs]

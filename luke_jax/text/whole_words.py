@@ -69,8 +69,8 @@ class WholeWordTokenizer(Tokenizer):
   @property
   def sizes(self) -> dict[str, int]:
     """Returns the number of ids of each kind, by its field in a model's config."""
-    known = self.vocabularies
-    characters, bigrams = len(known.characters), len(known.bigrams)
+    tables = self.vocabularies
+    characters, bigrams = len(tables.characters), len(tables.bigrams)
     words = {"vocab_size": self.vocab_size}
     return words | {"character_vocab_size": characters, "bigram_vocab_size": bigrams}
 
@@ -91,18 +91,18 @@ class WholeWordTokenizer(Tokenizer):
     return self.special.encode(texts, self._encode_plain, offsets)
 
   def _encode_plain(self, texts: Sequence[str], offsets: bool) -> list[Tokens]:
-    found = [list(_WORD.finditer(text)) for text in texts]
+    matches = [list(_WORD.finditer(text)) for text in texts]
     return [
       Tokens([self._id(word.group()) for word in words], [word.span() for word in words])
       if offsets
       else Tokens([self._id(word.group()) for word in words])
-      for words in found
+      for words in matches
     ]
 
   def _id(self, word: str) -> int:
     spelt = self.vocabularies.spelt(word)
-    known = self._words.get(spelt)
-    return self._words.get(spelt.lower(), self.special.unknown) if known is None else known
+    id = self._words.get(spelt)
+    return self._words.get(spelt.lower(), self.special.unknown) if id is None else id
 
   def beside(self, words: Sequence[str]) -> dict[str, np.ndarray]:
     """Returns what stands beside the words of a row and its two ends, which have none.
@@ -152,10 +152,10 @@ class WholeWordTokenizer(Tokenizer):
 
 def load_whole_words(directory: Path) -> WholeWordTokenizer:
   """Reads words.json, and the words that were added to it."""
-  path, known = directory / WORDS_FILE, [x.name for x in dataclasses.fields(Vocabularies)]
-  expected = f"the vocabularies {', '.join(known)}"
+  path, names = directory / WORDS_FILE, [x.name for x in dataclasses.fields(Vocabularies)]
+  expected = f"the vocabularies {', '.join(names)}"
   value = read_json_object(path, expected)
-  if not {"words"} <= set(value) <= set(known):
+  if not {"words"} <= set(value) <= set(names):
     raise InputError(f"{path}: {', '.join(value)}; expected {expected}")
   lists: dict[str, Any] = {name: x for name, x in value.items() if name != "digits_as_zero"}
   for name, entries in lists.items():

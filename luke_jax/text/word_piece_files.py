@@ -45,15 +45,15 @@ def load_word_piece(directory: Path) -> WordPieceTokenizer:
   of transformers, which lower the case. Added tokens are recognised as they are spelt. With a
   characters.tsv, the first character of each line is read as the one after the tab.
   """
-  config, whole = tokenizer_config(directory), whole_tokenizer(directory)
+  config, settings = tokenizer_config(directory), whole_tokenizer(directory)
   if str(config.get("tokenizer_class")).removesuffix("Fast") in OTHER_WORDS:
     raise InputError(
       f"{directory / CONFIG}: tokenizer_class is {config['tokenizer_class']!r}; expected"
       " BertTokenizer or one that finds words as it does"
     )
-  library = _library_settings(directory / WHOLE, whole) if whole else {}
+  library = _library_settings(directory / WHOLE, settings) if settings else {}
   path = directory / (PIECES_FILE if (directory / PIECES_FILE).exists() else WHOLE)
-  pieces = read_pieces(path) if path.name == PIECES_FILE else _whole_pieces(path, whole)
+  pieces = read_pieces(path) if path.name == PIECES_FILE else _whole_pieces(path, settings)
   normalization = _normalization(directory / CONFIG, config, library)
   ids = {piece: id for id, piece in enumerate(pieces)}
   names = special_map(directory) | config
@@ -110,8 +110,8 @@ def _characters(path: Path) -> dict[str, str]:
   return characters
 
 
-def _whole_pieces(path: Path, whole: Mapping[str, Any]) -> list[str]:
-  vocab = whole["model"].get("vocab")
+def _whole_pieces(path: Path, settings: Mapping[str, Any]) -> list[str]:
+  vocab = settings["model"].get("vocab")
   ids = {id for id in vocab.values() if type(id) is int} if isinstance(vocab, dict) else {-1}
   if ids != set(range(len(ids))) or len(ids) < len(vocab):
     raise InputError(f"{path}: vocabulary with holes; expected every id from 0, one piece each")
@@ -138,11 +138,11 @@ def _listed(tokens: object) -> list[object]:
   return tokens if isinstance(tokens, list) else []
 
 
-def _library_settings(path: Path, whole: Mapping[str, Any]) -> dict[str, Any]:
+def _library_settings(path: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
   """Returns the normalization in a tokenizer.json, which must be of BERT's kind."""
   try:
-    normalizer, model = whole["normalizer"], whole["model"]
-    types = [normalizer["type"], whole["pre_tokenizer"]["type"], _type(model)]
+    normalizer, model = settings["normalizer"], settings["model"]
+    types = [normalizer["type"], settings["pre_tokenizer"]["type"], _type(model)]
     rest = [
       normalizer.get("clean_text", True),
       model.get("continuing_subword_prefix", CONTINUES),

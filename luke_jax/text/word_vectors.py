@@ -20,7 +20,7 @@ def read_word_vectors(path: Path, wanted: Container[str]) -> dict[str, np.ndarra
   A line is a word and its numbers; word2vec's first line has the numbers of words and of values. Of
   a word that stands twice the first vector counts.
   """
-  found: dict[str, np.ndarray] = {}
+  vectors: dict[str, np.ndarray] = {}
   width = 0
   for number, line in _lines(path):
     parts = line.split(" ")
@@ -34,11 +34,11 @@ def read_word_vectors(path: Path, wanted: Container[str]) -> dict[str, np.ndarra
       raise InputError(
         f"{path}: line {number}: {len(parts) - 1} numbers after a word; expected {max(width, 1)}"
       )
-    if word in wanted and word not in found:
-      found[word] = _numbers(values, f"{path}: line {number}")
+    if word in wanted and word not in vectors:
+      vectors[word] = _numbers(values, f"{path}: line {number}")
   if not width:
     raise InputError(f"{path}: empty; expected a word and its numbers on each line")
-  return found
+  return vectors
 
 
 def _numbers(values: Sequence[str], place: str) -> np.ndarray:

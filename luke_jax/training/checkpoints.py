@@ -47,10 +47,10 @@ class Checkpoints:
     self._thread = concurrent.futures.ThreadPoolExecutor(1)
     # What is being written, and the scores by step without it.
     self._writing: tuple[concurrent.futures.Future[None], dict[int, dict[str, float]]] | None = None
-    found = messages.from_first(lambda: self._found(reading))
-    for line in found["warnings"]:
+    saved = messages.from_first(lambda: self._found(reading))
+    for line in saved["warnings"]:
       warnings.warn(line, stacklevel=2)
-    self._scores: dict[int, dict[str, float]] = {int(k): x for k, x in found["scores"].items()}
+    self._scores: dict[int, dict[str, float]] = {int(k): x for k, x in saved["scores"].items()}
 
   @property
   def steps(self) -> list[int]:

@@ -119,8 +119,8 @@ def prepare(folder: Path, experiment: Experiment, data: Mapping[str, str]) -> No
   folder.mkdir(parents=True, exist_ok=True)
   if not in_bucket(folder) and not os.access(folder, os.W_OK):
     raise InputError(f"{folder}: no permission to write")
-  for left in filter(is_part, folder.iterdir()):
-    left.unlink()
+  for part in filter(is_part, folder.iterdir()):
+    part.unlink()
   write_json(path, current)
   write_json(folder / DATA, dict(data))
 

@@ -59,14 +59,14 @@ def layer_masks(trained: Params, patterns: Sequence[str]) -> Params | None:
   whose first axis is the layers, and `luke/encoder/layers[0:4]/mlp` a part of these. The result is
   None where no pattern names layers.
   """
-  found = [match for pattern in patterns if (match := _LAYERS.fullmatch(pattern))]
-  if not found:
+  matches = [match for pattern in patterns if (match := _LAYERS.fullmatch(pattern))]
+  if not matches:
     return None
   leaves: Any = flatten_dict(trained, sep="/")
   masks = {}
   for path, x in leaves.items():
     mask = np.ones(len(x) if x.ndim else (), np.float32)
-    for match in found:
+    for match in matches:
       if is_frozen(path, [_arrays(match)]):
         mask[_slice(match)] = 0
     masks[path] = mask.reshape(-1, *[1] * (x.ndim - 1)) if x.ndim else mask

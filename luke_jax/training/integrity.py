@@ -67,10 +67,10 @@ def check_sizes(folder: Path) -> None:
   """Raises DamageError for a file of another size: Orbax logs much about truncated ones."""
   try:
     expected = json.loads(local(folder / SIZES).read_text(encoding="utf-8"))
-    found = sizes(folder)
+    actual = sizes(folder)
     for name, size in expected.items():
-      if found.get(name) != size:
-        raise DamageError(f"{name} has {found.get(name, 'no')} bytes, not {size}")
+      if actual.get(name) != size:
+        raise DamageError(f"{name} has {actual.get(name, 'no')} bytes, not {size}")
   except FileNotFoundError:  # if the run was killed right after writing
     return
   except (InputError, DamageError):
@@ -115,8 +115,8 @@ def check_sums(state: State, saved: Mapping[str, Any]) -> None:
 def sums(state: State, version: int) -> dict[str, int]:
   """Returns the sum of every array's bits, as Orbax does not notice a flipped bit."""
   arrays = {name: x for name, x in _named(state).items() if x is not ocp.PLACEHOLDER}
-  found = jax.device_get(_sums(list(arrays.values()), version > 1))
-  return dict(zip(arrays, map(int, found), strict=True))
+  fetched = jax.device_get(_sums(list(arrays.values()), version > 1))
+  return dict(zip(arrays, map(int, fetched), strict=True))
 
 
 def _sums_of(arrays: list[jax.Array], weighted: bool) -> jax.Array:

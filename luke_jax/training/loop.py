@@ -164,13 +164,13 @@ class _Loop:
       dev = program.lengths(self.task.records(program.backbone, "dev"))
       scored = dev.rooms if dev else (None,)
     self.programs = {room: program.padded_to(room) for room in self.batches.rooms}
-    todo = [(own, False) for own in self.programs.values()]
+    todo = [(padded, False) for padded in self.programs.values()]
     todo += [(program.padded_to(room), True) for room in scored]
     begun = time.perf_counter()
-    for number, (own, scores) in enumerate(todo):  # one by one, as XLA uses all cores for each
+    for number, (padded, scores) in enumerate(todo):  # one by one, as XLA uses all cores for each
       self.progress.compiling(number, len(todo))
-      _ = own.compiled_predict if scores else own.compiled_step
-    self.take_step = {room: own.compiled_step for room, own in self.programs.items()}
+      _ = padded.compiled_predict if scores else padded.compiled_step
+    self.take_step = {room: padded.compiled_step for room, padded in self.programs.items()}
     programs = "program" if len(todo) == 1 else "programs"
     self.progress.note(f"{len(todo)} {programs} compiled in {time.perf_counter() - begun:.0f} s")
     messages.meet()
@@ -230,11 +230,11 @@ class _Loop:
     self._flush()
     begun = time.perf_counter()
     with self.ledger.part("evaluation"):
-      records, found = predicted(self.program, state, "dev", self._is_asked_to_end)
-      if found is None:
+      records, outputs = predicted(self.program, state, "dev", self._is_asked_to_end)
+      if outputs is None:
         return False
-      self.scores, self.scored = self.task.score(records, found), step
-      details = self.checkpoints.better(self.scores) and self.task.details(records, found)
+      self.scores, self.scored = self.task.score(records, outputs), step
+      details = self.checkpoints.better(self.scores) and self.task.details(records, outputs)
       if details and self.first:
         write_json(self.folder / directory.DEV, details)
     self.pace.scored(time.perf_counter() - begun)
@@ -329,8 +329,8 @@ class _Loop:
     scores = {f"dev/{name}": x for name, x in self.scores.items()}
     goodput = round(self.ledger.goodput, 4)
     self.progress.note(f"goodput {goodput:.1%}: share of {self.ledger.wall:,.0f} s spent in steps")
-    known = {"status": status, "step": step, "steps": self.pace.steps, "goodput": goodput}
-    return known | scores | {"seconds": seconds}
+    entries = {"status": status, "step": step, "steps": self.pace.steps, "goodput": goodput}
+    return entries | scores | {"seconds": seconds}
 
 
 def keep_programs(folder: Path) -> None:
@@ -340,10 +340,10 @@ def keep_programs(folder: Path) -> None:
   disks of TPU hosts end with them. So does one whose user named another place.
   """
   named = os.environ.get("JAX_COMPILATION_CACHE_DIR")
-  own = program_folder()
-  if named != str(own) or (messages.alone() and jax.default_backend() == "cpu"):
+  cache = program_folder()
+  if named != str(cache) or (messages.alone() and jax.default_backend() == "cpu"):
     return
-  jax.config.update("jax_compilation_cache_dir", str(folder / COMPILED / own.name))
+  jax.config.update("jax_compilation_cache_dir", str(folder / COMPILED / cache.name))
   compilation_cache.reset_cache()
 
 
@@ -362,7 +362,7 @@ def predicted(
   records = program.experiment.task.records(program.backbone, split)
   lengths, size = program.lengths(records), program.experiment.data.evaluation_batch_size
   rows = own_rows(program.mesh, size)
-  whole = _zeros(program, len(records))
+  results = _zeros(program, len(records))
   for batch in evaluation_order(len(records), lengths, size):
     if stop():
       return records, None
@@ -374,8 +374,8 @@ def predicted(
       )
       for name, shape in padded.evaluation_shapes.items()
     }
-    jax.tree.map(functools.partial(_put, batch), whole, padded.predict(state, arrays))
-  return records, whole
+    jax.tree.map(functools.partial(_put, batch), results, padded.predict(state, arrays))
+  return records, results
 
 
 def _zeros(program: Program, count: int) -> Tree:
@@ -384,10 +384,10 @@ def _zeros(program: Program, count: int) -> Tree:
   return jax.tree.map(lambda x: np.zeros((count, *x.shape[1:]), x.dtype), shapes)
 
 
-def _put(batch: np.ndarray, whole: np.ndarray, part: jax.Array) -> None:
+def _put(batch: np.ndarray, array: np.ndarray, part: jax.Array) -> None:
   """Writes the predictions of a batch to their places, of rows that may be padded to less."""
   predicted = np.asarray(part)[: len(batch)]
-  whole[batch, *map(slice, predicted.shape[1:])] = predicted
+  array[batch, *map(slice, predicted.shape[1:])] = predicted
 
 
 def metrics_of(program: Program, split: str) -> list[str]:

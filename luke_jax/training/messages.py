@@ -75,8 +75,8 @@ def put(name: str, value: object) -> bool:
 
 def all_below(name: str) -> dict[str, Any]:
   """Returns the values under `name/` by the last part of their names, without waiting."""
-  found = _client().key_value_dir_get(f"{_PREFIX}{name}/")
-  return {key.rpartition("/")[2]: json.loads(value) for key, value in found}
+  entries = _client().key_value_dir_get(f"{_PREFIX}{name}/")
+  return {key.rpartition("/")[2]: json.loads(value) for key, value in entries}
 
 
 def gathered(value: T) -> list[T]:

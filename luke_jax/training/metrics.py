@@ -241,9 +241,9 @@ class SegmentWriter:
         path.unlink()
         continue
       lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-      kept = [line for line in lines if json.loads(line)["step"] <= start_step]
-      if len(kept) < len(lines):
-        _write(path, kept)
+      before = [line for line in lines if json.loads(line)["step"] <= start_step]
+      if len(before) < len(lines):
+        _write(path, before)
 
   def write(self, step: int, line: str) -> None:
     """Adds a line."""

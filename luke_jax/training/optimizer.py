@@ -82,8 +82,8 @@ def _require(settings: object, name: str, fits: Callable[[Any], bool], expected:
     raise InputError(f"{name}: {value!r}; expected {expected}")
 
 
-def _require_one_of(settings: object, name: str, known: tuple[str, ...]) -> None:
-  _require(settings, name, lambda x: x in known, f"one of {', '.join(map(repr, known))}")
+def _require_one_of(settings: object, name: str, options: tuple[str, ...]) -> None:
+  _require(settings, name, lambda x: x in options, f"one of {', '.join(map(repr, options))}")
 
 
 def _is_number(value: object) -> bool:

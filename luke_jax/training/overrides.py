@@ -102,9 +102,9 @@ def _nearest(name: str, fields: Mapping[str, tuple[object, object]]) -> str:
   """Returns the field that seems meant, by its own name and, if given, the group's."""
 
   def likeness(field: str) -> float:
-    given, own = name.rpartition(".")[2], field.rpartition(".")[2]
-    short = "".join(word[:1] for word in own.split("_"))
-    similarity = 1.0 if given == short else difflib.SequenceMatcher(None, given, own).ratio()
+    typed, real = name.rpartition(".")[2], field.rpartition(".")[2]
+    short = "".join(word[:1] for word in real.split("_"))
+    similarity = 1.0 if typed == short else difflib.SequenceMatcher(None, typed, real).ratio()
     if "." not in name:
       return similarity
     return (similarity + difflib.SequenceMatcher(None, name, field).ratio()) / 2

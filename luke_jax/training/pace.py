@@ -85,8 +85,8 @@ class TimedPace(Pace):
     pace = max(spent, 1e-6) / (step - self._first)  # seconds a step
     scoring = pace * self._scoring if self._evaluation is None else self._evaluation
     between = max(scoring * (1 / SCORING - 1), SCORED * self._seconds)
-    left = self._seconds - wall - scoring - CLOSING
-    stepping = left - max(left, 0) // (between + scoring) * scoring
+    remaining = self._seconds - wall - scoring - CLOSING
+    stepping = remaining - max(remaining, 0) // (between + scoring) * scoring
     steps = step + max(0, int(stepping / pace))
     self._scored = wall if self._scored is None else self._scored
     score = step + math.ceil(max(self._scored + between - wall, 0) / pace)

@@ -105,8 +105,8 @@ def _line(fault: Exception) -> str:
 
 def agree(values: Mapping[str, str]) -> None:
   """Raises InputError, with its name, for a value that differs between the processes."""
-  own = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in values.items()}
-  every = messages.gathered(own)
+  hashes = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in values.items()}
+  every = messages.gathered(hashes)
   for name in sorted({name for values in every for name in values}):
     differing = [i for i, x in enumerate(every) if x.get(name) != every[0].get(name)]
     if differing:

@@ -132,17 +132,17 @@ class Program:
     # A model of words only leaves the tables out, whatever their sizes are.
     tables = backbone.config.layout.entities if backbone.entities else ()
     padded = padded_tables(params, tables, backbone.entities, backbone.spread.padding_rows)
-    given: Any = flatten_dict(padded, sep="/")
+    arrays: Any = flatten_dict(padded, sep="/")
     state, fresh = self.fresh_state(), []
     for part in PARAMS:
       leaves: Any = flatten_dict(state[part], sep="/")
       for path, leaf in leaves.items():
-        if path not in given:
+        if path not in arrays:
           fresh += [] if adapters.is_adapter(path) else [path]
-        elif given[path].shape != leaf.shape:
-          raise InputError(f"{path}: {given[path].shape}; expected {leaf.shape}")
+        elif arrays[path].shape != leaf.shape:
+          raise InputError(f"{path}: {arrays[path].shape}; expected {leaf.shape}")
         else:
-          leaves[path] = jax.device_put(np.asarray(given[path], leaf.dtype), leaf.sharding)
+          leaves[path] = jax.device_put(np.asarray(arrays[path], leaf.dtype), leaf.sharding)
       state[part] = unflatten_dict(leaves, sep="/")
     if AVERAGE in state:
       state[AVERAGE] = jax.tree.map(jnp.copy, state["trained"])
@@ -270,11 +270,11 @@ class Program:
     count = self.experiment.data.lengths
     if count == 1:
       return None
-    found = self.experiment.task.lengths(records)
-    if found is None:
+    lengths = self.experiment.task.lengths(records)
+    if lengths is None:
       name = type(self.experiment.task).__name__
       raise InputError(f"data.lengths: {count}; expected 1 for {name}, which knows no lengths")
-    return Lengths.of(found, count, self.batch_shapes["input_ids"].shape[-1])
+    return Lengths.of(lengths, count, self.batch_shapes["input_ids"].shape[-1])
 
   def padded_to(self, words: int | None) -> "Program":
     """Returns the program of batches whose rows are padded to that length; None for the task's."""

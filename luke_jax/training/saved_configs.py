@@ -97,16 +97,16 @@ def _class_name(task_class: type) -> str:
   return f"{task_class.__module__}:{task_class.__qualname__}"
 
 
-def _task_class(name: str, given: type | None) -> type:
-  module, _, own = name.partition(":")
+def _task_class(name: str, of_user: type | None) -> type:
+  module, _, class_name = name.partition(":")
   module = _MOVED.get(module, module)
-  name = f"{module}:{own}"
-  if given and name == _class_name(given):
-    return given
+  name = f"{module}:{class_name}"
+  if of_user and name == _class_name(of_user):
+    return of_user
   # The name of a module starts with a letter, so that __main__ and the like are not run.
   if re.fullmatch(r"luke_jax(\.[a-z]\w*)+", module, re.ASCII):
     try:
-      task_class = getattr(importlib.import_module(module), own, None)
+      task_class = getattr(importlib.import_module(module), class_name, None)
     except ImportError:
       task_class = None
     if (
@@ -115,7 +115,7 @@ def _task_class(name: str, given: type | None) -> type:
       and _class_name(task_class) == name
     ):
       return task_class
-  also = f" or {_class_name(given)}" if given else ""
+  also = f" or {_class_name(of_user)}" if of_user else ""
   raise InputError(f"task.class: {name!r}; expected a task of luke_jax{also}")
 
 

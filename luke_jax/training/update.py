@@ -90,8 +90,8 @@ class Update:
     """Returns loss, metrics and gradients of the batch, summed over its micro-batches."""
     task, backbone, count = self.experiment.task, self.backbone, self.experiment.run.accumulation
     places = jax.tree.map(self._gradient_place, self.trained, state["trained"])
-    whole = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
-    weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(whole))
+    merged = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), batch)
+    weights = jax.tree.map(lambda x: x.reshape(count, -1, *x.shape[1:]), task.weights(merged))
 
     def loss(trained: Params, part: Batch, weights: Tree, key: jax.Array) -> tuple[jax.Array, dict]:
       return task.loss(backbone, merge(trained, state["frozen"]), part, weights, key)
@@ -155,8 +155,8 @@ class Touched:
 
     def changed(path: tuple, *leaves: jax.Array) -> jax.Array:
       name = jax.tree_util.keystr(path, simple=True, separator="/")
-      found = [end for end in self.ids if f"/{name}".endswith(f"/{end}")]
-      return change(found[0], *leaves) if found else leaves[-1]
+      tables = [end for end in self.ids if f"/{name}".endswith(f"/{end}")]
+      return change(tables[0], *leaves) if tables else leaves[-1]
 
     return jax.tree.map_with_path(changed, tree, *others)
 

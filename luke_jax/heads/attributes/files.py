@@ -96,13 +96,13 @@ def read(directory: Path, entries: Mapping[str, object]) -> Attributes:
 
 
 def _attributes(entry: Mapping[str, object], place: str) -> Attributes:
-  known = [field.name for field in dataclasses.fields(Attributes) if field.name != "values"]
-  unknown = [name for name in entry if name not in known]
+  field_names = [field.name for field in dataclasses.fields(Attributes) if field.name != "values"]
+  unknown = [name for name in entry if name not in field_names]
   names = entry["names"]
   if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
     raise InputError(f"{place}.names: {names!r:.40}; expected a list of names")
   if unknown:
-    raise InputError(f"{place}.{unknown[0]}: unknown; expected {', '.join(known)}")
+    raise InputError(f"{place}.{unknown[0]}: unknown; expected {', '.join(field_names)}")
   fields: dict[str, Any] = {**entry, "names": tuple(names)}
   try:
     return Attributes(**fields)
@@ -138,8 +138,8 @@ def of_authors(
   directory has to have a list of each. Values that they do not know get the mean vector, as
   theirs has no such row.
   """
-  found = [name for name in _TABLES if f"{table_name(name)}.weight" in names]
-  if not found or ENTRY in described.rest:
+  present = [name for name in _TABLES if f"{table_name(name)}.weight" in names]
+  if not present or ENTRY in described.rest:
     return None
   layers = {int(match[1]) for name in names if (match := _LAYER.match(name))}
   count = len(read("classifier.out_proj.weight"))
@@ -147,7 +147,7 @@ def of_authors(
   if len(labels) != count:
     labels = tuple(str(rating) for rating in range(1, count + 1))
   entry = {
-    "names": found,
+    "names": present,
     "form": _form(names),
     "layers": max(1, len(layers)),
     "text_attribute": "text" in names,
@@ -156,7 +156,7 @@ def of_authors(
   described = dataclasses.replace(described, labels=labels, num_labels=count, rest=rest)
   tables = frozenset(
     f"{table_name(name)}.weight"
-    for name in found
+    for name in present
     if _lines(directory / values_file(name))[0] != UNKNOWN
   )
   return described, functools.partial(_with_unknown, read, tables)

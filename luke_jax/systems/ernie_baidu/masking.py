@@ -61,17 +61,17 @@ def masked_texts(
     others.append(rng.integers(vocabulary.first, vocabulary.stop, length))
   masked = mask_units(ids, units, np.concatenate(draws), np.concatenate(others), vocabulary.mask)
   bounds = np.searchsorted(masked.places, np.cumsum([0, *lengths])).tolist()
-  kept = np.ones(len(masked.places), bool)
+  predicted = np.ones(len(masked.places), bool)
   for start, stop in itertools.pairwise(bounds):
     if stop - start > slots:
       end = start + slots
       while end > start and units[masked.places[end]] == CONTINUED:
         end -= 1
-      kept[end:stop] = False
-  if not kept.all():
-    spared = masked.places[~kept]
+      predicted[end:stop] = False
+  if not predicted.all():
+    spared = masked.places[~predicted]
     masked.ids[spared] = ids[spared]
-  return Masked(masked.ids, masked.places[kept])
+  return Masked(masked.ids, masked.places[predicted])
 
 
 def unit_arrays(

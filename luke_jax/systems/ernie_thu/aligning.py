@@ -43,8 +43,8 @@ class AlignedTexts:
     return [
       [
         text[start:end]
-        for (start, end), own in zip(row.offsets, beside, strict=True)
-        if own == id != NONE and link.start <= start < end <= link.end
+        for (start, end), aligned in zip(row.offsets, beside, strict=True)
+        if aligned == id != NONE and link.start <= start < end <= link.end
       ]
       for link, id in zip(self.links[number], ids, strict=True)
     ]
@@ -86,7 +86,7 @@ def aligned_texts(
   ]
   aligner = Aligner(table, starts, alignment, threshold)
   rows = processor.encode([TextInput(text) for text in texts], offsets=True)
-  beside = [aligner.row(row, own) for row, own in zip(rows, checked, strict=True)]
+  beside = [aligner.row(row, links_of_row) for row, links_of_row in zip(rows, checked, strict=True)]
   return AlignedTexts(texts, checked, beside, aligner, processor)
 
 
@@ -97,9 +97,9 @@ def aligned_inputs(
 
   A warning counts the entities without a vector, which are aligned to nothing.
   """
-  found = aligned_texts(model, texts, links, **settings)
-  found.aligner.report([link for of_one in found.links for link in of_one])
-  return found.arrays()
+  aligned = aligned_texts(model, texts, links, **settings)
+  aligned.aligner.report([link for of_one in aligned.links for link in of_one])
+  return aligned.arrays()
 
 
 def _beside(row: Row) -> np.ndarray:

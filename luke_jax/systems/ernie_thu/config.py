@@ -76,10 +76,10 @@ class ErnieThuConfig(BertConfig):
   def __post_init__(self) -> None:
     object.__setattr__(self, "layer_types", tuple(self.layer_types))  # a list in config.json
     super().__post_init__()
-    known = ", ".join(KINDS)
+    names = ", ".join(KINDS)
     for kind in self.layer_types:
       if kind not in KINDS:
-        raise InputError(f"layer_types: {kind!r}; expected each to be one of {known}")
+        raise InputError(f"layer_types: {kind!r}; expected each to be one of {names}")
     if len(self.layer_types) > self.num_hidden_layers:
       raise InputError(
         f"layer_types: {len(self.layer_types)} of them; expected at most {self.num_hidden_layers},"
@@ -94,11 +94,11 @@ class ErnieThuConfig(BertConfig):
   @property
   def kinds(self) -> tuple[str, ...]:
     """Returns the kind of each layer."""
-    count, given = self.num_hidden_layers, self.layer_types
-    if not given:
+    count, kinds = self.num_hidden_layers, self.layer_types
+    if not kinds:
       lower = count // 2
-      given = ("sim",) * (lower - 1) + ("mix",) + ("norm",) * (count - max(lower, 1))
-    return given + ("sim",) * (count - len(given))
+      kinds = ("sim",) * (lower - 1) + ("mix",) + ("norm",) * (count - max(lower, 1))
+    return kinds + ("sim",) * (count - len(kinds))
 
   @property
   def runs(self) -> tuple[LayerRun, ...]:

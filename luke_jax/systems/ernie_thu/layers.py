@@ -134,5 +134,5 @@ class EqualLayers(nn.Module):
       length=self.layers,
     )
     sizes = self.sizes
-    own: tuple[Any, ...] = (sizes.words, sizes.hidden) if words_only else (self.kind, sizes)
-    return scan(kind(self.numerics, *own, name="layers"), streams)[0]
+    arguments: tuple[Any, ...] = (sizes.words, sizes.hidden) if words_only else (self.kind, sizes)
+    return scan(kind(self.numerics, *arguments, name="layers"), streams)[0]

@@ -132,10 +132,10 @@ class AlignedPretraining(Task):
     room = min(self.words, backbone.config.room_for_words)
     if stored.words > room:
       raise InputError(f"task.words: {room}; expected {stored.words}, as {self.pairs} has them")
-    kept = max(1, round(len(stored) * self.held_out))
-    if len(stored) <= kept:
+    held = max(1, round(len(stored) * self.held_out))
+    if len(stored) <= held:
       raise InputError(f"{self.pairs}: {len(stored)} pairs; expected some to train on and some not")
-    first = len(stored) - kept
+    first = len(stored) - held
     if split == "train":
       return Part(stored, 0, first)
     return Part(stored, first, min(len(stored), first + self.dev_pairs))
@@ -144,16 +144,16 @@ class AlignedPretraining(Task):
     """Returns the shapes of one row of a batch."""
     width = backbone.decoders.vectors
     names = ("input_ids", "attention_mask", "token_type_ids")
-    whole: dict[str, tuple[int, ...]] = dict.fromkeys(names, (self.words,))
-    whole |= dict.fromkeys(("masked_positions", "labels"), (self.masked,))
-    whole["next_sentence_labels"] = ()
+    every: dict[str, tuple[int, ...]] = dict.fromkeys(names, (self.words,))
+    every |= dict.fromkeys(("masked_positions", "labels"), (self.masked,))
+    every["next_sentence_labels"] = ()
     slots = ("aligned_positions", "entity_labels", "candidate_ids")
-    whole |= dict.fromkeys(slots, (self.entities,))
+    every |= dict.fromkeys(slots, (self.entities,))
     vectors = {"candidate_vectors": (self.entities, width)}
     if self.read_entities:
-      whole["entity_mask"] = (self.words,)
+      every["entity_mask"] = (self.words,)
       vectors["entity_vectors"] = (self.words, width)
-    shapes = {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in whole.items()}
+    shapes = {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in every.items()}
     floats = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in vectors.items()}
     return shapes | floats
 

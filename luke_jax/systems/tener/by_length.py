@@ -34,8 +34,8 @@ def by_length(run: Run, params: dict, ids: jax.Array, key: jax.Array | None) -> 
     return _all(run, params, ids, key)
 
   def here(params: dict, ids: jax.Array, key: jax.Array | None) -> jax.Array:
-    own = None if key is None else jax.random.fold_in(key, lax.axis_index(axes))
-    return _all(run, params, ids, own)
+    device_key = None if key is None else jax.random.fold_in(key, lax.axis_index(axes))
+    return _all(run, params, ids, device_key)
 
   specs = (jax.P(), jax.P(axes), jax.P())
   mapped = jax.shard_map(here, in_specs=specs, out_specs=jax.P(axes), check_vma=False)
@@ -106,7 +106,7 @@ def _chosen(
 ) -> T:
   """Returns run(part, key) for the part of number i, cut to the least length that holds it."""
   part = lax.dynamic_slice_in_dim(ids, i * PART, PART)
-  own = None if key is None else jax.random.fold_in(key, i)
+  branch_key = None if key is None else jax.random.fold_in(key, i)
   rooms = (*(x for x in SHORT if x < ids.shape[1]), ids.shape[1])
   needed = (lengths[i * PART] > jnp.array(rooms)).sum()
-  return lax.switch(needed, [lambda room=room: run(part[:, :room], own) for room in rooms])
+  return lax.switch(needed, [lambda room=room: run(part[:, :room], branch_key) for room in rooms])

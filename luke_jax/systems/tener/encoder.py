@@ -127,27 +127,27 @@ class TenerEncoder(nn.Module):
     mask = real_tokens(attention_mask, input_ids)
     for id in (c.pad_token_id, c.bos_token_id, c.eos_token_id):
       mask = mask & (input_ids != id)
-    given = {CHARACTERS: character_ids, BIGRAMS: bigram_ids, VECTORS: word_vectors}
+    inputs = {CHARACTERS: character_ids, BIGRAMS: bigram_ids, VECTORS: word_vectors}
     for name, room in beside(c, input_ids.shape[1]).items():
-      if given[name] is None:
-        given[name] = jnp.zeros((len(input_ids), *room.shape), room.dtype)
-    x = self.input(self._words(input_ids, given))
+      if inputs[name] is None:
+        inputs[name] = jnp.zeros((len(input_ids), *room.shape), room.dtype)
+    x = self.input(self._words(input_ids, inputs))
     if c.encoder == "transformer":
       x = x + absolute_positions(mask, c.hidden_size).astype(x.dtype)
     return States(self.encoder(x, mask))
 
-  def _words(self, input_ids: jax.Array, given: dict) -> jax.Array:
+  def _words(self, input_ids: jax.Array, inputs: dict) -> jax.Array:
     """Returns what is known of each word alone, side by side (B, W, sum of widths)."""
     c = self.backbone.config
-    known = self._known(input_ids.shape)
-    ids = jnp.where(known, input_ids, c.unk_token_id)
+    in_vocabulary = self._known(input_ids.shape)
+    ids = jnp.where(in_vocabulary, input_ids, c.unk_token_id)
     parts = [self.embedding_dropout(look_up(self.word, ids))]
     if c.character_vocab_size:
-      parts.append(self._spelt(jnp.where(known[..., None], given[CHARACTERS], 0)))
+      parts.append(self._spelt(jnp.where(in_vocabulary[..., None], inputs[CHARACTERS], 0)))
     if c.bigram_vocab_size:
-      parts.append(self.embedding_dropout(look_up(self.bigram, given[BIGRAMS])))
+      parts.append(self.embedding_dropout(look_up(self.bigram, inputs[BIGRAMS])))
     if c.vector_size:
-      parts.append(self.mixture(given[VECTORS]).astype(parts[0].dtype))
+      parts.append(self.mixture(inputs[VECTORS]).astype(parts[0].dtype))
     return jnp.concatenate(parts, -1)
 
   def _spelt(self, ids: jax.Array) -> jax.Array:

@@ -70,8 +70,8 @@ _COMPUTED = re.compile(
 
 
 def _pairs() -> Iterator[tuple[str, str]]:
-  whole = [("", "")]
-  for starts, parts in ((whole, _PARTS), (_STACKS, _LAYER_PARTS)):
+  pairs = [("", "")]
+  for starts, parts in ((pairs, _PARTS), (_STACKS, _LAYER_PARTS)):
     for line in parts.strip().split("\n"):
       ours, theirs = line.split()
       yield from ((start + ours, their_start + theirs) for start, their_start in starts)
@@ -113,15 +113,15 @@ class FastNlp:
   ) -> Iterator[tuple[str, np.ndarray]]:
     """Yields the tensors of a model as the authors' program has them."""
     check_writable(config)
-    left = dict(tensors)
-    for match in filter(None, map(_QUERY.fullmatch, tuple(left))):
+    remaining = dict(tensors)
+    for match in filter(None, map(_QUERY.fullmatch, tuple(remaining))):
       start, end = match.groups()
-      parts = {x: left.pop(f"{start}{name}.{end}", None) for x, name in _PROJECTIONS.items()}
+      parts = {x: remaining.pop(f"{start}{name}.{end}", None) for x, name in _PROJECTIONS.items()}
       there = {x: part for x, part in parts.items() if part is not None}
       if end == "weight" or any(part.any() for part in there.values()):  # see `_with_biases`
         name = f"{_NAMES.theirs(start)}{''.join(there)}_linear.{end}"
         yield name, np.concatenate(list(there.values()))
-    for name, tensor in left.items():
+    for name, tensor in remaining.items():
       if name == _WORDS:
         tensor = np.delete(tensor, slice(len(PLAIN), len(SPECIAL)), axis=0)
       elif name == _CONVOLUTION:
@@ -228,7 +228,7 @@ def sizes(raw: Mapping[str, Any], tensors: Readers) -> dict[str, Any]:
   head = ChainHead if "crf.transitions" in tensors else TokenHead
   if len(raw.get("id2label") or ()) != labels:
     raise InputError(f"id2label: expected {labels} tags, by the numbers that they have in out_fc")
-  found: dict[str, Any] = {
+  fields: dict[str, Any] = {
     **_DEFAULTS,
     **_DISTANCES,
     "architectures": [head.class_name(TenerConfig.prefix)],
@@ -238,38 +238,38 @@ def sizes(raw: Mapping[str, Any], tensors: Readers) -> dict[str, Any]:
     **_tables(tensors),
   }
   if f"{attention}for_keys" in tensors:
-    found["num_attention_heads"] = _shape(tensors, f"{attention}for_keys")[0]
+    fields["num_attention_heads"] = _shape(tensors, f"{attention}for_keys")[0]
     # The code of 2020 has both or, before, neither.
-    found["use_k_proj"] = found["e_term"] = f"{attention}key.weight" in tensors
+    fields["use_k_proj"] = fields["e_term"] = f"{attention}key.weight" in tensors
   else:
-    found["encoder"] = "transformer"
+    fields["encoder"] = "transformer"
     if "num_attention_heads" not in raw:
       raise InputError("num_attention_heads: missing; expected it for a plain transformer")
-  return found
+  return fields
 
 
 def _tables(tensors: Readers) -> dict[str, Any]:
   """Returns the sizes of vocabularies and their embeddings, and the encoder of characters."""
-  found: dict[str, Any] = {}
+  fields: dict[str, Any] = {}
   names = {"": "word", "character_": "character", "bigram_": "bigram"}
   for start, name in names.items():
     if not start or f"tener.{name}_embeddings.weight" in tensors:
       rows, width = _shape(tensors, f"tener.{name}_embeddings.weight")
-      found |= {f"{start}vocab_size": rows, f"{name}_size": width}
-  if "character_size" in found:
+      fields |= {f"{start}vocab_size": rows, f"{name}_size": width}
+  if "character_size" in fields:
     heads = "tener.characters.layer.attention.self.for_keys"
     if heads in tensors:
-      found["num_character_heads"] = _shape(tensors, heads)[0]
+      fields["num_character_heads"] = _shape(tensors, heads)[0]
     elif "tener.characters.convolution.weight" in tensors:
-      found["character_encoder"] = "cnn"
+      fields["character_encoder"] = "cnn"
     else:
       raise InputError("embed.embeds.1: of another kind; expected one of 'adatrans', 'cnn'")
-  widths = [found[f"{name}_size"] for name in names.values() if f"{name}_size" in found]
+  widths = [fields[f"{name}_size"] for name in names.values() if f"{name}_size" in fields]
   inputs = _shape(tensors, "tener.input.weight")[1]
   if inputs != sum(widths):
     widths = " + ".join(map(str, widths))
     raise InputError(f"in_fc: {inputs} inputs; expected {widths}, of words, characters and bigrams")
-  return found
+  return fields
 
 
 def _shape(tensors: Readers, name: str) -> tuple[int, int]:

@@ -85,10 +85,10 @@ def fresh_model(
     ("characters", PLAIN, None),
     ("bigrams", PLAIN, files.bigrams),
   ):
-    known = _frequent(used[name], choices, name)
-    vectors = _vectors(path, {*known, *more[name]}, choices) if path else {}
-    known += [x for x in more[name] if x not in used[name] and _vector(vectors, x) is not None]
-    entries[name] = (*first, *(x for x in known if x not in first)) if known else ()
+    words = _frequent(used[name], choices, name)
+    vectors = _vectors(path, {*words, *more[name]}, choices) if path else {}
+    words += [x for x in more[name] if x not in used[name] and _vector(vectors, x) is not None]
+    entries[name] = (*first, *(x for x in words if x not in first)) if words else ()
     if path:
       tables[name] = vectors
       coverages.append(
@@ -137,10 +137,10 @@ def _frequent(counts: Counter[str], choices: Choices, name: str) -> list[str]:
 
 
 def _vectors(path: Path, wanted: set[str], choices: Choices) -> dict[str, np.ndarray]:
-  found = read_word_vectors(path, wanted | {x.lower() for x in wanted})
+  read = read_word_vectors(path, wanted | {x.lower() for x in wanted})
   if choices.keep_scale:
-    return found
-  return {word: vector / max(float(vector.std()), 1e-12) for word, vector in found.items()}
+    return read
+  return {word: vector / max(float(vector.std()), 1e-12) for word, vector in read.items()}
 
 
 def _vector(vectors: Mapping[str, np.ndarray], entry: str) -> np.ndarray | None:

@@ -9,12 +9,12 @@ from luke_jax.systems.tener.fastnlp import FASTNLP
 def _layer(path: str, name: str) -> Iterator[Key]:
   """Yields the keys of a layer under a name of its own, with either form of attention."""
   for key in layers(path, "LAYERS"):
-    names = tuple(given.replace("LAYERS.{layer}", name) for given in key.names)
+    names = tuple(pattern.replace("LAYERS.{layer}", name) for pattern in key.names)
     yield Key(key.path, names, key.kernel_inputs, key.by_kind)
-  own = f"{name}.attention.self"
-  yield Key(f"{path}/attention/queries/kernel", (f"{own}.query.weight",), 1)
+  attention = f"{name}.attention.self"
+  yield Key(f"{path}/attention/queries/kernel", (f"{attention}.query.weight",), 1)
   for part in ("for_keys", "for_distances"):
-    yield Key(f"{path}/attention/{part}", (f"{own}.{part}",))
+    yield Key(f"{path}/attention/{part}", (f"{attention}.{part}",))
 
 
 def _rows() -> Iterator[Key]:

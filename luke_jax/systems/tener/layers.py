@@ -83,8 +83,8 @@ class LayerStack(nn.Module):
       length=self.layers,
       unroll=self.layers if self.numerics.on_cpu else 1,
     )
-    own = self.numerics, self.attention, self.hidden, self.after_norm
-    return scan(layer(*own, name="layers"), x)[0]
+    arguments = self.numerics, self.attention, self.hidden, self.after_norm
+    return scan(layer(*arguments, name="layers"), x)[0]
 
 
 def absolute_positions(mask: jax.Array, width: int) -> jax.Array:

@@ -50,11 +50,11 @@ def with_ids(rows: Sequence[Row], examples: Sequence[Example], attributes: Attri
   for i, (name, values) in enumerate(zip(attributes.names, attributes.known, strict=True)):
     numbers = {value: number for number, value in enumerate((UNKNOWN, *values))}
     ids[:, i] = [numbers.get(example.attributes[i], 0) for example in examples]
-    found = [x.attributes[i] for x in examples if x.attributes[i] not in numbers]
-    if new := list(dict.fromkeys(found)):
+    unseen = [x.attributes[i] for x in examples if x.attributes[i] not in numbers]
+    if new := list(dict.fromkeys(unseen)):
       shown = ", ".join(new[:_SHOWN]) + (", …" if len(new) > _SHOWN else "")
       warnings.warn(
-        f"{name}: {len(new)} not seen in training ({shown}), of {len(found)} of {len(examples)}"
+        f"{name}: {len(new)} not seen in training ({shown}), of {len(unseen)} of {len(examples)}"
         f" texts, which are read as of an unknown {name}",
         stacklevel=4,
       )

@@ -24,14 +24,14 @@ def features(processor: Processor, examples: Sequence[Example], keep: Sequence[i
   tokens = iter(processor.tokenizer.encode(list(itertools.chain.from_iterable(texts))))
   special, rows, missing = processor.tokenizer.special, [], []
   for number, pair in enumerate(texts):
-    ids = [found.ids for found in itertools.islice(tokens, len(pair))]
+    ids = [encoded.ids for encoded in itertools.islice(tokens, len(pair))]
     room = processor.max_length - special.around(len(pair))
     if keep and sum(map(len, ids)) > room:
       room = min(room, sum(keep))
     lengths = longest_first(list(map(len, ids)), room)
-    kept = [_shortened(part, length, keep) for part, length in zip(ids, lengths, strict=True)]
+    shortened = [_shortened(part, length, keep) for part, length in zip(ids, lengths, strict=True)]
     missing.append(sum(map(len, ids)) - sum(lengths))
-    rows.append(enclosed([Part(part, [], []) for part in kept], special, number))
+    rows.append(enclosed([Part(part, [], []) for part in shortened], special, number))
   if any(missing):
     warnings.warn(
       f"{np.count_nonzero(missing)} of {len(examples)} texts are longer than their rows:"

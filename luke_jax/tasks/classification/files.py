@@ -147,8 +147,8 @@ def number_in(example: Example) -> float:
   """Returns the number that is an example's answer."""
   labels = example.labels
   if labels is None or len(labels) != 1:
-    given = "missing" if labels is None else ", ".join(labels) or "none"
-    raise InputError(f"{example.place}: label: {given}; expected a number")
+    actual = "missing" if labels is None else ", ".join(labels) or "none"
+    raise InputError(f"{example.place}: label: {actual}; expected a number")
   try:
     number = float(labels[0])
   except ValueError:
@@ -175,10 +175,10 @@ def _attribute(value: Mapping[str, object], name: str, place: str) -> str:
     raise InputError(
       f"{place}: {name}: missing; expected its value, or {UNKNOWN} if it is not known"
     )
-  found = _name(value[name], f"{place}: {name}")
-  if len(found.splitlines()) > 1:
-    raise InputError(f"{place}: {name}: {found!r:.40}; expected a single line")
-  return found.strip()
+  attribute = _name(value[name], f"{place}: {name}")
+  if len(attribute.splitlines()) > 1:
+    raise InputError(f"{place}: {name}: {attribute!r:.40}; expected a single line")
+  return attribute.strip()
 
 
 def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
@@ -201,9 +201,9 @@ def _checked(header: list[str], form: Form, place: str) -> list[str]:
       f"{place}: columns {', '.join(header)[:80]}; expected {texts[0]!r} among them, or the column"
       " of the texts as --columns text=…"
     )
-  known = {name for names in form.names.values() for name in names}
+  readable = {name for names in form.names.values() for name in names}
   for name in header:
-    if form.strict and name not in known:
+    if form.strict and name not in readable:
       raise InputError(
         f"{place}: column {name!r}: not known; expected {', '.join(FIELDS)}, the columns to read"
         f" as --columns text=…,label=…, or an attribute{NAMED}"
@@ -246,10 +246,10 @@ def _parsed(
   places: dict[str, str] = {}
   for number, (place, fields) in enumerate(items, start=1):
     with faults.caught():
-      found = fields()
-      if label_studio.is_export(found):
-        found = label_studio.as_ours(found, place)
-      value = named(found, reader.form, place)
+      values = fields()
+      if label_studio.is_export(values):
+        values = label_studio.as_ours(values, place)
+      value = named(values, reader.form, place)
       id = str(value.get("id", number))
       if places.setdefault(id, place) != place:
         raise InputError(f"{place}: id {id!r}: also that of {places[id]}; expected it once")

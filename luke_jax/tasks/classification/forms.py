@@ -88,8 +88,8 @@ def form_of(columns: Sequence[str], attributes: Sequence[str] = ()) -> Form:
   Attributes of texts are fields too, each in the column of its name unless a pair says another.
   """
   form = _form_of(columns, (*FIELDS, *attributes))
-  own = {name: (name,) for name in attributes if name not in form.names}
-  return form._replace(names={**form.names, **own}) if own else form
+  of_attributes = {name: (name,) for name in attributes if name not in form.names}
+  return form._replace(names={**form.names, **of_attributes}) if of_attributes else form
 
 
 def _form_of(columns: Sequence[str], fields: Sequence[str]) -> Form:
@@ -132,15 +132,15 @@ def named(value: Mapping[str, object], form: Form, place: str) -> dict[str, obje
     return dict(value)
   if form.change is not None:
     value = form.change(value, place)
-  found, read = {}, set()
+  fields, read = {}, set()
   for field, names in form.names.items():
     for name in names:
-      if name in value and field not in found:
-        found[field] = value[name]
+      if name in value and field not in fields:
+        fields[field] = value[name]
         read.add(name)
   if form.strict:
-    found |= {name: x for name, x in value.items() if name not in read}
-  elif "text" not in found:
-    given = ", ".join(value)
-    raise InputError(f"{place}: no {texts[0]!r}; expected it, as --columns says, among {given}")
-  return found
+    fields |= {name: x for name, x in value.items() if name not in read}
+  elif "text" not in fields:
+    columns = ", ".join(value)
+    raise InputError(f"{place}: no {texts[0]!r}; expected it, as --columns says, among {columns}")
+  return fields

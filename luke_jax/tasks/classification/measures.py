@@ -13,12 +13,12 @@ def f1_of_sets(
   """Returns precision, recall, F1 and count of each label; 0 for a division by 0."""
   table = {}
   for label in labels:
-    wanted, given = (np.array([label in x for x in side], bool) for side in (gold, predicted))
-    right, found, count = (int(x.sum()) for x in (wanted & given, given, wanted))
+    wanted, predictions = (np.array([label in x for x in side], bool) for side in (gold, predicted))
+    right, positives, count = (int(x.sum()) for x in (wanted & predictions, predictions, wanted))
     table[label] = {
-      "precision": right / found if found else 0.0,
+      "precision": right / positives if positives else 0.0,
       "recall": right / count if count else 0.0,
-      "f1": 2 * right / (found + count) if found + count else 0.0,
+      "f1": 2 * right / (positives + count) if positives + count else 0.0,
       "count": count,
     }
   return table

@@ -39,12 +39,12 @@ def _fields(line: str, wanted: Sequence[str], place: str) -> Mapping[str, str]:
     raise InputError(
       f"{place}: {len(parts)} parts between two tabs; expected user, product, rating and text"
     )
-  found = dict(zip(FIELDS, parts, strict=True))
-  found["label"] = found["label"].strip()
-  if not found["label"].isdecimal():
-    raise InputError(f"{place}: rating {found['label']!r}; expected a whole number")
-  found["text"] = cleaned(found["text"])
-  return {name: x for name, x in found.items() if name in wanted}
+  fields = dict(zip(FIELDS, parts, strict=True))
+  fields["label"] = fields["label"].strip()
+  if not fields["label"].isdecimal():
+    raise InputError(f"{place}: rating {fields['label']!r}; expected a whole number")
+  fields["text"] = cleaned(fields["text"])
+  return {name: x for name, x in fields.items() if name in wanted}
 
 
 def cleaned(text: str) -> str:

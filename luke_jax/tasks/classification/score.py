@@ -86,8 +86,8 @@ def _ranking(
 def gold_label(example: Example) -> str:
   """Returns the only label of an example."""
   if example.labels is None or len(example.labels) != 1:
-    given = "missing" if example.labels is None else ", ".join(example.labels) or "none"
-    raise InputError(f"{example.place}: label: {given}; expected one, or task.target=labels")
+    actual = "missing" if example.labels is None else ", ".join(example.labels) or "none"
+    raise InputError(f"{example.place}: label: {actual}; expected one, or task.target=labels")
   return example.labels[0]
 
 

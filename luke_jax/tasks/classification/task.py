@@ -65,8 +65,8 @@ class TextClassification(FineTunedTask[Example, Any]):
       if name in (*FIELDS, *COMMON):
         raise InputError(f"attributes.names: {name!r}: a field of files; expected another name")
     if self.keep and (len(self.keep) != 2 or min(self.keep) < 0 or not sum(self.keep)):
-      given = ",".join(map(str, self.keep))
-      raise InputError(f"keep: {given!r}; expected two numbers of word pieces, such as 128,382")
+      lengths = ",".join(map(str, self.keep))
+      raise InputError(f"keep: {lengths!r}; expected two numbers of word pieces, such as 128,382")
     if self.attributes.names and self.pooling != "first":
       raise InputError("pooling: mean; expected first for texts with attributes")
     if not 0 <= self.threshold < 1:
@@ -75,8 +75,8 @@ class TextClassification(FineTunedTask[Example, Any]):
       expected = "one" if self.target == "number" else "two or more"
       raise InputError(f"labels: {len(self.labels)}; expected {expected}, as target={self.target}")
     if self.positive and self.labels and self.positive not in self.labels:
-      known = ", ".join(self.labels)
-      raise InputError(f"positive: {self.positive!r}: no label; expected one of {known}")
+      names = ", ".join(self.labels)
+      raise InputError(f"positive: {self.positive!r}: no label; expected one of {names}")
 
   @property
   def sizes(self) -> Sizes:
@@ -133,8 +133,8 @@ class TextClassification(FineTunedTask[Example, Any]):
       return (NUMBER,)
     labels = sorted({label for example in examples for label in example.labels or ()})
     if len(labels) < 2:
-      given = ", ".join(labels) or "none"
-      raise InputError(f"{self.train}: labels: {given}; expected two or more, to tell apart")
+      names = ", ".join(labels) or "none"
+      raise InputError(f"{self.train}: labels: {names}; expected two or more, to tell apart")
     return tuple(sorted(labels, key=int) if score.in_numbers(labels) else labels)
 
   def check_example(self, example: Example) -> None:
@@ -166,8 +166,8 @@ class TextClassification(FineTunedTask[Example, Any]):
       return None
     if self.target == "labels":
       return np.array([label in example.labels for label in numbers], np.int32)
-    known = [numbers[label] for label in example.labels if label in numbers]
-    return np.array(known[0], np.int32) if len(known) == 1 else None
+    ids = [numbers[label] for label in example.labels if label in numbers]
+    return np.array(ids[0], np.int32) if len(ids) == 1 else None
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's label: 0 or 1 for each of several, or a single number."""

@@ -34,10 +34,10 @@ def read_source(place: str) -> Source:
   """Reads a graph, and counts the pairs of its training triples."""
   graph = read_graph(Path(place))
   train = graph.splits["train"]
-  known = Known(train)
+  facts = Known(train)
   heads, relations, tails = train.T
-  counts = known.tails.counts(heads, relations) + known.heads.counts(tails, relations)
-  return Source(graph, known, (1 / np.sqrt(counts + 2 * START_COUNT)).astype(np.float32))
+  counts = facts.tails.counts(heads, relations) + facts.heads.counts(tails, relations)
+  return Source(graph, facts, (1 / np.sqrt(counts + 2 * START_COUNT)).astype(np.float32))
 
 
 @cached(2)

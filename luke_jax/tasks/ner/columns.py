@@ -260,7 +260,7 @@ def _table(path: Path) -> tuple[list[Block], Columns] | None:
   _, header = next(rows, (0, []))
   names = [name.strip().strip("\ufeff").lower() for name in header]
   word, tag, sentence = (
-    next((names.index(name) for name in known if name in names), None) for known in HEADERS
+    next((names.index(name) for name in headers if name in names), None) for headers in HEADERS
   )
   if word is None or tag is None or sentence is None:
     return None

@@ -125,9 +125,9 @@ def _document(
   starts = np.repeat(words, counts)
   ends = starts + 1 + np.arange(len(starts)) - np.repeat(counts.cumsum() - counts, counts)
   # A word without pieces, as some accents are alone, neither begins nor ends a candidate.
-  kept = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
+  visible = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
   flat = np.array([id for pieces in ids for id in pieces], np.int32)
-  return Document(flat, first, edges, stretches, starts[kept], ends[kept], reach)
+  return Document(flat, first, edges, stretches, starts[visible], ends[visible], reach)
 
 
 def lengths_of(example: Example, ids: list[list[int]], room: float) -> np.ndarray:

@@ -112,11 +112,11 @@ def without_labels(predictions: Sequence[Any], labels: Collection[str]) -> list[
 
 
 def _without(spans: Sequence[Span], labels: Collection[str]) -> Sequence[Span]:
-  kept = tuple(span for span in spans if span.label not in labels)
+  others = tuple(span for span in spans if span.label not in labels)
   if not isinstance(spans, TaggedSpans):
-    return list(kept)
+    return list(others)
   tags = tuple("O" if tag.partition("-")[2] in labels else tag for tag in spans.tags)
-  return dataclasses.replace(spans, spans=kept, tags=tags)
+  return dataclasses.replace(spans, spans=others, tags=tags)
 
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> Evaluation:

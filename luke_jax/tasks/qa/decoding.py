@@ -76,9 +76,9 @@ def _scored(row: Row, starts: np.ndarray, ends: np.ndarray, choice: Choice) -> _
 
 def _best(logits: np.ndarray, number: int) -> np.ndarray:
   """Returns the highest logits of a row, question and all, and -inf in the place of the others."""
-  kept = np.argsort(-logits, kind="stable")[:number]
+  likeliest = np.argsort(-logits, kind="stable")[:number]
   best = np.full_like(logits, -np.inf)
-  best[kept] = logits[kept]
+  best[likeliest] = logits[likeliest]
   return best
 
 

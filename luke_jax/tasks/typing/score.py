@@ -122,7 +122,7 @@ def _mistakes(examples: Sequence[Example], predictions: Sequence[Types]) -> list
     if gold != predicted.keys():
       wrong = [value for label, value in predicted.items() if label not in gold]
       marks = tuple(Mark(*example.span, *x) for x in outcomes(sorted(gold), sorted(predicted)))
-      correct, given = (", ".join(sorted(names)) or "nothing" for names in (gold, predicted))
+      correct, answered = (", ".join(sorted(names)) or "nothing" for names in (gold, predicted))
       surest = max(wrong, default=0.0)
-      mistakes.append(Mistake(example.id, example.text, marks, correct, given, surest))
+      mistakes.append(Mistake(example.id, example.text, marks, correct, answered, surest))
   return sorted(mistakes, key=lambda mistake: -mistake.score)

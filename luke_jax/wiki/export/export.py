@@ -66,16 +66,16 @@ def export(
   site = read_json(build / "pages" / MANIFEST)["made_of"]["site"]
   with locked(output), StageProgress() as progress:
     made_of = {"pages": pages.key, "titles": titles.key, "form": form}
-    found = None
+    items_stage = None
     if items is not None:
-      found = _items_stage(build, output, items, site)
-      made_of["items"] = found.key
-    tools = _Tools(build / "titles", found.folder if found else None, site["language"])
-    key = f"{titles.key} {found.key if found else ''}"
+      items_stage = _items_stage(build, output, items, site)
+      made_of["items"] = items_stage.key
+    tools = _Tools(build / "titles", items_stage.folder if items_stage else None, site["language"])
+    key = f"{titles.key} {items_stage.key if items_stage else ''}"
     work = Export(output / "data", shards_of(build / "pages", pages), tools, form, key)
     stage = Stage(work.folder, len(work.shards), work, made_of)
-    if found and not finished(stage):
-      progress.finish(found, engine)
+    if items_stage and not finished(stage):
+      progress.finish(items_stage, engine)
     done = progress.finish(stage, engine)
     discard(output / "items")
     with whole(output / CARD) as part:

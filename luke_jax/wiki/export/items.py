@@ -51,12 +51,12 @@ class MakeItems:
     for page, item in self._items(titles, classes):
       if page != NOWHERE and titles.targets[page] == page:
         items[page] = item
-    found = int(np.count_nonzero(items))
-    if not found:
+    with_items = int(np.count_nonzero(items))
+    if not with_items:
       raise InputError(f"{self.source}: no item of a page of this wiki; {_EXPECTED}")
     save_array(self.folder / ITEMS, items)
     write_json(self.folder / CLASSES, classes.named())
-    return {"items": found}
+    return {"items": with_items}
 
   def _items(self, titles: Titles, classes: "_Classes") -> Iterator[tuple[int, int]]:
     """Yields numbers of titles and of items, and adds what the items are instances of."""

@@ -214,8 +214,8 @@ class MakeMentions:
     strings = StringTable(self.names)
     write_names(self.folder, (strings[name] for name in names.tolist()))
     edges = np.append(0, np.cumsum(sizes[names]))
-    kept = Candidates(edges, pages[places], links[places], masks[places])
-    _save_candidates(self.folder, kept)
+    candidates = Candidates(edges, pages[places], links[places], masks[places])
+    _save_candidates(self.folder, candidates)
     save_array(self.folder / TOTALS, _small(totals[names]))
     save_array(self.folder / DOCUMENTS, documents[names])
     return {

@@ -295,8 +295,8 @@ def _sections_as_paragraphs(sections: list[_Section]) -> list[Paragraph]:
     if not lines:
       continue
     links, start = [], 0
-    for text, own in lines:
-      links += [x._replace(start=x.start + start, end=x.end + start) for x in own]
+    for text, section in lines:
+      links += [x._replace(start=x.start + start, end=x.end + start) for x in section]
       start += len(text) + 1
     text = "\n".join(text for text, _ in lines)
     paragraphs.append(Paragraph(text, tuple(links), not paragraphs, heading))

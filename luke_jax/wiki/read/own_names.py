@@ -138,5 +138,5 @@ def _surnames(base: str, page: Page) -> list[str]:
 def _stands_alone(name: str, words: list[str], text: str, least: int = 1) -> bool:
   """Returns whether a name is in a text more often than the whole name that has it."""
   pattern = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
-  whole = len(re.findall(rf"(?<!\w){re.escape(' '.join(words))}(?!\w)", text))
-  return len(re.findall(pattern, text)) - whole >= least
+  occurrences = len(re.findall(rf"(?<!\w){re.escape(' '.join(words))}(?!\w)", text))
+  return len(re.findall(pattern, text)) - occurrences >= least

@@ -99,13 +99,13 @@ def split_texts(paths: Sequence[Path], size: int) -> list[TextPart]:
 
 def text_files(folder: Path) -> dict[str, int]:
   """Returns the sizes of the texts in a folder by name, in order."""
-  found = {name: size for name, size in sorted(sizes(folder).items()) if name.endswith(_SUFFIX)}
-  if not found:
+  files = {name: size for name, size in sorted(sizes(folder).items()) if name.endswith(_SUFFIX)}
+  if not files:
     raise InputError(
       f"{folder}: a folder without files in {_SUFFIX}; expected one text in each, Title{_SUFFIX};"
       f" or several files by name: {folder}/*.bz2"
     )
-  return found
+  return files
 
 
 def read_documents(
@@ -224,16 +224,16 @@ def _lines(part: TextPart) -> Iterator[tuple[str, str, bool]]:
 
 def _in_tags(part: TextPart, faults: Counter) -> _Read:
   head, place, body = "", "", []
-  for where, line, own in _lines(part):
+  for where, line, is_ours in _lines(part):
     begins = line.lstrip("\ufeff").startswith("<doc ")
     if head and (begins or line.strip() == "</doc>"):
       yield place, _checked(_tagged(head, body), faults) if not begins else "no </doc> at its end"
       head, body = "", []
-    if begins and own:
+    if begins and is_ours:
       head, place = line, where
     elif head:
       body.append(line)
-    elif not own:
+    elif not is_ours:
       return
   if head:
     raise InputError(f"{place}: cut off in a document; expected {AGAIN}")
@@ -249,8 +249,8 @@ def _tagged(head: str, body: Sequence[str]) -> Document | str:
 
 
 def _in_json(part: TextPart, faults: Counter) -> _Read:
-  for where, line, own in _lines(part):
-    if not own:
+  for where, line, is_ours in _lines(part):
+    if not is_ours:
       return
     if line.strip():
       yield where, _checked(_from_json(line), faults)
@@ -275,8 +275,8 @@ def _in_parquet(part: TextPart, faults: Counter) -> _Read:
   with _parquet(part.path) as file:
     columns = [name for name in ("id", "title", "text") if name in file.schema_arrow.names]
     if not {"title", "text"} <= set(columns):
-      found = ", ".join(file.schema_arrow.names)
-      raise InputError(f"{part.path}: columns {found[:80]}; expected title and text")
+      names = ", ".join(file.schema_arrow.names)
+      raise InputError(f"{part.path}: columns {names[:80]}; expected title and text")
     groups = list(range(part.start, part.stop))
     for batch in file.iter_batches(_ROWS, row_groups=groups, columns=columns) if groups else ():
       for row in batch.to_pylist():

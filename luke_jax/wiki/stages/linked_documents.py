@@ -67,9 +67,9 @@ class LinkedDocuments:
     rows = iter(encoder.encode([segment for x in sentences for segment in x.segments]))
     document = []
     for segments, targets, _ in sentences:
-      own = list(itertools.islice(rows, len(segments)))
-      ids = np.frombuffer(b"".join(own), "<i4")
-      ends = np.cumsum([len(part) // WIDTH for part in own])
+      of_document = list(itertools.islice(rows, len(segments)))
+      ids = np.frombuffer(b"".join(of_document), "<i4")
+      ends = np.cumsum([len(part) // WIDTH for part in of_document])
       beside = np.full(len(ids), NOWHERE, np.int32)
       for target, start, end in zip(targets, ends[::2], ends[1::2], strict=False):
         page = titles.page(target)

@@ -55,22 +55,22 @@ class PlainMentions:
 
   def linked(self, page: Page) -> Page:
     """Returns a page with the mentions in its paragraphs as links, beside those that it has."""
-    own = own_names(page)
-    forms = [(OWN_TITLE, name, page.title) for name in own.titles]
-    forms += [(OWN_SHORT, name, page.title) for name in own.shorts]
+    names = own_names(page)
+    forms = [(OWN_TITLE, name, page.title) for name in names.titles]
+    forms += [(OWN_SHORT, name, page.title) for name in names.shorts]
     forms += [(REPEAT, name, target) for name, target in _linked_names(page)]
     others = self._others(page)
     paragraphs = []
     for number, paragraph in enumerate(page.paragraphs):
-      found = [
+      added = [
         Link(name, target, start, start + len(name), source)
         for source, name, target in forms
         for start in _places(paragraph.text, name, source)
       ]
-      if own.in_quotes:
+      if names.in_quotes:
         beginning = len(page.facts.first_sentence or "") if number == 0 else 0
-        found = [x for x in found if x.start < beginning or _means_itself(paragraph.text, x)]
-      links = [x for x in found + others.get(number, []) if x.source not in self._left_out]
+        added = [x for x in added if x.start < beginning or _means_itself(paragraph.text, x)]
+      links = [x for x in added + others.get(number, []) if x.source not in self._left_out]
       links = _outside_titles(paragraph.text, links) if links else []
       kept = _without_overlaps(paragraph, links) if links else paragraph.links
       paragraphs.append(paragraph._replace(links=tuple(kept)))
@@ -78,9 +78,9 @@ class PlainMentions:
 
   def _others(self, page: Page) -> dict[int, list[Link]]:
     """Returns the names of other pages by the number of the paragraph."""
-    found: dict[int, list[Link]] = {}
+    by_paragraph: dict[int, list[Link]] = {}
     if self._names is None or not len(self._names):
-      return found
+      return by_paragraph
     tokens, ends = [], [0]
     for text, *_ in page.paragraphs:
       tokens += TOKEN.findall(text)
@@ -100,8 +100,8 @@ class PlainMentions:
         and title != page.title
         and _stands_alone(text, first, last, source)
       ):
-        found.setdefault(number, []).append(Link(surface, title, first, last, source))
-    return found
+        by_paragraph.setdefault(number, []).append(Link(surface, title, first, last, source))
+    return by_paragraph
 
 
 def _linked_names(page: Page) -> Iterator[tuple[str, str]]:
@@ -124,8 +124,8 @@ def _is_name_of(text: str, title: str) -> bool:
   if (text.islower() and " " not in text) or len(text) < 2 or text.casefold() in SMALL:
     return False
   base = base_title(title)
-  known = {base, f"{base}s", base.partition(", ")[0]}
-  if text.casefold() in map(str.casefold, known):
+  names = {base, f"{base}s", base.partition(", ")[0]}
+  if text.casefold() in map(str.casefold, names):
     return not text.isdigit()
   initials = iter(_INITIAL.findall(base.upper()))
   return text.isalpha() and text.isupper() and all(letter in initials for letter in text)
@@ -193,14 +193,14 @@ def _outside_titles(text: str, links: list[Link]) -> list[Link]:
   quotes = [match.start() for match in _QUOTE.finditer(text)]
   if len(quotes) % 2:
     return links  # which quotes are a pair is not known
-  kept = []
+  outside = []
   for link in links:
     after = bisect.bisect(quotes, link.start)
     inner = text[quotes[after - 1] + 1 : quotes[after]] if after % 2 else ""
-    whole = inner.strip(" .,!?").removesuffix("'s") == link.text
-    if whole or not inner or len(inner) > _LONGEST_TITLE or not _is_title(inner):
-      kept.append(link)
-  return kept
+    is_title = inner.strip(" .,!?").removesuffix("'s") == link.text
+    if is_title or not inner or len(inner) > _LONGEST_TITLE or not _is_title(inner):
+      outside.append(link)
+  return outside
 
 
 def _is_title(text: str) -> bool:
@@ -208,15 +208,15 @@ def _is_title(text: str) -> bool:
   return all(len(word) < 4 or not word[0].islower() for word in text.split())
 
 
-def _without_overlaps(paragraph: Paragraph, found: list[Link]) -> list[Link]:
+def _without_overlaps(paragraph: Paragraph, new: list[Link]) -> list[Link]:
   """Returns the links in order; the paragraph's own stay, and of the others the longest."""
-  order = sorted(enumerate(found), key=lambda x: (x[1].start - x[1].end, x[0]))
-  kept = list(paragraph.links)
+  order = sorted(enumerate(new), key=lambda x: (x[1].start - x[1].end, x[0]))
+  chosen = list(paragraph.links)
   taken = bytearray(len(paragraph.text))
   for link in paragraph.links:
     taken[link.start : link.end] = b"\1" * (link.end - link.start)
   for _, link in order:
     if not any(taken[link.start : link.end]):
       taken[link.start : link.end] = b"\1" * (link.end - link.start)
-      kept.append(link)
-  return sorted(kept, key=lambda link: link.start)
+      chosen.append(link)
+  return sorted(chosen, key=lambda link: link.start)

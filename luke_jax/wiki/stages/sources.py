@@ -116,8 +116,8 @@ class TextSource(Source):
 
     def named(done: Mapping[str, Done]) -> Stage:
       work = MakeTextNames(names, texts, len(parts), table)
-      given = {"table": sha256(table)} if table else {}
-      return Stage(names, 1, work, {"texts": done["texts"].key, **given})
+      hashes = {"table": sha256(table)} if table else {}
+      return Stage(names, 1, work, {"texts": done["texts"].key, **hashes})
 
     def linked(done: Mapping[str, Done]) -> Stage:
       key = done["text_names"].key

@@ -201,8 +201,8 @@ def _whole_shards(folder: Path) -> set[int]:
     )
     lost = [name for name, size in files.items() if there.get(name) != size]
     if lost:
-      found = f"{there.get(lost[0], 0)} bytes; expected {files[lost[0]]}"
-      warnings.warn(f"{folder / lost[0]}: {found}: shard {shard} is made again", stacklevel=2)
+      actual = f"{there.get(lost[0], 0)} bytes; expected {files[lost[0]]}"
+      warnings.warn(f"{folder / lost[0]}: {actual}: shard {shard} is made again", stacklevel=2)
       path.unlink()
     else:
       made.add(shard)
