@@ -1,28 +1,141 @@
 """Locks of folders: one command works in a folder at a time.
 
-On a disk the system frees a lock however its process ends. For buckets see `bucket_locks`.
+On a disk the system frees a lock however its process ends. Buckets have
+nothing that ends with a process: there a lock is an object that only one process can create. Its
+owner renews it. Others remove it once its owner is a process of this machine that is dead, or has
+not renewed it for a while by their clocks.
 """
 
 import contextlib
 import fcntl
 import json
 import os
+import threading
+import time
+import warnings
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any, Self
 
-from luke_jax.errors import InputError
-from luke_jax.files.owners import occupied, this_process
+from luke_jax.errors import InputError, not_installed
+from luke_jax.files.owners import is_dead, namespace, occupied, read_owner, this_process
 from luke_jax.files.paths import Path, in_bucket
 
 LOCK = ".lock"
+RENEWED, STALE = 20.0, 120.0  # seconds between renewals, and without one until a lock is stale
+LOOK = 5.0  # seconds between looks at a lock that may be stale
+
+
+class BucketLock:
+  """A lock of a folder in a bucket: an object that a thread renews for as long as it is held."""
+
+  def __init__(self, path: Path):
+    self._folder, self._text = path.parent, json.dumps(this_process())
+    self._done, self._writing, self._generation = threading.Event(), threading.Lock(), 0
+    try:
+      from google.api_core import exceptions
+      from google.cloud import storage
+    except ImportError:
+      raise not_installed("google-cloud-storage", "for gs://", "gcs") from None
+    self._faults: Any = exceptions
+    bucket, _, name = str(path).removeprefix("gs://").partition("/")
+    self._name = name
+    with self._reported():  # a project is needed for buckets themselves only
+      self._bucket: Any = storage.Client(project="none").bucket(bucket)
+
+  def __enter__(self) -> Self:
+    with self._reported():
+      while not self._written(0):
+        self._remove_stale()
+    threading.Thread(target=self._renew, daemon=True).start()
+    return self
+
+  def __exit__(self, *_: object) -> None:
+    self._done.set()
+    with contextlib.suppress(Exception), self._writing:  # it also ends by its age
+      self._delete(self._generation)
+
+  def _delete(self, generation: int) -> None:
+    self._bucket.blob(self._name).delete(if_generation_match=generation)
+
+  def _written(self, before: int) -> bool:
+    """Writes the lock if it is of this generation, 0 for none; returns whether it was."""
+    blob = self._bucket.blob(self._name)
+    try:
+      blob.upload_from_string(self._text, if_generation_match=before, timeout=30)
+    except self._faults.PreconditionFailed:
+      # An answer may have been lost, and the write was sent again.
+      generation, text = self._found()
+      self._generation = generation
+      return text == self._text
+    self._generation = int(blob.generation or 0)
+    return True
+
+  def _found(self) -> tuple[int, str]:
+    """Returns the generation and the text of the lock that is there, 0 and nothing for none."""
+    blob = self._bucket.blob(self._name)  # one that was used asks for the generation it knows
+    try:
+      text = blob.download_as_text(timeout=30)
+      return int(blob.generation or 0), text
+    except self._faults.NotFound:
+      return 0, ""
+
+  def _remove_stale(self) -> None:
+    """Removes another's lock once it is stale; raises InputError if it is renewed."""
+    generation, text = self._found()
+    owner, first = read_owner(text), time.monotonic()
+    if generation and not is_dead(owner):
+      if owner.get("processes") == namespace():
+        raise occupied(self._folder, text)
+      warnings.warn(
+        f"{self._folder}: locked by process {owner.get('process')} on {owner.get('host')};"
+        f" waiting {STALE:g} s for a sign of life",
+        stacklevel=4,
+      )
+    while generation and not is_dead(owner) and time.monotonic() < first + STALE:
+      time.sleep(LOOK)
+      now, text = self._found()
+      if now and now != generation:
+        raise occupied(self._folder, text)
+      generation = now
+    if generation:
+      with contextlib.suppress(self._faults.NotFound, self._faults.PreconditionFailed):
+        self._delete(generation)
+
+  def _renew(self) -> None:
+    while not self._done.wait(RENEWED):
+      with self._writing:
+        if self._done.is_set():
+          return
+        try:
+          alone = self._written(self._generation)
+        except Exception:  # without a network the lock ages, and is written again after it
+          continue
+      if not alone:
+        # What this process writes from now on would mix with what the new owner writes.
+        why = f"taken over by another command, as this one had stopped for {STALE:g} s"
+        os.write(2, f"luke-jax: {self._folder}: {why}\n".encode())
+        os._exit(2)
+
+  @contextlib.contextmanager
+  def _reported(self) -> Iterator[None]:
+    try:
+      yield
+    except InputError:
+      raise
+    except Exception as fault:
+      module = type(fault).__module__.partition(".")[0]
+      if module not in ("google", "requests", "urllib3"):
+        raise
+      reason = str(fault).strip().partition("\n")[0][:300]
+      raise InputError(
+        f"{self._folder}: {reason}; expected a bucket that this machine's credentials can write"
+      ) from None
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
   """Locks a folder for this process, and makes it; raises InputError if another one has it."""
   if in_bucket(folder):
-    from luke_jax.files.bucket_locks import BucketLock
-
     with BucketLock(folder / LOCK):
       yield
     return

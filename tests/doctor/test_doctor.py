@@ -8,7 +8,8 @@ import time
 import pytest
 
 from luke_jax.cli import doctor, main
-from luke_jax.doctor import inventory, probe, traps
+from luke_jax.doctor import inventory, probe
+from luke_jax.doctor import report as doctor_report
 from luke_jax.doctor.inventory import (
   Extra,
   Machine,
@@ -183,7 +184,7 @@ def test_packages_that_do_not_fit():
     Package("flax", None, "0.11"),
     Package("optax", "0.1", "0.2"),
   )
-  lines = messages(traps.package_findings(found, {"grain": "ImportError: x"}))
+  lines = messages(doctor_report.package_findings(found, {"grain": "ImportError: x"}))
   assert lines == [
     "flax: not installed; expected luke_jax reinstalled with pip",
     "optax: 0.1; expected 0.2 or newer",
@@ -205,7 +206,7 @@ def test_packages_that_do_not_fit():
   ],
 )
 def test_devices_that_are_not_those_of_the_machine(devices, settings, files, expected):
-  found = list(traps.device_findings(devices, settings, machine(accelerators=files)))
+  found = list(doctor_report.device_findings(devices, settings, machine(accelerators=files)))
   if expected is None:
     assert not found
   else:
@@ -215,7 +216,7 @@ def test_devices_that_are_not_those_of_the_machine(devices, settings, files, exp
 
 
 def test_settings_that_change_things():
-  assert messages(traps.setting_findings({"XLA_FLAGS": "--x", "JAX_ENABLE_X64": "0"})) == [
+  assert messages(doctor_report.setting_findings({"XLA_FLAGS": "--x", "JAX_ENABLE_X64": "0"})) == [
     "XLA_FLAGS: --x; the compiler's defaults are overridden"
   ]
 
@@ -223,7 +224,9 @@ def test_settings_that_change_things():
 def test_too_little_room():
   little = Room(64 * 2**20, 64 * 2**20)
   lines = messages(
-    traps.machine_findings(machine(shared_memory=little, disks={"/tmp": little}, memory=None))
+    doctor_report.machine_findings(
+      machine(shared_memory=little, disks={"/tmp": little}, memory=None)
+    )
   )
   assert lines == [
     "disk of /tmp: 0.1 GB free; expected 5 or more for real data",

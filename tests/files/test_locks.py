@@ -12,7 +12,7 @@ import time
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, bucket_locks, write_json
+from luke_jax.files import Path, locks, write_json
 from luke_jax.files.locks import LOCK, locked
 from luke_jax.files.owners import this_process
 
@@ -42,7 +42,7 @@ def another(folder):
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
   for name, seconds in (("RENEWED", 0.1), ("STALE", 0.5), ("LOOK", 0.05)):
-    monkeypatch.setattr(bucket_locks, name, seconds)
+    monkeypatch.setattr(locks, name, seconds)
 
 
 @pytest.fixture(params=["tmp_path", "bucket"])
@@ -97,7 +97,7 @@ def test_a_machine_that_renews_its_lock(bucket):
   with pytest.MonkeyPatch.context() as patch:
     # Where the waiting one looks again, the other has written.
     renew = functools.partial((bucket / LOCK).write_text, json.dumps(owner))
-    patch.setattr(bucket_locks.time, "sleep", lambda _: renew())
+    patch.setattr(locks.time, "sleep", lambda _: renew())
     with (
       pytest.warns(UserWarning, match="waiting"),
       pytest.raises(InputError, match=r"at work here \(process \d+ on far since"),
@@ -107,7 +107,7 @@ def test_a_machine_that_renews_its_lock(bucket):
 
 @pytest.mark.slow
 def test_an_owner_whose_lock_was_taken_over_ends(bucket):
-  code = f"from luke_jax.files import bucket_locks as locks\nlocks.RENEWED = 0.1\n{HOLD}"
+  code = f"from luke_jax.files import locks\nlocks.RENEWED = 0.1\n{HOLD}"
   environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
   process = subprocess.Popen(
     [sys.executable, "-c", code, str(bucket)],

@@ -3,10 +3,9 @@ from plan.texts import COLLECTIVES, SCATTER, TRAFFIC
 
 from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import CHIPS
-from luke_jax.plan.cycles import estimated_cycles, final_cycles, window_counts, work
+from luke_jax.plan.cycles import estimated_cycles, final_cycles, hbm_bytes, window_counts, work
 from luke_jax.plan.hlo import parse
 from luke_jax.plan.loops import execution
-from luke_jax.plan.traffic import hbm_bytes
 
 V5E = CHIPS["v5e"]
 ROW, STACK = 128 * 4, 12 * 64 * 128 * 4

@@ -4,17 +4,68 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
 from luke_jax.models import shapes
 from luke_jax.models.checks import check_config
 from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
 from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
-from luke_jax.models.shapes import word_products
-from luke_jax.models.system import Decoders, Layout, Recipe, System, TokenCounts
+from luke_jax.models.shapes import attention_sizes, word_embeddings, word_products
+from luke_jax.models.system import (
+  Backbone,
+  Decoders,
+  Layout,
+  Recipe,
+  States,
+  System,
+  Tables,
+  TokenCounts,
+)
 from luke_jax.nn.activations import Activation
+from luke_jax.nn.embeddings import real_tokens
+from luke_jax.nn.encoder import Encoder
 from luke_jax.nn.layers import Dtype, Numerics
-from luke_jax.systems.bert.encoder import BertEncoder
+from luke_jax.nn.pooler import Pooler
 from luke_jax.systems.bert.keys import OF_ROBERTA, Names, keys_of
+
+
+class BertEncoder(nn.Module):
+  """States of words in context."""
+
+  backbone: "Backbone[BertConfig]"
+  pooled: bool
+
+  def setup(self) -> None:
+    """Makes the parts; the table of words also decodes masked ones."""
+    c, n, running = self.backbone.config, self.backbone.numerics, self.backbone.running
+    after, width = c.positions_after_padding, c.embedding_width
+    self.embeddings = word_embeddings(c, n, after_padding=after, width=width)
+    sizes = dataclasses.replace(attention_sizes(c, running), drops_output=c.attention_drops_output)
+    self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
+    if self.pooled:
+      self.pooler = Pooler(n, c.pooler_act)
+
+  def __call__(
+    self,
+    *,
+    input_ids: jax.Array,
+    attention_mask: jax.Array | None = None,
+    token_type_ids: jax.Array | None = None,
+    position_ids: jax.Array | None = None,
+  ) -> States:
+    """Returns the states of words and of the first word."""
+    x = self.embeddings(input_ids, token_type_ids, position_ids)
+    no_entities = jnp.zeros((input_ids.shape[0], 0), bool)
+    words = self.encoder(x, real_tokens(attention_mask, input_ids), no_entities)
+    return States(words, pooled=self.pooler(words) if self.pooled else None)
+
+  def tables(self) -> Tables:
+    """Returns the embeddings that decode masked words."""
+    return Tables(self.embeddings.word.embedding)
+
 
 # A RoBERTa under another name: the same arithmetic and vocabulary. It is written as a RoBERTa.
 _DATA2VEC = "data2vec-text"

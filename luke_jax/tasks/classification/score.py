@@ -4,14 +4,87 @@ import collections
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.calibration import Answered
-from luke_jax.tasks.classification import measures
 from luke_jax.tasks.classification.files import Example, labels_in, number_in
 from luke_jax.tasks.evaluation import Evaluation, Mistake, in_order, precision_recall_f1
 from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Label, Labels, Number
+
+Counts = Mapping[tuple[str, str], int]  # by gold and predicted label
+
+
+def f1_of_sets(
+  gold: Sequence[set[str]], predicted: Sequence[set[str]], labels: Sequence[str]
+) -> dict[str, dict[str, float]]:
+  """Returns precision, recall, F1 and count of each label; 0 for a division by 0."""
+  table = {}
+  for label in labels:
+    wanted, predictions = (np.array([label in x for x in side], bool) for side in (gold, predicted))
+    right, positives, count = (int(x.sum()) for x in (wanted & predictions, predictions, wanted))
+    table[label] = {
+      "precision": right / positives if positives else 0.0,
+      "recall": right / count if count else 0.0,
+      "f1": 2 * right / (positives + count) if positives + count else 0.0,
+      "count": count,
+    }
+  return table
+
+
+def matthews(confusion: Counts) -> float:
+  """Returns Matthews' correlation of any number of classes; 0 if one side is constant."""
+  names = sorted({name for pair in confusion for name in pair})
+  table = np.array([[confusion.get((g, p), 0) for p in names] for g in names], np.float64)
+  gold, predicted, total = table.sum(1), table.sum(0), table.sum()
+  covariance = np.trace(table) * total - gold @ predicted
+  scale = np.sqrt((total**2 - gold @ gold) * (total**2 - predicted @ predicted))
+  return float(covariance / scale) if scale else 0.0
+
+
+def pearson(gold: Sequence[float], predicted: Sequence[float]) -> float:
+  """Returns the correlation of numbers; 0 if one side is constant."""
+  one, other = (np.asarray(x, np.float64) - np.mean(x) for x in (gold, predicted))
+  scale = np.sqrt((one @ one) * (other @ other))
+  return float(one @ other / scale) if scale else 0.0
+
+
+def spearman(gold: Sequence[float], predicted: Sequence[float]) -> float:
+  """Returns the correlation of ranks, equal numbers having the mean of theirs."""
+  return pearson(_ranks(gold), _ranks(predicted))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+  _, places, counts = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
+  last = counts.cumsum()
+  return (last - (counts - 1) / 2)[places].tolist()
+
+
+def root_mean_square(gold: Sequence[float], predicted: Sequence[float]) -> float:
+  """Returns the root of the mean square of the differences, one mean for all."""
+  return float(np.sqrt(np.mean(np.square(np.subtract(gold, predicted)))))
+
+
+def mean_reciprocal_rank(
+  groups: Sequence[str], relevant: Sequence[bool], scores: Sequence[float]
+) -> float:
+  """Returns the mean over groups of 1 / rank of the best relevant item; 0 where none is relevant.
+
+  An irrelevant item with the same score ranks before a relevant one.
+  """
+  best: dict[str, float] = {}
+  for group, wanted, score in zip(groups, relevant, scores, strict=True):
+    best.setdefault(group, -np.inf)
+    if wanted:
+      best[group] = max(best[group], score)
+  before = dict.fromkeys(best, 0)
+  for group, wanted, score in zip(groups, relevant, scores, strict=True):
+    before[group] += not wanted and score >= best[group]
+  ranks = (1 / (before[group] + 1) if top > -np.inf else 0.0 for group, top in best.items())
+  return float(np.mean(list(ranks))) if best else 0.0
+
 
 POSITIVE = "1"  # where two labels are 0 and 1
 _WHOLE = re.compile(r"-?\d+")
@@ -34,16 +107,16 @@ def score_labels(
   """Returns the scores of one label for each text; a missing prediction is "" and wrong."""
   confusion = collections.Counter(zip(gold, predicted, strict=True))
   names = sorted({name for pair in confusion for name in pair} - {""})
-  table = measures.f1_of_sets([{x} for x in gold], [{x} for x in predicted], names)
+  table = f1_of_sets([{x} for x in gold], [{x} for x in predicted], names)
   accuracy = sum(g == p for g, p in zip(gold, predicted, strict=True)) / max(1, len(gold))
   scores = {"accuracy": accuracy, "macro_f1": _mean_f1(table)}
   if positive:
-    of_it = measures.f1_of_sets([{x} for x in gold], [{x} for x in predicted], [positive])[positive]
+    of_it = f1_of_sets([{x} for x in gold], [{x} for x in predicted], [positive])[positive]
     scores |= {name: of_it[name] for name in ("f1", "precision", "recall")}
-  scores["matthews"] = measures.matthews(confusion)
+  scores["matthews"] = matthews(confusion)
   if len(set(gold)) > 2 and in_numbers(names) and "" not in predicted:
     ratings = [list(map(int, side)) for side in (gold, predicted)]
-    scores["rmse"] = measures.root_mean_square(*ratings)
+    scores["rmse"] = root_mean_square(*ratings)
   return scores
 
 
@@ -52,7 +125,7 @@ def score_sets(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[
   pairs = list(zip(gold, predicted, strict=True))
   sizes = (sum(len(g & p) for g, p in pairs), sum(map(len, predicted)), sum(map(len, gold)))
   micro = precision_recall_f1(*sizes)
-  table = measures.f1_of_sets(gold, predicted, sorted(set().union(*gold, *predicted)))
+  table = f1_of_sets(gold, predicted, sorted(set().union(*gold, *predicted)))
   return {
     "micro_f1": micro["f1"],
     "macro_f1": _mean_f1(table),
@@ -65,9 +138,9 @@ def score_sets(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[
 def score_numbers(gold: Sequence[float], predicted: Sequence[float]) -> dict[str, float]:
   """Returns the correlations of numbers, and the root of their mean square error."""
   return {
-    "pearson": measures.pearson(gold, predicted),
-    "spearman": measures.spearman(gold, predicted),
-    "rmse": measures.root_mean_square(gold, predicted),
+    "pearson": pearson(gold, predicted),
+    "spearman": spearman(gold, predicted),
+    "rmse": root_mean_square(gold, predicted),
   }
 
 
@@ -80,7 +153,7 @@ def _ranking(
     return {}
   scores = [p.scores.get(positive, 0.0) if isinstance(p, Labels) else 0.0 for _, p in asked]
   relevant = [gold_label(x) == positive for x, _ in asked]
-  return {"mrr": measures.mean_reciprocal_rank([x.qid or "" for x, _ in asked], relevant, scores)}
+  return {"mrr": mean_reciprocal_rank([x.qid or "" for x, _ in asked], relevant, scores)}
 
 
 def gold_label(example: Example) -> str:
@@ -155,7 +228,7 @@ def evaluate(
   predicted = [x.label for x in predictions]
   names = sorted({*gold, *predicted} - {""})
   pairs = collections.Counter(zip(gold, predicted, strict=True))
-  table = measures.f1_of_sets([{x} for x in gold], [{x} for x in predicted], names)
+  table = f1_of_sets([{x} for x in gold], [{x} for x in predicted], names)
   wrong = [
     _mistake(example, example_gold, x.label or "nothing", x[0].score if x else 0.0)
     for example, example_gold, x in zip(examples, gold, predictions, strict=True)
@@ -184,7 +257,7 @@ def evaluate_sets(
     for example, wanted, x in zip(examples, gold, predictions, strict=True)
     if _names(x) != wanted
   ]
-  table = measures.f1_of_sets(gold, predicted, names)
+  table = f1_of_sets(gold, predicted, names)
   answers = [
     Answered(one.score, one.label in wanted)
     for wanted, x in zip(gold, predictions, strict=True)

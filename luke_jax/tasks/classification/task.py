@@ -16,7 +16,7 @@ from luke_jax.heads.kinds import make_head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.tasks.classification import attributes, features, files, score
+from luke_jax.tasks.classification import features, files, score
 from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.evaluation import Evaluation
@@ -94,7 +94,7 @@ class TextClassification(FineTunedTask[Example, Any]):
     """Returns the attributes with their values, by default those of the training file."""
     if self.attributes.values or not self.attributes.names:
       return self.attributes
-    return attributes.with_values(self)
+    return features.with_values(self)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the task's head."""
@@ -153,7 +153,7 @@ class TextClassification(FineTunedTask[Example, Any]):
     numbers = {label: number for number, label in enumerate(self.labels)}
     rows = features.features(processor, examples, self.keep)
     if self.attributes.names:
-      rows = attributes.with_ids(rows, examples, self.known_attributes)
+      rows = features.with_ids(rows, examples, self.known_attributes)
     return [row.labelled(self._target(examples[row.example], numbers)) for row in rows]
 
   def _target(self, example: Example, numbers: Mapping[str, int]) -> np.ndarray | None:

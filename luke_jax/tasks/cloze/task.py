@@ -1,21 +1,148 @@
 """Cloze question answering as the engine trains it."""
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
-from luke_jax.tasks.cloze import features, score
-from luke_jax.tasks.cloze.features import ENTITY_WORD, HIGHLIGHT_WORD, PLACEHOLDER_WORD
-from luke_jax.tasks.cloze.files import Example, parse, read
+from luke_jax.tasks.cloze import score
+from luke_jax.tasks.cloze.files import PLACEHOLDER, Example, parse, read
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import Processor, Row
-from luke_jax.text.rows import Sizes
+from luke_jax.text import Entity, Processor, Row
+from luke_jax.text.parts import Mentions, Part, as_written, begins_after_space, tokenized
+from luke_jax.text.rows import Sizes, enclosed
+from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.windows import even_groups, sliding
+
+HIGHLIGHT_WORD = "[HIGHLIGHT]"
+_SIGN = re.compile(r" *@highlight\b")
+
+
+def highlighted(
+  text: str, spans: Sequence[Bounds], *, twice: bool = False
+) -> tuple[str, list[Bounds]]:
+  """Returns a text with one word for each sign that no span overlaps, and the spans in it.
+
+  Line breaks become spaces. With `twice` a stretch between spans is read as in the authors' code:
+  if it has a sign but no space at its start, it is read whole, with the sign as text, and after it
+  comes once more what follows the sign.
+  """
+  text = text.replace("\n", " ")
+  edges = sorted({0, len(text), *itertools.chain.from_iterable(spans)})
+  moved, parts, length = {}, [], 0
+  for start, end in itertools.pairwise([*edges, len(text)]):
+    moved[start] = length
+    part = text[start:end]
+    if not any(first <= start and end <= last for first, last in spans):
+      spaced = not start or " " in text[start - 1 : start + 1]
+      part = _with_words(part, whole_first=twice and not spaced)
+    parts.append(part)
+    length += len(part)
+  return "".join(parts), [(moved[start], moved[end]) for start, end in spans]
+
+
+def _with_words(part: str, whole_first: bool) -> str:
+  before, *after = _SIGN.split(part)
+  if whole_first and after:
+    before = part.rstrip()
+  return HIGHLIGHT_WORD.join([before, *after])
+
+
+PLACEHOLDER_WORD, ENTITY_WORD = "[PLACEHOLDER]", "[ENTITY]"
+QUERY_PIECES = 90  # of a question, in the authors' code
+
+
+class Limits(NamedTuple):
+  """Settings of rows: the distance of windows, and whether texts are read as the authors do."""
+
+  stride: int
+  authors: bool
+
+
+def features(
+  processor: Processor, examples: Sequence[Example], faults: Faults, limits: Limits
+) -> list[Row]:
+  """Returns the rows of each example: no row of a window without candidates.
+
+  `source` are the numbers of the candidates that a row has. An example is at fault whose question
+  leaves no room for one of its candidates.
+  """
+  if ENTITY_WORD not in processor.tokenizer.special.ids:
+    raise InputError(f"the tokenizer has no word {ENTITY_WORD}; expected that of a cloze model")
+  rows = []
+  for number, example in enumerate(examples):
+    with faults.caught():
+      rows += _rows(processor, example, number, limits)
+  return rows
+
+
+def _rows(processor: Processor, example: Example, number: int, limits: Limits) -> Iterator[Row]:
+  special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
+  texts = list(_texts(example, mask, limits.authors))
+  read_as = _read_as_authors if limits.authors else as_written
+  query, passage = tokenized(processor.tokenizer, texts, offsets=False, read_as=read_as)
+  if limits.authors:
+    query = query.cut(0, QUERY_PIECES)
+    if not query.entities:
+      most = f"expected it among the {QUERY_PIECES} that are read"
+      raise InputError(f"{example.place}: query: its gap comes after {QUERY_PIECES} pieces; {most}")
+  marked = passage.marked([special.ids[ENTITY_WORD]] * len(passage.entities))
+  for pair in _windows(processor, query, marked, example.place, limits.stride):
+    candidates = tuple(entity.number for entity in pair[1].entities)
+    yield enclosed(pair, special, number).labelled(_targets(example, candidates), candidates)
+
+
+def _read_as_authors(text: str, start: int, end: int) -> str:
+  """Returns a piece without white space after it, and with some before a text's first word."""
+  if text.startswith((PLACEHOLDER_WORD, HIGHLIGHT_WORD)):
+    return text[start:end].rstrip()
+  return begins_after_space(text, start, end).rstrip()
+
+
+def _texts(example: Example, mask: int, authors: bool) -> Iterator[Mentions]:
+  """Yields the question with its gap as an entity, and the passage with its candidates."""
+  before, _, after = example.query.replace("\n", " ").partition(PLACEHOLDER)
+  before = before.removesuffix(" ")
+  gap = (len(before), len(before) + len(PLACEHOLDER_WORD))
+  query = before + PLACEHOLDER_WORD + after
+  yield Mentions(query, [Entity(mask, (0, 0), gap, 0, -1)], f"{example.place}: query")
+  text, spans = highlighted(example.text, example.entities, twice=authors)
+  candidates = [Entity(mask, (0, 0), span, 1, number) for number, span in enumerate(spans)]
+  candidates.sort(key=lambda entity: entity.characters[0])
+  yield Mentions(text, candidates, f"{example.place}: entities")
+
+
+def _windows(
+  processor: Processor, query: Part, passage: Part, place: str, stride: int
+) -> Iterator[tuple[Part, Part]]:
+  """Yields the question with as much of the passage, and as many candidates, as fit a row."""
+  most = processor.max_length - processor.tokenizer.special.around(2)
+  room = most - len(query.ids)
+  longest = max(end - start for start, end in (entity.tokens for entity in passage.entities))
+  if longest > room:
+    raise InputError(
+      f"{place}: {len(query.ids)} tokens of the query and {longest} of an entity; expected at most"
+      f" {most} together"
+    )
+  for window in sliding(passage, room, stride):
+    if window.entities:
+      for group in even_groups(window.entities, processor.max_entity_length - 1):
+        yield query, dataclasses.replace(window, entities=group)
+
+
+def _targets(example: Example, candidates: Sequence[int]) -> np.ndarray | None:
+  if example.answers is None:
+    return None
+  return np.array([example.entities[number] in example.answers for number in candidates], np.int32)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +208,8 @@ class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
   ) -> list[Row]:
     """Returns the rows of each example."""
     faults = faults or Faults(skip=self.skip_bad)
-    limits = features.Limits(self.stride, self.authors)
-    return features.features(processor, examples, faults, limits)
+    limits = Limits(self.stride, self.authors)
+    return features(processor, examples, faults, limits)
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's labels: whether each candidate is an answer."""

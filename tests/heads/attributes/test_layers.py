@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from luke_jax.heads.attributes.layers import AttributeAttention, AttributeLayers, AttributeSizes
+from luke_jax.heads.attributes.head import AttributeAttention, AttributeLayers, AttributeSizes
 from luke_jax.nn.layers import Numerics
 
 NUMERICS = Numerics(epsilon=1e-12)

@@ -23,7 +23,7 @@ from luke_jax.models.keys import flatten
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
-from luke_jax.systems.ernie_thu.keys import ENTITY_PARTS
+from luke_jax.systems.ernie_thu.config import ENTITY_PARTS
 from luke_jax.training.freezing import layer_masks
 
 # Layers sim, mix, norm, norm: two layers are the last run.

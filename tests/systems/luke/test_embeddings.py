@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from networks import TINY, backbone, tiny
 
-from luke_jax.systems.luke.embeddings import EntityEmbeddings
+from luke_jax.systems.luke.encoder import EntityEmbeddings
 
 
 def embeddings(config=TINY):

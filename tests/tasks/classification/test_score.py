@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.classification import measures, score
+from luke_jax.tasks.classification import score
 from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Label, Labels, Number
@@ -50,14 +50,12 @@ def test_ranks_by_question():
   groups, relevant = list("aaabbbcc"), [0, 1, 1, 0, 0, 1, 0, 0]
   scores = [0.9, 0.2, 0.5, 0.1, 0.3, 0.3, 0.2, 0.1]
   # 2nd of a; of b the one before has the same score; c has no answer.
-  assert measures.mean_reciprocal_rank(groups, relevant, scores) == pytest.approx(
-    (1 / 2 + 1 / 2) / 3
-  )
-  assert measures.mean_reciprocal_rank([], [], []) == 0.0
+  assert score.mean_reciprocal_rank(groups, relevant, scores) == pytest.approx((1 / 2 + 1 / 2) / 3)
+  assert score.mean_reciprocal_rank([], [], []) == 0.0
 
 
 def test_what_is_constant_has_no_correlation():
-  assert measures.pearson([1, 2, 3], [4, 4, 4]) == 0.0
+  assert score.pearson([1, 2, 3], [4, 4, 4]) == 0.0
   assert score.score_labels(list("ab"), list("aa"))["matthews"] == 0.0
 
 

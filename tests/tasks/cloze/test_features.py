@@ -8,9 +8,8 @@ from tiny import tiny_processor
 
 from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
-from luke_jax.tasks.cloze.features import highlighted
 from luke_jax.tasks.cloze.files import parse
-from luke_jax.tasks.cloze.task import ClozeAnswering
+from luke_jax.tasks.cloze.task import ClozeAnswering, highlighted
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Processor
