@@ -175,7 +175,7 @@ class _Global:
   name: str
 
   def call(self, arguments: tuple[object, ...]) -> Any:
-    """Returns what a call makes."""
+    """Returns the result of a call."""
     for end, function in _CALLS.items():
       if self.name.endswith(end) and self.name.startswith(_MODULES):
         return function(*arguments)
@@ -193,7 +193,7 @@ def paddle_weights(directory: Path) -> Path | None:
 
 
 def open_paddle(path: Path) -> dict[str, Reader]:
-  """Returns what reads each array of an archive, or of a folder of arrays."""
+  """Returns a reader for each array of an archive, or of a folder of arrays."""
   for file in sorted(path.iterdir()) if path.is_dir() else (path,):
     check_regular(file)
   if path.is_dir():

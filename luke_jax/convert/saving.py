@@ -189,7 +189,7 @@ def _at(target: Path) -> Iterator[None]:
 
 
 def _full(fault: BaseException | None) -> str | None:
-  """Returns what says in a fault, or in one before it, that a disk or a quota is full."""
+  """Returns the message of a fault, or of one before it, that a disk or a quota is full."""
   while fault is not None:
     code = fault.errno if isinstance(fault, OSError) else None
     for full in FULL:

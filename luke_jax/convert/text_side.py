@@ -29,7 +29,7 @@ MARKER_SOURCES = ("@", "#")
 def read_text_side(
   backbone: Backbone, directory: Path, tokenizer: Path | None, vocab: EntityVocab | None
 ) -> tuple[Tokenizer | None, Processor | None]:
-  """Returns what turns text into inputs; None where files are missing.
+  """Returns the tokenizer and the processor of texts; None where files are missing.
 
   `tokenizer` and `vocab` take precedence over the directory's. A model of words only has the
   special entities, so that tasks can mark spans.

@@ -175,7 +175,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_json(path: Path) -> Any:
-  """Returns what a JSON file holds, or None if it is missing or not JSON."""
+  """Returns the content of a JSON file, or None if it is missing or not JSON."""
   try:
     return json.loads(path.read_text(encoding="utf-8"))
   except (OSError, ValueError):

@@ -57,7 +57,7 @@ def _is_there(folder: pathlib.Path) -> bool:
 
 
 def _version(source: Path) -> str:
-  """Returns what a file's size, time and some of its bytes are hashed to."""
+  """Returns a hash of a file's size, time and some of its bytes."""
   time = b"" if in_bucket(source) else b" %d" % source.stat().st_mtime_ns
   return _digest(sample(source) + time)
 

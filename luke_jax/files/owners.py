@@ -12,7 +12,7 @@ from luke_jax.errors import InputError
 
 
 def this_process() -> dict[str, object]:
-  """Returns what this process writes into its locks."""
+  """Returns the description of this process in its locks."""
   return {
     "host": socket.gethostname(),
     "process": os.getpid(),

@@ -32,7 +32,7 @@ class OtherNames(Protocol):
     ...
 
   def read(self, theirs: Readers) -> Readers:
-    """Returns what reads each tensor of a file, under the reference's names."""
+    """Returns a reader for each tensor of a file, under the reference's names."""
     ...
 
   def write(
@@ -78,7 +78,7 @@ class Naming:
     return prefix + _translated(bare, self._to_theirs)
 
   def read(self, theirs: Readers) -> Readers:
-    """Returns what reads each tensor of a file, under the reference's names."""
+    """Returns a reader for each tensor of a file, under the reference's names."""
     names = {name: self.reference(name) for name in theirs}
     return {ours: functools.partial(_read_turned, ours, theirs[x]) for x, ours in names.items()}
 

@@ -128,7 +128,7 @@ class ModelConfig(abc.ABC):
 
   @property
   def decoders(self) -> Decoders:
-    """Returns what masked tokens are decoded with."""
+    """Returns the decoders of masked tokens."""
     return Decoders()
 
   def products(self, counts: TokenCounts) -> Mapping[str, float]:
@@ -328,7 +328,7 @@ class System(ModelConfig):
 
   @classmethod
   def added_words(cls, task: str, words: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns those of a task's new words that it needs: none where it has words for them."""
+    """Returns the new words of a task that the system needs: none where it has words for them."""
     return {} if cls.markers_of(task) else words
 
 

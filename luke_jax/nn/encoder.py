@@ -103,7 +103,7 @@ def _layer(stacked: dict, i: int) -> dict:
 
 
 def stack_layers(tree: dict) -> dict:
-  """Returns what layers sowed as one stack sows it: of layers apart, or of runs of equal ones."""
+  """Returns the arrays that layers sowed, stacked as one stack has them."""
   runs = sorted((name for name in tree if name.startswith("from_")), key=_number)
   if runs:
     parts = [_sown(tree[name]["layers"]) for name in runs]
@@ -114,7 +114,7 @@ def stack_layers(tree: dict) -> dict:
 
 
 def _sown(layers: dict) -> dict:
-  """Returns what layers of every kind sow."""
+  """Returns the arrays that layers of every kind sow."""
   return {"output": layers["output"], "attention": {"probs": layers["attention"]["probs"]}}
 
 

@@ -92,7 +92,7 @@ def traffic(program: HloModule, executed: Execution) -> list[Traffic]:
 
 
 def between_slices(program: HloModule, executed: Execution, slices: int) -> list[Traffic]:
-  """Returns what each chip sends over the network between slices in a step, most bytes first.
+  """Returns the bytes that each chip sends between slices in a step, most first.
 
   The compiler writes such a collective as a transfer to the host, which names its kind.
   """

@@ -45,14 +45,14 @@ def step_flops(
 
 
 def encoder_flops(backbone: Backbone, *, sequences: int, words: int, entities: int) -> float:
-  """Returns those of one forward pass; padding counts, all pairs of tokens attend."""
+  """Returns the operations of a forward pass; padding counts, all pairs of tokens attend."""
   counts = TokenCounts(sequences, words, entities)
   products = backbone.config.products(counts)
   return products[""] + products[f"{backbone.config.name}/encoder"]
 
 
 def kernel_flops(backbone: Backbone, counts: TokenCounts) -> float:
-  """Returns those of the attention kernels in a step: two products forward and five backward.
+  """Returns the operations of attention kernels in a step: two products forward, five backward.
 
   The backward kernel computes the scores again; under full rematerialisation the forward kernel
   runs twice.

@@ -53,7 +53,7 @@ def of_share(experiment: Experiment, share: float) -> Experiment:
 
 
 def verdict(curve: Mapping[str, float]) -> str:
-  """Returns what a curve says about more examples."""
+  """Returns a sentence on whether more examples would help."""
   *_, before, last = curve.values()
   gain = last - before
   help = "will hardly help" if gain < LITTLE else "should help"

@@ -68,7 +68,7 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> set[str]:
-  """Returns what examples ask about; nothing of a task of the user's own."""
+  """Returns the questions of examples; none for a task of the user's own."""
   if not is_known(type(task)):
     return set()
   return {asked_in(task_files(task.name).to_json(example)) for example in examples}

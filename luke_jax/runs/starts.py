@@ -90,7 +90,7 @@ def _warn_of_decoders(start: Path, config: ModelConfig, trained: ModelConfig) ->
 def start_model(
   start: Path, task: FineTunedTask, entities: Entities, **fields: object
 ) -> ModelParts:
-  """Returns what a task's training starts from: a model directory, or that of a run."""
+  """Returns the start of a task's training: the model of a directory, or of a run."""
   usual = task.head in HEADS and task.head != AttributesHead.kind  # else it has settings
   make_own = None if usual else lambda backbone, _: task.network(backbone).head
   return fine_tuning_start(

@@ -67,7 +67,7 @@ class Aligner:
 
 
 def aligner(inputs: Sequence["AlignedVectors"], tokenizer: Tokenizer) -> Aligner | None:
-  """Returns what aligns the links of a task's examples; None if the task has no vectors."""
+  """Returns the aligner of a task's links; None if the task has no vectors."""
   return inputs[0].aligner(tokenizer) if inputs else None
 
 
@@ -85,7 +85,7 @@ class AlignedVectors(ExtraInputs):
     return (cls(folder, alignment, threshold),) if folder else ()
 
   def aligner(self, tokenizer: Tokenizer) -> Aligner:
-    """Returns what puts the links of examples beside the words of their rows."""
+    """Returns the aligner, which puts the links of examples beside the words of their rows."""
     starts = tokenizer.word_starts()
     if starts is None:
       raise InputError(

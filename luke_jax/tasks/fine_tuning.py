@@ -256,7 +256,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     return examples
 
   def processor(self, backbone: Backbone) -> Processor:
-    """Returns what makes rows of texts: the tokenizer and the entities of the task's directory."""
+    """Returns the maker of rows: the tokenizer and the entities of the task's directory."""
     if not self.text:
       raise InputError("task.text: empty; expected the directory of a tokenizer")
     system = backbone.config

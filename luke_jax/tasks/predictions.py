@@ -88,7 +88,7 @@ class Link(NamedTuple):
 
   @property
   def label(self) -> str:
-    """Returns what a picture writes beside the name."""
+    """Returns the text that a picture writes beside the name."""
     return self.title or "none"
 
 

@@ -17,7 +17,7 @@ class Tokenizer(Protocol):
   vocab_size: int
   """One more than the highest id, special tokens and markers included."""
   whole_words: bool = False
-  """Whether each id is a word, which may have arrays `beside` it."""
+  """True if each id is a word, which may have arrays `beside` it."""
 
   @property
   def sizes(self) -> dict[str, int]:
@@ -38,7 +38,7 @@ class Tokenizer(Protocol):
     return [text[start:end] for start, end in tokens.offsets or ()]
 
   def beside(self, words: Sequence[str]) -> dict[str, np.ndarray]:
-    """Returns what stands beside the words of a row and its two ends, which have none."""
+    """Returns the arrays beside the words of a row and its two ends, which have none."""
     return {}
 
   @abc.abstractmethod

@@ -105,7 +105,7 @@ class WholeWordTokenizer(Tokenizer):
     return self._words.get(spelt.lower(), self.special.unknown) if id is None else id
 
   def beside(self, words: Sequence[str]) -> dict[str, np.ndarray]:
-    """Returns what stands beside the words of a row and its two ends, which have none.
+    """Returns the arrays beside the words of a row and its two ends, which have none.
 
     These are the ids of characters (W, `LONGEST_WORD`) and of bigrams (W,), each of a word and the
     next one, where the vocabularies have any.

@@ -45,7 +45,7 @@ def description(state: State, scores: Mapping[str, float] | None) -> dict[str, A
 
 
 def read_description(folder: Path) -> dict[str, object]:
-  """Returns what `description` gave for a checkpoint; raises DamageError if it is not that."""
+  """Returns the `description` of a checkpoint; raises DamageError for a file that holds none."""
   try:
     text = local(folder / _ORBAX).read_text(encoding="utf-8")
     values = json.loads(text)["custom_metadata"]

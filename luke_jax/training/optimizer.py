@@ -156,7 +156,7 @@ def _moments(optimizer: Optimizer) -> optax.GradientTransformation:
 def _scaled_by_rate(
   rate: Callable[[jax.Array, Length], jax.Array],
 ) -> optax.GradientTransformationExtraArgs:
-  """Returns what `optax.scale_by_learning_rate` does, for a rate that the run's length changes."""
+  """Returns `optax.scale_by_learning_rate` for a rate that the run's length changes."""
 
   def init(params: Tree) -> optax.ScaleByScheduleState:
     return optax.ScaleByScheduleState(count=jnp.zeros((), jnp.int32))

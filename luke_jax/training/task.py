@@ -123,5 +123,5 @@ class Task(abc.ABC):
     """Returns metrics of the predictions for all records, in their order."""
 
   def details(self, records: Any, predictions: Tree) -> dict[str, object] | None:
-    """Returns what is behind the metrics, as JSON values; None where there is no more."""
+    """Returns the evaluation behind the metrics, as JSON values; None where there is no more."""
     return None

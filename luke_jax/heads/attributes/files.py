@@ -132,7 +132,7 @@ def _lines(file: Path) -> list[str]:
 def of_authors(
   described: Described, names: frozenset[str], read: Read, directory: Path
 ) -> tuple[Described, Read] | None:
-  """Returns what a model of MA-BERT's authors is, and how tensors are read; None for another.
+  """Returns the description and the reader of a model of MA-BERT's authors; None for another.
 
   Their config.json is that of the BERT. Their pickles of users and products are not read: the
   directory has to have a list of each. Values that they do not know get the mean vector, as

@@ -178,7 +178,7 @@ class BertConfig(System):
 
   @property
   def decoders(self) -> Decoders:
-    """Returns what masked words are decoded with."""
+    """Returns the decoders of masked words."""
     return Decoders(tied=self.tie_word_embeddings, words_activation=self.words_activation)
 
   def products(self, counts: TokenCounts) -> Mapping[str, float]:

@@ -191,7 +191,7 @@ def unit_documents(folder: Path, tokenizer: Tokenizer, segment: Segment) -> Iter
 
 
 def segmenter(name: Segmenter) -> Callable[[str], list[str]]:
-  """Returns what cuts a text: at its spaces, or into Chinese words by jieba."""
+  """Returns the function that cuts a text: at its spaces, or into Chinese words by jieba."""
   return str.split if name == "spaces" else _jieba()
 
 

@@ -195,7 +195,7 @@ def _lines(path: str) -> IO[bytes]:
 
 
 def _reading(path: str, read: Callable[[], T]) -> T:
-  """Returns what is read of a file; raises InputError if it cannot be."""
+  """Returns the content of a file; raises InputError if it cannot be read."""
   try:
     return read()
   except (OSError, EOFError, zlib.error) as fault:

@@ -147,7 +147,7 @@ class ErnieThuConfig(BertConfig):
 
   @property
   def decoders(self) -> Decoders:
-    """Returns what masked words and hidden entities are decoded with."""
+    """Returns the decoders of masked words and hidden entities."""
     return Decoders(tied=self.tie_word_embeddings, vectors=self.entity_size)
 
   def products(self, counts: TokenCounts) -> Mapping[str, float]:
@@ -163,7 +163,7 @@ class ErnieThuConfig(BertConfig):
 
   @property
   def unread(self) -> tuple[str, ...]:
-    """Returns what makes the entities' last states, which no head reads."""
+    """Returns the paths of parameters of the entities' last states, which no head reads."""
     run = next((run for run in reversed(self.runs) if run.kind != "sim"), None)
     if run is None:
       return ()

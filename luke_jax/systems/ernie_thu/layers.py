@@ -62,7 +62,7 @@ class Fusion(nn.Module):
 
   @nn.compact
   def __call__(self, streams: Streams) -> Streams:
-    """Returns what is added to words (B, W, D) and entities (B, W, K)."""
+    """Returns the sums to add to words (B, W, D) and entities (B, W, K)."""
     n = self.numerics
     rows = [x.reshape(-1, x.shape[-1]) for x in streams]
     # The second bias counts where there is no entity too.

@@ -148,7 +148,7 @@ class LukeConfig(System):
 
   @property
   def decoders(self) -> Decoders:
-    """Returns what masked tokens are decoded with."""
+    """Returns the decoders of masked tokens."""
     page = self.entity_emb_size if self.cls_entity_prediction else 0
     return Decoders(
       tied=self.tie_word_embeddings,

@@ -30,7 +30,7 @@ class Distances:
   e_term: bool = False  # scores also have the product of the key and the R of t - j
 
   def frequencies(self, width: int) -> jax.Array:
-    """Returns those of a head's H / 2 sines."""
+    """Returns the frequencies of a head's H / 2 sines."""
     steps = width / 2 if self.freq == "paper" else max(width / 2 - 1, 1)
     return jnp.exp(-math.log(10000) / steps * jnp.arange(width // 2, dtype=jnp.float32))
 

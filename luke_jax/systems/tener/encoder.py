@@ -137,7 +137,7 @@ class TenerEncoder(nn.Module):
     return States(self.encoder(x, mask))
 
   def _words(self, input_ids: jax.Array, inputs: dict) -> jax.Array:
-    """Returns what is known of each word alone, side by side (B, W, sum of widths)."""
+    """Returns the vectors of each word alone, side by side (B, W, sum of widths)."""
     c = self.backbone.config
     in_vocabulary = self._known(input_ids.shape)
     ids = jnp.where(in_vocabulary, input_ids, c.unk_token_id)

@@ -91,7 +91,7 @@ class FastNlp:
     return any(name.startswith("transformer.layers.0.self_attn.") for name in names)
 
   def read(self, theirs: Readers) -> Readers:
-    """Returns what reads each tensor of a file, under the names here."""
+    """Returns a reader for each tensor of a file, under the names here."""
     if not any(name.startswith("embed.embeds.") for name in theirs):
       theirs = {re.sub(rf"^{re.escape(_ALONE)}", _STACKED, x): read for x, read in theirs.items()}
     ours: dict[str, Callable[[], np.ndarray]] = {}
@@ -141,7 +141,7 @@ FASTNLP = FastNlp()
 
 
 def _parted(match: re.Match[str], read: Callable[[], np.ndarray]) -> Readers:
-  """Returns what reads the parts of joined projections, by their names here."""
+  """Returns readers for the parts of joined projections, by their names here."""
   start, letters, end = match.groups()
 
   def part(number: int) -> np.ndarray:

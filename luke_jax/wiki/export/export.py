@@ -98,7 +98,7 @@ def _items_stage(build: Path, output: Path, items: Path, site: Mapping[str, str]
 
 
 class _Tools(NamedTuple):
-  """What the tables need beside the pages: where it is, and the language of the text."""
+  """Folders that the tables read beside the pages, and the language of the text."""
 
   titles: Path
   items: Path | None

@@ -1,4 +1,4 @@
-"""What a page says of itself: descriptions, templates, categories, and what it is in words."""
+"""Facts that a page states of itself: descriptions, templates, categories, its type in words."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _MARKUP = re.compile(r"[\[\]{}<>|]")
 
 
 class Facts(NamedTuple):
-  """What a page says that it is; `names` are those in bold in its first paragraph."""
+  """Statements of a page about itself; `names` are those in bold in its first paragraph."""
 
   description: str | None = None
   infobox: str | None = None

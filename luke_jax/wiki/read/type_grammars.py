@@ -1,4 +1,4 @@
-"""What each language has before, within and after the phrase that says what a page is."""
+"""Words of each language before, within and after the phrase that states a page's type."""
 
 import re
 from typing import NamedTuple

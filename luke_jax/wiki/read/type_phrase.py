@@ -23,7 +23,7 @@ _PLURALS = {"men": "man", "women": "woman", "people": "person", "children": "chi
 
 
 def type_phrase(sentence: str, title: str, language: str) -> str | None:
-  """Returns what the first sentence of a page says that it is, None if it does not say."""
+  """Returns the type that the first sentence of a page states, None if it states none."""
   grammar = GRAMMARS.get(language)
   if grammar is None or grammar.no_type.search(title):
     return None
@@ -163,7 +163,7 @@ def _is_object(words: Sequence[str], place: int, grammar: Grammar) -> bool:
 def _after_comma(
   words: Sequence[str], comma: int, phrase: Sequence[str], grammar: Grammar
 ) -> tuple[list[str], int]:
-  """Returns what a comma joins to a phrase: another adjective with its noun, or a list to its end.
+  """Returns the words that a comma joins to a phrase: another adjective and noun, or a list's rest.
 
   A list has an item after each comma and ends with a conjunction and the last one.
   """

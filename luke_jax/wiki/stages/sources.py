@@ -1,4 +1,4 @@
-"""What a build reads: dumps of a wiki, or texts without links, and the stages that read them."""
+"""Sources of a build, dumps of a wiki or texts without links, and the stages that read them."""
 
 import abc
 import dataclasses
@@ -29,7 +29,7 @@ StageOf = Callable[[Mapping[str, Done]], Stage]
 
 @dataclasses.dataclass(frozen=True)
 class Source(abc.ABC):
-  """What a build reads, by its settings; `site` is the wiki that the pages are of."""
+  """The files that a build reads, by its settings; `site` is the wiki that the pages are of."""
 
   settings: Settings
   folder: Path
@@ -38,7 +38,7 @@ class Source(abc.ABC):
   @property
   @abc.abstractmethod
   def expected(self) -> str:
-    """What there should have been, of a source without any text."""
+    """Returns the content that the files should have, in words, for the fault of those without."""
 
   @abc.abstractmethod
   def size(self, path: Path) -> int:
@@ -59,7 +59,7 @@ class DumpSource(Source):
 
   @property
   def expected(self) -> str:
-    """What there should have been."""
+    """Returns the content that a dump should have, in words."""
     return "a dump of pages-articles, not of titles or of pages without text (stub)"
 
   def size(self, path: Path) -> int:
@@ -92,7 +92,7 @@ class TextSource(Source):
 
   @property
   def expected(self) -> str:
-    """What there should have been."""
+    """Returns the content that files of texts should have, in words."""
     return "texts under their titles"
 
   def size(self, path: Path) -> int:
@@ -130,7 +130,7 @@ class TextSource(Source):
 
 
 def source_of(settings: Settings, folder: Path) -> Source:
-  """Returns what the settings read; raises InputError for files that do not go together."""
+  """Returns the source of the settings; raises InputError for files that do not go together."""
   dumps = settings.dumps
   if not dumps:
     raise InputError("no dump; expected one or more files of a wiki's pages, or texts")
