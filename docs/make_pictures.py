@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from luke_jax.serve.answers import Answers, read_models
+from luke_jax.serve.answers import Replies, read_models
 from luke_jax.serve.server import Server
 
 PICTURE = Path(__file__).parent / "try.png"
@@ -33,7 +33,7 @@ def choose(page: Page) -> None:
 
 def main() -> None:
   """Writes the picture."""
-  server = Server(Answers(read_models([])), 0)
+  server = Server(Replies(read_models([])), 0)
   threading.Thread(target=server.serve_forever, daemon=True).start()
   with sync_playwright() as p:
     browser = p.chromium.launch(executable_path=shutil.which("chromium"))

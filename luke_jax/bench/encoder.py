@@ -60,7 +60,7 @@ class Pass:
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class EncoderTimes:
   """Measurements of one run."""
 
   machine: str
@@ -88,7 +88,7 @@ def batches(text: str) -> list[BatchSizes]:
   return chosen
 
 
-def run(size: str, some: list[BatchSizes], dtype: Dtype, rounds: int) -> Result:
+def run(size: str, some: list[BatchSizes], dtype: Dtype, rounds: int) -> EncoderTimes:
   """Times both sides in turn, with products of type `dtype`."""
   torch, transformers = imported("torch", "transformers")
   if size not in SIZES:
@@ -97,7 +97,7 @@ def run(size: str, some: list[BatchSizes], dtype: Dtype, rounds: int) -> Result:
   _check(config, some, rounds)
   share_gpu()
   same_precision()
-  return Result(
+  return EncoderTimes(
     machine=devices(),
     versions={"jax": jax.__version__, "torch": torch.__version__}
     | {"transformers": transformers.__version__},

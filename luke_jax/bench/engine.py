@@ -24,7 +24,7 @@ from luke_jax.training.program import Program
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class EngineTimes:
   """Milliseconds per step, by round."""
 
   machine: str
@@ -54,7 +54,7 @@ def experiment(steps: int) -> Experiment:
   )
 
 
-def run(steps: int, rounds: int) -> Result:
+def run(steps: int, rounds: int) -> EngineTimes:
   """Times whole runs and as many bare steps in turn, in temporary folders."""
   for name, number in (("steps", steps), ("rounds", rounds)):
     if number < 1:
@@ -68,7 +68,7 @@ def run(steps: int, rounds: int) -> Result:
   # A run is compared with the mean of the bare steps before and after it, since the load of other
   # processes changes over time.
   around = [(before + after) / 2 for before, after in itertools.pairwise(bare)]
-  return Result(
+  return EngineTimes(
     machine=cores_and_processor(),
     device=jax.devices()[0].device_kind,
     versions={"jax": jax.__version__},

@@ -37,7 +37,7 @@ CHUNK = 256
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class GraphTimes:
   """Times of an epoch on both sides; those of PyKEEN are missing where it is not installed."""
 
   machine: str
@@ -67,7 +67,7 @@ def made_up(folder: Path, entities: int, relations: int, triples: int) -> Path:
   return path
 
 
-def run(width: int, negatives: int, norm: Literal[1, 2], rounds: int) -> Result:
+def run(width: int, negatives: int, norm: Literal[1, 2], rounds: int) -> GraphTimes:
   """Times an epoch of a graph of CoDEx-S's size, in turn with PyKEEN if it is there.
 
   One core of the CPU makes the rows, and takes the steps too unless there is a GPU.
@@ -85,7 +85,7 @@ def run(width: int, negatives: int, norm: Literal[1, 2], rounds: int) -> Result:
       timing = alternate(ours.epoch, their_epoch(path, width, negatives, norm), rounds)
     else:
       timing = dataclasses.replace(alternate(ours.epoch, lambda: None, rounds), theirs=[])
-    return Result(
+    return GraphTimes(
       machine=cores_and_processor() if on_cpu else devices(),
       triples=ours.program.steps * BATCH,
       norm=norm,

@@ -45,7 +45,7 @@ Predicted = set[tuple[int, int, int, str]]  # document, start, end, label
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class NerTimes:
   """Measurements of one run."""
 
   machine: str
@@ -67,7 +67,7 @@ class Result:
     return {side: self.sentences / self.timing.median(side) for side in ("ours", "theirs")}
 
 
-def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -> Result:
+def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -> NerTimes:
   """Times both sides in turn; in float32, once they are seen to predict the same entities."""
   torch, transformers = imported("torch", "transformers")
   if size not in SIZES:
@@ -91,7 +91,7 @@ def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -
       check_same(predicted, expected)
     timing = alternate(lambda: entities_of(ours, examples), usual, rounds)
   versions = {"jax": jax.__version__, "torch": torch.__version__}
-  return Result(
+  return NerTimes(
     machine=devices(),
     versions=versions | {"transformers": transformers.__version__},
     size=size,

@@ -30,7 +30,7 @@ UNMEASURED = 4  # first batches, during which files are opened and workers start
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class PipelineTimes:
   """Measurements of one run."""
 
   machine: str
@@ -55,7 +55,7 @@ class Result:
 
 def run(
   source: Path, *, batch_size: int, batches: int, rounds: int, step_ms: float, workers: int
-) -> Result:
+) -> PipelineTimes:
   """Times making batches on one core, and then how long steps wait for batches made ahead.
 
   The source is a folder of records, or a file of instances with units.
@@ -73,7 +73,7 @@ def run(
       seconds = [_seconds_a_batch(made, batches * number, batches) for number in range(rounds)]
       share = (time.process_time() - had) / (time.perf_counter() - start)
       lines = _lines_per_second(str(source)) if is_units else None
-    return Result(
+    return PipelineTimes(
       machine=cores_and_processor(),
       records=len(made.records),
       batch_size=batch_size,

@@ -19,7 +19,7 @@ from luke_jax.training.program import Program
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class StepTimes:
   """Measurements of one run. Those in seconds are by round."""
 
   machine: str
@@ -58,7 +58,7 @@ def flops_of(experiment: Experiment) -> float:
   return step_flops(backbone, counts, frozen)
 
 
-def run(experiment: Experiment, steps: int, rounds: int) -> Result:
+def run(experiment: Experiment, steps: int, rounds: int) -> StepTimes:
   """Times steps on one batch that is in place, from fresh parameters, in turn with a product."""
   for name, number in (("steps", steps), ("rounds", rounds)):
     if number < 1:
@@ -78,7 +78,7 @@ def run(experiment: Experiment, steps: int, rounds: int) -> Result:
     times.append(seconds)
     products.append(_seconds(product))
   counts = token_counts(program.batch_shapes, experiment.data.batch_size)
-  return Result(
+  return StepTimes(
     machine=devices(),
     versions={"jax": jax.__version__},
     dtype=dtype,

@@ -23,7 +23,7 @@ SAME = 1e-4  # largest difference of two equal logits or losses
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class TenerTimes:
   """Measurements of one run."""
 
   machine: str
@@ -72,7 +72,7 @@ def _tags(rng: random.Random, number: int) -> list[str]:
 
 def run(
   size: str, train: Path | None, sentences: int, batch: int, rounds: int, *, dropout: bool
-) -> Result:
+) -> TenerTimes:
   """Times both sides in turn on one core, once their logits and losses are seen to be equal."""
   if size not in SIZES:
     raise InputError(f"{size}: unknown size; expected one of {', '.join(SIZES)}")
@@ -94,7 +94,7 @@ def run(
     ours.settle()
     prediction = alternate(ours.predict, theirs.predict, rounds)
     machine = f"{jax.devices()[0].device_kind}, {cores_and_processor()}"
-  return Result(
+  return TenerTimes(
     machine=machine,
     versions={"jax": jax.__version__, "torch": torch.__version__},
     size=size,

@@ -27,7 +27,7 @@ Side = Callable[[Sequence[str], Sequence[Sequence[Bounds]]], Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class TextTimes:
   """Measurements of one run."""
 
   machine: str
@@ -42,7 +42,7 @@ class Result:
     return {side: self.texts / self.timing.median(side) for side in ("ours", "theirs")}
 
 
-def run(directory: Path, texts: Sequence[str] | None, rounds: int) -> Result:
+def run(directory: Path, texts: Sequence[str] | None, rounds: int) -> TextTimes:
   """Times both sides in turn on one core, once their inputs are seen to be equal."""
   tokenizers, transformers = imported("tokenizers", "transformers")
   if rounds < 1:
@@ -56,7 +56,7 @@ def run(directory: Path, texts: Sequence[str] | None, rounds: int) -> Result:
     timing = alternate(ours, theirs, rounds)
     machine = cores_and_processor()
   versions = {"transformers": transformers.__version__, "tokenizers": tokenizers.__version__}
-  return Result(machine, versions, len(texts), sum(map(len, texts)) / len(texts), timing)
+  return TextTimes(machine, versions, len(texts), sum(map(len, texts)) / len(texts), timing)
 
 
 def read_texts(path: Path) -> list[str]:

@@ -18,7 +18,7 @@ from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class WikiTimes:
   """Measurements of one run."""
 
   machine: str
@@ -40,7 +40,7 @@ class Result:
     return self.megabytes / self.processor_seconds
 
 
-def run(dump: Path, tokenizer: Path, entities: int) -> Result:
+def run(dump: Path, tokenizer: Path, entities: int) -> WikiTimes:
   """Times every stage of a build into a temporary folder."""
   settings = Settings((dump,), tokenizer, selection=Selection(entities))
   stages: dict[str, float] = {}
@@ -59,7 +59,7 @@ def run(dump: Path, tokenizer: Path, entities: int) -> Result:
       time.process_time() - processor_start,
     )
     machine = cores_and_processor()
-  return Result(
+  return WikiTimes(
     machine=machine,
     megabytes=_size(dump) / 1e6,
     seconds=seconds,

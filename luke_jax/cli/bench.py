@@ -54,7 +54,7 @@ def bench_encoder(
   )
 
 
-def _encoder_table(result: encoder.Result) -> Table:
+def _encoder_table(result: encoder.EncoderTimes) -> Table:
   names = ("luke_jax", "transformers", "ratio", "of peak", "theirs")
   table = Table("batch", "pass", *names, title=f"{result.size}, {result.dtype}")
   for measured in result.passes:
@@ -119,7 +119,7 @@ def bench_step(
   )
 
 
-def _step_table(result: step.Result, name: str) -> Table:
+def _step_table(result: step.StepTimes, name: str) -> Table:
   seconds = statistics.median(result.step)
   table = Table("one step", "", title=f"{name}, {result.dtype}, {result.devices} x")
   table.add_row("time", f"{1e3 * seconds:,.1f} ms")
@@ -173,7 +173,7 @@ def bench_ner(
   )
 
 
-def _ner_table(result: ner.Result) -> Table:
+def _ner_table(result: ner.NerTimes) -> Table:
   title = (
     f"{result.size}, {result.dtype}, {result.documents} documents: {result.sentences} sentences,"
     f" {result.words} words, {result.spans} spans; batches of {ner.BATCH}"
@@ -228,7 +228,7 @@ def bench_tener(
   )
 
 
-def _tener_table(result: tener.Result) -> Table:
+def _tener_table(result: tener.TenerTimes) -> Table:
   title = (
     f"{result.size}, {result.sentences} sentences, {result.words} words, batches of {result.batch};"
     f" compiling the step took {result.compiling:.1f} s"
@@ -267,7 +267,7 @@ def bench_engine(*, steps: int = 1000, rounds: int = 3, output: Path | None = No
   )
 
 
-def _engine_table(result: engine.Result) -> Table:
+def _engine_table(result: engine.EngineTimes) -> Table:
   table = Table("", "median", "least", "most", title=f"ms a step, {result.steps} steps a round")
   for name, times in (
     ("in the loop", result.loop),
@@ -313,7 +313,7 @@ def bench_graph(
   report_graph(result, output)
 
 
-def report_graph(result: graph.Result, output: Path | None) -> None:
+def report_graph(result: graph.GraphTimes, output: Path | None) -> None:
   """Prints the figures, and writes them to the output file."""
   tables = [_graph_table(result)]
   if result.roofline:
@@ -326,7 +326,7 @@ def report_graph(result: graph.Result, output: Path | None) -> None:
   print_figures(result, summary, tables, f"{result.machine}; one core used", output=output)
 
 
-def _graph_table(result: graph.Result) -> Table:
+def _graph_table(result: graph.GraphTimes) -> Table:
   title = f"L{result.norm}, width {result.width}, {result.negatives} negatives"
   table = Table("", "triples a second", title=title)
   table.add_row("luke_jax", f"{result.rate('ours'):,.0f}")

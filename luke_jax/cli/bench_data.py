@@ -46,7 +46,7 @@ def bench_text(
   )
 
 
-def _text_table(result: text.Result) -> Table:
+def _text_table(result: text.TextTimes) -> Table:
   title = f"{result.texts} texts of {result.characters:.0f} characters, {text.SPANS} spans each"
   table = Table("", "luke_jax", "transformers", "ratio", title=title)
   rates = [f"{rate:,.0f}" for rate in result.texts_per_second.values()]
@@ -89,7 +89,7 @@ def bench_wiki(
   )
 
 
-def _wiki_table(result: wiki.Result) -> Table:
+def _wiki_table(result: wiki.WikiTimes) -> Table:
   table = Table("stage", "seconds", "MB/s", title=f"{result.megabytes:.1f} MB of XML")
   rest = result.seconds - sum(result.stages.values())
   for name, seconds in {**result.stages, "the rest": rest}.items():
@@ -143,7 +143,7 @@ def bench_pipeline(
   )
 
 
-def _pipeline_table(result: "pipeline.Result") -> Table:
+def _pipeline_table(result: "pipeline.PipelineTimes") -> Table:
   table = Table("", "", title=f"batches of {result.batch_size} of {result.records:,} records")
   rows = {"word tokens": "tokens", "records": "records", "masked words": "masked"}
   for what, name in rows.items():

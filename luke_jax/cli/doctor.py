@@ -9,8 +9,8 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.published import PUBLISHED, fetch
-from luke_jax.doctor.inventory import Room
-from luke_jax.doctor.report import Report, examine
+from luke_jax.doctor.inventory import Space
+from luke_jax.doctor.report import Diagnosis, examine
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 
@@ -42,7 +42,7 @@ def doctor(*, json: bool = False, seconds: float = 60.0) -> int:
   return 0 if report.works else 1
 
 
-def page(report: Report) -> str:
+def page(report: Diagnosis) -> str:
   """Returns the report as text for a person."""
   parts = [(part.name, _part(part.missing, part.purpose)) for part in report.parts]
   commands = [part.command for part in report.parts if part.missing]
@@ -66,14 +66,14 @@ def _section(title: str, rows: list[Row]) -> str:
   return "\n".join([title, *lines, ""])
 
 
-def _versions(report: Report) -> Iterator[Row]:
+def _versions(report: Diagnosis) -> Iterator[Row]:
   yield "python", f"{report.python}, {report.executable}"
   yield "luke_jax", report.version
   for package in report.packages:
     yield package.name, package.version or "missing"
 
 
-def _devices(report: Report) -> Iterator[Row]:
+def _devices(report: Diagnosis) -> Iterator[Row]:
   devices = report.devices
   if "fault" in devices:
     yield "none", devices["fault"]
@@ -90,7 +90,7 @@ def _devices(report: Report) -> Iterator[Row]:
     yield "libtpu", f"{libtpu['version']}, compiles for {libtpu['topology']} and the like"
 
 
-def _machine(report: Report) -> Iterator[Row]:
+def _machine(report: Diagnosis) -> Iterator[Row]:
   machine = report.machine
   yield "cores", str(machine.cores)
   yield "memory", _room(machine.memory)
@@ -102,7 +102,7 @@ def _machine(report: Report) -> Iterator[Row]:
     yield "accelerators", ", ".join(machine.accelerators)
 
 
-def _room(room: Room | None) -> str:
+def _room(room: Space | None) -> str:
   return f"{room.free / 1e9:.1f} GB free of {room.total / 1e9:.1f}" if room else "unknown"
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.plan import Step
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.cli.process import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
@@ -55,7 +55,7 @@ def experiment_check(
   if topology is not None:
     # The number of steps, for which the planner would read the data, does not matter here.
     changes = (*set, "run.epochs=null", "run.steps=1")
-    rows.append(_memory(Step(experiment, changes, parse_topology(topology))))
+    rows.append(_memory(PlannedStep(experiment, changes, parse_topology(topology))))
   table = Table()
   for name in ("what", "the paper's run", "this one", "equal"):
     table.add_column(name, overflow="fold")
@@ -67,7 +67,7 @@ def experiment_check(
   return int(counts["deviating"] > 0)
 
 
-def _memory(step: Step) -> Check:
+def _memory(step: PlannedStep) -> Check:
   available = f"{step.topology.chip.hbm_bytes / GIB:.1f} GiB of a chip"
   compiled = step.compiled()
   if isinstance(compiled, OutOfMemory):

@@ -54,7 +54,7 @@ def run(
   """
   if json is not None:
     check_place(json)
-  step = Step(experiment, set, parse_topology(topology, slices))
+  step = PlannedStep(experiment, set, parse_topology(topology, slices))
   step, compiled = largest(step) if fit else (step, step.compiled())
   if isinstance(compiled, OutOfMemory):
     print(step.advice(compiled))
@@ -78,7 +78,7 @@ def _summary(plan: Plan) -> dict[str, float]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Step:
+class PlannedStep:
   """Training step of an experiment file, with changes, on a slice."""
 
   file: Path
@@ -109,7 +109,7 @@ class Step:
     records = experiment.task.records(experiment.backbone, "train")
     return total_steps(experiment.run, len(records), experiment.data.batch_size)
 
-  def with_sequences(self, number: int) -> "Step":
+  def with_sequences(self, number: int) -> "PlannedStep":
     """Returns the step with another number of sequences a chip."""
     batch = f"data.batch_size={number * self.together}"
     return dataclasses.replace(self, assignments=(*self.assignments, batch))
@@ -155,7 +155,7 @@ def lowered_step(
   return program.lowered_step, program.step_shapes
 
 
-def largest(step: Step) -> tuple[Step, Compiled | OutOfMemory]:
+def largest(step: PlannedStep) -> tuple[PlannedStep, Compiled | OutOfMemory]:
   """Returns the compiled step with the largest batch that fits; prints every attempt."""
 
   def attempt(number: int) -> Compiled | OutOfMemory:

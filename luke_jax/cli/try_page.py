@@ -7,7 +7,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.files import Path
-from luke_jax.serve.answers import Answers, read_models
+from luke_jax.serve.answers import Replies, read_models
 from luke_jax.serve.server import Server
 
 
@@ -35,7 +35,7 @@ def run(
   """
   console = stderr_console()
   with console.status("reading the models"):
-    answers = Answers(read_models(models, backbone))
+    answers = Replies(read_models(models, backbone))
     server = Server(answers, port)
     answers.warm()
   print(server.address, flush=True)

@@ -36,7 +36,7 @@ CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 LIKE_A_FILE = re.compile(r"\S*/\S*|.*\.(txt|jsonl?)")
 
 
-class Line(NamedTuple):
+class AnnotatedLine(NamedTuple):
   """A line of the text, and the number of characters before it."""
 
   text: str
@@ -137,15 +137,15 @@ def _annotator(
   return lambda text: annotate_with(text, names)
 
 
-def _lines(source: str) -> Iterator[Line]:
+def _lines(source: str) -> Iterator[AnnotatedLine]:
   """Yields the lines of a file of that name, or of the text itself."""
   return _with_starts(_file_lines(Path(source)) if _is_file(source) else source.split("\n"))
 
 
-def _with_starts(lines: Iterable[str]) -> Iterator[Line]:
+def _with_starts(lines: Iterable[str]) -> Iterator[AnnotatedLine]:
   start = 0
   for line in lines:
-    yield Line(line, start)
+    yield AnnotatedLine(line, start)
     start += len(line) + 1
 
 
@@ -183,7 +183,7 @@ def _opened(stack: contextlib.ExitStack, path: Path | None) -> TextIO | None:
   return stack.enter_context(part.open("w", encoding="utf-8", newline="\n"))
 
 
-def _write_rows(file: TextIO, line: Line, annotations: Annotations) -> None:
+def _write_rows(file: TextIO, line: AnnotatedLine, annotations: Annotations) -> None:
   for annotation in annotations:
     start, end = annotation.start, annotation.end
     row = {"start": line.start + start, "end": line.start + end, "text": line.text[start:end]}

@@ -10,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph.vectors import open_vectors
 from luke_jax.pipeline.instances import write_instances
-from luke_jax.pipeline.masking import Ids
+from luke_jax.pipeline.masking import MaskIds
 from luke_jax.pipeline.sentence_pairs import Document, PairMaker, PairSettings, read_documents
 from luke_jax.tasks.linked_texts import TextDocuments, read_linked_texts
 from luke_jax.text import Tokenizer, load_tokenizer
@@ -67,7 +67,7 @@ def run(
   else:
     documents, linked = read_documents(source, entities, numbers, alignment), None
   special = loaded.special
-  vocabulary = Ids(special.mask, special.pad + 1, loaded.vocab_size)
+  vocabulary = MaskIds(special.mask, special.pad + 1, loaded.vocab_size)
   settings = PairSettings(words=words, least_entities=least_entities, seed=seed)
   maker = PairMaker(settings, special, vocabulary)
   count = write_instances(output, maker.pairs(documents), words)

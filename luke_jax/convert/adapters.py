@@ -26,7 +26,7 @@ from luke_jax.files import Path
 from luke_jax.heads.kinds import kind_of
 from luke_jax.models.adapters import add_adapters, is_adapter, stays
 from luke_jax.models.finite import check_finite
-from luke_jax.models.keys import Report, flatten, places, unflatten
+from luke_jax.models.keys import LoadReport, flatten, places, unflatten
 from luke_jax.models.system import System
 from luke_jax.nn import layers
 from luke_jax.text import json_files
@@ -92,7 +92,7 @@ def read_adapter(
   ours = {name: x for name, x in described.rest[OURS].items() if name != PART}
   rest = {**described.rest, OURS: ours}
   return dataclasses.replace(
-    model, params=unflatten(arrays), rest=rest, report=Report(), start=start
+    model, params=unflatten(arrays), rest=rest, report=LoadReport(), start=start
   )
 
 

@@ -251,7 +251,7 @@ def _changed(backbone: Backbone, fields: dict[str, Any]) -> Backbone:
   )
 
 
-def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.Report]:
+def _params(network: Network, tensors: Tensors, seed: int | None) -> tuple[dict, keys.LoadReport]:
   """Returns the parameters, those without a tensor initialised from the seed, or zero without."""
   table, shapes = network.backbone.config.keys(network.kind), abstract_params(network)
   params, report = keys.from_torch(tensors.read, tensors.names, shapes, table, apart=tensors.apart)

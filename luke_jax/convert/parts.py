@@ -11,7 +11,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.head import LabelHead
-from luke_jax.models.keys import Report, flatten
+from luke_jax.models.keys import LoadReport, flatten
 from luke_jax.models.network import Network, on_backbone, prepared
 from luke_jax.models.system import Backbone, System
 from luke_jax.text import Processor, Tokenizer
@@ -38,7 +38,7 @@ class ModelParts:
   labels: tuple[str, ...] = ()
   tokenizer: Tokenizer | None = None
   processor: Processor | None = None
-  report: Report = dataclasses.field(default_factory=Report)
+  report: LoadReport = dataclasses.field(default_factory=LoadReport)
   rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
   task: type | None = None  # a user's own, that the model was made for
   start: Start | None = None  # of a model with adapters, which stand beside its kernels

@@ -17,7 +17,7 @@ from luke_jax.files import Path, cache_folder
 SHARED_MEMORY = Path("/dev/shm")
 
 
-class Room(NamedTuple):
+class Space(NamedTuple):
   """Free and total bytes of a memory or a disk."""
 
   free: int
@@ -28,9 +28,9 @@ class Machine(NamedTuple):
   """Resources of one machine."""
 
   cores: int
-  memory: Room | None  # None where the system does not report it
-  disks: dict[str, Room]  # by a folder on them
-  shared_memory: Room | None
+  memory: Space | None  # None where the system does not report it
+  disks: dict[str, Space]  # by a folder on them
+  shared_memory: Space | None
   accelerators: tuple[str, ...]  # paths of device files
   cache: str = ""  # folder of fetched models and compiled programs
   cached_bytes: int = 0  # in that folder
@@ -46,14 +46,14 @@ def this_machine() -> Machine:
   return Machine(cores or 1, memory(), disks, shared, accelerators(), str(cache), _size(cache))
 
 
-def memory(system: Path = Path("/")) -> Room | None:
+def memory(system: Path = Path("/")) -> Space | None:
   """Returns the memory that is available, within the limit of the container if there is one."""
   try:
     lines = (system / "proc/meminfo").read_text(encoding="utf-8").splitlines()
     figures = {
       name: int(rest.split()[0]) * 1024 for name, _, rest in (x.partition(":") for x in lines)
     }
-    room = Room(figures["MemAvailable"], figures["MemTotal"])
+    room = Space(figures["MemAvailable"], figures["MemTotal"])
   except (OSError, ValueError, KeyError, IndexError):
     return None
   group = system / "sys/fs/cgroup"
@@ -62,7 +62,7 @@ def memory(system: Path = Path("/")) -> Room | None:
     used = int((group / "memory.current").read_text(encoding="utf-8"))
   except (OSError, ValueError):  # no container, or one without a limit
     return room
-  return Room(min(room.free, max(0, limit - used)), min(room.total, limit))
+  return Space(min(room.free, max(0, limit - used)), min(room.total, limit))
 
 
 def accelerators(devices: Path = Path("/dev")) -> tuple[str, ...]:
@@ -81,9 +81,9 @@ def _size(folder: Path) -> int:
   return total
 
 
-def _disk(folder: Path) -> Room:
+def _disk(folder: Path) -> Space:
   usage = shutil.disk_usage(folder)
-  return Room(usage.free, usage.total)
+  return Space(usage.free, usage.total)
 
 
 OURS = "luke_jax"

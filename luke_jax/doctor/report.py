@@ -115,7 +115,7 @@ SETTINGS = ("JAX_", "XLA_", "TPU_", "LIBTPU_", "CUDA_", "MEGASCALE_", "TF_GPU_",
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class Diagnosis:
   """Everything that one examination saw."""
 
   version: str
@@ -178,13 +178,13 @@ class Report:
     }
 
 
-def examine(seconds: float) -> Report:
+def examine(seconds: float) -> Diagnosis:
   """Examines the machine; each of its three child processes may take `seconds`."""
   from luke_jax import __version__
 
   required = inventory.base_packages()
   installed = [package.name for package in required if package.version is not None]
-  return Report(
+  return Diagnosis(
     version=__version__,
     python=platform.python_version(),
     executable=sys.executable,

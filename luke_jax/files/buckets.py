@@ -31,7 +31,7 @@ with contextlib.suppress(ImportError):
 SILENCE = 10.0  # seconds of a request after which a line says that it waits
 
 
-class Status(NamedTuple):
+class ObjectStatus(NamedTuple):
   """Size, time and version of an object."""
 
   st_size: int
@@ -91,7 +91,7 @@ class BucketPath(PosixGPath):
     """Returns whether objects are below."""
     return (self._info() or {}).get("type") == "directory"
 
-  def stat(self) -> Status:  # pyrefly: ignore[bad-override]
+  def stat(self) -> ObjectStatus:  # pyrefly: ignore[bad-override]
     """Returns size, time and version."""
     info = self._info()
     if info is None:
@@ -116,7 +116,7 @@ class BucketPath(PosixGPath):
     below = (self / name for name in self.statuses())
     return (path for path in below if fnmatch.fnmatchcase(path.name, pattern))
 
-  def statuses(self) -> dict[str, Status]:
+  def statuses(self) -> dict[str, ObjectStatus]:
     """Returns all objects below by their names there, in the order of the names."""
     with self.storage() as system:
       objects = system.find(str(self), detail=True)
@@ -236,9 +236,9 @@ class BucketPath(PosixGPath):
     return self
 
 
-def _status(info: dict[str, Any]) -> Status:
+def _status(info: dict[str, Any]) -> ObjectStatus:
   time = info.get("mtime")
-  return Status(
+  return ObjectStatus(
     int(info["size"]),
     int(time.timestamp() * 1e9) if time else 0,
     int(info.get("generation", 0)),

@@ -24,7 +24,7 @@ SIDES = ("head", "tail")
 
 
 @dataclasses.dataclass(frozen=True)
-class Setting:
+class RankingSetting:
   """Settings of counting entities that are nearer than the true one."""
 
   norm: int  # 1 or 2
@@ -33,7 +33,7 @@ class Setting:
 
 
 def counted(
-  entity: jax.Array, relation: jax.Array, batch: Mapping[str, Any], setting: Setting
+  entity: jax.Array, relation: jax.Array, batch: Mapping[str, Any], setting: RankingSetting
 ) -> jax.Array:
   """Returns (C, 2, 2): for head and tail, the numbers of entities that are nearer and as near.
 
@@ -55,7 +55,7 @@ def counted(
 
 
 def _counted_here(
-  setting: Setting, table: Any, queries: Any, targets: Any, ids: Any, maps: Any
+  setting: RankingSetting, table: Any, queries: Any, targets: Any, ids: Any, maps: Any
 ) -> jax.Array:
   """Counts for (Q, K) in this device's rows of the table, and adds up over the devices."""
   rows = table.shape[0]
@@ -102,7 +102,7 @@ def ranks(
 ) -> np.ndarray:
   """Returns the realistic ranks (T, 2) of heads and tails by vectors of entities and relations."""
   entity, relation = (jnp.asarray(table, jnp.float32) for table in vectors)
-  setting = Setting(norm, len(entity))
+  setting = RankingSetting(norm, len(entity))
   run = jax.jit(functools.partial(counted, setting=setting))
   counts = []
   for start in range(0, len(triples), BATCH):

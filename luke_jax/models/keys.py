@@ -218,7 +218,7 @@ def to_torch(params: dict, keys: Keys) -> Iterator[tuple[str, np.ndarray]]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class LoadReport:
   """Tensors that loading missed, had no use for, or filled in."""
 
   missing: tuple[str, ...] = ()
@@ -252,7 +252,7 @@ def from_torch(
   keys: Keys,
   *,
   apart: Mapping[str, str] | None = None,
-) -> tuple[dict, Report]:
+) -> tuple[dict, LoadReport]:
   """Fills the arrays of `abstract` (a tree of shapes) with the tensors that `read` returns.
 
   Extra queries that are missing become copies of the first one. Arrays whose tensors are missing
@@ -276,7 +276,7 @@ def from_torch(
   tied = {alias for alias, name in keys.aliases.items() if name in used}.difference(apart or ())
   unexpected = sorted(name for name in available - used - tied if not _is_buffer(name))
   apart_names = tuple(sorted(theirs for name, theirs in (apart or {}).items() if name in used))
-  return unflatten(leaves), Report(
+  return unflatten(leaves), LoadReport(
     tuple(missing), tuple(unexpected), tuple(copied), apart=apart_names
   )
 

@@ -130,7 +130,7 @@ def _item(instance: Instance, words: int) -> np.ndarray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
+class InstancePart:
   """The first instances of a file, or the others."""
 
   instances: StoredInstances

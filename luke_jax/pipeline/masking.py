@@ -41,7 +41,7 @@ class Masking:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ids:
+class MaskIds:
   """Ids of a vocabulary that masking needs."""
 
   mask: int
@@ -60,7 +60,7 @@ class Masked(NamedTuple):
 def mask_words(
   ids: np.ndarray,
   masking: Masking,
-  vocabulary: Ids,
+  vocabulary: MaskIds,
   rng: np.random.Generator,
   *,
   slots: int,
@@ -90,7 +90,7 @@ def mask_words(
 
 
 def mask_entities(
-  ids: np.ndarray, masking: Masking, vocabulary: Ids, rng: np.random.Generator
+  ids: np.ndarray, masking: Masking, vocabulary: MaskIds, rng: np.random.Generator
 ) -> Masked:
   """Masks a share of the entities, at least one."""
   places = np.sort(rng.permutation(len(ids))[: _budget(masking.entities, len(ids))])
@@ -102,7 +102,7 @@ def _budget(share: float, number: int) -> int:
   return max(1, round(share * number))
 
 
-def words_of_pieces(ids: np.ndarray, masking: Masking, vocabulary: Ids) -> np.ndarray:
+def words_of_pieces(ids: np.ndarray, masking: Masking, vocabulary: MaskIds) -> np.ndarray:
   """Returns the index of each piece's word; the first piece always starts a word."""
   if not masking.whole_words or vocabulary.starts is None:
     return np.arange(len(ids))
@@ -125,7 +125,7 @@ def _fitting(order: np.ndarray, sizes: np.ndarray, room: int) -> list[int]:
 def _replaced(
   ids: np.ndarray,
   places: np.ndarray,
-  vocabulary: Ids,
+  vocabulary: MaskIds,
   rng: np.random.Generator,
   *,
   draws: np.ndarray,

@@ -10,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.cache import cached
-from luke_jax.pipeline.masking import Ids, Masking, mask_entities, mask_words
+from luke_jax.pipeline.masking import MaskIds, Masking, mask_entities, mask_words
 from luke_jax.pipeline.records import Record
 from luke_jax.text import SpecialTokens, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK, SPECIAL
@@ -32,7 +32,7 @@ class Words:
   """Facts of the word ids of a folder's records."""
 
   special: SpecialTokens
-  ids: Ids
+  ids: MaskIds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RowMaker:
   sizes: RowSizes
   masking: Masking
   words: Words
-  entities: Ids | None
+  entities: MaskIds | None
 
   def __call__(
     self, records: Sequence[Record], rngs: Sequence[np.random.Generator]
@@ -139,18 +139,18 @@ def read_words(folder: str, authors: bool = False) -> Words:
   special = tokenizer.special
   stop = min([tokenizer.vocab_size, *special.marker_ids])  # no text holds markers
   return Words(
-    special, Ids(special.mask, special.pad + 1, stop, tokenizer.word_starts(as_spelt=authors))
+    special, MaskIds(special.mask, special.pad + 1, stop, tokenizer.word_starts(as_spelt=authors))
   )
 
 
 @cached(8)
-def read_entities(folder: str, size: int) -> Ids:
+def read_entities(folder: str, size: int) -> MaskIds:
   """Returns the entities of a folder, `size` in number, read once in a process."""
   special = _special_entities(Path(folder))
   first = 1 + max(special.values())
   if first >= size:
     raise InputError(f"{folder}: {size} entities; expected some beside {', '.join(special)}")
-  return Ids(special[MASK], first, size)
+  return MaskIds(special[MASK], first, size)
 
 
 def _special_entities(folder: Path) -> dict[str, int]:

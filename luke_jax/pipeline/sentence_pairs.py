@@ -10,7 +10,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.pipeline.instances import NONE, Instance
-from luke_jax.pipeline.masking import Ids, Masking, mask_words
+from luke_jax.pipeline.masking import MaskIds, Masking, mask_words
 from luke_jax.text.special_tokens import SpecialTokens
 
 _TRIES = 10  # to find another document
@@ -54,7 +54,7 @@ class PairMaker:
 
   settings: PairSettings
   special: SpecialTokens
-  vocabulary: Ids
+  vocabulary: MaskIds
   dropped: int = 0
 
   def pairs(self, documents: Iterable[Document]) -> Iterator[Instance]:

@@ -24,7 +24,7 @@ PACKAGES = ("luke_jax", "jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "n
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class SeedResult:
   """Result of one run of an experiment, with one seed."""
 
   experiment: str  # path of its file
@@ -47,7 +47,7 @@ class Result:
     return str(self.paper.get("split") or ("test" if "test" in self.scores else "dev"))
 
 
-def finished(result: Result, folder: Path, experiment: Path) -> Result:
+def finished(result: SeedResult, folder: Path, experiment: Path) -> SeedResult:
   """Writes the result into the run's folder, with hardware, versions, revision and time added."""
   result = dataclasses.replace(
     result,
@@ -60,7 +60,7 @@ def finished(result: Result, folder: Path, experiment: Path) -> Result:
   return result
 
 
-def read_results(folders: Sequence[Path]) -> list[Result]:
+def read_results(folders: Sequence[Path]) -> list[SeedResult]:
   """Returns all results in the folders and below them, in the order of their paths."""
   results = []
   for folder in folders:
@@ -93,13 +93,13 @@ def _hash_of(source: str) -> str | None:
   return digest.hexdigest()
 
 
-def _read(path: Path) -> Result:
-  names = {field.name for field in dataclasses.fields(Result)}
+def _read(path: Path) -> SeedResult:
+  names = {field.name for field in dataclasses.fields(SeedResult)}
   try:
     values = json.loads(path.read_text(encoding="utf-8"))
     if isinstance(values, dict) and values.keys() >= REQUIRED:
       fields: Any = {name: value for name, value in values.items() if name in names}
-      return Result(**fields)
+      return SeedResult(**fields)
   except ValueError:
     pass
   raise InputError(f"{path}: not a result; expected a file that luke-jax experiment run wrote")

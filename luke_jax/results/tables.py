@@ -6,27 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.results.records import Result
+from luke_jax.results.records import SeedResult
 
-# Keys of `Result.paper` that are not metrics.
+# Keys of `SeedResult.paper` that are not metrics.
 ABOUT = ("table", "method", "split")
 NOT_MEASURED = "–"
 
 
-def tables(results: Sequence[Result]) -> str:
+def tables(results: Sequence[SeedResult]) -> str:
   """Returns Markdown with a table for each of the paper's, and a row for each experiment."""
-  by_table: dict[str, list[Result]] = {}
+  by_table: dict[str, list[SeedResult]] = {}
   for result in results:
     by_table.setdefault(str(result.paper.get("table", "No table of the paper")), []).append(result)
   return "\n\n".join(_paper_table(name, rows) for name, rows in sorted(by_table.items())) + "\n"
 
 
-def _paper_table(name: str, results: Sequence[Result]) -> str:
+def _paper_table(name: str, results: Sequence[SeedResult]) -> str:
   metrics = list(dict.fromkeys(m for result in results for m in _metrics(result)))
   header = ["experiment", "parameters", "minutes", "split", "seeds"]
   header += [part for m in metrics for part in (f"{m}: paper", "mean ± deviation", "best")]
   lines = [f"### {name}", "", _row(header), _row(["---"] * len(header))]
-  rows: dict[tuple[str, str, tuple[str, ...]], list[Result]] = {}
+  rows: dict[tuple[str, str, tuple[str, ...]], list[SeedResult]] = {}
   for result in results:
     method = str(result.paper.get("method", result.experiment))
     rows.setdefault((method, result.split, tuple(result.changes)), []).append(result)
@@ -39,12 +39,12 @@ def _paper_table(name: str, results: Sequence[Result]) -> str:
   return "\n".join([*lines, "", *_notes(results)])
 
 
-def _metrics(result: Result) -> list[str]:
+def _metrics(result: SeedResult) -> list[str]:
   metrics = [name for name in result.paper if name not in ABOUT]
   return metrics or list(result.scores.get(result.split, {}))[:1]
 
 
-def _cells(metric: str, split: str, results: Sequence[Result]) -> list[str]:
+def _cells(metric: str, split: str, results: Sequence[SeedResult]) -> list[str]:
   paper = results[0].paper.get(metric)
   scores = [r.scores[split][metric] for r in results if metric in r.scores.get(split, {})]
   published = NOT_MEASURED if paper is None else f"{paper:.1f}"
@@ -55,21 +55,21 @@ def _cells(metric: str, split: str, results: Sequence[Result]) -> list[str]:
   return [published, f"{statistics.mean(percent):.1f}{deviation}", f"{max(percent):.1f}"]
 
 
-def _parameters(results: Sequence[Result]) -> str:
+def _parameters(results: Sequence[SeedResult]) -> str:
   counts = sorted({result.parameters for result in results if result.parameters})
   return ", ".join(f"{count / 1e6:.3g} M" for count in counts) or NOT_MEASURED
 
 
-def _minutes(results: Sequence[Result]) -> str:
+def _minutes(results: Sequence[SeedResult]) -> str:
   """Returns the median time of a run: starting, compiling, training and scoring on dev."""
   return f"{statistics.median(result.seconds for result in results) / 60:.1f}"
 
 
-def _seeds(results: Iterable[Result]) -> str:
+def _seeds(results: Iterable[SeedResult]) -> str:
   return ", ".join(str(seed) for seed in sorted(result.seed for result in results))
 
 
-def _notes(results: Sequence[Result]) -> list[str]:
+def _notes(results: Sequence[SeedResult]) -> list[str]:
   """Returns the hardware and versions of a table's runs."""
   hardware = sorted({result.hardware for result in results})
   revisions = sorted({result.revision for result in results if result.revision})
@@ -94,7 +94,7 @@ class Compared(NamedTuple):
   chance: float | None  # None for the first one
 
 
-def by_seed(name: str, results: Sequence[Result], split: str, metric: str) -> dict[int, float]:
+def by_seed(name: str, results: Sequence[SeedResult], split: str, metric: str) -> dict[int, float]:
   """Returns an experiment's scores by seed; each seed may occur once."""
   scores_by_seed: dict[int, float] = {}
   for result in results:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 
 from luke_jax.files import Path
-from luke_jax.results.records import Result, finished, hash_of
+from luke_jax.results.records import SeedResult, finished, hash_of
 from luke_jax.runs.training import run
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
@@ -29,7 +29,7 @@ def run_seed(
   """
   summary = run(experiment, folder, splits=SPLITS)
   if summary["status"] == "done" and jax.process_index() == 0:
-    result = Result(
+    result = SeedResult(
       experiment=str(file),
       seed=experiment.run.seed,
       scores=_by_split(summary),

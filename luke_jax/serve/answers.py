@@ -36,7 +36,7 @@ class GoneError(Exception):
   """Nobody waits for the answer any more."""
 
 
-class Answers:
+class Replies:
   """Models by task and name, and what they predict. One prediction is made at a time."""
 
   def __init__(self, models: Mapping[str, Model]) -> None:

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.serve.answers import Answers, BusyError, GoneError
+from luke_jax.serve.answers import BusyError, GoneError, Replies
 
 HOST = "127.0.0.1"
 MOST_BYTES = 1_000_000  # of a request
@@ -34,7 +34,7 @@ class Server(http.server.ThreadingHTTPServer):
   daemon_threads = True
   request_queue_size = 128  # connections that are not accepted yet; of more, some are reset
 
-  def __init__(self, answers: Answers, port: int) -> None:
+  def __init__(self, answers: Replies, port: int) -> None:
     """Takes a port of this machine, 0 for any that is free."""
     try:
       super().__init__((HOST, port), Handler)
@@ -54,7 +54,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-  """Answers to the requests of the page."""
+  """Replies to the requests of the page."""
 
   timeout = 10  # seconds for a request that does not go on, whose thread waits
 

@@ -26,7 +26,7 @@ ENTITY_EVERY = 4  # words
 
 
 @dataclasses.dataclass(frozen=True)
-class Page:
+class NumberedPage:
   """A made-up page: its words count up from a number, its entities are as many words apart."""
 
   words: np.ndarray  # (words,)
@@ -48,13 +48,13 @@ class Pages:
   def __len__(self) -> int:
     return self.count
 
-  def __getitem__(self, index: int) -> Page:
+  def __getitem__(self, index: int) -> NumberedPage:
     rng = np.random.default_rng(self.first + index)
     length = rng.integers(self.words // 2, self.words + 1)
     start, stride = rng.integers(0, 50), rng.integers(1, 4)
     numbers = start + stride * np.arange(length)
     starts = np.arange(1, length, ENTITY_EVERY)[: self.entities]
-    return Page(
+    return NumberedPage(
       FIRST_WORD + numbers % (self.word_vocabulary - FIRST_WORD),
       FIRST_ENTITY + numbers[starts] % (self.entity_vocabulary - FIRST_ENTITY),
       starts,
@@ -140,7 +140,7 @@ class SyntheticPretraining(Task):
     rows = [self._row(page, rng, room) for page, rng in pages]
     return padded(rows, room.sizes, pad, 0, names=room.names, extra=room.extra)
 
-  def _row(self, page: Page, rng: np.random.Generator, room: RowSizes) -> Row:
+  def _row(self, page: NumberedPage, rng: np.random.Generator, room: RowSizes) -> Row:
     extra = {}
     words, extra["masked_positions"] = self._mask(rng, page.words, WORD_MASK, room.masked_words)
     entities, places = self._mask(rng, page.entities, ENTITY_MASK, room.masked_entities)

@@ -15,7 +15,7 @@ from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.stored import StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.web_page import FOOT, head
-from luke_jax.wiki.stages.build import RESULT, Result
+from luke_jax.wiki.stages.build import RESULT, BuiltStages
 from luke_jax.wiki.stages.packing import Limits
 
 
@@ -113,7 +113,7 @@ _PAGES = ("pages", "disambiguations", "redirects")
 _REDIRECTS = ("redirects_in_loops", "redirects_too_long", "redirects_to_no_page", "titles_twice")
 
 
-def figures(result: Result, limits: Limits) -> dict[str, float]:
+def figures(result: BuiltStages, limits: Limits) -> dict[str, float]:
   """Returns the counts of all stages by name, with the usual shares."""
   counts = {name: done.counts for name, done in result.stages.items()}
   pages, titles, vocabulary = counts["pages"], counts["titles"], counts["vocabulary"]

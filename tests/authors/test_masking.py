@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from authors.recorded import unequal
 
-from luke_jax.pipeline.masking import Ids, Masking, words_of_pieces
+from luke_jax.pipeline.masking import MaskIds, Masking, words_of_pieces
 
 pytestmark = pytest.mark.real_data
 
@@ -21,7 +21,9 @@ def test_which_ids_open_a_word(cases, tokenizer):
 
 def test_whole_words(cases, tokenizer):
   _, recorded = cases("masking_groups")
-  ids = Ids(tokenizer.special.mask, 2, tokenizer.vocab_size, tokenizer.word_starts(as_spelt=True))
+  ids = MaskIds(
+    tokenizer.special.mask, 2, tokenizer.vocab_size, tokenizer.word_starts(as_spelt=True)
+  )
 
   def equal(case):
     groups = words_of_pieces(np.array(case["ids"]), Masking(), ids)

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from luke_jax.bench.engine import Result
+from luke_jax.bench.engine import EngineTimes
 from luke_jax.cli import main
 
 
 def test_overhead_is_a_median_of_differences():
-  result = Result(
+  result = EngineTimes(
     machine="", device="", versions={}, steps=1, loop=[5, 9, 4], waiting=[], bare=[4, 2, 1]
   )
   assert result.overhead == 3

@@ -53,7 +53,7 @@ def test_the_command_reports_what_bounds_a_step(norm, tmp_path, capsys, monkeypa
 
 def test_a_gpu_has_no_limit_of_a_core(capsys):
   parts = {"step": [2.0], "host_rows": [1.0]}
-  result = graph.Result("an H200", 4096, 1, 4, 2, Timing([4.0], []), parts, None)
+  result = graph.GraphTimes("an H200", 4096, 1, 4, 2, Timing([4.0], []), parts, None)
   report_graph(result, None)
   printed = capsys.readouterr().out
   assert "steps on rows in place" in printed and "What bounds a step" not in printed

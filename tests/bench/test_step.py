@@ -8,7 +8,7 @@ import pytest
 
 from luke_jax.bench import sides
 from luke_jax.bench import step as bench_step
-from luke_jax.bench.step import Result, flops_of
+from luke_jax.bench.step import StepTimes, flops_of
 from luke_jax.cli import main
 from luke_jax.files import Path
 from luke_jax.training.experiment_files import load_experiment
@@ -25,7 +25,7 @@ SMALL = {
 
 
 def test_shares_are_those_of_one_device():
-  result = Result(
+  result = StepTimes(
     machine="",
     versions={},
     dtype="float32",

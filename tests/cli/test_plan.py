@@ -5,7 +5,7 @@ import pytest
 from plan.texts import COLLECTIVES
 
 from luke_jax.cli import main
-from luke_jax.cli.plan import Step
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.hlo import parse
@@ -123,7 +123,7 @@ def test_faults_are_one_line(file, tries, arguments, line, capsys):
 
 def test_it_plans_what_train_would_run():
   """Without entities an experiment loses what only they have, whoever reads it."""
-  step = Step(QA, ("model.entity_vocab_size=0",), parse_topology("v5e:2x4"))
+  step = PlannedStep(QA, ("model.entity_vocab_size=0",), parse_topology("v5e:2x4"))
   assert not step.experiment.model.use_entity_aware_attention
 
 

@@ -15,14 +15,14 @@ from luke_jax.doctor.inventory import (
   Machine,
   Package,
   Requirement,
-  Room,
+  Space,
   accelerators,
   memory,
 )
-from luke_jax.doctor.report import Report, examine, run_probe
+from luke_jax.doctor.report import Diagnosis, examine, run_probe
 
 GB = 10**9
-PLENTY = Room(50 * GB, 100 * GB)
+PLENTY = Space(50 * GB, 100 * GB)
 CPU = {"platform": "cpu", "kinds": {"cpu": 1}, "memory_bytes": None, "seconds": 0.5}
 
 
@@ -44,7 +44,7 @@ def report(**changes):
     "settings": {},
     "parts": (Extra("beam", "dump builds", ("apache-beam",), "pip install 'luke_jax[beam]'"),),
   }
-  return Report(**(found | changes))
+  return Diagnosis(**(found | changes))
 
 
 def child(code):
@@ -222,7 +222,7 @@ def test_settings_that_change_things():
 
 
 def test_too_little_room():
-  little = Room(64 * 2**20, 64 * 2**20)
+  little = Space(64 * 2**20, 64 * 2**20)
   lines = messages(
     doctor_report.machine_findings(
       machine(shared_memory=little, disks={"/tmp": little}, memory=None)
@@ -255,14 +255,14 @@ def test_memory_is_what_a_container_is_allowed(tmp_path):
   assert memory(tmp_path) is None
   (tmp_path / "proc").mkdir()
   (tmp_path / "proc" / "meminfo").write_text("MemTotal: 1000 kB\nMemAvailable: 800 kB\n")
-  assert memory(tmp_path) == Room(800 * 1024, 1000 * 1024)
+  assert memory(tmp_path) == Space(800 * 1024, 1000 * 1024)
   group = tmp_path / "sys" / "fs" / "cgroup"
   group.mkdir(parents=True)
   (group / "memory.max").write_text("max\n")
   (group / "memory.current").write_text("100\n")
-  assert memory(tmp_path) == Room(800 * 1024, 1000 * 1024)
+  assert memory(tmp_path) == Space(800 * 1024, 1000 * 1024)
   (group / "memory.max").write_text("5000\n")
-  assert memory(tmp_path) == Room(4900, 5000)
+  assert memory(tmp_path) == Space(4900, 5000)
 
 
 def test_accelerators_are_device_files(tmp_path):

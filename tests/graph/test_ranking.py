@@ -117,7 +117,7 @@ def test_a_spread_table_gives_the_same_counts(sample):
   entity, relation = vectors(sample)
   padded = np.concatenate([entity, np.zeros((28, entity.shape[1]), np.float32)])
   batch = ranking.ranked_arrays(sample.split("test"), Known(sample.all), len(entity))
-  setting = ranking.Setting(1, len(entity))
+  setting = ranking.RankingSetting(1, len(entity))
   alone = jax.jit(functools.partial(ranking.counted, setting=setting))(entity, relation, batch)
   mesh = make_mesh(MeshShape(), jax.devices()[:4])
   with jax.set_mesh(mesh):

@@ -9,7 +9,7 @@ from parity.test_bert import KINDS, SIZES, outputs_of
 
 import luke_jax
 from luke_jax.models import keys
-from luke_jax.models.keys import Report
+from luke_jax.models.keys import LoadReport
 
 pytestmark = pytest.mark.parity
 CLASSES = [f"{stem}{kind}" for stem in ("DistilBert", "Electra") for kind in KINDS]
@@ -145,4 +145,4 @@ def test_a_generator_that_reads_from_left_to_right_is_an_encoder_by_request(tmp_
   theirs.load_state_dict(made.state_dict())
   theirs.save_pretrained(tmp_path)
   model = luke_jax.load(tmp_path, as_encoder=True)
-  assert (model.architecture, model.report) == ("ElectraForMaskedLM", Report())
+  assert (model.architecture, model.report) == ("ElectraForMaskedLM", LoadReport())

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.masking import Ids, Masking, mask_entities, mask_words
+from luke_jax.pipeline.masking import MaskIds, Masking, mask_entities, mask_words
 
 MASK, VOCABULARY = 4, 1000
 STARTS = np.random.default_rng(0).random(VOCABULARY) < 0.7
-WORDS = Ids(MASK, 2, VOCABULARY, STARTS)
-ENTITIES = Ids(2, 3, VOCABULARY)
+WORDS = MaskIds(MASK, 2, VOCABULARY, STARTS)
+ENTITIES = MaskIds(2, 3, VOCABULARY)
 
 
 def words_of(ids):
@@ -59,7 +59,7 @@ def test_a_word_is_hidden_whole_or_stays_whole(ids, seed):
 @given(sequences, st.integers(0, 2**32), st.integers(1, 20))
 def test_pieces_need_no_table_and_slots_are_a_limit(ids, seed, slots):
   ids = np.array(ids, np.int32)
-  pieces = Ids(MASK, 2, VOCABULARY)
+  pieces = MaskIds(MASK, 2, VOCABULARY)
   masked = mask_words(ids, Masking(), pieces, np.random.default_rng(seed), slots=slots)
   assert len(masked.places) == min(slots, max(1, round(0.15 * len(ids))))
 

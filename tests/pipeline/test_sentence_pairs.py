@@ -8,7 +8,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.instances import StoredInstances, write_instances
-from luke_jax.pipeline.masking import Ids
+from luke_jax.pipeline.masking import MaskIds
 from luke_jax.pipeline.sentence_pairs import (
   PairMaker,
   PairSettings,
@@ -20,7 +20,7 @@ from luke_jax.systems.ernie_thu.pair_rows import corrupted
 from luke_jax.text.special_tokens import BERT, SpecialTokens
 
 SPECIAL = SpecialTokens(dict(zip(BERT, (2, 0, 3, 1, 4), strict=True)), (), BERT)
-VOCABULARY = Ids(4, 1, 900)
+VOCABULARY = MaskIds(4, 1, 900)
 
 
 def documents(count=12, sentences=9):

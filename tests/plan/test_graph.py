@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from luke_jax.cli.plan import Step
+from luke_jax.cli.plan import PlannedStep
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled
 
@@ -19,7 +19,7 @@ def libtpu():
 
 
 def test_a_step_moves_rows_and_no_table():
-  step = Step(FILE, (), parse_topology("v5e:1x1"))
+  step = PlannedStep(FILE, (), parse_topology("v5e:1x1"))
   result = step.compiled()
   assert isinstance(result, Compiled)
   plan = step.plan(result)

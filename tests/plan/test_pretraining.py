@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tpu_options import QUICK
 
-from luke_jax.cli.plan import Step, lowered_step
+from luke_jax.cli.plan import PlannedStep, lowered_step
 from luke_jax.plan.chips import parse_topology
 from luke_jax.plan.collectives import largest_collective, traffic
 from luke_jax.plan.compiling import Compiled
@@ -49,7 +49,7 @@ def test_what_moves_does_not_grow_with_the_table():
 
 
 def test_large_fits_moves_no_table_and_keeps_the_chips_busy():
-  step = Step(
+  step = PlannedStep(
     EXPERIMENTS / "luke_large.py", ("data.batch_size=128", AWARE), parse_topology("v5e:4x4")
   )
   result = step.compiled()

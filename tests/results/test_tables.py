@@ -7,7 +7,7 @@ import pytest
 
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.results.records import RESULT, Result, hash_of, read_results
+from luke_jax.results.records import RESULT, SeedResult, hash_of, read_results
 from luke_jax.results.tables import chance_of, compare, tables
 
 PAPER = {"table": "Table 3: CoNLL-2003, test", "method": "LUKE-large", "split": "test", "f1": 94.3}
@@ -15,7 +15,9 @@ PAPER = {"table": "Table 3: CoNLL-2003, test", "method": "LUKE-large", "split": 
 
 def result(seed, f1, **changes):
   scores = {"dev": {"f1": 0.5}, "test": {"f1": f1, "precision": 0.1}}
-  made = Result("experiments/ner/luke_large.py", seed, scores, 120.0, 10, PAPER, hardware="a TPU")
+  made = SeedResult(
+    "experiments/ner/luke_large.py", seed, scores, 120.0, 10, PAPER, hardware="a TPU"
+  )
   changes = {"parameters": 483_850_000} | changes
   return dataclasses.replace(made, **changes)
 

@@ -15,7 +15,7 @@ from luke_jax.models.table import SIZES
 from luke_jax.runs import recipes
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import form_of_names, task_experiment
-from luke_jax.serve.answers import Answers
+from luke_jax.serve.answers import Replies
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.tagging.task import Tagging
@@ -117,7 +117,7 @@ def test_a_model_that_tags_is_one_that_finds_names():
   task = Tagging(text=TEXT, labels=("O", "B-LOC", "I-LOC"), words=16, crf=True)
   model = random_bert(task)
   assert isinstance(task_of(model, "ner"), Tagging) and isinstance(task_of(model), Tagging)
-  answers = Answers({"own": model})
+  answers = Replies({"own": model})
   found = answers.answer("ner", {"text": "Ana saw Bo .", "model": "own"})["spans"]
   assert [x["text"] for x in found] == [span.text for span in model.predict("Ana saw Bo .")]
 

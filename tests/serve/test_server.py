@@ -15,7 +15,7 @@ from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
 from luke_jax.model import Model, load
 from luke_jax.serve import answers
-from luke_jax.serve.answers import MOST_CHARACTERS, Answers, read_models
+from luke_jax.serve.answers import MOST_CHARACTERS, Replies, read_models
 from luke_jax.serve.server import MOST_BYTES, Server
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
@@ -46,7 +46,7 @@ def directories(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(directories):
-  made = Answers({task: load(path) for task, path in directories.items()})
+  made = Replies({task: load(path) for task, path in directories.items()})
   server = Server(made, 0)
   threading.Thread(target=server.serve_forever, daemon=True).start()
   yield server
@@ -204,7 +204,7 @@ def test_any_text_has_an_answer(server, text):
 def test_a_model_for_no_task_of_the_page_is_refused(directories, tmp_path):
   start = directories["ner"].parent / "start"
   with pytest.raises(InputError):
-    Answers({"start": load(start)})
+    Replies({"start": load(start)})
   with pytest.raises(InputError, match=r"nowhere"):
     read_models([tmp_path / "nowhere"])
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.nn.losses import IGNORED
-from luke_jax.pipeline.masking import Ids, Masked
+from luke_jax.pipeline.masking import Masked, MaskIds
 from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL
 
 SHARE = 0.15  # of the units that are selected
@@ -48,7 +48,7 @@ def mask_units(
 
 
 def masked_texts(
-  texts: Texts, vocabulary: Ids, rngs: Sequence[np.random.Generator], slots: int
+  texts: Texts, vocabulary: MaskIds, rngs: Sequence[np.random.Generator], slots: int
 ) -> Masked:
   """Returns the words of texts, each masked by a generator of its own, and the places to predict.
 

@@ -17,7 +17,7 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
-from luke_jax.pipeline.masking import Ids
+from luke_jax.pipeline.masking import MaskIds
 from luke_jax.pipeline.reads import Reads
 from luke_jax.systems.ernie_baidu.masking import Texts, masked_texts, single, unit_arrays
 from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
@@ -157,7 +157,7 @@ class UnitPretraining(Task):
     """Masks and pads instances; the label of a true pair or dialogue is 1."""
     special = _tokenizer(self.text).special
     # As in the released program, any row of the table but that of padding may replace a word.
-    vocabulary = Ids(special.mask, special.pad + 1, backbone.config.vocab_size)
+    vocabulary = MaskIds(special.mask, special.pad + 1, backbone.config.vocab_size)
     levels = self._levels(records, rngs)
     units = [
       x.units[level - 1] if level else single(x.units[0])

@@ -35,7 +35,7 @@ _DESCRIPTORS = 3  # of a file that is open
 T = TypeVar("T")
 
 
-class Sizes(NamedTuple):
+class UnitSizes(NamedTuple):
   """The most words of an instance of a file, and the highest id."""
 
   longest: int
@@ -49,7 +49,7 @@ class UnitFile:
   words: np.ndarray  # (all words,) of `word_type`
   ends: np.ndarray  # (instances + 1,), from 0
   true: np.ndarray  # (instances,)
-  sizes: Sizes
+  sizes: UnitSizes
   source: Made | None = None  # where they are mapped from
 
   def __len__(self) -> int:
@@ -146,7 +146,7 @@ def _opened(source: Made, levels: int) -> UnitFile:
   texts = _mapped(source.folder / _TEXTS, _TEXT)
   # Instances are read in random order, for which the pages around them are read in vain.
   words = _mapped(source.folder / _WORDS, word_type(levels), mmap.MADV_RANDOM)
-  sizes = Sizes(**json.loads((source.folder / _SIZES).read_bytes()))
+  sizes = UnitSizes(**json.loads((source.folder / _SIZES).read_bytes()))
   if texts["end"][-1] != len(words):
     raise ValueError("words are missing")
   return UnitFile(words, texts["end"], texts["true"][1:], sizes, source)
@@ -210,7 +210,7 @@ def _fill(path: str, levels: int, folder: Path) -> None:
   (folder / _SIZES).write_text(json.dumps(sizes._asdict()), encoding="utf-8")
 
 
-def _parse(path: str, levels: int, words: IO[bytes], texts: IO[bytes]) -> Sizes:
+def _parse(path: str, levels: int, words: IO[bytes], texts: IO[bytes]) -> UnitSizes:
   """Writes the words of a file's instances, and where each ends."""
   count = longest = highest = 0
   texts.write(np.zeros(1, _TEXT).tobytes())
@@ -224,4 +224,4 @@ def _parse(path: str, levels: int, words: IO[bytes], texts: IO[bytes]) -> Sizes:
     highest = max(highest, int(block.words["id"].max()))
   if not count:
     raise InputError(f"{path}: no instances; {EXPECTED} on each line")
-  return Sizes(longest, highest)
+  return UnitSizes(longest, highest)

@@ -16,7 +16,7 @@ from luke_jax.models import network
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.pipeline.instances import NONE, Instance, Part, StoredInstances
+from luke_jax.pipeline.instances import NONE, Instance, InstancePart, StoredInstances
 from luke_jax.pipeline.reads import Reads
 from luke_jax.systems.ernie_thu.pair_rows import (
   aligned_entities,
@@ -122,7 +122,7 @@ class AlignedPretraining(Task):
     inputs = {name: x for name, x in batch.items() if name != "next_sentence_labels"}
     return network.apply(self.network(backbone), params, inputs, key)
 
-  def records(self, backbone: Backbone, split: str) -> Part:
+  def records(self, backbone: Backbone, split: str) -> InstancePart:
     """Returns the first pairs of the file as "train", and the last as "dev"."""
     self._check_given()
     if not backbone.decoders.vectors:
@@ -137,8 +137,8 @@ class AlignedPretraining(Task):
       raise InputError(f"{self.pairs}: {len(stored)} pairs; expected some to train on and some not")
     first = len(stored) - held
     if split == "train":
-      return Part(stored, 0, first)
-    return Part(stored, first, min(len(stored), first + self.dev_pairs))
+      return InstancePart(stored, 0, first)
+    return InstancePart(stored, first, min(len(stored), first + self.dev_pairs))
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of one row of a batch."""
@@ -195,7 +195,7 @@ class AlignedPretraining(Task):
     results["hidden_chance"] = results["hidden_count"] / jnp.maximum(distinct, 1)
     return results
 
-  def score(self, records: Part, predictions: Mapping[str, np.ndarray]) -> dict[str, float]:
+  def score(self, records: InstancePart, predictions: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Returns mean losses and shares of right predictions.
 
     `hidden_accuracy` is that of aligned words whose own entity was no input, `hidden_chance` what

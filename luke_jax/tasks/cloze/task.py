@@ -61,7 +61,7 @@ PLACEHOLDER_WORD, ENTITY_WORD = "[PLACEHOLDER]", "[ENTITY]"
 QUERY_PIECES = 90  # of a question, in the authors' code
 
 
-class Limits(NamedTuple):
+class ClozeLimits(NamedTuple):
   """Settings of rows: the distance of windows, and whether texts are read as the authors do."""
 
   stride: int
@@ -69,7 +69,7 @@ class Limits(NamedTuple):
 
 
 def features(
-  processor: Processor, examples: Sequence[Example], faults: Faults, limits: Limits
+  processor: Processor, examples: Sequence[Example], faults: Faults, limits: ClozeLimits
 ) -> list[Row]:
   """Returns the rows of each example: no row of a window without candidates.
 
@@ -85,7 +85,9 @@ def features(
   return rows
 
 
-def _rows(processor: Processor, example: Example, number: int, limits: Limits) -> Iterator[Row]:
+def _rows(
+  processor: Processor, example: Example, number: int, limits: ClozeLimits
+) -> Iterator[Row]:
   special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
   texts = list(_texts(example, mask, limits.authors))
   read_as = _read_as_authors if limits.authors else as_written
@@ -208,7 +210,7 @@ class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
   ) -> list[Row]:
     """Returns the rows of each example."""
     faults = faults or Faults(skip=self.skip_bad)
-    limits = Limits(self.stride, self.authors)
+    limits = ClozeLimits(self.stride, self.authors)
     return features(processor, examples, faults, limits)
 
   def label_shape(self) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ START_COUNT = 3  # added to the counts of the frequency weights, as the recipe's
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Source:
+class GraphSource:
   """A graph with what training and scoring look up in it."""
 
   graph: Graph
@@ -30,14 +30,14 @@ class Source:
 
 
 @cached(2)
-def read_source(place: str) -> Source:
+def read_source(place: str) -> GraphSource:
   """Reads a graph, and counts the pairs of its training triples."""
   graph = read_graph(Path(place))
   train = graph.splits["train"]
   facts = Known(train)
   heads, relations, tails = train.T
   counts = facts.tails.counts(heads, relations) + facts.heads.counts(tails, relations)
-  return Source(graph, facts, (1 / np.sqrt(counts + 2 * START_COUNT)).astype(np.float32))
+  return GraphSource(graph, facts, (1 / np.sqrt(counts + 2 * START_COUNT)).astype(np.float32))
 
 
 @cached(2)
@@ -47,7 +47,7 @@ def all_known(place: str) -> Known:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Chunk:
+class TripleChunk:
   """Numbers of the triples of one record; -1 fills the last chunk up."""
 
   split: str  # "train" or "dev"
@@ -65,12 +65,12 @@ class Chunks:
   def __len__(self) -> int:
     return -(-self.triples // self.size)
 
-  def __getitem__(self, index: int) -> Chunk:
+  def __getitem__(self, index: int) -> TripleChunk:
     # Files are often sorted, and neighbours would share their negatives: each chunk takes triples
     # from all over the file instead.
     count = len(self)
     numbers = np.arange(self.size) * count + index
-    return Chunk(self.split, np.where(numbers < self.triples, numbers, -1))
+    return TripleChunk(self.split, np.where(numbers < self.triples, numbers, -1))
 
 
 def dev_triples(graph: Graph, most: int) -> np.ndarray:
@@ -108,7 +108,7 @@ def ranking_shapes(chunk: int, entities: int) -> Shapes:
 
 
 def training_row(
-  source: Source, chunk: Chunk, drawing: Drawing, rng: np.random.Generator
+  source: GraphSource, chunk: TripleChunk, drawing: Drawing, rng: np.random.Generator
 ) -> dict[str, np.ndarray]:
   """Returns a chunk's triples with entities drawn to stand in for an end of each.
 

@@ -23,10 +23,10 @@ from luke_jax.nn.layers import batch_axes
 from luke_jax.nn.table_rows import unique_ids
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.links.records import (
-  Chunk,
   Chunks,
   Drawing,
-  Source,
+  GraphSource,
+  TripleChunk,
   all_known,
   dev_triples,
   ranking_shapes,
@@ -137,7 +137,7 @@ class LinkPrediction(Task):
     check_fields(self)
 
   @property
-  def source(self) -> Source:
+  def source(self) -> GraphSource:
     """Returns the graph and what is looked up in it."""
     return read_source(self.graph)
 
@@ -238,7 +238,7 @@ class LinkPrediction(Task):
     return ranking_shapes(self.dev_chunk, backbone.config.entity_vocab_size)
 
   def rows(
-    self, backbone: Backbone, records: Sequence[Chunk], rngs: Sequence[np.random.Generator]
+    self, backbone: Backbone, records: Sequence[TripleChunk], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Returns chunks with their negatives, or with the entities that ranks leave out."""
     if records[0].split == "train":
@@ -260,7 +260,7 @@ class LinkPrediction(Task):
   ) -> jax.Array:
     """Returns the numbers of nearer and of equally near entities, (B, C, 2, 2)."""
     config, axis = backbone.config, backbone.spread.axis
-    setting = ranking.Setting(config.norm, config.entity_vocab_size, axis)
+    setting = ranking.RankingSetting(config.norm, config.entity_vocab_size, axis)
     rows, size = batch["heads"].shape
     flat = {name: x.reshape(rows * size, *x.shape[2:]) for name, x in batch.items()}
     counts = ranking.counted(params["entity"], params["relation"], flat, setting)

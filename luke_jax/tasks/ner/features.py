@@ -21,7 +21,7 @@ WINDOW = 128  # word pieces of a document that are read together where entities 
 COMMON = 16  # word pieces that neighbouring windows share at least, if half a window has so many
 
 
-class Limits(NamedTuple):
+class CandidateLimits(NamedTuple):
   """Settings of rows: the longest candidate, whether text around a sentence is read, the window."""
 
   words: int
@@ -30,7 +30,7 @@ class Limits(NamedTuple):
   window: int = WINDOW
 
 
-class Document(NamedTuple):
+class TokenizedDocument(NamedTuple):
   """A document in word pieces: word i has those from first[i] to before first[i + 1].
 
   Sentence i has the words from edges[i] to before edges[i + 1]; those between two of `stretches`
@@ -50,7 +50,7 @@ class Document(NamedTuple):
 def features(
   processor: Processor,
   examples: Sequence[Example],
-  limits: Limits,
+  limits: CandidateLimits,
   *,
   labels: Sequence[str],
   faults: Faults,
@@ -109,8 +109,8 @@ def _written(example: Example, context: bool) -> list[str]:
 
 
 def _document(
-  example: Example, ids: list[list[int]], limits: Limits, processor: Processor
-) -> Document:
+  example: Example, ids: list[list[int]], limits: CandidateLimits, processor: Processor
+) -> TokenizedDocument:
   room = room_of(processor, limits)
   lengths = lengths_of(example, ids, room if processor.entity_tokens else math.inf)
   first, words = np.concatenate([[0], lengths.cumsum()]), np.arange(len(ids))
@@ -127,7 +127,7 @@ def _document(
   # A word without pieces, as some accents are alone, neither begins nor ends a candidate.
   visible = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
   flat = np.array([id for pieces in ids for id in pieces], np.int32)
-  return Document(flat, first, edges, stretches, starts[visible], ends[visible], reach)
+  return TokenizedDocument(flat, first, edges, stretches, starts[visible], ends[visible], reach)
 
 
 def lengths_of(example: Example, ids: list[list[int]], room: float) -> np.ndarray:
@@ -143,7 +143,7 @@ def lengths_of(example: Example, ids: list[list[int]], room: float) -> np.ndarra
   return lengths
 
 
-def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.ndarray:
+def _targets(example: Example, document: TokenizedDocument, labels: Sequence[str]) -> np.ndarray:
   """Returns the numbers of the labels of candidates, 0 for those that are no entity."""
   numbers = {label: number for number, label in enumerate(labels)}
   targets = np.zeros(len(document.starts), np.int32)
@@ -158,8 +158,8 @@ def _targets(example: Example, document: Document, labels: Sequence[str]) -> np.
 
 def _rows(
   processor: Processor,
-  document: Document,
-  limits: Limits,
+  document: TokenizedDocument,
+  limits: CandidateLimits,
   *,
   number: int,
   targets: np.ndarray | None,
@@ -175,8 +175,8 @@ def _rows(
 
 def _rows_of_windows(
   processor: Processor,
-  document: Document,
-  limits: Limits,
+  document: TokenizedDocument,
+  limits: CandidateLimits,
   *,
   number: int,
   targets: np.ndarray | None,
@@ -199,7 +199,7 @@ def _rows_of_windows(
 
 def _row(
   processor: Processor,
-  document: Document,
+  document: TokenizedDocument,
   bounds: Bounds,
   share: slice | np.ndarray,
   *,
@@ -215,7 +215,7 @@ def _row(
   return Row(number, ids.astype(np.int32), masks, tokens, labels, words)
 
 
-def room_of(processor: Processor, limits: Limits) -> int:
+def room_of(processor: Processor, limits: CandidateLimits) -> int:
   """Returns the word pieces of a document that a row has at most."""
   most = processor.max_length
   return (most if processor.entity_tokens else min(most, limits.window)) - AROUND
@@ -237,7 +237,7 @@ def windows(length: int, room: int) -> tuple[np.ndarray, int]:
   return np.arange(count) * (length - width) // max(count - 1, 1), width
 
 
-def _parts(document: Document, room: int) -> Iterator[tuple[int, int, Bounds]]:
+def _parts(document: TokenizedDocument, room: int) -> Iterator[tuple[int, int, Bounds]]:
   """Runs of words whose candidates share rows, with the pieces that such a row must have.
 
   They are sentences, or of one that is too long as many words at a time as there is room for.

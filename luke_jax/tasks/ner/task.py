@@ -136,7 +136,7 @@ class NamedEntities(FineTunedTask[Example, list[Span]]):
     """Returns the rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
     pieces = AUTHORS_PIECES if self.authors else self.span_pieces
-    limits = features.Limits(self.span_words, pieces, self.context, self.window)
+    limits = features.CandidateLimits(self.span_words, pieces, self.context, self.window)
     return features.features(processor, examples, limits, labels=self.labels, faults=faults)
 
   def label_shape(self) -> tuple[int, ...]:

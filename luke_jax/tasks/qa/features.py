@@ -22,7 +22,7 @@ NOWHERE = (0, 0)  # `<s>`, which stands for no answer
 _TOGETHER = 512  # examples that are tokenized at once
 
 
-class Limits(NamedTuple):
+class PassageLimits(NamedTuple):
   """Settings of rows: the longest question, the distance of windows, the longest answer."""
 
   question_words: int
@@ -47,7 +47,7 @@ class _Asked(NamedTuple):
 
 
 def features(
-  processor: Processor, examples: Sequence[Example], limits: Limits, faults: Faults
+  processor: Processor, examples: Sequence[Example], limits: PassageLimits, faults: Faults
 ) -> list[Row]:
   """Returns as many rows for each example as its passage needs, those of one after the other.
 
@@ -127,7 +127,7 @@ def _numbered(part: Part, places: np.ndarray | None) -> tuple[Part, np.ndarray]:
   return dataclasses.replace(part, offsets=counts), offsets
 
 
-def _windows(processor: Processor, asked: _Asked, limits: Limits) -> Iterator[Row]:
+def _windows(processor: Processor, asked: _Asked, limits: PassageLimits) -> Iterator[Row]:
   question = asked.question.cut(0, limits.question_words)
   special = processor.tokenizer.special
   room = processor.max_length - special.around(2) - len(question.ids)

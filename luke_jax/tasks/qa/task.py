@@ -127,7 +127,9 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
   ) -> list[Row]:
     """Returns the windows of each example; texts without links are linked by the mentions."""
     with_links = linked(examples, self.mentions) if self.mentions else examples
-    limits = features.Limits(self.question_words, self.stride, self.answer_words, self.authors)
+    limits = features.PassageLimits(
+      self.question_words, self.stride, self.answer_words, self.authors
+    )
     return features.features(processor, with_links, limits, faults or Faults(skip=self.skip_bad))
 
   def label_shape(self) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ class Tagged(NamedTuple):
   pieces: np.ndarray  # (words,), places in the row
 
 
-class Pieces(NamedTuple):
+class TaggedPieces(NamedTuple):
   """A document in word pieces: word i has those from first[i] to before first[i + 1]."""
 
   ids: np.ndarray
@@ -76,7 +76,7 @@ def features(
       lengths = lengths_of(example, ids, processor.max_length - AROUND)
       flat = np.array([id for pieces in ids for id in pieces], np.int32)
       edges = np.concatenate([[0], lengths.cumsum()])
-      pieces = Pieces(flat, edges, _beside(processor, example, lengths, vectors))
+      pieces = TaggedPieces(flat, edges, _beside(processor, example, lengths, vectors))
       targets = None
       if example.spans is not None:
         apart = spans_apart(example)
@@ -155,7 +155,7 @@ def _of_document(
 
 
 def _rows(
-  processor: Processor, document: Pieces, edges: np.ndarray, context: bool
+  processor: Processor, document: TaggedPieces, edges: np.ndarray, context: bool
 ) -> Iterator[Row]:
   special, room, first = processor.tokenizer.special, processor.max_length - AROUND, document.first
   none = np.zeros(0, np.int32)

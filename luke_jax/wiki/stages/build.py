@@ -35,14 +35,16 @@ _SCATTERED = "scattered"
 
 
 @dataclasses.dataclass(frozen=True)
-class Result:
+class BuiltStages:
   """A finished build: its folder and each stage by name."""
 
   folder: Path
   stages: Mapping[str, Done]
 
 
-def build(settings: Settings, folder: Path, engine: Engine, *, until: StageName = RESULT) -> Result:
+def build(
+  settings: Settings, folder: Path, engine: Engine, *, until: StageName = RESULT
+) -> BuiltStages:
   """Builds the stages up to `until` that are missing in the folder or out of date."""
   folder = folder.resolve()
   source, tokenizer = _checked(settings, folder)
@@ -68,7 +70,7 @@ def build(settings: Settings, folder: Path, engine: Engine, *, until: StageName 
         break
     if RESULT in stages:
       discard(folder / _SCATTERED)
-  return Result(folder, stages)
+  return BuiltStages(folder, stages)
 
 
 @dataclasses.dataclass(frozen=True)

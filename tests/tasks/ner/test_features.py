@@ -14,7 +14,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words
 from luke_jax.tasks.ner.features import (
-  Limits,
+  CandidateLimits,
   check_learnable,
   features,
   marks,
@@ -36,7 +36,9 @@ WORDS_ONLY = dataclasses.replace(PROCESSOR, entity_tokens=False)
 def rows_of(
   examples, *, room=512, entities=128, labels=("NIL", "X"), faults=None, of=PROCESSOR, **limits
 ):
-  limits = Limits(**({"words": 16, "pieces": None, "context": True, "window": 512} | limits))
+  limits = CandidateLimits(
+    **({"words": 16, "pieces": None, "context": True, "window": 512} | limits)
+  )
   sized = dataclasses.replace(of, max_length=room, max_entity_length=entities)
   return features(sized, examples, limits, labels=labels, faults=faults or Faults())
 
@@ -335,7 +337,9 @@ def test_words_without_pieces_begin_and_end_no_candidate():
   # This vocabulary has nothing for a lone zero-width space.
   processor = dataclasses.replace(tiny_processor("sentence_piece"), max_length=64)
   example = of_words("1", "here", [["a", "\u200b", "b", "\u200b"]])
-  rows = features(processor, [example], Limits(16, None, True), labels=("NIL",), faults=Faults())
+  rows = features(
+    processor, [example], CandidateLimits(16, None, True), labels=("NIL",), faults=Faults()
+  )
   assert [row.source.tolist() for row in rows] == [[[0, 1], [0, 3], [2, 3]]]
 
 

@@ -20,7 +20,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import of_words
-from luke_jax.tasks.ner.features import Limits, features
+from luke_jax.tasks.ner.features import CandidateLimits, features
 from luke_jax.tasks.ner.files import parse
 from luke_jax.tasks.ner.task import NamedEntities, entities_of
 from luke_jax.tasks.predictions import Span
@@ -249,7 +249,9 @@ PROCESSOR = dataclasses.replace(tiny_processor(), max_length=64, max_entity_leng
 
 
 def rows_of(examples):
-  return features(PROCESSOR, examples, Limits(3, None, True), labels=LABELS, faults=Faults())
+  return features(
+    PROCESSOR, examples, CandidateLimits(3, None, True), labels=LABELS, faults=Faults()
+  )
 
 
 def logits_of(rows, scored):

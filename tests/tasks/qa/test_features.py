@@ -12,12 +12,12 @@ from tiny import tiny_processor
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
-from luke_jax.tasks.qa.features import NOWHERE, Limits, features, original, spaced_words
+from luke_jax.tasks.qa.features import NOWHERE, PassageLimits, features, original, spaced_words
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity
 from luke_jax.text.parts import Mentions
 
-LIMITS = Limits(question_words=12, stride=8, answer_words=10)
+LIMITS = PassageLimits(question_words=12, stride=8, answer_words=10)
 TEXT = "Beyoncé lives in Los Angeles. Tokyo is far, and 東京 too."
 CHOICE = Choice(n_best=5, answer_words=40, unanswerable=False, null_threshold=0.0)
 
@@ -148,7 +148,7 @@ def test_short_rows_are_shared_by_question_and_passage():
   question = "Who of them all lives in Los Angeles?"
   with pytest.warns(UserWarning, match="1 questions are cut: longer than 8 pieces"):
     rows = features(
-      processor(max_length=20), [example(question=question)], Limits(64, 128, 4), Faults()
+      processor(max_length=20), [example(question=question)], PassageLimits(64, 128, 4), Faults()
     )
   assert {row.source.place for row in rows} == {8 + 3}
   starts = [row.source.start for row in rows]

@@ -13,7 +13,7 @@ from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.answers import normalized
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
-from luke_jax.tasks.qa.features import Limits, features
+from luke_jax.tasks.qa.features import PassageLimits, features
 from luke_jax.tasks.qa.files import read
 from luke_jax.tasks.qa.score import score, score_file
 from luke_jax.tasks.qa.task import QuestionAnswering
@@ -55,7 +55,7 @@ def test_gold_against_gold(squad):
 
 def test_windows_hold_every_answer(squad, roberta):
   """And a model that knew the first ones would be right wherever tokens end with the answer."""
-  examples, limits = read(squad, Faults()), Limits(64, 128, 30)
+  examples, limits = read(squad, Faults()), PassageLimits(64, 128, 30)
   with pytest.warns(UserWarning, match="10 answers cannot be found: longer than task.answer_words"):
     rows = features(roberta, examples, limits, Faults())
   assert {row.example for row in rows if row.labels[0]} == set(range(len(examples)))
