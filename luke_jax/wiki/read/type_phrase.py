@@ -201,18 +201,3 @@ def _singular(word: str) -> str:
   if word.endswith("ies") and len(word) > 4:
     return word[:-3] + "y"
   return word[:-2] if word.endswith(("ches", "shes", "sses", "xes")) else word[:-1]
-
-
-def head_words(phrase: str, language: str) -> list[str]:
-  """Returns a type phrase's nouns: writer and singer of "British writer and folk singer"."""
-  grammar = GRAMMARS.get(language)
-  if grammar is None:
-    return []
-  words, heads = phrase.split(), []
-  for place, word in enumerate(words):
-    following = words[place + 1] if place + 1 < len(words) else grammar.of
-    if word.endswith(",") or following in (grammar.conjunction, grammar.of):
-      heads.append(word.rstrip(","))
-    if following == grammar.of:
-      break
-  return [word for word in heads if word != grammar.conjunction]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.wiki.read.type_grammars import GRAMMARS
-from luke_jax.wiki.read.type_phrase import head_words, type_phrase
+from luke_jax.wiki.read.type_phrase import type_phrase
 
 SENTENCES = {
   "Ana Lee (born 1990 in Rome) is an Italian former skier who won twice.": "Italian former skier",
@@ -45,14 +45,6 @@ def test_titles():
   assert type_phrase("Rome has seven hills.", "List of hills", "en") == "list"
   assert type_phrase("Ana is a moth.", "Ana (disambiguation)", "en") is None
   assert type_phrase("Ana ist eine Motte.", "Ana", "de") is None
-
-
-def test_head_words():
-  phrase = "English singer, film actor and director of music"
-  assert head_words(phrase, "en") == ["singer", "actor", "director"]
-  assert head_words("singer, actor, and poet", "en") == ["singer", "actor", "poet"]
-  assert head_words("species of moth", "en") == ["species"]
-  assert head_words("moth", "en") == ["moth"]
 
 
 words = st.sampled_from(
