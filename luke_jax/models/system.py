@@ -20,8 +20,7 @@ from luke_jax.models.head import Tables as Tables
 from luke_jax.models.keys import Keys
 from luke_jax.models.products import traced_products
 from luke_jax.nn.activations import Activation
-from luke_jax.nn.encoder import Remat
-from luke_jax.nn.layers import Dtype, Numerics
+from luke_jax.nn.layers import Dtype, Numerics, Remat
 from luke_jax.nn.queries import AttentionForm
 from luke_jax.text.rows import Room
 

@@ -1,17 +1,13 @@
 """A stack of post-norm transformer layers, scanned over stacked parameters or one by one."""
 
-from typing import Literal
-
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
 from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
-from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, constrain
+from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, Remat, constrain
 from luke_jax.nn.queries import AttentionSizes, split_queries
-
-Remat = Literal["none", "dots", "full"]
 
 # Values that a layer keeps from the forward pass for the backward one.
 POLICIES = {

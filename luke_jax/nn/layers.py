@@ -24,6 +24,7 @@ KEPT = "kept"
 Arrays = TypeVar("Arrays")  # one, or a tuple of them
 
 Dtype = Literal["float32", "bfloat16"]
+Remat = Literal["none", "dots", "full"]  # values that the backward pass computes again
 
 
 @dataclasses.dataclass(frozen=True)

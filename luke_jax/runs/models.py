@@ -22,13 +22,14 @@ from luke_jax.models.system import Backbone
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
-from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 from luke_jax.training.task import Task
 
 # In a run's folder: the directory of the model that it made, and of what is new in that.
 MODEL, ADAPTER = "model", "adapter"
+# Settings of a run by which its model is scored: else it reads as much as it has room for.
+SCORED_BY = ("words", "mentions")
 
 
 def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dict[str, Any]]:
@@ -67,10 +68,8 @@ def write_model(run: Path, experiment: Experiment, splits: Sequence[str] = ()) -
 def _scored(model: ModelParts, task: Task, file: str) -> dict[str, float]:
   """Returns the scores of a model on a file of its task."""
   assert isinstance(task, FineTunedTask)
-  tables: dict[str, Any] = {}
-  if isinstance(task, QuestionAnswering):
-    tables["mentions"] = task.mentions
-  settings = dataclasses.replace(task_of(model), words=task.words, **tables)
+  of_run: dict[str, Any] = {name: x for name, x in vars(task).items() if name in SCORED_BY}
+  settings = dataclasses.replace(task_of(model), **of_run)
   faults = Faults(skip=task.skip_bad)
   examples = settings.check(task.read_examples(file, faults), faults)
   predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 
 from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
-from luke_jax.nn.encoder import POLICIES, Layer, Remat
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, constrain, keep
+from luke_jax.nn.encoder import POLICIES, Layer
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, Remat, constrain, keep
 from luke_jax.nn.queries import AttentionSizes
 
 Kind = Literal["sim", "mix", "norm"]

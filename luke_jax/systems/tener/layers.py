@@ -6,8 +6,8 @@ import jax.numpy as jnp
 
 from luke_jax.nn.activations import activate
 from luke_jax.nn.attention import Attention
-from luke_jax.nn.encoder import POLICIES, Remat
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, constrain
+from luke_jax.nn.encoder import POLICIES
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, Remat, constrain
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.tener.attention import Distances, RelativeAttention, RelativeSizes
 
