@@ -11,8 +11,6 @@ from luke_jax.text.special_tokens import ROBERTA, Roles, SpecialTokens, special_
 
 CONFIG, ADDED, WHOLE = "tokenizer_config.json", "added_tokens.json", "tokenizer.json"
 SPECIAL_MAP = "special_tokens_map.json"
-# The keys of transformers for the names in `Roles`.
-ROLE_KEYS = Roles("cls_token", "pad_token", "sep_token", "unk_token", "mask_token")
 # It has had two names for the list of special tokens that have no role.
 MORE_SPECIAL = ("additional_special_tokens", "extra_special_tokens")
 

@@ -22,6 +22,8 @@ class Roles(NamedTuple):
 
 ROBERTA = Roles("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 BERT = Roles("[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]")
+# The keys of transformers for the names in `Roles`.
+ROLE_KEYS = Roles("cls_token", "pad_token", "sep_token", "unk_token", "mask_token")
 MARKERS = ("<ent>", "<ent2>")
 
 Bounds = tuple[int, int]  # start and end of characters or of tokens, half-open

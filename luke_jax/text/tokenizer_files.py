@@ -10,7 +10,6 @@ from luke_jax.text.hub_files import (
   ADDED,
   CONFIG,
   MORE_SPECIAL,
-  ROLE_KEYS,
   SPECIAL_MAP,
   WHOLE,
   read_special_tokens,
@@ -27,7 +26,7 @@ from luke_jax.text.sentence_piece import (
   is_unigram,
   serialized_model,
 )
-from luke_jax.text.special_tokens import MARKERS, ROBERTA, Roles
+from luke_jax.text.special_tokens import MARKERS, ROBERTA, ROLE_KEYS, Roles
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE

@@ -14,9 +14,9 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.text.hub_files import ROLE_KEYS, read_special_tokens
+from luke_jax.text.hub_files import read_special_tokens
 from luke_jax.text.json_files import read_json_object, write_json
-from luke_jax.text.special_tokens import BERT, SpecialTokens, Tokens
+from luke_jax.text.special_tokens import BERT, ROLE_KEYS, SpecialTokens, Tokens
 from luke_jax.text.tokenizer import Tokenizer
 
 WORDS_FILE = "words.json"

@@ -8,8 +8,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.text.hub_files import ROLE_KEYS
-from luke_jax.text.special_tokens import SpecialTokens, Tokens
+from luke_jax.text.special_tokens import ROLE_KEYS, SpecialTokens, Tokens
 from luke_jax.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

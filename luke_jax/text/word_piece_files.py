@@ -8,7 +8,6 @@ from luke_jax.files import Path
 from luke_jax.text.hub_files import (
   CONFIG,
   MORE_SPECIAL,
-  ROLE_KEYS,
   WHOLE,
   added_tokens,
   read_special_tokens,
@@ -18,7 +17,7 @@ from luke_jax.text.hub_files import (
   whole_tokenizer,
 )
 from luke_jax.text.json_files import read_text
-from luke_jax.text.special_tokens import BERT, Roles
+from luke_jax.text.special_tokens import BERT, ROLE_KEYS, Roles
 from luke_jax.text.word_piece import (
   CHARACTERS_FILE,
   CONTINUES,
