@@ -74,27 +74,24 @@ def with_one_client(modules):
   names = []
   for module, (text, tree) in modules.items():
     for node in tree.body:
-      if isinstance(node, FUNCTIONS) and node.name[0] != "_" and length(node) <= SHORT:
+      if (
+        isinstance(node, FUNCTIONS)
+        and node.name[0] != "_"
+        and node.end_lineno - node.lineno < SHORT
+      ):
         clients = sum(node.name in words[other] for other in modules if other != module)
         uses = len(re.findall(rf"\b{node.name}\b", text))
         names += [f"{module}.{node.name}"] if clients == 1 and uses == 1 else []
   return names
 
 
-def length(node):
-  """Returns the number of lines of a function."""
-  return node.end_lineno - node.lineno + 1
-
-
-def identifiers(nodes):
-  """Yields the names that code gives: of functions, classes, arguments and variables."""
-  for node in nodes:
-    if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-      yield node.name
-    elif isinstance(node, ast.arg):
-      yield node.arg
-    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-      yield node.id
+def named(node):
+  """Returns the name that code gives to a function, class, argument or variable; else None."""
+  if isinstance(node, ast.Name):
+    return node.id if isinstance(node.ctx, ast.Store) else None
+  if isinstance(node, ast.arg):
+    return node.arg
+  return node.name if isinstance(node, (*FUNCTIONS, ast.ClassDef)) else None
 
 
 def shares(values):
@@ -107,10 +104,10 @@ def measures(modules):
   """Yields each measure, its figure and what it counts."""
   nodes = [node for _, tree in modules.values() for node in ast.walk(tree)]
   lines = [len(text.splitlines()) for text, _ in modules.values()]
-  functions = [length(node) for node in nodes if isinstance(node, FUNCTIONS)]
+  functions = [node.end_lineno - node.lineno + 1 for node in nodes if isinstance(node, FUNCTIONS)]
   early = {name: imported(name, at_import(tree), modules) for name, (_, tree) in modules.items()}
   every = {name: imported(name, ast.walk(tree), modules) for name, (_, tree) in modules.items()}
-  names = list(identifiers(nodes))
+  names = [name for name in map(named, nodes) if name]
   vague = collections.Counter(name for name in names if name in VAGUE)
   loads = collections.Counter(node.id for node in nodes if isinstance(node, ast.Name))
   chain, alone, short = longest_chain(early), with_one_importer(every), with_one_client(modules)
