@@ -8,7 +8,7 @@ from sample_models import ROOT
 from luke_jax.cli import main
 from luke_jax.files import Path
 from luke_jax.model import load
-from luke_jax.serve.answers import Answers
+from luke_jax.serve.answers import Replies
 
 PAGES = {
   "Ana Ferrier": "Ana Ferrier was a painter.\nFerrier painted New Castrel. Ferrier lived long.",
@@ -112,7 +112,7 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   printed = capsys.readouterr().out.splitlines()
   evaluated = json.loads(printed[-1])
   assert "do not tell from which score 90% are right" in printed[-2]
-  page = Answers({"linker": load(f"{run}/model")})
+  page = Replies({"linker": load(f"{run}/model")})
   page.warm()
   shown = page.answer("linking", {"text": text, "model": "linker"})["spans"]
   assert [[x["start"], x["end"], x["title"]] for x in shown] == [link[:3] for link in before]
