@@ -66,16 +66,27 @@ def threshold_for(answers: Sequence[Answered], precision: float) -> Kept | None:
   Thresholds are tried downwards, from as many answers as could tell, until one is not that sure, so
   that trying several of them does not make it less true.
   """
-  from scipy.special import bdtr  # takes a moment to import
-
   fewest = math.ceil(math.log(1 - SURE) / math.log(precision))
   best = None
   for kept in _tried(answers, fewest):
     wrong = round(kept.count * (1 - kept.precision))
-    if bdtr(wrong, kept.count, 1 - precision) > 1 - SURE:
+    if _at_most(wrong, kept.count, 1 - precision) > 1 - SURE:
       break
     best = kept
   return best
+
+
+def _at_most(wrong: int, count: int, rate: float) -> float:
+  """Returns how probable it is that so many or fewer of `count` are wrong, each at a rate."""
+  logs = [
+    math.lgamma(count + 1)
+    - math.lgamma(k + 1)
+    - math.lgamma(count - k + 1)
+    + k * math.log(rate)
+    + (count - k) * math.log(1 - rate)
+    for k in range(wrong + 1)
+  ]
+  return float(np.exp(logs).sum())
 
 
 def _tried(answers: Sequence[Answered], fewest: int) -> Iterator[Kept]:
