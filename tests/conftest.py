@@ -31,6 +31,9 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
   atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
+# Where in the code an operation comes from is of use to profiles; noting it takes time.
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+
 # Tracing makes many objects and little garbage: looking for it took a twelfth of the time.
 gc.set_threshold(100_000, 50, 100)
 

@@ -52,5 +52,13 @@ class SharedProgram(Program):
     return self._twin._compiled_fresh
 
   @property
+  def _compiled_first(self):
+    return self._twin._compiled_first
+
+  @property
   def compiled_predict(self):
     return self._twin.compiled_predict
+
+  @property
+  def _predict(self):
+    return self._twin._predict

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, sizes
@@ -24,6 +25,7 @@ State = dict[str, Any]
 SIZES = "sizes.json"
 _ORBAX = "_CHECKPOINT_METADATA"  # where Orbax keeps a checkpoint's own metadata
 _SUMS = 2  # version: since it, swapped rows change a sum
+_LITTLE = 2**24  # bytes that are added up sooner than a program for them is compiled
 # Codes of TensorStore for faults of the disk or the network that may pass.
 _PASSING = re.compile(
   r"\b(UNAVAILABLE|DEADLINE_EXCEEDED|ABORTED|CANCELLED|RESOURCE_EXHAUSTED|PERMISSION_DENIED"
@@ -115,35 +117,44 @@ def check_sums(state: State, saved: Mapping[str, Any]) -> None:
 def sums(state: State, version: int) -> dict[str, int]:
   """Returns the sum of every array's bits, as Orbax does not notice a flipped bit."""
   arrays = {name: x for name, x in _named(state).items() if x is not ocp.PLACEHOLDER}
-  fetched = jax.device_get(_sums(list(arrays.values()), version > 1))
-  return dict(zip(arrays, map(int, fetched), strict=True))
+  plain, weighted = [_without_keys(x) for x in arrays.values()], version > 1
+  little = jax.process_count() == 1 and sum(x.nbytes for x in plain) < _LITTLE
+  totals = [_sum(np.asarray(x), np, weighted) for x in plain] if little else _sums(plain, weighted)
+  return dict(zip(arrays, map(int, jax.device_get(totals)), strict=True))
 
 
 def _sums_of(arrays: list[jax.Array], weighted: bool) -> jax.Array:
   # One program for all arrays: processes that run many small ones at once can deadlock.
-  sums = []
-  for x in arrays:
-    if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-      x = jax.random.key_data(x)
-    bits = jax.lax.bitcast_convert_type(x, jnp.uint32)
-    if weighted:
-      bits = bits * _weights(bits.shape)
-    sums.append(bits.sum(dtype=jnp.uint32))
-  return jnp.stack(sums)
+  return jnp.stack([_sum(x, jnp, weighted) for x in arrays])
 
 
 _sums = jax.jit(_sums_of, static_argnums=1)
 
 
-def _weights(shape: tuple[int, ...]) -> jax.Array:
+def _without_keys(x: jax.Array) -> jax.Array:
+  return jax.random.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
+
+
+def _sum(x: Any, numpy: Any, weighted: bool) -> Any:
+  """Returns the sum of an array's bits modulo 2^32, by NumPy or by JAX's form of it."""
+  bits = x.view(numpy.uint32)
+  with np.errstate(over="ignore"):
+    if weighted:
+      bits = bits * _weights(bits.shape, numpy)
+    return bits.sum(dtype=numpy.uint32)
+
+
+def _weights(shape: tuple[int, ...], numpy: Any) -> Any:
   """Returns an odd number for each place of an array, by which elements cannot change places."""
-  place = jnp.zeros(shape, jnp.uint32)
+  place = numpy.zeros(shape, numpy.uint32)
   for axis, size in enumerate(shape):
-    place = place * jnp.uint32(size) + jax.lax.broadcasted_iota(jnp.uint32, shape, axis)
+    along = numpy.arange(size, dtype=numpy.uint32)
+    along = along.reshape((-1, *(1 for _ in shape[axis + 1 :])))
+    place = place * numpy.uint32(size) + along
   # The last rounds of MurmurHash3 mix the bits, so that differences are not multiples of 2^k.
   for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-    place = (place ^ (place >> shift)) * jnp.uint32(factor)
-  return (place ^ (place >> 16)) | 1
+    place = (place ^ (place >> shift)) * numpy.uint32(factor)
+  return (place ^ (place >> 16)) | numpy.uint32(1)
 
 
 def _named(state: State) -> dict[str, jax.Array]:

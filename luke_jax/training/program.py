@@ -133,20 +133,32 @@ class Program:
     tables = backbone.config.layout.entities if backbone.entities else ()
     padded = padded_tables(params, tables, backbone.entities, backbone.spread.padding_rows)
     arrays: Any = flatten_dict(padded, sep="/")
-    state, fresh = self.fresh_state(), []
+    shapes: Any = {part: flatten_dict(self.state_shapes[part], sep="/") for part in PARAMS}
+    missing = [path for part in PARAMS for path in shapes[part] if path not in arrays]
+    state = self.fresh_state() if missing else {}
     for part in PARAMS:
-      leaves: Any = flatten_dict(state[part], sep="/")
-      for path, leaf in leaves.items():
-        if path not in arrays:
-          fresh += [] if adapters.is_adapter(path) else [path]
-        elif arrays[path].shape != leaf.shape:
-          raise InputError(f"{path}: {arrays[path].shape}; expected {leaf.shape}")
-        else:
-          leaves[path] = jax.device_put(np.asarray(arrays[path], leaf.dtype), leaf.sharding)
+      leaves: Any = flatten_dict(state.get(part, {}), sep="/")
+      here = {path: shape for path, shape in shapes[part].items() if path in arrays}
+      leaves |= {path: _put(path, arrays[path], shape) for path, shape in here.items()}
       state[part] = unflatten_dict(leaves, sep="/")
-    if AVERAGE in state:
+    if not missing:
+      make = self._compiled_first
+      messages.meet()
+      state = make(*(state[part] for part in PARAMS))
+    elif AVERAGE in state:
       state[AVERAGE] = jax.tree.map(jnp.copy, state["trained"])
-    return state, fresh
+    return state, [path for path in missing if not adapters.is_adapter(path)]
+
+  @functools.cached_property
+  def _compiled_first(self) -> jax.stages.Compiled:
+    """Returns `_first` as a program; one that makes parameters takes long to compile."""
+    first = jax.jit(
+      self._first,
+      out_shardings=_places(self.state_shapes),
+      donate_argnums=(0, 1),
+      compiler_options=options_of_one_run(self.mesh.devices.flat[0].platform),
+    )
+    return first.lower(*(self.state_shapes[part] for part in PARAMS)).compile()
 
   def _fresh(self) -> State:
     key = jax.random.key(self.experiment.run.seed)
@@ -156,15 +168,19 @@ class Program:
     if options.adapter:
       stays = functools.partial(adapters.stays, system=system)
       params = adapters.add_adapters(params, system, options.adapter, jax.random.fold_in(key, 2))
-    trained, frozen = split_frozen(params, options.frozen, stays)
+    return self._first(*split_frozen(params, options.frozen, stays))
+
+  def _first(self, trained: Params, frozen: Params) -> State:
+    """Returns the state of step 0 with these parameters."""
+    averaged = self.experiment.optimizer.average is not None
     return {
       "trained": trained,
       "frozen": frozen,
-      **({} if options.average is None else {AVERAGE: jax.tree.map(jnp.copy, trained)}),
+      **({AVERAGE: jax.tree.map(jnp.copy, trained)} if averaged else {}),
       "moments": self.optimizer.init(trained),
       "step": jnp.zeros((), jnp.int32),
       "skipped": jnp.zeros((), jnp.int32),
-      "key": jax.random.fold_in(key, 1),
+      "key": jax.random.fold_in(jax.random.key(self.experiment.run.seed), 1),
     }
 
   @functools.cached_property
@@ -327,6 +343,13 @@ def options_of_one_run(platform: str) -> dict[str, str]:
 def scored(state: State) -> Params:
   """Returns the trained parameters that are scored and saved: their average, if there is one."""
   return state.get(AVERAGE, state["trained"])
+
+
+def _put(path: str, given: Any, expected: jax.ShapeDtypeStruct) -> jax.Array:
+  """Returns an array where it is expected; raises InputError for one of another shape."""
+  if given.shape != expected.shape:
+    raise InputError(f"{path}: {given.shape}; expected {expected.shape}")
+  return jax.device_put(np.asarray(given, expected.dtype), expected.sharding)
 
 
 def _placed(shape: jax.ShapeDtypeStruct, place: jax.NamedSharding) -> jax.ShapeDtypeStruct:

@@ -159,6 +159,17 @@ def test_notes_and_sizes_are_written_after_a_kill(copied):
   assert json.loads((folder / "notes.json").read_text()) == written
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_sums_of_little_are_those_of_a_program(version, monkeypatch):
+  values = jax.random.normal(jax.random.key(0), (3, 40, 5))
+  mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+  spread = jax.device_put(values.reshape(40, 15), jax.NamedSharding(mesh, jax.P("data")))
+  state = {"x": values, "spread": spread, "step": jnp.int32(7), "key": jax.random.key(3)}
+  little = integrity.sums(state, version)
+  monkeypatch.setattr(integrity, "_LITTLE", 0)
+  assert little == integrity.sums(state, version)
+
+
 def test_rows_that_changed_places_are_damage(copied):
   chosen, folder = copied
   checkpoints = opened(chosen, folder)

@@ -168,6 +168,23 @@ def test_starting_from_parameters_resets_all_else():
     np.testing.assert_array_equal(found[name][:known], x[:known])
 
 
+def test_a_whole_start_needs_no_fresh_parameters(monkeypatch):
+  """And the rest of its state is that of a fresh one, to the bit."""
+  chosen = program(experiment(optimizer={"average": 0.9}), 8)
+  fresh = chosen.fresh_state()
+  params = jax.device_get(fresh["trained"] | {"luke": {**fresh["trained"]["luke"]}})
+  params["luke"]["pooler"] = jax.device_get(fresh["frozen"]["luke"]["pooler"])
+  params["luke"]["entity_embeddings"]["entity"]["embedding"] = np.ones((50, 32), np.float32)
+  params["masked_entities"]["bias"] = params["masked_entities"]["bias"][:50]
+  expected = {name: fresh[name] for name in ("moments", "step", "skipped", "key", "frozen")}
+  monkeypatch.setattr(type(chosen), "fresh_state", None)
+  began, missing = chosen.state_from(params)
+  assert not missing and same({name: began[name] for name in expected}, expected)
+  assert same(began["trained"], began["average"])
+  assert jax.tree.map(jnp.shape, began) == jax.tree.map(jnp.shape, fresh)
+  assert jax.tree.map(lambda x: x.sharding, began) == jax.tree.map(lambda x: x.sharding, fresh)
+
+
 @pytest.mark.parametrize("path", LukeConfig.layout.entities)
 @pytest.mark.parametrize("rows", [49, 51, 512])
 def test_a_start_of_another_number_of_entities_is_refused(path, rows):
