@@ -49,6 +49,7 @@ READ_ONLY = tuple(
   )
 )
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
+EXAMPLES = 96  # of each file of the sample tasks: enough for each label
 TRAINS = re.compile(
   r"^luke-jax (train|graph train|experiment run) |luke_jax\.(train|fine_tune)\(", re.M
 )
@@ -74,8 +75,8 @@ def examples(page):
 def test_examples(page, tmp_path, monkeypatch, one_device):
   monkeypatch.chdir(tmp_path)
   monkeypatch.syspath_prepend(tmp_path)
-  for folder in ("experiments", "data"):
-    (tmp_path / folder).symlink_to(ROOT / folder)
+  (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+  copy_data(tmp_path / "data")
   text = page.read_text(encoding="utf-8")
   save_models(text)
   names: dict = {}
@@ -89,6 +90,20 @@ def test_examples(page, tmp_path, monkeypatch, one_device):
     elif language == "bash":
       ran += run_commands(code)
   assert ran
+
+
+def copy_data(folder):
+  """The sample data, of whose tasks each file has its first examples."""
+  folder.mkdir()
+  for path in (ROOT / "data").iterdir():
+    if path.name != "sample_tasks":
+      (folder / path.name).symlink_to(path)
+  for path in (ROOT / "data/sample_tasks").glob("*/*"):
+    new = folder / path.relative_to(ROOT / "data")
+    new.parent.mkdir(parents=True, exist_ok=True)
+    end = "\n" if path.suffix == ".jsonl" else "\n\n"  # of a line, or of a sentence
+    parts = path.read_text(encoding="utf-8").strip().split(end)[:EXAMPLES]
+    new.write_text(end.join(parts) + end, encoding="utf-8")
 
 
 def save_models(text):
@@ -134,6 +149,8 @@ def run_commands(code):
     if learns_task or arguments[:2] == ["experiment", "run"]:
       arguments += ["--set", "run.epochs=0.02", "--set", "run.evaluate_every=null"]
       arguments += ["--set", "run.minutes=null", "--set", "data.lengths=1"]
+    if arguments[:2] == ["graph", "train"]:
+      arguments += ["--set", "run.epochs=2"]
     assert main(arguments) == 0
   return len(ours)
 
