@@ -24,7 +24,7 @@ print(peak())
 
 @pytest.mark.slow
 def test_within_three_times_the_file(tmp_path):
-  made = network(config=SIZES["luke-large"])
+  made = network(config=SIZES["luke-base"])
   params = jax.tree.map(lambda x: np.ones(x.shape, np.float32), abstract_params(made))
   luke_jax.Model(made, params).save(tmp_path / "model")
   size = (tmp_path / "model" / "model.safetensors").stat().st_size

@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -88,71 +87,34 @@ def wait_for_step(folder, step, process):
 @pytest.fixture(scope="module")
 def whole(command, tmp_path_factory):
   folder = tmp_path_factory.mktemp("whole") / "run"
-  begun = time.monotonic()
   finish(command(folder))
-  return folder, time.monotonic() - begun
+  return folder
 
 
 def losses(folder):
   return {line["step"]: line["loss"] for line in logged(folder) if "loss" in line}
 
 
-def killed_and_resumed(command, whole, folder, kills):
-  """Kills a run at random moments, then lets it finish; tests.faults.kills does it often."""
-  rng = random.Random(kills)
-  expected, seconds = whole
-  done = 0
-  for _ in range(100):
-    process = command(folder)
-    try:
-      # From the first imports to the last write; later kills fall into ever shorter runs.
-      process.wait(timeout=rng.uniform(0.2, 1.0) * seconds)
-    except subprocess.TimeoutExpired:
-      process.send_signal(signal.SIGKILL)
-      process.communicate()
-      done += 1
-    else:
-      process.communicate()
-      assert process.returncode == 0
-      if done < kills:  # it ended before it was killed: the next run starts at the beginning
-        check(folder, expected)
-        folder = folder.with_name(f"{folder.name}+")
-    if done == kills:
-      break
-  (summary,) = finish(command(folder))
-  check(folder, expected)
-  return json.loads(summary[0])
-
-
-def check(folder, expected):
-  assert same(read_run(folder)[2], read_run(expected)[2])
-  assert losses(folder) == losses(expected)
-
-
 @pytest.mark.slow
-def test_a_killed_run_ends_like_one_that_was_not(command, whole, tmp_path):
-  summary = killed_and_resumed(command, whole, tmp_path / "run", kills=1)
-  assert summary["status"] == "done"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-  ("number", "said", "status"),
-  [(signal.SIGTERM, "preempted", 75), (signal.SIGINT, "interrupted", 130)],
-)
-def test_a_signal_saves_and_leaves(number, said, status, command, whole, tmp_path):
+def test_signals_save_and_leave(command, whole, tmp_path):
+  """SIGTERM, then SIGINT to the run that goes on; kills are in tests/faults/test_drivers.py."""
   folder = tmp_path / "run"
-  process = command(folder, "--set", "run.save_every=1000")
-  wait_for_step(folder, 3, process)
-  begun = time.monotonic()
-  process.send_signal(number)
-  ((summary,),) = finish(process, status=status)
-  summary = json.loads(summary)
-  assert summary["status"] == said
-  assert 0 < summary["seconds_to_leave"] < time.monotonic() - begun < 20
+  for step, number, said, status in (
+    (3, signal.SIGTERM, "preempted", 75),
+    (12, signal.SIGINT, "interrupted", 130),
+  ):
+    process = command(folder, "--set", "run.save_every=1000")
+    wait_for_step(folder, step, process)
+    begun = time.monotonic()
+    process.send_signal(number)
+    ((summary,),) = finish(process, status=status)
+    summary = json.loads(summary)
+    assert summary["status"] == said
+    assert 0 < summary["seconds_to_leave"] < time.monotonic() - begun < 20
   ((summary,),) = finish(command(folder, "--set", "run.save_every=1000"))
   assert json.loads(summary)["status"] == "done"
-  assert losses(folder) == losses(whole[0])
+  assert losses(folder) == losses(whole)
+  assert same(read_run(folder)[2], read_run(whole)[2])
 
 
 def test_a_signal_before_the_first_step_leaves_at_once(command, tmp_path):
@@ -185,7 +147,7 @@ def test_processes_together_do_what_one_does(command, whole, tmp_path):
   outputs = finish(*together(command, tmp_path / "run", 4, *arguments, devices=1))
   assert json.loads(outputs[0][0])["status"] == "done"
   assert not any(line.startswith("{") for last in outputs[1:] for line in last)
-  expected = losses(whole[0])
+  expected = losses(whole)
   assert losses(tmp_path / "run") == pytest.approx(expected, rel=1e-5)
 
 
@@ -198,7 +160,7 @@ def test_a_signal_to_one_saves_on_all_and_a_single_one_goes_on(command, whole, t
   both[1].send_signal(signal.SIGTERM)
   finish(*both, status=75)
   finish(command(folder, "--set", "run.save_every=1000"))
-  assert losses(folder) == pytest.approx(losses(whole[0]), rel=1e-5)
+  assert losses(folder) == pytest.approx(losses(whole), rel=1e-5)
 
 
 @pytest.mark.slow
@@ -300,6 +262,7 @@ def test_a_host_that_disagrees_is_told(command, tmp_path):
 @pytest.mark.slow
 def test_a_full_disk_is_one_line(command, tmp_path):
   """Stood in for by a limit on the size of files, in KiB."""
-  line = refused(command(tmp_path / "run", largest_file=100))
+  short = ("--set", "run.steps=3")
+  line = refused(command(tmp_path / "run", *short, largest_file=100))
   assert "checkpoints: not written" in line and line.endswith("before it: none")
-  finish(command(tmp_path / "run"))
+  finish(command(tmp_path / "run", *short))

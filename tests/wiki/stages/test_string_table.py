@@ -1,5 +1,6 @@
 """The table gives every string its number and no other string any."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -69,18 +70,19 @@ print(peak() - before)
 
 
 @pytest.mark.slow
-def test_ten_million_names_of_25_bytes(tmp_path):
-  number = 10_000_000
+def test_names_of_25_bytes(tmp_path):
+  """LUKE_JAX_NAMES=10000000 has as many as Wikipedia."""
+  number = int(os.environ.get("LUKE_JAX_NAMES", "2000000"))
   arguments = [sys.executable, "-c", BUILD, str(tmp_path), str(number)]
   grown = int(subprocess.run(arguments, capture_output=True, check=True).stdout)
-  assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 500e6
-  assert grown < 1e9
+  assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 50 * number
+  assert grown < 100 * number
   start = time.perf_counter()
   table = StringTable(tmp_path)
   assert table.index("A title with number 0000007") == 7
   assert time.perf_counter() - start < 0.5
-  asked = [f"A title with number {i * 7919 % number:07}" for i in range(100_000)]
+  asked = [f"A title with number {i * 7919 % number:07}" for i in range(20_000)]
   table.indices(asked)
   start = time.process_time()
   table.indices(asked)
-  assert time.process_time() - start < 5  # 10 microseconds each on an idle core
+  assert time.process_time() - start < 1  # 10 microseconds each on an idle core
