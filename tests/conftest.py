@@ -1,6 +1,7 @@
 import atexit
 import gc
 import importlib.util
+import itertools
 import os
 import shutil
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from _pytest.mark.expression import Expression
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -59,6 +61,25 @@ def _memory():
 
     shared_programs.forget()
     jax.clear_caches()
+
+
+def pytest_ignore_collect(collection_path, config):
+  """Leaves files unread in which no test can have the marks that were asked for.
+
+  Each process of a run would import all of them: ten seconds, also where three tests run.
+  """
+  if collection_path.suffix != ".py":
+    return None
+  text = collection_path.read_text(encoding="utf-8")
+  known = [line.partition(":")[0] for line in config.getini("markers")]
+  named = [name for name in known if f"mark.{name}" in text]
+  asked = Expression.compile(config.getoption("markexpr") or "not none")
+  subsets = itertools.chain.from_iterable(
+    itertools.combinations(named, count) for count in range(len(named) + 1)
+  )
+  if any(asked.evaluate(lambda name, /, marks=marks, **_: name in marks) for marks in subsets):
+    return None
+  return True
 
 
 def pytest_make_parametrize_id(val):
