@@ -99,6 +99,8 @@ def copy_data(folder):
     if path.name != "sample_tasks":
       (folder / path.name).symlink_to(path)
   for path in (ROOT / "data/sample_tasks").glob("*/*"):
+    if path.suffix not in (".jsonl", ".conll"):
+      continue  # __pycache__
     new = folder / path.relative_to(ROOT / "data")
     new.parent.mkdir(parents=True, exist_ok=True)
     end = "\n" if path.suffix == ".jsonl" else "\n\n"  # of a line, or of a sentence
