@@ -10,6 +10,7 @@ BINS = 10  # of the calibration error, with as many answers each
 COVERAGES = (0.25, 0.5, 0.75, 0.9, 1.0)
 SURE = 0.95  # how sure a threshold's precision is
 TRIED = 100  # thresholds at most
+FIRST = 5  # times the fewest answers that can tell, where there are so many
 
 
 class Answered(NamedTuple):
@@ -63,8 +64,8 @@ def threshold_for(answers: Sequence[Answered], precision: float) -> Kept | None:
   """Returns the most answers that have a precision; None if that cannot be told of any.
 
   It holds with a certainty of 95 %, if the answers to come are as independent and as hard as these.
-  Thresholds are tried downwards, from as many answers as could tell, until one is not that sure, so
-  that trying several of them does not make it less true.
+  Thresholds are tried downwards until one is not that sure, so that trying several of them does not
+  make it less true; from several times as many answers as can tell, lest one wrong answer ends it.
   """
   fewest = math.ceil(math.log(1 - SURE) / math.log(precision))
   best = None
@@ -91,7 +92,8 @@ def _at_most(wrong: int, count: int, rate: float) -> float:
 
 def _tried(answers: Sequence[Answered], fewest: int) -> Iterator[Kept]:
   if fewest <= len(answers):
-    for count in np.unique(np.linspace(fewest, len(answers), TRIED).round().astype(int)):
+    first = max(fewest, min(FIRST * fewest, len(answers) // 4))
+    for count in np.unique(np.linspace(first, len(answers), TRIED).round().astype(int)):
       kept = _kept(answers, float(count))
       if kept is not None:
         yield kept
