@@ -1,0 +1,69 @@
+"""Examples for a linker: names that are links, names that mean nothing, and how often they do."""
+
+import pytest
+
+from luke_jax.inference.describing import _Paragraph, _Reading
+from luke_jax.wiki.export.rows import ExportedLink, ExportedSentence
+
+IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3}
+NAMES = {
+  "Ana Ferrier": {0: 1.0},
+  "Ferrier": {0: 1.0, 1: 1.0},
+  "music": {2: 0.5},
+  "Castrel": {3: 2.0},
+}
+
+
+def sentence(text, *links, source="link", paragraph=1):
+  marked = []
+  for name, target in links:
+    start = text.index(name)
+    end = start + len(name)
+    marked.append(ExportedLink(start, end, name, target, IDS[target], None, None, source))
+  return ExportedSentence(
+    1, "Castrel", None, "", False, paragraph, 0, text, tuple(marked), None, None
+  )
+
+
+@pytest.fixture
+def reading():
+  return _Reading(NAMES, IDS, 1.0, 1.0)
+
+
+def paragraph(*sentences):
+  return _Paragraph.of(sentences)
+
+
+def test_links_of_sentences_are_those_of_their_paragraph():
+  found = paragraph(
+    sentence("It rains."), sentence("Ana Ferrier sang.", ("Ana Ferrier", "Ana Ferrier"))
+  )
+  (link,) = found.links
+  assert found.text == "It rains. Ana Ferrier sang."
+  assert found.text[link.start : link.end] == "Ana Ferrier"
+
+
+def test_an_example_has_as_many_names_that_mean_nothing_as_links(reading):
+  text = "Ana Ferrier made music, music in Castrel; Ferrier left."
+  example = reading._example("Castrel", paragraph(sentence(text, ("Ana Ferrier", "Ana Ferrier"))))
+  named = [(text[start:end], title) for start, end, title in example["mentions"]]
+  # Neither what a link of the paragraph or the page itself is called, nor more than links.
+  assert sorted(named, key=str) == [("Ana Ferrier", "Ana Ferrier"), ("music", None)]
+
+
+def test_in_text_without_links_an_ambiguous_capital_is_open(reading):
+  text = "Ana Ferrier made music where Ferrier lived."
+  for source, others in (("own-title", ["music"]), ("link", ["music", "Ferrier"])):
+    links = sentence(text, ("Ana Ferrier", "Ana Ferrier"), source=source)
+    linked, bounds = reading._found(paragraph(links))
+    assert linked == ["Ana Ferrier"] and [text[x:y] for x, y in bounds] == others
+
+
+def test_a_common_word_is_hardly_ever_a_link(reading):
+  for _ in range(98):
+    reading._count(paragraph(sentence("She made music.")))
+  reading._count(paragraph(sentence("See music.", ("music", "Music (film)"))))
+  reading._count(paragraph(sentence("Ana Ferrier sang.", ("Ana Ferrier", "Ana Ferrier"))))
+  linked = reading.linked()
+  assert linked["music"] == pytest.approx(2 / 100) and linked["Ana Ferrier"] == 1
+  assert "Ferrier" not in linked  # which stood nowhere
