@@ -124,4 +124,4 @@ def _own(value: Any, id: str, place: str) -> OwnEntity:
   aliases = listed(value, "aliases", place) if "aliases" in value else ()
   if not all(isinstance(alias, str) and alias.strip() for alias in aliases):
     raise InputError(f"{place}: aliases: {aliases!r:.60}; expected a list of names")
-  return OwnEntity(name, description, tuple(aliases), value.get("id"))
+  return OwnEntity(name, description, tuple(aliases), id if "id" in value else None)

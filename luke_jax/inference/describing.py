@@ -87,8 +87,9 @@ def add_own(
   """Writes knowledge with more entities; what it had stays the same to the bit."""
   check_free(output)
   for entity in own:
-    if known.id_of(entity.name) != NONE:
-      raise InputError(f"{entity.name!r}: an entity of {known.folder}; expected another name")
+    for what, name in (("name", entity.name), ("id", entity.id)):
+      if name and known.id_of(name) != NONE:
+        raise InputError(f"{name!r}: an entity of {known.folder}; expected another {what}")
   entities = [About(x.name, x.description, x.id) for x in own]
   vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
   names = {}

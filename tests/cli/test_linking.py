@@ -3,12 +3,17 @@
 import json
 
 import pytest
+from networks import backbone
 from sample_models import ROOT
 
 from luke_jax.cli import main
+from luke_jax.cli.task_inputs import _check_width
+from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.linking import LinkingHead
 from luke_jax.model import load
 from luke_jax.serve.answers import Replies
+from luke_jax.systems.bert import BertConfig
 
 PAGES = {
   "Ana Ferrier": "Ana Ferrier was a painter.\nFerrier painted New Castrel. Ferrier lived long.",
@@ -72,6 +77,12 @@ def test_faulty_entities_of_ones_own_are_named(lines, fault, knowledge, tmp_path
   own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
   assert main([*own, "--output", str(tmp_path / "more")]) == 2
   assert fault in capsys.readouterr().err and not (tmp_path / "more").exists()
+
+
+def test_knowledge_by_a_model_of_another_width_is_refused():
+  numerics = backbone(BertConfig()).numerics_of("linking")
+  with pytest.raises(InputError, match=r"width 8; expected knowledge .*, of width 16"):
+    _check_width(LinkingHead(numerics, 8), LinkingHead(numerics, 16))
 
 
 @pytest.mark.slow
