@@ -44,6 +44,7 @@ OWN = ("own-title", "own-short")  # sources of names on the page that they mean
 OF_A_PAGE = 2  # paragraphs of each page among the examples
 COUNTED = 10000  # pages on which occurrences of names are counted
 PIECES = 64  # of an entity's description
+ALIKE = 0.99  # product of an entity's vectors, both by the same model
 BATCH = 64
 Names = dict[str, dict[int, float]]
 Places = dict[tuple[str, int], list[tuple[int, int, int]]]  # by name and entity
@@ -61,7 +62,7 @@ def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) ->
   ids = {page.title: id for id, page in enumerate(pages)}
   names, evidence = _names(tables, pages, ids)
   entities = [About(page.title, _description(page), page.item) for page in pages]
-  vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
+  vectors = encode(model, list(map(_told, entities)))
   output.mkdir(parents=True, exist_ok=True)
   reading = _Reading(names, ids, examples / (OF_A_PAGE * len(pages)), COUNTED / len(pages))
   counts = reading.write_examples(tables, output)
@@ -91,16 +92,30 @@ def add_own(
       if name and known.id_of(name) != NONE:
         raise InputError(f"{name!r}: an entity of {known.folder}; expected another {what}")
   entities = [About(x.name, x.description, x.id) for x in own]
-  vectors = encode(model, [f"{x.title}: {x.description}" for x in entities])
+  first, *vectors = encode(model, list(map(_told, [known.about(0), *entities])))
+  _check_same(known, first)
   names = {}
   for id, entity in enumerate(own, start=len(known)):
     for name in {entity.name, *entity.aliases}:
       names.setdefault(name, {})[id] = 1.0
   lines = known.lines + lines_of(entities)
-  all_vectors = np.concatenate([known.all_vectors, vectors.astype(np.float16)])
+  all_vectors = np.concatenate([known.all_vectors, np.array(vectors, np.float16)])
   facts = {"tables": known.facts["tables"], "own": len(own)}
   write_knowledge(output, lines, all_vectors, known.meanings + Meanings.of(names), facts)
   return {"entities": len(lines), "own": len(own)}
+
+
+def _told(entity: About) -> str:
+  """Returns the text by which an entity is described."""
+  return f"{entity.title}: {entity.description}"
+
+
+def _check_same(known: Knowledge, first: np.ndarray) -> None:
+  """Raises InputError for a model that describes the first entity otherwise than it is known."""
+  stored = known.vectors(np.zeros(1, np.int32))[0]
+  if stored.shape != first.shape or stored @ first < ALIKE:
+    expected = f"expected the one that described the entities of {known.folder}"
+    raise InputError(f"--model: another model; {expected}")
 
 
 def is_dev(title: str) -> bool:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from networks import backbone
-from sample_models import ROOT
+from sample_models import ROOT, save_start
 
 from luke_jax.cli import main
 from luke_jax.cli.task_inputs import _check_width
@@ -77,6 +77,15 @@ def test_faulty_entities_of_ones_own_are_named(lines, fault, knowledge, tmp_path
   own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
   assert main([*own, "--output", str(tmp_path / "more")]) == 2
   assert fault in capsys.readouterr().err and not (tmp_path / "more").exists()
+
+
+def test_entities_of_ones_own_are_described_by_the_same_model(knowledge, tmp_path, capsys):
+  (tmp_path / "own.jsonl").write_text(json.dumps(OWN))
+  other = str(save_start(tmp_path / "other"))
+  own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", other]
+  assert main([*own, "--output", str(tmp_path / "more")]) == 2
+  assert "another model; expected the one that described" in capsys.readouterr().err
+  assert not (tmp_path / "more").exists()
 
 
 def test_knowledge_by_a_model_of_another_width_is_refused():
