@@ -56,8 +56,11 @@ def calibration_error(answers: Sequence[Answered]) -> float:
 
 def coverage_of(answers: Sequence[Answered]) -> list[Kept]:
   """Returns the surest quarter of the answers, half, and so on; equal scores stay together."""
-  kept = {x.count: x for share in COVERAGES if (x := _kept(answers, share * len(answers)))}
-  return list(kept.values())
+  if not answers:
+    return []
+  ranked = _Ranked.of(answers)
+  found = (ranked.surest(share * len(answers)) for share in COVERAGES)
+  return list({x.count: x for x in found}.values())
 
 
 def threshold_for(answers: Sequence[Answered], precision: float) -> Kept | None:
@@ -92,19 +95,27 @@ def _at_most(wrong: int, count: int, rate: float) -> float:
 
 def _tried(answers: Sequence[Answered], fewest: int) -> Iterator[Kept]:
   if fewest <= len(answers):
-    first = max(fewest, min(FIRST * fewest, len(answers) // 4))
-    for count in np.unique(np.linspace(first, len(answers), TRIED).round().astype(int)):
-      kept = _kept(answers, float(count))
-      if kept is not None:
-        yield kept
+    ranked, first = _Ranked.of(answers), max(fewest, min(FIRST * fewest, len(answers) // 4))
+    for count in np.unique(np.linspace(first, len(answers), TRIED).round()):
+      yield ranked.surest(count)
 
 
-def _kept(answers: Sequence[Answered], count: float) -> Kept | None:
-  """Returns about so many of the surest answers, with all that have the score of the last."""
-  if not answers:
-    return None
-  ordered = sorted(answers, key=lambda x: -x.score)
-  least = ordered[max(0, min(len(ordered), round(count)) - 1)].score
-  chosen = [x for x in ordered if x.score >= least]
-  right = sum(x.right for x in chosen) / len(chosen)
-  return Kept(least, len(chosen) / len(ordered), len(chosen), right)
+class _Ranked(NamedTuple):
+  """Answers, the surest first."""
+
+  scores: np.ndarray
+  right: np.ndarray  # how many of them are, up to each
+
+  @classmethod
+  def of(cls, answers: Sequence[Answered]) -> "_Ranked":
+    """Returns the answers in order."""
+    scores, right = np.array(answers, float).T
+    order = np.argsort(-scores, kind="stable")
+    return cls(scores[order], right[order].cumsum())
+
+  def surest(self, count: float) -> Kept:
+    """Returns about so many of the surest answers, with all that have the score of the last."""
+    total = len(self.scores)
+    least = self.scores[min(total, max(1, round(count))) - 1]
+    number = int(np.searchsorted(-self.scores, -least, side="right"))
+    return Kept(float(least), number / total, number, float(self.right[number - 1] / number))
