@@ -86,8 +86,7 @@ def train(
   with watching(outcome) as watch:
     processes.join(coordinator, processes_in_all, process, before=watch.with_others)
     share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
-    given = {"optimizer.adapter": adapter, "run.minutes": minutes, "task.held_out": share}
-    set = (*(f"{name}={x}" for name, x in given.items() if x is not None), *set)
+    set = (*_changes(adapter, minutes, share), *set)
     if str(experiment) in CLASSES:
       resolved = _task(experiment, (_examples(train, output), dev), model, set)
     else:
@@ -100,6 +99,12 @@ def train(
     if jax.process_index() == 0:
       _print_end(summary, output, resolved.task.name)
     return STATUS.get(summary["status"], 0)
+
+
+def _changes(adapter: int | None, minutes: float | None, share: float | None) -> list[str]:
+  """Returns the changes of fields that have options of their own."""
+  given = {"optimizer.adapter": adapter, "run.minutes": minutes, "task.held_out": share}
+  return [f"{name}={value}" for name, value in given.items() if value is not None]
 
 
 def _print_end(summary: Summary, output: Path, task: str) -> None:

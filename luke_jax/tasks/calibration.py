@@ -1,4 +1,4 @@
-"""What scores mean: how often answers of a score are right, and what to answer for a precision."""
+"""Meaning of scores: how often answers of a score are right, and what to answer for a precision."""
 
 import math
 from collections.abc import Iterator, Sequence

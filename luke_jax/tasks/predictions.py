@@ -64,7 +64,7 @@ class Entity(NamedTuple):
 
 
 class Evidence(NamedTuple):
-  """Where a wiki says so: the page, the number of the sentence in it, the first character there."""
+  """A place of a wiki that says so: page, number of the sentence in it, first character there."""
 
   title: str
   sentence: int

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.files import lines
+from luke_jax.tasks.files import lines, listed
 
 CONLLU = ".conllu"
 OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked
@@ -22,10 +22,10 @@ def as_ours(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
   if "labels" in value and "evaluation_span" in value:
     return {"text": value.get("text"), "mentions": _of_elevant(value, place)}
   if "sentence" in value and "link" in value:
-    titles = [str(link).rpartition("|")[::2] for link in value["link"]]
+    titles = [str(link).rpartition("|")[::2] for link in listed(value, "link", place)]
     return {"text": value["sentence"], "mentions": _paired(value, titles, place)}
   if "wikipedia_titles" in value:
-    titles = [(title,) for title in value["wikipedia_titles"]]
+    titles = [(title,) for title in listed(value, "wikipedia_titles", place)]
     return {"text": value.get("text"), "mentions": _paired(value, titles, place)}
   return value
 
@@ -33,7 +33,7 @@ def as_ours(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
 def _of_elevant(value: Mapping[str, Any], place: str) -> list[list[object]]:
   """Returns mentions by the names of items in Wikidata, which often are titles."""
   mentions = []
-  for label in value["labels"]:
+  for label in listed(value, "labels", place):
     try:
       (start, end), item, name = label["span"], label["entity_id"], label["name"]
     except (KeyError, TypeError, ValueError):
@@ -48,7 +48,9 @@ def _of_elevant(value: Mapping[str, Any], place: str) -> list[list[object]]:
 def _paired(
   value: Mapping[str, Any], titles: Sequence[Sequence[str]], place: str
 ) -> list[list[object]]:
-  spans = value.get("index", ())
+  spans = listed(value, "index", place)
+  if not all(isinstance(span, list) and len(span) == 2 for span in spans):
+    raise InputError(f"{place}: index: {spans!r:.60}; expected a list of [start, end]")
   if len(spans) != len(titles):
     raise InputError(
       f"{place}: index: {len(spans)} spans of {len(titles)} titles; expected as many"

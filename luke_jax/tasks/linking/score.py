@@ -16,7 +16,7 @@ _ITEM = re.compile(r"Q\d+")
 
 
 class Meaning(NamedTuple):
-  """What a name means: a title and perhaps an item; neither of them for no known entity."""
+  """An entity by its title and perhaps its item; neither of them for none that is known."""
 
   title: str = ""
   item: str | None = None
@@ -221,7 +221,8 @@ def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Ans
     links = listed(value, "links", place)
   answers = {}
   for link in links:
-    if not isinstance(link, list | tuple) or len(link) < 3:
+    valid = isinstance(link, list | tuple) and len(link) >= 3
+    if not valid or not isinstance(link[2], str | None) or {type(x) for x in link[:2]} != {int}:
       raise InputError(f"{place}: links: {link!r}; expected [start, end, title]")
     item = link[3] if len(link) > 3 and _ITEM.fullmatch(str(link[3])) else None
     answers[link[0], link[1]] = Meaning(link[2] or "", item)

@@ -45,6 +45,9 @@ def test_tweeki_and_reddit_have_titles_beside_spans(tmp_path):
   assert [x.mentions for x in found] == [(Mention(0, 3, "Ana | x", "Q7"),), (Mention(0, 3, "Ana"),)]
   with pytest.raises(InputError, match="index: 1 spans of 2 titles; expected as many"):
     examples(tmp_path, post | {"wikipedia_titles": ["Ana", "B"]})
+  for change in ({"index": [3]}, {"index": None}, {"wikipedia_titles": 1}):
+    with pytest.raises(InputError, match=r"line 1: (index|wikipedia_titles): .*expected a list"):
+      examples(tmp_path, post | change)
 
 
 GUM = """# newdoc id = d1
@@ -89,6 +92,10 @@ def test_answers_of_elevant_are_read(tmp_path):
   lines = {"id": 1, "evaluation_span": [0, 9], "entity_mentions": mentions}, {"id": 2, "links": []}
   file.write_text("".join(json.dumps(x) + "\n" for x in lines), encoding="utf-8")
   found = score.read_predictions(file, Faults())
+  for link in ([0, 3, 5], [[0], 3, "A"], 7):
+    file.write_text(json.dumps({"id": 1, "links": [link]}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"links: .*expected \[start, end, title\]"):
+      score.read_predictions(file, Faults())
   assert found == {"1": {(0, 3): Meaning("", "Q7"), (4, 5): Meaning()}, "2": {}}
 
 
