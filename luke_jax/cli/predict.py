@@ -4,7 +4,7 @@ import dataclasses
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, TextIO
 
 from rich.console import Console
@@ -16,12 +16,14 @@ from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import predictions
-from luke_jax.show.predictions import shown
+from luke_jax.show.picture import STYLE
+from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, Item, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.files import to_columns
+from luke_jax.web_page import FOOT, head
 
 # Fields that a task reads beside a text.
 MORE = {
@@ -31,7 +33,7 @@ MORE = {
   "qa": '"question": "…"',
 }
 IN_COLUMNS = ("ner", "tagging")
-LINES, COLUMNS, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", "-"
+LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-"
 
 
 def run(
@@ -64,7 +66,8 @@ def run(
       file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
-    output: File for the predictions; of ner and tagging in columns if its name ends in .conll.
+    output: File for the predictions: a page if its name ends in .html, and of ner and tagging in
+      columns if it ends in .conll.
     mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
     vectors: For a model that reads vectors of linked entities, their folder.
     knowledge: For linking, a folder of other knowledge than that of the training.
@@ -72,7 +75,7 @@ def run(
     skip_bad: Leaves out examples that are faulty, and counts them.
     threshold: For linking: the least score of a name's entity.
   """
-  in_columns = _in_columns(output, task)
+  write = _writer(output, task)
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
   )
@@ -89,8 +92,7 @@ def run(
     _write(settings, predicted, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as into:
-      predicted = _counted(predicted, total)
-      number = _write_columns(predicted, into) if in_columns else _write(settings, predicted, into)
+      number = write(settings, _counted(predicted, total), into)
     print(f"{output}: {number} predictions")
   report_faults(faults)
 
@@ -160,18 +162,33 @@ def _write(
   return number
 
 
-def _in_columns(output: Path | None, task: str) -> bool:
-  """Returns whether the file for the predictions is one of columns."""
+def _writer(output: Path | None, task: str) -> Callable[..., int]:
+  """Returns what writes a file of predictions, by the end of its name."""
   if output is None:
-    return False
+    return _write
   check_place(output)
   if output.suffix == COLUMNS and task not in IN_COLUMNS:
     tasks = " and ".join(IN_COLUMNS)
     raise InputError(f"--output: {output}; expected another name: only {tasks} have columns")
-  return output.suffix == COLUMNS
+  return {COLUMNS: _write_columns, PAGE: _write_page}.get(output.suffix, _write)
 
 
-def _write_columns(predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
+def _write_page(
+  settings: FineTunedTask[Example, Prediction],
+  predicted: Iterable[tuple[Example, Prediction]],
+  file: TextIO,
+) -> int:
+  """Writes a page of HTML with each text and its predictions, and returns their number."""
+  file.write(f"{head(settings.name)}<style>{STYLE}</style>\n")
+  number = 0
+  for example, prediction in predicted:
+    file.write(f"{pictured(example, prediction).boxed}\n")
+    number += 1
+  file.write(FOOT)
+  return number
+
+
+def _write_columns(_: FineTunedTask, predicted: Iterable[tuple[Any, Any]], file: TextIO) -> int:
   """Writes words, gold tags if the examples came in columns, and predicted tags last."""
   pairs = list(predicted)
   examples = [x if x.lines else dataclasses.replace(x, spans=None) for x, _ in pairs]

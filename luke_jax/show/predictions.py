@@ -11,7 +11,7 @@ from luke_jax.show.marked import html_text, hue, terminal_text
 from luke_jax.show.picture import Picture, bars
 from luke_jax.tasks.cloze.files import PLACEHOLDER
 from luke_jax.tasks.evaluation import Mark, outcomes
-from luke_jax.tasks.predictions import Answer, Labels, Number, Relation, Span
+from luke_jax.tasks.predictions import Answer, Labels, Link, Number, Relation, Span
 from luke_jax.text.spans import checked_spans
 
 
@@ -107,6 +107,18 @@ def shown(example: Any, prediction: Any) -> Text:
   return Text.assemble(*parts, marked, *after, *([f"\n  {line}"] if line else []), "\n")
 
 
+def pictured(example: Any, prediction: Any) -> Picture:
+  """Returns the same as `shown` as a picture for a page."""
+  question = getattr(example, "question", None) or getattr(example, "query", None)
+  pair = getattr(example, "text_pair", None)
+  parts = [f"<h3>{html.escape(question)}</h3>"] if question else []
+  parts.append(f'<p class="marked" dir="auto">{html_text(example.text, marks(prediction))}</p>')
+  parts += [f'<p dir="auto">{html.escape(pair)}</p>'] if pair else []
+  line = below(prediction)
+  parts += [f'<p class="note">{html.escape(line)}</p>'] if line else []
+  return Picture("".join(parts), example.text[:60])
+
+
 def marks(prediction: Any) -> list[Mark]:
   """Returns the spans of the text that a prediction is about."""
   if isinstance(prediction, Labels | Number):
@@ -132,8 +144,13 @@ def below(prediction: Any) -> str:
     )
   if prediction and isinstance(prediction[0], Answer):
     return _answers(prediction)
-  scores: Sequence[Span] = prediction
-  return ", ".join(f"{span.text}: {span.label} {span.score:.2f}" for span in scores) or "nothing"
+  spans: Sequence[Span | Link] = prediction
+  return ", ".join(map(_told, spans)) or "nothing"
+
+
+def _told(span: Span | Link) -> str:
+  item = f" (wikidata.org/wiki/{span.item})" if isinstance(span, Link) and span.item else ""
+  return f"{span.text}: {span.label}{item} {span.score:.2f}"
 
 
 def _answers(answers: Sequence[Answer]) -> str:

@@ -292,6 +292,9 @@ def test_named_entities_in_columns(tmp_path, capsys):
   assert all(again[name] == score[name] for name in ("precision", "recall", "f1"))
   assert main(["predict", "typing", model, gold, "--output", str(tmp_path / "p.conll")]) == 2
   assert "p.conll; expected another name: only ner" in capsys.readouterr().err
+  assert main(["predict", "ner", model, gold, "--output", str(tmp_path / "p.html")]) == 0
+  page = (tmp_path / "p.html").read_text("utf-8")
+  assert page.count('class="marked"') == 2 and "rained" in page and page.endswith("</html>\n")
   objects = '{"text": "Anabel", "spans": [[0, 3, "place"]]}\n{"text": "It rained ."}\n'
   (tmp_path / "o.jsonl").write_text(objects)  # known tags that columns cannot say
   assert main(["predict", "ner", model, str(tmp_path / "o.jsonl"), "--output", predicted]) == 0

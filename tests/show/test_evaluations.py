@@ -12,9 +12,9 @@ from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import excerpt, tables
 from luke_jax.show.marked import hue, terminal_text
 from luke_jax.show.picture import STYLE
-from luke_jax.show.predictions import shown
+from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
-from luke_jax.tasks.predictions import Answer, Mention, Relation, Span
+from luke_jax.tasks.predictions import Answer, Link, Mention, Relation, Span
 from luke_jax.tasks.typing.files import Example
 
 OUTCOMES = ("right", "wrong", "missed")
@@ -179,7 +179,11 @@ def test_marks_change_nothing_of_the_text(text, marks):
     ),
     ([Answer("Oslo", 21, 25, 0.7), Answer("", 0, 0, 0.1)], "Oslo 0.70, (no answer) 0.10"),
     ([Answer("", 0, 0, 0.6)], "(no answer) 0.60"),
+    ([Link("Oslo", 21, 25, "Oslo", "Q585", 0.9)], "Oslo: Oslo (wikidata.org/wiki/Q585) 0.90"),
+    ([Link("Oslo", 21, 25, None, None, 0.6)], "Oslo: none 0.60"),
   ],
 )
-def test_every_kind_of_prediction_is_shown(prediction, told):
-  assert told in shown(Example("1", "here", TEXT, (0, 3)), prediction).plain
+def test_every_kind_of_prediction_is_shown(prediction, told, read):
+  example = Example("1", "here", TEXT, (0, 3))
+  assert told in shown(example, prediction).plain
+  assert told.split(" ")[0] in read(pictured(example, prediction).page).text
