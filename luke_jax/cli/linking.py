@@ -37,7 +37,7 @@ def link(
   Args:
     directory: Directory of a model that links, or the folder of the run that made it.
     source: File of texts, a text, an object of JSON, or - for standard input.
-    output: File for the links.
+    output: File for the links: lines of JSON, or a page if its name ends in .html.
     knowledge: Folder of other knowledge than that of the training, such as with one's own entities.
     threshold: Least score of a name's entity, as luke-jax evaluate linking --precision tells it.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
@@ -93,8 +93,8 @@ def entities_own(
 ) -> None:
   """Adds entities of your own to what a linker knows; nothing is trained.
 
-  A line of FILE is an object of JSON with a name, and perhaps a description, aliases and an id.
-  What the knowledge had stays the same to the bit.
+  A line of FILE is an object of JSON with a name, and perhaps a description, aliases, an id, and
+  sentences that say something of the entity. What the knowledge had stays the same to the bit.
 
       luke-jax entities own knowledge mine.jsonl --output with-mine
       luke-jax link runs/linker "Nordvik ships bearings." --knowledge with-mine
@@ -116,12 +116,17 @@ def entities_own(
 
 
 def _own(value: Any, id: str, place: str) -> OwnEntity:
-  check_fields(value, ("name", "description", "aliases"), place)
+  check_fields(value, ("name", "description", "aliases", "sentences"), place)
   name = string(value, "name", place).strip()
   if not name:
     raise InputError(f"{place}: name: empty; expected the entity's name")
   description = string(value, "description", place) if "description" in value else ""
-  aliases = listed(value, "aliases", place) if "aliases" in value else ()
-  if not all(isinstance(alias, str) and alias.strip() for alias in aliases):
-    raise InputError(f"{place}: aliases: {aliases!r:.60}; expected a list of names")
-  return OwnEntity(name, description, tuple(aliases), id if "id" in value else None)
+  aliases, sentences = (_strings(value, field, place) for field in ("aliases", "sentences"))
+  return OwnEntity(name, description, aliases, id if "id" in value else None, sentences)
+
+
+def _strings(value: Any, field: str, place: str) -> tuple[str, ...]:
+  found = listed(value, field, place) if field in value else ()
+  if not all(isinstance(x, str) and x.strip() for x in found):
+    raise InputError(f"{place}: {field}: {found!r:.60}; expected a list of texts")
+  return tuple(found)

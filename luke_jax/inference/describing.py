@@ -17,6 +17,7 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.heads.bare import without_head
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.network import Network
 from luke_jax.tasks.linking.knowledge import (
@@ -80,6 +81,7 @@ class OwnEntity:
   description: str = ""
   aliases: tuple[str, ...] = ()
   id: str | None = None
+  sentences: tuple[str, ...] = ()  # that say something of it
 
 
 def add_own(
@@ -92,17 +94,32 @@ def add_own(
       if name and known.id_of(name) != NONE:
         raise InputError(f"{name!r}: an entity of {known.folder}; expected another {what}")
   entities = [About(x.name, x.description, x.id) for x in own]
-  first, *vectors = encode(model, list(map(_told, [known.about(0), *entities])))
-  _check_same(known, first)
+  _check_same(known, encode(model, [_told(known.about(0))])[0])
+  vectors = _own_vectors(model, own, entities)
   names = {}
   for id, entity in enumerate(own, start=len(known)):
     for name in {entity.name, *entity.aliases}:
       names.setdefault(name, {})[id] = 1.0
   lines = known.lines + lines_of(entities)
-  all_vectors = np.concatenate([known.all_vectors, np.array(vectors, np.float16)])
+  all_vectors = np.concatenate([known.all_vectors, vectors.astype(np.float16)])
   facts = {"tables": known.facts["tables"], "own": len(own)}
   write_knowledge(output, lines, all_vectors, known.meanings + Meanings.of(names), facts)
   return {"entities": len(lines), "own": len(own)}
+
+
+def _own_vectors(
+  model: ModelParts, own: Sequence[OwnEntity], entities: Sequence[About]
+) -> np.ndarray:
+  """Returns a vector of each entity: that of its description, or its mean with the sentences'."""
+  texts, of = [], []
+  for number, (entity, about) in enumerate(zip(own, entities, strict=True)):
+    described = entity.description or not entity.sentences
+    told = [*([_told(about)] if described else []), *entity.sentences]
+    texts += told
+    of += [number] * len(told)
+  total = np.zeros((len(own), model.config.hidden_size), np.float32)
+  np.add.at(total, of, encode(model, texts))
+  return total / np.maximum(np.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
 
 def _told(entity: About) -> str:
@@ -126,8 +143,7 @@ def is_dev(title: str) -> bool:
 def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
   """Returns the means of the texts' states, (N, D), each of length 1."""
   processor = any_processor(model)
-  network = Network(model.backbone)
-  params = {model.system.name: model.params[model.system.name]}
+  network, params = without_head(Network(model.backbone), model.params)
   vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
   order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
   for first in range(0, len(order), BATCH):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from networks import backbone
 from sample_models import ROOT, save_start
@@ -14,6 +15,7 @@ from luke_jax.heads.linking import LinkingHead
 from luke_jax.model import load
 from luke_jax.serve.answers import Replies
 from luke_jax.systems.bert import BertConfig
+from luke_jax.tasks.linking.knowledge import Knowledge
 
 PAGES = {
   "Ana Ferrier": "Ana Ferrier was a painter.\nFerrier painted New Castrel. Ferrier lived long.",
@@ -67,7 +69,8 @@ def test_knowledge_has_pages_names_and_examples(knowledge, tables, tmp_path, cap
     ([{"name": "New Castrel 3"}], "'New Castrel 3': an entity of"),
     ([{"name": " "}], "line 1: name: empty"),
     ([{"name": "A", "alias": ["B"]}], "line 1: alias: no such field; expected perhaps aliases"),
-    ([{"name": "A", "aliases": [1]}], "line 1: aliases: [1]; expected a list of names"),
+    ([{"name": "A", "aliases": [1]}], "line 1: aliases: [1]; expected a list of texts"),
+    ([{"name": "A", "sentences": " "}], "line 1: sentences: ' '; expected a list"),
     ([{"name": "A"}, {"name": "A"}], "'A': twice; expected each name once"),
     ([], "no entities; expected one on each line"),
   ],
@@ -77,6 +80,21 @@ def test_faulty_entities_of_ones_own_are_named(lines, fault, knowledge, tmp_path
   own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
   assert main([*own, "--output", str(tmp_path / "more")]) == 2
   assert fault in capsys.readouterr().err and not (tmp_path / "more").exists()
+
+
+def test_sentences_say_what_an_entity_is_beside_its_description(knowledge, tmp_path):
+  lines = [
+    {"name": "A", "description": "a firm"},
+    {"name": "B", "sentences": ["A: a firm"]},
+    {"name": "C", "sentences": ["D ships."]},
+    {"name": "D", "description": "a firm", "sentences": ["D: a firm", "D ships."]},
+  ]
+  (tmp_path / "own.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+  own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
+  assert main([*own, "--output", str(tmp_path / "more")]) == 0
+  a, b, c, d = Knowledge(Path(tmp_path / "more")).vectors(np.arange(48, 52))
+  np.testing.assert_allclose(a, b, atol=2e-3)
+  assert d @ c > a @ c and np.linalg.norm(d) == pytest.approx(1, abs=2e-3)
 
 
 def test_entities_of_ones_own_are_described_by_the_same_model(knowledge, tmp_path, capsys):
