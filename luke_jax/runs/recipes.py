@@ -41,6 +41,7 @@ BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
 RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))  # from a head that is fitted
+RATE_SHARES = {"linking": 0.4}  # of these rates, of tasks with far more examples
 ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
 
@@ -154,7 +155,10 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   rates = RATES_OF_FEW if task.fit_head else RATES
   rate = ADAPTER_RATE if adapter else next(rate for most, rate in rates if width <= most)
   optimizer = dataclasses.replace(
-    experiment.optimizer, learning_rate=rate, bias_correction=True, max_gradient_norm=1.0
+    experiment.optimizer,
+    learning_rate=rate * RATE_SHARES.get(task.name, 1),
+    bias_correction=True,
+    max_gradient_norm=1.0,
   )
   rows = len(lengths) * (1 - task.held_out)
   all_spans = task.scores_all_spans(experiment.backbone)

@@ -15,6 +15,7 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import HEADS
+from luke_jax.heads.linking import LinkingHead
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.system import Backbone, ModelConfig
 from luke_jax.pipeline.metadata import tokenizer_hash
@@ -91,7 +92,8 @@ def start_model(
   start: Path, task: FineTunedTask, entities: Entities, **fields: object
 ) -> ModelParts:
   """Returns the start of a task's training: the model of a directory, or of a run."""
-  usual = task.head in HEADS and task.head != AttributesHead.kind  # else it has settings
+  with_settings = AttributesHead.kind, LinkingHead.kind
+  usual = task.head in HEADS and task.head not in with_settings
   make_own = None if usual else lambda backbone, _: task.network(backbone).head
   return fine_tuning_start(
     model_directory(start),
