@@ -15,13 +15,15 @@ from luke_jax.runs.models import model_directory
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
-from luke_jax.tasks.known import task_class
+from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.training.experiment_files import load_experiment
+
+_LISTS = ("columns", "tag_names")
 
 
 @dataclasses.dataclass(frozen=True)
 class FileOptions:
-  """Options for reading a file of named entities, or of texts with labels."""
+  """Options for reading a file of named entities, of texts with labels, or of questions."""
 
   columns: str = ""
   """For ner and tagging: content of each column of the file, `word`, `tag` or `_` for one that is
@@ -33,6 +35,9 @@ class FileOptions:
   counts them: an I- tag after O or after another label begins an entity."""
   tag_names: str = ""
   """For ner and tagging: names of tags that are numbers, in order, such as `O,B-PER,I-PER`."""
+  language: str = ""
+  """For qa: language by whose rules answers are compared, as in MLQA: ar, de, en, es, hi, vi or zh.
+  MLQA's files have it in their names. For ner: language whose rules split texts into sentences."""
 
   def of(self, task: FineTunedTask) -> FineTunedTask:
     """Returns the task with these options, if its files have such layouts."""
@@ -42,11 +47,10 @@ class FileOptions:
     fields = {field.name for field in dataclasses.fields(task)}
     if lacking := [name for name in options if name not in fields]:
       option = f"--{lacking[0].replace('_', '-')}"
-      raise InputError(
-        f"{option}: {task.name} has no such files; expected it for ner, tagging or classification"
-      )
+      others = ", ".join(x for x in CLASSES if hasattr(task_class(x), lacking[0]))
+      raise InputError(f"{option}: {task.name} has no such files; expected it for {others}")
     changes: dict[str, Any] = {
-      name: tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+      name: tuple(part.strip() for part in value.split(",")) if name in _LISTS else value
       for name, value in options.items()
     }
     return dataclasses.replace(task, **changes)

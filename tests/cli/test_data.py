@@ -175,7 +175,7 @@ def test_which_column_is_read_as_words(tmp_path, capsys):
   assert "columns: 'wrod,_,tag'; expected word once" in capsys.readouterr().err
   assert main(["data", "check", str(path), "--task", "qa", "--columns", "word"]) == 2
   assert (
-    "--columns: qa has no such files; expected it for ner, tagging or classification"
+    "--columns: qa has no such files; expected it for ner, classification, tagging"
     in capsys.readouterr().err
   )
 

@@ -25,6 +25,29 @@ def test_normalized(text, bare):
 
 
 @pytest.mark.parametrize(
+  ("language", "text", "bare"),
+  [
+    ("en", "The “U.S.” $5 – an answer", "us 5 answer"),  # SQuAD's rules keep the dash and quotes
+    ("de", "Den Turm (das Wahrzeichen) einer Stadt, the", "turm wahrzeichen stadt the"),
+    ("es", "¿La torre de los Reyes? Un día", "torre de reyes día"),
+    ("vi", "Những ngôi nhà của làng", "ngôi nhà làng"),
+    ("hi", "यह एक नदी है।", "यह एक नदी है"),
+    ("ar", "في البيت، الكبير", "في بيت كبير"),  # its article is a part of the word
+    ("zh", "《红楼梦》 is 18世纪 的书。", "红 楼 梦 is 18 世 纪 的 书"),
+  ],
+)
+def test_normalized_as_in_mlqa(language, text, bare):
+  assert normalized(text, language) == bare
+
+
+def test_characters_of_chinese_are_words():
+  assert token_f1("在北京城", ["北京"], "zh") == pytest.approx(2 * (2 / 4) * 1 / (2 / 4 + 1))
+  assert token_f1("在北京城", ["北京"]) == 0
+  assert exact_match("《北京》", ["北京。"], "zh") and not exact_match("《北京》", ["北京。"])
+  assert exact_match("der Turm", ["Turm"], "de") and not exact_match("the Turm", ["Turm"], "de")
+
+
+@pytest.mark.parametrize(
   ("answer", "golds", "exact", "f1"),
   [
     ("The Ana Lopez!", ["ana lopez"], True, 1.0),

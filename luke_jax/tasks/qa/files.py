@@ -1,11 +1,13 @@
 """Examples of extractive question answering in files."""
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.tasks.answers import check_language
 from luke_jax.tasks.files import (
   Faults,
   Text,
@@ -18,7 +20,8 @@ from luke_jax.tasks.files import (
 )
 from luke_jax.text.special_tokens import Bounds
 
-FIELDS = ("question", "title", "entities", "question_entities", "answers")
+FIELDS = ("question", "title", "entities", "question_entities", "answers", "language")
+_OF_MLQA = re.compile(r"-context-([a-z]{2})-question-[a-z]{2}$")
 
 
 class Link(NamedTuple):
@@ -41,13 +44,23 @@ class Example:
   title: str | None = None  # of the article in Wikipedia that the text is from
   entities: tuple[Link, ...] | None = None  # of the text; None: not known
   question_entities: tuple[Link, ...] | None = None
+  language: str = ""  # by whose rules answers are compared, as in MLQA; "": by SQuAD's
 
 
-def read(path: Path, faults: Faults) -> list[Example]:
-  """Reads JSON lines, or SQuAD's JSON of either version."""
-  if path.suffix == ".json":
-    return list(_squad(path, faults))
-  return list(read_json_lines(path, parse, faults))
+def read(path: Path, faults: Faults, language: str = "") -> list[Example]:
+  """Reads JSON lines, or SQuAD's JSON of either version, in which XQuAD and MLQA are too.
+
+  `language` is that of the examples of which neither the file nor its name tells one: MLQA's files
+  are named by the languages of context and question, such as test-context-de-question-ar.json.
+  """
+  named = _OF_MLQA.search(path.stem)
+  language = named[1] if named else language
+  check_language(language, str(path))
+  squad = path.suffix == ".json"
+  examples = _squad(path, faults) if squad else read_json_lines(path, parse, faults)
+  if not language:
+    return list(examples)
+  return [x if x.language else dataclasses.replace(x, language=language) for x in examples]
 
 
 def parse(value: Mapping[str, object], id: str, place: str) -> Example:
@@ -57,6 +70,8 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   question = string(value, "question", place)
   if not question.strip():
     raise InputError(f"{place}: question: empty; expected a question")
+  language = string(value, "language", place) if "language" in value else ""
+  check_language(language, f"{place}: language")
   return Example(
     id,
     place,
@@ -66,6 +81,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
     string(value, "title", place) if "title" in value else None,
     _links(value, "entities", text, place),
     _links(value, "question_entities", read_text({"text": question}, place), place),
+    language,
   )
 
 
@@ -78,7 +94,7 @@ def to_json(example: Example) -> dict[str, object]:
     spans = getattr(example, name)
     if spans is not None:
       value[name] = [list(span) for span in spans]
-  return value
+  return value | ({"language": example.language} if example.language else {})
 
 
 def _answers(value: Mapping[str, object], text: Text, place: str) -> tuple[Bounds, ...] | None:

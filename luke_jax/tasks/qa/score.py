@@ -1,7 +1,8 @@
 """Metrics of extractive question answering: exact match and F1, as SQuAD's scripts define them.
 
 The rules are those of SQuAD 1.1 where every question has an answer, and else those of SQuAD 2.0.
-They differ in how they take answers of which nothing is left once normalized.
+They differ in how they take answers of which nothing is left once normalized. Where an example has
+a language, answers are compared as MLQA's script does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,13 +22,15 @@ METRICS = ("exact_match", "f1")
 Golds = Sequence[Sequence[str]]  # the answers of each question, none if it has none
 
 
-def score(gold: Golds, predicted: Sequence[str | None]) -> dict[str, float]:
+def score(
+  gold: Golds, predicted: Sequence[str | None], languages: Sequence[str] = ()
+) -> dict[str, float]:
   """Returns means over all questions and, if some have no answer, over both kinds of them.
 
   "" as a prediction means "no answer". None is a question without a prediction, and scores 0, as in
   SQuAD 1.1; the script of 2.0 does not accept it.
   """
-  pairs = _pairs(gold, predicted)
+  pairs = _pairs(gold, predicted, languages)
   answered = np.array([bool(golds) for golds in gold], bool)
   splits = {"": np.full(len(pairs), True)}
   if not answered.all():
@@ -41,7 +44,8 @@ def score(gold: Golds, predicted: Sequence[str | None]) -> dict[str, float]:
 
 def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
   """Returns the scores of answers by id; those of other questions do not count."""
-  return score(list(map(_golds, examples)), [predicted.get(example.id) for example in examples])
+  answers = [predicted.get(example.id) for example in examples]
+  return score(list(map(_golds, examples)), answers, _languages(examples))
 
 
 def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]) -> Evaluation:
@@ -50,28 +54,31 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
   If some questions have no answer, also returns the thresholds with the best scores.
   """
   gold, best = list(map(_golds, examples)), [answers[0] for answers in predictions]
-  scores = score(gold, [answer.text for answer in best])
+  languages = _languages(examples)
+  scores = score(gold, [answer.text for answer in best], languages)
   table = {}
   if not all(gold):
-    scores |= best_thresholds(gold, predictions)
+    scores |= best_thresholds(gold, predictions, languages)
     for kind, count in (("has answer", sum(map(bool, gold))), ("no answer", gold.count([]))):
       split = kind.replace(" ", "_")
       table[kind] = {metric: scores[f"{split}_{metric}"] for metric in METRICS} | {"count": count}
   answers = [
-    Answered(answer.score, exact_match(answer.text, texts))
-    for texts, answer in zip(gold, best, strict=True)
+    Answered(answer.score, exact_match(answer.text, texts, language))
+    for texts, answer, language in zip(gold, best, languages, strict=True)
     if answer.text
   ]
   return Evaluation(scores, table, mistakes=_mistakes(examples, best), answers=answers)
 
 
-def best_thresholds(gold: Golds, predictions: Sequence[Sequence[Answer]]) -> dict[str, float]:
+def best_thresholds(
+  gold: Golds, predictions: Sequence[Sequence[Answer]], languages: Sequence[str] = ()
+) -> dict[str, float]:
   """Returns for each metric the best `null_threshold`, and the score with it."""
   texts = [next((x.text for x in answers if x.text), "") for answers in predictions]
   odds, has_answer = np.array(list(map(null_odds, predictions))), np.array(list(map(bool, gold)))
   # The gain of answering each question, if its prediction was "no answer" before.
   lost = [[bool(text)] * len(METRICS) for text in texts]
-  gains = np.where(has_answer[:, None], _pairs(gold, texts), -np.array(lost, float))
+  gains = np.where(has_answer[:, None], _pairs(gold, texts, languages), -np.array(lost, float))
   order = np.argsort(odds, kind="stable")
   thresholds = [odds[order[0]] - 1, *odds[order]]
   totals = (~has_answer).sum() + np.cumsum(np.vstack([np.zeros((1, 2)), gains[order]]), axis=0)
@@ -98,28 +105,35 @@ def _golds(example: Example) -> list[str]:
   return [example.text[start:end] for start, end in example.answers]
 
 
-def _pairs(gold: Golds, predicted: Sequence[str | None]) -> np.ndarray:
+def _languages(examples: Sequence[Example]) -> list[str]:
+  return [example.language for example in examples]
+
+
+def _pairs(
+  gold: Golds, predicted: Sequence[str | None], languages: Sequence[str] = ()
+) -> np.ndarray:
   """Returns exact match and F1 of each question, (questions, 2)."""
   measure = _first_version if all(gold) else _second_version
   pairs = [
-    (0.0, 0.0) if answer is None else measure(answer, golds)
-    for golds, answer in zip(gold, predicted, strict=True)
+    (0.0, 0.0) if answer is None else measure(answer, golds, language)
+    for golds, answer, language in zip(gold, predicted, languages or [""] * len(gold), strict=True)
   ]
   return np.array(pairs, float).reshape(-1, len(METRICS))
 
 
-def _first_version(answer: str, golds: Sequence[str]) -> tuple[float, float]:
-  return float(exact_match(answer, golds)), token_f1(answer, golds)
+def _first_version(answer: str, golds: Sequence[str], language: str) -> tuple[float, float]:
+  return float(exact_match(answer, golds, language)), token_f1(answer, golds, language)
 
 
-def _second_version(answer: str, golds: Sequence[str]) -> tuple[float, float]:
-  golds = [gold for gold in golds if normalized(gold)] or [""]
-  exact = float(exact_match(answer, golds))
-  return exact, token_f1(answer, golds) if normalized(answer) else exact
+def _second_version(answer: str, golds: Sequence[str], language: str) -> tuple[float, float]:
+  golds = [gold for gold in golds if normalized(gold, language)] or [""]
+  exact = float(exact_match(answer, golds, language))
+  return exact, token_f1(answer, golds, language) if normalized(answer, language) else exact
 
 
 def _mistakes(examples: Sequence[Example], best: Sequence[Answer]) -> list[Mistake]:
-  pairs = _pairs(list(map(_golds, examples)), [answer.text for answer in best])
+  texts = [answer.text for answer in best]
+  pairs = _pairs(list(map(_golds, examples)), texts, _languages(examples))
   mistakes = []
   for example, answer, (exact, f1) in zip(examples, best, pairs.tolist(), strict=True):
     if not exact:

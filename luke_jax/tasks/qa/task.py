@@ -18,6 +18,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.answers import check_language
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
@@ -50,6 +51,8 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
   unanswerable: bool = False  # whether questions may have no answer, as in SQuAD 2.0
   # Margin by which the score of "no answer" must exceed the best answer's.
   null_threshold: float = 0.0
+  # Language by whose articles and punctuation answers are compared, as in MLQA; "": as in SQuAD.
+  language: str = ""
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
 
   name: ClassVar[str] = "qa"
@@ -61,6 +64,7 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, for tokens are scored")
     check_whole(1, question_words=self.question_words, stride=self.stride)
+    check_language(self.language, "language")
     check_whole(1, answer_words=self.answer_words, n_best=self.n_best)
     if not math.isfinite(self.null_threshold):
       raise InputError(f"null_threshold: {self.null_threshold!r}; expected a number")
@@ -109,7 +113,7 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""
-    return read(path, faults)
+    return read(path, faults, self.language)
 
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns no labels."""

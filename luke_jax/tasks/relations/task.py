@@ -8,6 +8,9 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.labels import PairHead
+from luke_jax.models.network import Network
+from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.aligned import AlignedVectors, Aligner, aligner
 from luke_jax.tasks.evaluation import Evaluation
@@ -36,6 +39,7 @@ class RelationClassification(FineTunedTask[Example, Relation]):
   link_threshold: float = 0.0  # the score above which a link of an example counts
   alignment: Alignment = "first"  # the pieces of a mention that its entity is beside
   authors: bool = False  # rows and losses of the authors' code, see docs/differences.md
+  bias: bool = False  # of the classifier; LUKE's has none, that of mLUKE's authors has one
 
   name: ClassVar[str] = "relations"
   heads: ClassVar[tuple[str, ...]] = ("pair",)
@@ -71,6 +75,16 @@ class RelationClassification(FineTunedTask[Example, Relation]):
     return 4 if self.authors else None
 
   parse = staticmethod(parse)
+
+  def network(self, backbone: Backbone) -> Network:
+    """Returns a backbone with the head of pairs, whose classifier has a bias if it is asked for."""
+    network = super().network(backbone)
+    if not self.bias:
+      return network
+    if not isinstance(network.head, PairHead):
+      system = type(backbone.config).__name__
+      raise InputError(f"bias: true; expected false, for the classifier of {system} has none")
+    return Network(backbone, network.head.clone(bias=True))
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""

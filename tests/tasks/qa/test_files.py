@@ -50,6 +50,25 @@ def test_a_line_of_everything(tmp_path):
   )
 
 
+def test_the_language_of_a_file_of_mlqa_is_that_of_its_contexts(tmp_path):
+  def language(name, *options):
+    (example,) = read(written(tmp_path, name, squad()), Faults(), *options)
+    return example.language
+
+  assert language("test-context-de-question-ar.json", "es") == "de"  # G-XLT: Arabic asks German
+  assert language("xquad.ru.json") == language("dev-v1.1.json") == ""
+  assert language("xquad.es.json", "es") == "es"
+  with pytest.raises(
+    InputError, match=r"de.json: 'tr': no language of MLQA; expected one of ar, de"
+  ):
+    language("test-context-tr-question-de.json")
+  lines = [LINE | {"language": "vi"}, LINE | {"id": "r"}]
+  assert [x.language for x in read(written(tmp_path, "a.jsonl", lines), Faults(), "hi")] == [
+    "vi",
+    "hi",
+  ]
+
+
 def test_what_may_be_missing(tmp_path):
   lines = [{"text": TEXT, "question": "?"}, {"text": TEXT, "question": "?", "answers": []}]
   unknown, none = read(written(tmp_path, "a.jsonl", lines), Faults())

@@ -1,5 +1,6 @@
 """The metrics are those of SQuAD's scripts."""
 
+import dataclasses
 import json
 import math
 import re
@@ -177,3 +178,16 @@ def test_mistakes_worst_first():
     ("Rye", "wrong"),
     ("old town", "missed"),
   ]
+
+
+def test_answers_of_a_language_are_compared_as_in_mlqa():
+  text = "Der Turm – das Wahrzeichen – der Stadt"
+  examples = [
+    dataclasses.replace(example(text=text, answers=((4, 8),)), language=language)
+    for language in ("de", "")
+  ]
+  of_german, of_squad = ([x] for x in examples)
+  assert score_file(of_german, {"a": "der Turm –"}) == {"exact_match": 1, "f1": 1}
+  assert score_file(of_squad, {"a": "der Turm –"}) == {"exact_match": 0, "f1": 0.5}
+  evaluation = evaluate(of_german, [[Answer("Der Turm –", 0, 10, 0.5)]])
+  assert evaluation.scores["f1"] == 1 and evaluation.answers[0].right and not evaluation.mistakes

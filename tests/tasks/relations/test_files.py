@@ -10,6 +10,7 @@ from marked_tasks import written
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations.files import Example, parse, read, to_json
+from luke_jax.tasks.relations.score import score_file
 
 SENTENCE = "In May -LRB- or June -RRB- , the pilot Ana Lund will lead it"
 TACRED = {
@@ -111,6 +112,26 @@ def test_kbp37_has_spaces_inside_its_tags(tmp_path):
   assert first.text == "The Lund Flying Club ( LFC ) has a field .."
   assert texts(first) == ["Lund", "LFC"] and first.label == "org:alternate_names(e2,e1)"
   assert second.text == "Lund Field" and texts(second) == ["Lund", "Field"]
+
+
+RELX = """1\t" La <e1> Lund </e1> a quitté <e2> Ana Roy </e2> en 1990 . "
+per:employee_of(e2,e1)
+
+2\t"<e2> Rom </e2>'da doğan <e1> Ana </e1> ."
+no_relation
+"""
+
+
+def test_relx_has_the_form_of_kbp37_in_other_languages(tmp_path):
+  path = tmp_path / "RELX_fr.txt"
+  path.write_text(RELX, encoding="utf-8")
+  first, second = read(path, Faults())
+  assert texts(first) == ["Lund", "Ana Roy"] and first.label == "per:employee_of(e2,e1)"
+  assert texts(second) == ["Ana", "Rom"] and second.text == "Rom 'da doğan Ana ."
+  scores = score_file([first, second], {"1": "per:employee_of(e1,e2)", "2": "no_relation"})
+  assert scores["semeval_macro_f1"] == 0  # the direction is wrong
+  scores = score_file([first, second], {"1": "per:employee_of(e2,e1)", "2": "no_relation"})
+  assert scores["semeval_macro_f1"] == 1  # no_relation is no part of the mean
 
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4)

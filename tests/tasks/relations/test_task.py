@@ -207,3 +207,9 @@ def test_an_evaluation_is_of_the_tasks_own_labels():
   found = TASK.evaluate(examples, TASK.decode(examples, rows(*examples), {"logits": [[0, 1, 0]]}))
   assert isinstance(found, Evaluation) and set(found.labels) == set(TASK.labels)
   assert next(iter(found.scores)) == "f1" and found.scores["f1"] == 1
+
+
+def test_the_classifier_has_a_bias_if_it_is_asked_for():
+  of_luke = experiment(TASK).backbone
+  assert not TASK.network(of_luke).head.bias
+  assert dataclasses.replace(TASK, bias=True).network(of_luke).head.bias
