@@ -45,6 +45,7 @@ SECTIONS = {
     ),
     "entities own": ("linking:entities_own", "Adds entities of your own to a linker's knowledge."),
     "predict-masks": ("predict_masks", "Shows a pretrained model's predictions for masks."),
+    "probe": ("probe:probe", "Scores what a pretrained model knows, by questions about facts."),
   },
   "Wikipedia": {
     "wiki build": ("wiki:wiki_build", "Makes pretraining records from a Wikipedia dump."),
@@ -56,6 +57,7 @@ SECTIONS = {
     "wiki pairs": ("wiki_pairs", "Makes pairs of sentences with entities, to pretrain an ERNIE."),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki export": ("wiki_export", "Writes a build's pages, sentences and links as tables."),
+    "wiki facts": ("probe:facts", "Makes facts of Wikidata to ask a pretrained model about."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },
   "Graphs": {

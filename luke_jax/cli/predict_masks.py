@@ -14,7 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.heads.kinds import class_names
 from luke_jax.inference.settings import any_processor
-from luke_jax.model import load
+from luke_jax.model import Model, load
 from luke_jax.tasks.mask_predictions import MaskPrediction, predict_masks
 from luke_jax.web_page import FOOT, head
 
@@ -43,11 +43,7 @@ def run(
     top: Number of predictions for each mask.
     html_file: File for the same as a page of HTML.
   """
-  model = load(directory)
-  if model.kind not in ("masked", "pretraining") or model.report.missing:
-    masked = class_names(model.system).get("masked")
-    expected = f"a whole {masked}" if masked else "another system, with masked words"
-    raise InputError(f"{directory}: a {model.architecture}; expected {expected}")
+  model = masked_model(directory)
   predictions = predict_masks(model, any_processor(model, span), text, spans=span, top=top)
   if html_file:
     with whole(html_file) as part:
@@ -58,6 +54,16 @@ def run(
     console.print(_table(text, prediction))
   if html_file:
     print(f"{html_file}: {len(predictions)} masks")
+
+
+def masked_model(directory: Path) -> Model:
+  """Returns the model of a directory; raises InputError for one that predicts no masked words."""
+  model = load(directory)
+  if model.kind not in ("masked", "pretraining") or model.report.missing:
+    masked = class_names(model.system).get("masked")
+    expected = f"a whole {masked}" if masked else "another system, with masked words"
+    raise InputError(f"{directory}: a {model.architecture}; expected {expected}")
+  return model
 
 
 def page(text: str, predictions: Sequence[MaskPrediction]) -> str:

@@ -4,7 +4,8 @@ import bz2
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import IO, Any, NamedTuple
 
 from luke_jax.errors import InputError
@@ -20,7 +21,8 @@ class Item(NamedTuple):
   """A subject of pages, with the title of its page in each wiki (`enwiki`) that has one.
 
   `instance_of` are the ids of its classes. `label` is in the language that was asked for, and
-  `may_be_class` is false for what is an instance of classes and a subclass of none.
+  `may_be_class` is false for what is an instance of classes and a subclass of none. `claims` are
+  the items that it has as values of the properties that were asked for.
   """
 
   id: str
@@ -28,6 +30,7 @@ class Item(NamedTuple):
   instance_of: tuple[str, ...] = ()
   label: str | None = None
   may_be_class: bool = True
+  claims: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 def check_name(path: Path) -> None:
@@ -38,10 +41,12 @@ def check_name(path: Path) -> None:
     raise InputError(f"{path}: no such file; expected a JSON dump of Wikidata")
 
 
-def read_items(file: IO[bytes], path: Path, language: str | None = None) -> Iterator[Item]:
+def read_items(
+  file: IO[bytes], path: Path, language: str | None = None, properties: Sequence[str] = ()
+) -> Iterator[Item]:
   """Yields the items of a dump; `file` is the file at `path`, opened.
 
-  Their classes and labels are read only for a language.
+  Their classes, labels and claims are read only for a language.
   """
   ended = False
   number = 0
@@ -55,7 +60,7 @@ def read_items(file: IO[bytes], path: Path, language: str | None = None) -> Iter
     elif text == b"]":
       ended = True
     elif text:
-      item = _item(text, where, language)
+      item = _item(text, where, language, properties)
       if item:
         yield item
   if not ended:
@@ -86,7 +91,7 @@ def _plain(file: IO[bytes], path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2Fi
   return bz2.BZ2File(file) if path.suffix == ".bz2" else file
 
 
-def _item(text: bytes, where: str, language: str | None) -> Item | None:
+def _item(text: bytes, where: str, language: str | None, properties: Sequence[str]) -> Item | None:
   """Returns the item in a line, None for an entity of another type."""
   try:
     entity = json.loads(text.removesuffix(b","))
@@ -103,10 +108,19 @@ def _item(text: bytes, where: str, language: str | None) -> Item | None:
     claims = entity.get("claims") or {}  # PHP writes an empty object as a list
     label = (entity.get("labels") or {}).get(language, {}).get("value")
     classes = _values(claims.get(_INSTANCE_OF, []))
+    asked = {name: claims[name] for name in properties if name in claims}
   except (AttributeError, TypeError, KeyError):
     raise InputError(f"{where}: labels or claims; {_ENTITY}") from None
+  values = {name: _items_of(name, statements, where) for name, statements in asked.items()}
   may_be_class = _SUBCLASS_OF in claims or not classes
-  return item._replace(instance_of=classes, label=label, may_be_class=may_be_class)
+  return Item(item.id, item.sitelinks, classes, label, may_be_class, values)
+
+
+def _items_of(name: str, statements: list[dict[str, Any]], where: str) -> tuple[str, ...]:
+  try:
+    return _values(statements)
+  except (AttributeError, TypeError, KeyError):
+    raise InputError(f"{where}: {name} has values that are no items; expected items") from None
 
 
 def _values(statements: list[dict[str, Any]]) -> tuple[str, ...]:

@@ -1,0 +1,141 @@
+"""Facts as cloze questions, in the form of mLAMA: read from a folder, or made of Wikidata."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, whole
+from luke_jax.tasks.files import Faults, read_json_lines, string
+from luke_jax.wiki.read.wikidata import check_name, read_items
+
+TEMPLATES = "templates.jsonl"
+SUBJECT, OBJECT = "[X]", "[Y]"
+_PARENTHESIS = re.compile(r" \([^()]*\)$")
+
+
+class Fact(NamedTuple):
+  """A subject and its object, as texts name them and as the titles of their pages."""
+
+  subject: str
+  object: str
+  subject_title: str
+  object_title: str
+  place: str = ""  # file and line
+
+  @property
+  def asked(self) -> tuple[str, str]:
+    """Returns what a question about the fact has in it: several facts may share it."""
+    return self.subject, self.subject_title
+
+
+class Relation(NamedTuple):
+  """A sentence with places for subject and object, and the facts that it is about."""
+
+  name: str
+  template: str
+  facts: Sequence[Fact]
+
+  def text(self, subject: str, object: str) -> tuple[str, tuple[int, int], tuple[int, int]]:
+    """Returns the sentence about two names, and the characters of each of them."""
+    text, spans, start = "", {}, 0
+    for match in re.finditer(r"\[[XY]\]", self.template):
+      name = subject if match[0] == SUBJECT else object
+      text += self.template[start : match.start()]
+      spans[match[0]] = (len(text), len(text) + len(name))
+      text, start = text + name, match.end()
+    return text + self.template[start:], spans[SUBJECT], spans[OBJECT]
+
+
+def read_templates(path: Path) -> dict[str, str]:
+  """Returns the template of each relation of a file of JSON lines, as mLAMA has them."""
+  templates: dict[str, str] = {}
+
+  def add(value: Mapping[str, object], id: str, place: str) -> None:
+    name, template = string(value, "relation", place), string(value, "template", place)
+    if not re.fullmatch(r"\w+", name) or name in templates:
+      raise InputError(f"{place}: relation {name!r}; expected a name such as P36, each once")
+    if [template.count(x) for x in (SUBJECT, OBJECT)] != [1, 1]:
+      raise InputError(f"{place}: template {template!r}; expected one {SUBJECT} and one {OBJECT}")
+    templates[name] = template
+
+  for _ in read_json_lines(path, add, Faults()):
+    pass
+  if not templates:
+    raise InputError(f"{path}: no templates; expected one on each line")
+  return templates
+
+
+def read_relations(folder: Path) -> list[Relation]:
+  """Returns the relations of a folder: templates.jsonl, and RELATION.jsonl for each that has facts.
+
+  A fact has `sub_label` and `obj_label`. `sub_title` and `obj_title` are those of the pages where
+  they differ; what else mLAMA has is not read.
+  """
+  relations = []
+  for name, template in read_templates(folder / TEMPLATES).items():
+    path = folder / f"{name}.jsonl"
+    if path.is_file() and (facts := list(read_json_lines(path, _fact, Faults()))):
+      relations.append(Relation(name, template, facts))
+  if not relations:
+    raise InputError(f"{folder}: no facts; expected RELATION.jsonl for relations of {TEMPLATES}")
+  return relations
+
+
+def _fact(value: Mapping[str, object], id: str, place: str) -> Fact:
+  names = [string(value, name, place).strip() for name in ("sub_label", "obj_label")]
+  if not all(names):
+    raise InputError(f"{place}: sub_label or obj_label: empty; expected a name")
+  titles = [
+    string(value, key, place) if key in value else name
+    for key, name in zip(("sub_title", "obj_title"), names, strict=True)
+  ]
+  return Fact(*names, *titles, place)
+
+
+def make_facts(
+  dump: Path, templates: Path, output: Path, language: str, *, wiki: str, most: int
+) -> dict[str, int]:
+  """Writes a folder of facts of Wikidata, and returns how many each relation has.
+
+  Subjects and objects are the items with a page in the wiki; what they are called is the label in
+  the language, or else the title without its parenthesis. Of a relation with more than `most` facts
+  those of evenly spaced subjects are kept.
+  """
+  check_name(dump)
+  by_relation = read_templates(templates)
+  names: dict[str, tuple[str, str]] = {}
+  pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+  with dump.open("rb") as file:
+    for item in read_items(file, dump, language, tuple(by_relation)):
+      if title := item.sitelinks.get(wiki):
+        names[item.id] = (item.label or _PARENTHESIS.sub("", title), title)
+        for relation, values in item.claims.items():
+          pairs[relation] += [(item.id, value) for value in values]
+  if not names:
+    raise InputError(f"{dump}: no item with a page in {wiki}; expected one, see --wiki")
+  output.mkdir(parents=True, exist_ok=True)
+  counts = {}
+  for relation in by_relation:
+    known = [pair for pair in pairs[relation] if pair[1] in names]
+    kept = known[:: max(1, -(-len(known) // most))]
+    _write(output / f"{relation}.jsonl", [_as_json(*pair, names) for pair in kept])
+    counts[relation] = len(kept)
+  rows = [{"relation": name, "template": x} for name, x in by_relation.items()]
+  _write(output / TEMPLATES, rows)
+  return counts
+
+
+def _as_json(subject: str, object: str, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+  (sub_label, sub_title), (obj_label, obj_title) = names[subject], names[object]
+  labels = {"sub_label": sub_label, "obj_label": obj_label}
+  titles = {"sub_title": sub_title, "obj_title": obj_title}
+  return {"sub_uri": subject, "obj_uri": object} | labels | titles
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+  with whole(path) as part:
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    part.write_text(text, encoding="utf-8")
