@@ -10,7 +10,7 @@ from tyro.conf import Positional, arg
 from luke_jax.cli.predict_masks import masked_model
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.inference.probing import Inputs, hits, ranks
+from luke_jax.inference.probing import Inputs, hits, scores
 from luke_jax.tasks.facts import make_facts, read_relations
 from luke_jax.training.metrics import summary_line
 
@@ -43,17 +43,17 @@ def probe(
   table = Table()
   for name in ("relation", "template", "facts", "hits@1", "mrr"):
     table.add_column(name)
-  of_relations = []
+  by_words, by_entities = [], []
   for relation in relations:
-    of_relations.append(ranks(model, relation, entities=entities, language=language))
-    scores = hits(of_relations[-1].words)
-    figures = (f"{scores['hits@1']:.3f}", f"{scores['mrr']:.3f}")
-    table.add_row(relation.name, relation.template, f"{len(relation.facts):,}", *figures)
+    words, of_entities = scores(model, relation, entities=entities, language=language).ranks
+    by_words.append(words)
+    by_entities += [of_entities] if of_entities.any() else []
+    figures = (f"{hits(words)[name]:.3f}" for name in ("hits@1", "mrr"))
+    table.add_row(relation.name, relation.template, f"{len(words):,}", *figures)
   Console().print(table)
-  summary = _figures([x.words for x in of_relations])
+  summary = _figures(by_words)
   if entities != "none":
-    by_entities = _figures([x.entities for x in of_relations if x.entities.any()])
-    summary |= {f"entity_{name}": x for name, x in by_entities.items()}
+    summary |= {f"entity_{name}": x for name, x in _figures(by_entities).items()}
   print(summary_line(summary))
 
 

@@ -32,11 +32,20 @@ _ROWS = 32  # questions that are read together
 _STEP = 16  # of the lengths of rows, so that few are compiled
 
 
-class Ranks(NamedTuple):
-  """Ranks of the objects of facts, from 1, by words and by entities; 0 where there is none."""
+class Scores(NamedTuple):
+  """Log probabilities of a relation's objects for each fact, -inf where there is none."""
 
-  words: np.ndarray  # (facts,)
-  entities: np.ndarray
+  words: np.ndarray  # (facts, objects)
+  entities: np.ndarray  # (facts, objects)
+  right: np.ndarray  # (facts,) the numbers of the objects of the facts
+
+  @property
+  def ranks(self) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the ranks of the right objects by words and by entities, from 1; 0 for none.
+
+    Of equal scores the right one is the last.
+    """
+    return _ranks(self.words, self.right), _ranks(self.entities, self.right)
 
 
 class _Candidates(NamedTuple):
@@ -47,16 +56,16 @@ class _Candidates(NamedTuple):
   entities: np.ndarray  # (C,) their ids, -1 for what the vocabulary lacks
 
 
-def ranks(
+def scores(
   model: ModelParts, relation: Relation, *, entities: Inputs = "none", language: str | None = None
-) -> Ranks:
-  """Returns the rank of the object of each of a relation's facts; of equal scores it is the last.
+) -> Scores:
+  """Returns the scores of all objects of a relation for each of its facts.
 
   With `entities` the subject is one, `[MASK]` or that of its title if the vocabulary has it, and so
-  is the object, as `[MASK]`, whose scores rank the objects too. `language` is that of titles.
+  is the object, as `[MASK]`, which is scored too. `language` is that of titles.
   """
   processor = _processor(model, entities, language)
-  objects = list({fact.object: fact for fact in reversed(relation.facts)}.values())
+  objects = list({fact.object: fact for fact in relation.facts}.values())
   subjects = list({fact.asked: fact for fact in relation.facts}.values())
   parts = _tokenized(processor, relation, [(x, objects[0]) for x in subjects], entities)
   by_words, by_entities = np.full((2, len(subjects), len(objects)), -np.inf, np.float32)
@@ -65,22 +74,22 @@ def ranks(
       _masked(processor, part, length, entities != "none", fact.place)
       for part, fact in zip(parts, subjects, strict=True)
     ]
-    for numbers, words, of_entities in _scores(model, processor, rows, candidates):
+    for numbers, words, of_entities in _of_length(model, processor, rows, candidates):
       by_words[np.ix_(numbers, candidates.numbers)] = words
       by_entities[np.ix_(numbers, candidates.numbers)] = of_entities
   of_subject = {fact.asked: number for number, fact in enumerate(subjects)}
   of_object = {fact.object: number for number, fact in enumerate(objects)}
   asked = [of_subject[fact.asked] for fact in relation.facts]
   right = [of_object[fact.object] for fact in relation.facts]
-  return Ranks(_ranks(by_words[asked], right), _ranks(by_entities[asked], right))
+  return Scores(by_words[asked], by_entities[asked], np.array(right))
 
 
-def hits(ranks_of: np.ndarray) -> dict[str, float]:
+def hits(ranks: np.ndarray) -> dict[str, float]:
   """Returns the share of objects among the first 1, 5, 10 and 100, and the mean reciprocal rank."""
-  known = ranks_of[ranks_of > 0]
+  known = ranks[ranks > 0]
   count = max(1, len(known))
-  scores = {f"hits@{first}": float((known <= first).sum() / count) for first in FIRST}
-  return scores | {"mrr": float((1 / known).sum() / count)}
+  shares = {f"hits@{first}": float((known <= first).sum() / count) for first in FIRST}
+  return shares | {"mrr": float((1 / known).sum() / count)}
 
 
 def _processor(model: ModelParts, entities: Inputs, language: str | None) -> Processor:
@@ -156,7 +165,7 @@ def _masked(processor: Processor, part: Part, length: int, with_entities: bool, 
   return dataclasses.replace(row, source=start + row.text_starts[0], origin=UNKNOWN)
 
 
-def _scores(
+def _of_length(
   model: ModelParts, processor: Processor, rows: Sequence[Row], candidates: _Candidates
 ) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
   """Yields numbers of rows, and the scores (R, C) of candidates there, by words and by entities."""
@@ -209,9 +218,9 @@ def _means(words: jax.Array, pieces: jax.Array, length: int) -> jax.Array:
   return jnp.where(places < length, words[:, places, pieces], 0).sum(-1) / length
 
 
-def _ranks(scores: np.ndarray, right: Sequence[int]) -> np.ndarray:
-  own = np.take_along_axis(scores, np.array(right)[:, None], axis=1)
-  return np.where(np.isfinite(own[:, 0]), (scores >= own).sum(1), 0)
+def _ranks(values: np.ndarray, right: np.ndarray) -> np.ndarray:
+  own = np.take_along_axis(values, right[:, None], axis=1)
+  return np.where(np.isfinite(own[:, 0]), (values >= own).sum(1), 0)
 
 
 def _power(number: int) -> int:

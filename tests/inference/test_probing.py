@@ -9,7 +9,7 @@ from tiny import tiny_model
 
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.inference.probing import hits, ranks
+from luke_jax.inference.probing import Scores, hits, scores
 from luke_jax.tasks.facts import Fact, Relation, read_relations
 from luke_jax.text import TextInput
 
@@ -52,25 +52,17 @@ def one_by_one(model, relation, entities):
     inputs = {name: x for name, x in inputs.items() if not name.startswith("entity")}
   outputs = model(**inputs)
   words = log_shares(outputs["logits"])
-  scores = [np.mean(words[i, places[i], answers[i]]) for i in range(len(rows))]
+  means = [np.mean(words[i, places[i], answers[i]]) for i in range(len(rows))]
   of_entities = [-np.inf] * len(rows)
   if entities != "none":
     shares = log_shares(outputs["entity_logits"])
     of_entities = [-np.inf if id is False else shares[i, 0, id] for i, id in enumerate(kept)]
-  return (np.reshape(x, (len(relation.facts), -1)) for x in (scores, of_entities))
+  return (np.reshape(x, (len(relation.facts), -1)) for x in (means, of_entities))
 
 
 def log_shares(logits):
   logits = np.asarray(logits, np.float64)
   return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-
-
-def plain_ranks(scores):
-  right = [index for _, index in PAIRS]
-  return [
-    int((row >= row[own]).sum()) if np.isfinite(row[own]) else 0
-    for row, own in zip(scores, right, strict=True)
-  ]
 
 
 @pytest.mark.parametrize(
@@ -83,20 +75,28 @@ def plain_ranks(scores):
 )
 def test_ranks_are_those_of_a_loop_over_candidates(model, template, entities):
   relation = Relation("P1", template, FACTS)
-  found = ranks(model, relation, entities=entities)
+  found = scores(model, relation, entities=entities)
   words, of_entities = one_by_one(model, relation, entities)
-  assert found.words.tolist() == plain_ranks(words)
-  assert found.entities.tolist() == plain_ranks(of_entities)
-  assert len(set(found.words.tolist())) > 1  # the random model does not give all the same rank
+  columns = found.right[np.argsort([right for _, right in PAIRS])]
+  np.testing.assert_allclose(found.words[:, columns], words, rtol=1e-5)
+  np.testing.assert_allclose(found.entities[:, columns], of_entities, rtol=1e-5)
+  by_words, by_entities = found.ranks
+  for number, (_, right) in enumerate(PAIRS):
+    order = np.argsort(-words[number]).tolist()
+    assert by_words[number] == order.index(right) + 1
   # Two facts about one subject are two facts.
-  assert found.words[0] != found.words[2]
+  assert found.words[0].tolist() == found.words[2].tolist() and by_words[0] != by_words[2]
   # Objects that the vocabulary of entities has are ranked, and no others.
-  assert (found.entities > 0).tolist() == [entities != "none" and i in (0, 2) for _, i in PAIRS]
+  assert (by_entities > 0).tolist() == [entities != "none" and i in (0, 2) for _, i in PAIRS]
+
+
+def test_of_equal_scores_the_right_one_is_last():
+  found = Scores(np.array([[1.0, 2, 1, 1]]), np.full((1, 4), -np.inf), np.array([2]))
+  assert [x.tolist() for x in found.ranks] == [[4], [0]]
 
 
 def test_hits_and_reciprocal_ranks_by_hand():
-  scores = hits(np.array([1, 0, 4, 20]))  # 0 has no rank
-  assert scores == {
+  assert hits(np.array([1, 0, 4, 20])) == {  # 0 has no rank
     "hits@1": 1 / 3,
     "hits@5": 2 / 3,
     "hits@10": 2 / 3,
@@ -108,10 +108,10 @@ def test_hits_and_reciprocal_ranks_by_hand():
 def test_what_cannot_be_asked(model):
   long = [Fact("Ana " * 70, "Tokyo", "Ana", "Tokyo", "FILE: line 3")]
   with pytest.raises(InputError, match=r"FILE: line 3: .* pieces; expected a sentence that"):
-    ranks(model, Relation("P1", "[X] [Y]", long))
+    scores(model, Relation("P1", "[X] [Y]", long))
   words = tiny_model(entity_vocab_size=0)
   with pytest.raises(InputError, match="entities: mask; expected none, for the model has no"):
-    ranks(words, Relation("P1", "[X] [Y]", FACTS), entities="mask")
+    scores(words, Relation("P1", "[X] [Y]", FACTS), entities="mask")
 
 
 def lines(*values):
@@ -162,9 +162,9 @@ def test_from_wikidata_to_scores(model, tmp_path, capsys):
   capsys.readouterr()
   assert main(["probe", str(tmp_path / "model"), str(folder), "--entities", "title"]) == 0
   *table, last = capsys.readouterr().out.splitlines()
-  scores = json.loads(last)
-  assert scores["hits@1"] == scores["macro_mrr"] == 1  # there is one object in each relation
-  assert (scores["facts"], scores["relations"], scores["entity_facts"]) == (3, 2, 0)
+  found = json.loads(last)
+  assert found["hits@1"] == found["macro_mrr"] == 1  # there is one object in each relation
+  assert (found["facts"], found["relations"], found["entity_facts"]) == (3, 2, 0)
   assert "[X] is of [Y]." in "".join(table)
 
 
