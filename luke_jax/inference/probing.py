@@ -129,8 +129,8 @@ def _entity(id: int, characters: tuple[int, int]) -> Entity:
 
 
 def _id(processor: Processor, title: str) -> int:
-  vocab, language = processor.entity_vocab, processor.language
-  return vocab.id(title, language) if vocab.contains(title, language) else -1
+  key = title, processor.language
+  return processor.entity_vocab.id(*key) if processor.entity_vocab.contains(*key) else -1
 
 
 def _by_length(

@@ -98,13 +98,15 @@ def _fact(value: Mapping[str, object], id: str, place: str) -> Fact:
 def make_facts(
   dump: Path, templates: Path, output: Path, language: str, *, wiki: str, most: int
 ) -> dict[str, int]:
-  """Writes a folder of facts of Wikidata, and returns how many each relation has.
+  """Writes a folder of facts of Wikidata, and returns how many each relation has, if any.
 
   Subjects and objects are the items with a page in the wiki; what they are called is the label in
   the language, or else the title without its parenthesis. Of a relation with more than `most` facts
   those of evenly spaced subjects are kept.
   """
   check_name(dump)
+  if output.exists():
+    raise InputError(f"{output}: exists; expected a new folder")
   by_relation = read_templates(templates)
   names: dict[str, tuple[str, str]] = {}
   pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -116,16 +118,16 @@ def make_facts(
           pairs[relation] += [(item.id, value) for value in values]
   if not names:
     raise InputError(f"{dump}: no item with a page in {wiki}; expected one, see --wiki")
-  output.mkdir(parents=True, exist_ok=True)
-  counts = {}
-  for relation in by_relation:
-    known = [pair for pair in pairs[relation] if pair[1] in names]
-    kept = known[:: max(1, -(-len(known) // most))]
-    _write(output / f"{relation}.jsonl", [_as_json(*pair, names) for pair in kept])
-    counts[relation] = len(kept)
-  rows = [{"relation": name, "template": x} for name, x in by_relation.items()]
+  known = {name: [x for x in pairs[name] if x[1] in names] for name in by_relation}
+  kept = {name: x[:: -(-len(x) // most)] for name, x in known.items() if x}
+  if not kept:
+    raise InputError(f"{dump}: no facts of {', '.join(by_relation)}; expected some")
+  output.mkdir(parents=True)
+  for name, of_relation in kept.items():
+    _write(output / f"{name}.jsonl", [_as_json(*pair, names) for pair in of_relation])
+  rows = [{"relation": name, "template": by_relation[name]} for name in kept]
   _write(output / TEMPLATES, rows)
-  return counts
+  return {name: len(x) for name, x in kept.items()}
 
 
 def _as_json(subject: str, object: str, names: Mapping[str, tuple[str, str]]) -> dict[str, str]:

@@ -168,6 +168,10 @@ class Processor:
     return len(MARKED.get(self.task, ())) or self.max_entity_length
 
   def _entity_id(self, title: str) -> int:
+    return self.entity_vocab.id(*self.entity_key(title))
+
+  def entity_key(self, title: str) -> tuple[str, str | None]:
+    """Returns a title and its language: the processor's, or the one before it, as in `de:Tokio`."""
     vocab, language = self.entity_vocab, self.language
     if vocab.multilingual and title not in SPECIAL:
       prefix, _, rest = title.partition(":")
@@ -180,7 +184,7 @@ class Processor:
           f"entity {title!r}: in no language; expected one of {languages} before a colon, or as the"
           " processor's language"
         )
-    return vocab.id(title, language)
+    return title, language
 
   def _parts(self, examples: Sequence[TextInput], offsets: bool) -> list[list[Part]]:
     if isinstance(examples, str) or not isinstance(examples, Sequence):

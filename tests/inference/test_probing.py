@@ -153,7 +153,8 @@ def test_from_wikidata_to_scores(model, tmp_path, capsys):
   made = [dumped(tmp_path, *ITEMS), "--templates", str(tmp_path / "templates.jsonl")]
   folder = tmp_path / "facts"
   assert main(["wiki", "facts", *made, "--output", str(folder)]) == 0
-  born, of = read_relations(folder)  # P36 has no facts
+  assert not (folder / "P36.jsonl").exists()
+  born, of = read_relations(folder)
   assert born.template == "[X] was born in [Y]." and len(born.facts) == 2
   assert born.facts[0][:4] == ("Ana", "Tokyo", "Ana (singer)", "Tokyo (city)")
   assert [fact[:2] for fact in of.facts] == [("Ana", "Japan")]
@@ -198,4 +199,9 @@ def test_dumps_without_facts_are_told_in_one_line(tmp_path, capsys):
   assert "P19 has values that are no items; expected items" in capsys.readouterr().err
   assert main(["wiki", "facts", dumped(tmp_path, *ITEMS), *options, "--wiki", "xwiki"]) == 2
   assert "no item with a page in xwiki; expected one, see --wiki" in capsys.readouterr().err
+  assert main(["wiki", "facts", dumped(tmp_path, item("Q1", "Ana", "Ana")), *options]) == 2
+  assert "no facts of P19, P27, P36; expected some" in capsys.readouterr().err
   assert not (tmp_path / "out").exists()
+  (tmp_path / "out").mkdir()
+  assert main(["wiki", "facts", dumped(tmp_path, *ITEMS), *options]) == 2
+  assert "out: exists; expected a new folder" in capsys.readouterr().err

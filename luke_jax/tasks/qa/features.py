@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity, Processor, Row
@@ -110,11 +110,13 @@ def _tokenized(
 def _mentions(
   processor: Processor, text: str, links: Sequence[Link] | None, where: str
 ) -> Mentions:
-  vocab, language = processor.entity_vocab, processor.language
-  links_with_ids = [link for link in links or () if vocab.contains(link.title, language)]
+  vocab = processor.entity_vocab
+  with at(where):
+    keys = [(link, processor.entity_key(link.title)) for link in links or ()]
+  known = [(link, key) for link, key in keys if vocab.contains(*key)]
   entities = [
-    Entity(vocab.id(title, language), (0, 0), (start, end), text=0, number=number)
-    for number, (start, end, title) in enumerate(links_with_ids)
+    Entity(vocab.id(*key), (0, 0), (start, end), text=0, number=number)
+    for number, ((start, end, _), key) in enumerate(known)
   ]
   return Mentions(text, entities, where)
 

@@ -14,7 +14,8 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import NOWHERE, PassageLimits, features, original, spaced_words
 from luke_jax.tasks.qa.files import Example, Link
-from luke_jax.text import Entity
+from luke_jax.text import Entity, EntityVocab
+from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.text.parts import Mentions
 
 LIMITS = PassageLimits(question_words=12, stride=8, answer_words=10)
@@ -161,6 +162,18 @@ def test_answers_that_cannot_be_found_are_counted():
     UserWarning, match="1 answers cannot be found: longer than task.answer_words, 10 pieces"
   ):
     features(processor(), examples, LIMITS, Faults())
+
+
+def test_titles_of_several_languages_say_theirs():
+  """As mLUKE's do: `de:Tokio`."""
+  special = {title: id for id, title in enumerate(SPECIAL)}
+  vocab = EntityVocab(special | {"de:Tokio": 4, "en:Tokyo": 4}, multilingual=True)
+  chosen = processor(entity_vocab=vocab, max_length=64)
+  links = (Link(30, 35, "de:Tokio"), Link(0, 7, "de:Beyoncé"))
+  rows = features(chosen, [example(entities=links)], LIMITS._replace(stride=40), Faults())
+  assert [row.entity_ids.tolist() for row in rows] == [[4]]
+  with pytest.raises(InputError, match="here: entity 'Tokio': in no language; expected one of de"):
+    features(chosen, [example(entities=(Link(30, 35, "Tokio"),))], LIMITS, Faults())
 
 
 def test_more_entities_than_a_row_holds():
