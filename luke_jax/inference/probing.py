@@ -28,7 +28,7 @@ from luke_jax.text.rows import UNKNOWN, enclosed
 
 Inputs = Literal["none", "mask", "title"]
 FIRST = (1, 5, 10, 100)
-_ROWS = 32  # questions that are read together
+_MASKS = 64  # that are read together: each has the log probabilities of a vocabulary
 _STEP = 16  # of the lengths of rows, so that few are compiled
 
 
@@ -137,7 +137,7 @@ def _by_length(
   processor: Processor, relation: Relation, objects: Sequence[Fact], entities: Inputs
 ) -> dict[int, _Candidates]:
   """Returns the objects by the number of their pieces, as these are after the template's words."""
-  pairs = [(relation.facts[0], x) for x in objects]
+  pairs = [(relation.facts[0]._replace(place=x.place), x) for x in objects]
   numbers, pieces = defaultdict(list), defaultdict(list)
   for number, part in enumerate(_tokenized(processor, relation, pairs, "none")):
     ids = part.ids[slice(*part.entities[0].tokens)]
@@ -174,8 +174,9 @@ def _of_length(
   pieces[:count, :length] = candidates.pieces
   lengths = (*range(_STEP, processor.max_length, _STEP), processor.max_length)
   order = sorted(range(len(rows)), key=lambda number: len(rows[number].input_ids))
-  for first in range(0, len(rows), _ROWS):
-    numbers = order[first : first + _ROWS]
+  height = max(1, _MASKS // pieces.shape[1])
+  for first in range(0, len(rows), height):
+    numbers = order[first : first + height]
     some = [rows[i] for i in numbers]
     some += some[-1:] * (_power(len(some)) - len(some))
     inputs = processor.pad(some, word_lengths=lengths, entity_lengths=2)

@@ -85,14 +85,12 @@ def read_relations(folder: Path) -> list[Relation]:
 
 
 def _fact(value: Mapping[str, object], id: str, place: str) -> Fact:
-  names = [string(value, name, place).strip() for name in ("sub_label", "obj_label")]
-  if not all(names):
+  subject, object = (string(value, name, place).strip() for name in ("sub_label", "obj_label"))
+  if not subject or not object:
     raise InputError(f"{place}: sub_label or obj_label: empty; expected a name")
-  titles = [
-    string(value, key, place) if key in value else name
-    for key, name in zip(("sub_title", "obj_title"), names, strict=True)
-  ]
-  return Fact(*names, *titles, place)
+  titles = {"sub_title": subject, "obj_title": object, **value}
+  of_subject, of_object = (string(titles, name, place) for name in ("sub_title", "obj_title"))
+  return Fact(subject, object, of_subject, of_object, place)
 
 
 def make_facts(

@@ -73,7 +73,7 @@ def test_the_first_screen_says_where_to_begin(capsys):
     run = command_function(words[1])
     assert callable(bound(run, words[1], words[2:]))
   assert all(len(line) <= 100 for line in shown.splitlines())
-  assert len(shown.splitlines()) <= 64
+  assert len(shown.splitlines()) <= 65
   assert "Status 0: done. 1:" in shown
 
 

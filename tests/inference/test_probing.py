@@ -1,11 +1,12 @@
 """Facts as cloze questions: against a plain loop over candidates, and as a user asks them."""
 
 import bz2
+import dataclasses
 import json
 
 import numpy as np
 import pytest
-from tiny import tiny_model
+from tiny import tiny_model, tiny_processor
 
 from luke_jax.cli import main
 from luke_jax.errors import InputError
@@ -109,6 +110,11 @@ def test_what_cannot_be_asked(model):
   long = [Fact("Ana " * 70, "Tokyo", "Ana", "Tokyo", "FILE: line 3")]
   with pytest.raises(InputError, match=r"FILE: line 3: .* pieces; expected a sentence that"):
     scores(model, Relation("P1", "[X] [Y]", long))
+  pieces = tiny_processor("word_piece")  # which has none for a control character
+  of_pieces = dataclasses.replace(model, processor=pieces, tokenizer=pieces.tokenizer)
+  facts = [*FACTS, Fact("Ana", "\u200b", "Ana", "", "FILE: line 4")]
+  with pytest.raises(InputError, match=r"FILE: line 4: span \(4, 5\) holds no token"):
+    scores(of_pieces, Relation("P1", "Who [Y] [X]", facts))
   words = tiny_model(entity_vocab_size=0)
   with pytest.raises(InputError, match="entities: mask; expected none, for the model has no"):
     scores(words, Relation("P1", "[X] [Y]", FACTS), entities="mask")
