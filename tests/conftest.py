@@ -6,9 +6,9 @@ import os
 import shutil
 import tempfile
 import uuid
-from importlib.metadata import version
 from pathlib import Path
 
+import cheap_programs
 import hypothesis
 import pytest
 from _pytest.mark.expression import Expression
@@ -20,11 +20,7 @@ pytest_plugins = ["processor_time"]
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Most of the suite's time is XLA optimising programs that run once. CI runs it with XLA_FLAGS= too.
-fast_to_compile = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-fast_to_compile += " --xla_cpu_parallel_codegen_split_count=1"
-if int(version("jaxlib").split(".")[1]) < 12:  # later ones end at a flag they no longer know
-  fast_to_compile += " --xla_cpu_use_fusion_emitters=false"
-os.environ.setdefault("XLA_FLAGS", fast_to_compile)
+os.environ.setdefault("XLA_FLAGS", cheap_programs.FLAGS)
 os.environ["XLA_FLAGS"] += " --xla_force_host_platform_device_count=8"
 
 # Many programs are compiled by more than one test or process; this first process keeps them.
@@ -80,6 +76,11 @@ def pytest_ignore_collect(collection_path, config):
   if any(asked.evaluate(lambda name, /, marks=marks, **_: name in marks) for marks in subsets):
     return None
   return True
+
+
+def pytest_collection_modifyitems(items):
+  """Has the longest begin first, as what begins last ends alone."""
+  items.sort(key=lambda item: item.get_closest_marker("minutes") is None)
 
 
 def pytest_make_parametrize_id(val):

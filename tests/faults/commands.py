@@ -10,15 +10,16 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.cheap_programs import flags
+
 TINY = Path(__file__).with_name("tiny.py")
-FAST = "--xla_backend_optimization_level=0 --xla_force_host_platform_device_count=1"
 
 
 def environment(cache: Path) -> dict[str, str]:
   """One CPU device a process, quick to compile, and a cache of programs."""
   return os.environ | {
     "JAX_PLATFORMS": "cpu",
-    "XLA_FLAGS": FAST,
+    "XLA_FLAGS": flags(devices=1),
     "JAX_COMPILATION_CACHE_DIR": str(cache),
     "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
   }

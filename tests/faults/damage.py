@@ -37,8 +37,8 @@ def main(place: Path) -> Counter[str]:
   status, _, line = ended(train(place / "cache", place / "run"))
   assert status == 0, line
   folder, counts = place / "run" / "checkpoints", Counter()
-  expected = {step: restored(folder, step) for step in (55, 60)}
-  for file in sorted(path for path in (folder / "60").rglob("*") if path.is_file()):
+  expected = {step: restored(folder, step) for step in (25, 30)}
+  for file in sorted(path for path in (folder / "30").rglob("*") if path.is_file()):
     for name, harm in HARMS.items():
       copy = place / "copy"
       shutil.rmtree(copy, ignore_errors=True)
@@ -57,7 +57,7 @@ def outcome(folder: Path, expected: dict[int, dict]) -> str:
     step, found = opened(folder)
   if found != expected[step]:
     return "WRONG VALUES"
-  return "unharmed" if step == 60 else "set aside"
+  return "unharmed" if step == 30 else "set aside"
 
 
 def opened(folder: Path) -> tuple[int, dict]:
@@ -71,7 +71,7 @@ def opened(folder: Path) -> tuple[int, dict]:
   from tests.faults.tiny import config
 
   experiment = config()
-  program = Program(experiment, make_mesh(experiment.mesh, jax.devices()[:1]), steps=60)
+  program = Program(experiment, make_mesh(experiment.mesh, jax.devices()[:1]), steps=30)
   checkpoints = Checkpoints(folder, experiment.run)
   try:
     found = checkpoints.restore(program.state_shapes)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.faults import damage, kills
+from tests.faults import damage, kills, pods
 from tests.faults.commands import differing_bits
 
 
@@ -27,9 +27,9 @@ def test_bits_that_differ_are_counted():
 
 
 def test_wrong_values_are_seen(monkeypatch, tmp_path):
-  monkeypatch.setattr(damage, "opened", lambda folder: (60, {"bytes": [b"\x01"]}))
-  assert damage.outcome(tmp_path, {60: {"bytes": [b"\x00"]}}) == "WRONG VALUES"
-  assert damage.outcome(tmp_path, {60: {"bytes": [b"\x01"]}}) == "unharmed"
+  monkeypatch.setattr(damage, "opened", lambda folder: (30, {"bytes": [b"\x01"]}))
+  assert damage.outcome(tmp_path, {30: {"bytes": [b"\x00"]}}) == "WRONG VALUES"
+  assert damage.outcome(tmp_path, {30: {"bytes": [b"\x01"]}}) == "unharmed"
 
 
 def test_an_end_in_time_is_no_kill():
@@ -55,14 +55,10 @@ def test_killed_runs_and_exports_end_as_one_that_was_not():
 
 
 @pytest.mark.slow
-def test_a_row_for_each_signal_and_process():
-  """SIGINT: SIGTERM to one of two is in tests/training/test_processes.py."""
-  status, lines, errors = driven("pods", "--processes", "2", "--signals", "SIGINT")
-  assert status == 0, errors
-  rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-  assert [row[:2] for row in rows] == [
-    ["2", "SIGINT to 0"],
-    ["2", "SIGINT to 1"],
-  ]
-  assert all(row[2] == row[3] == "130" for row in rows)
-  assert all(0 <= float(row[4]) < 60 for row in rows)
+def test_a_row_tells_how_all_end_after_a_signal_to_one(tmp_path):
+  """SIGINT to the first: SIGTERM to the last is in tests/training/test_processes.py."""
+  found = pods.ends(tmp_path, 2, "SIGINT", 0)
+  assert [end.status for end in found] == [130, 130], found
+  cells = [cell.strip() for cell in pods.row(2, "SIGINT", 0, found).strip("|").split("|")]
+  assert cells[:4] == ["2", "SIGINT to 0", "130", "130"]
+  assert 0 <= float(cells[4]) < 60

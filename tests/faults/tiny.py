@@ -18,6 +18,6 @@ def config():
     data=Data(batch_size=16, evaluation_batch_size=16),
     optimizer=Optimizer(learning_rate=1e-3),
     run=Run(
-      steps=60, log_every=1, save_every=5, evaluate_every=20, best_metric="word_likelihood", keep=2
+      steps=30, log_every=1, save_every=5, evaluate_every=10, best_metric="word_likelihood", keep=2
     ),
   )

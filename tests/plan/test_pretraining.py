@@ -37,17 +37,7 @@ def compiled(name, topology, *changes):
 AWARE = "model.use_entity_aware_attention=true"
 
 
-# A step takes a minute to compile; smaller ones for v6e and v5p are in
-# tests/training/test_slices.py, and kernels for all chips in tests/nn.
-def test_what_moves_does_not_grow_with_the_table():
-  sent = {}
-  for entities in (500_000, 20_000):
-    program = compiled("luke_base", "v5e:2x4", *BASE, f"model.entity_vocab_size={entities}")
-    assert largest_collective(program) < TABLE
-    sent[entities] = sum(row.bytes for row in traffic(program, execution(program)))
-  assert 0 < sent[20_000] <= sent[500_000] < sent[20_000] + TABLE / 20
-
-
+@pytest.mark.minutes
 def test_large_fits_moves_no_table_and_keeps_the_chips_busy():
   step = PlannedStep(
     EXPERIMENTS / "luke_large.py", ("data.batch_size=128", AWARE), parse_topology("v5e:4x4")
@@ -58,6 +48,17 @@ def test_large_fits_moves_no_table_and_keeps_the_chips_busy():
   estimate = step.plan(result).final_bundles
   assert estimate is not None
   assert estimate.utilization > 0.65
+
+
+# A step takes a minute to compile; smaller ones for v6e and v5p are in
+# tests/training/test_slices.py, and kernels for all chips in tests/nn.
+def test_what_moves_does_not_grow_with_the_table():
+  sent = {}
+  for entities in (500_000, 20_000):
+    program = compiled("luke_base", "v5e:2x4", *BASE, f"model.entity_vocab_size={entities}")
+    assert largest_collective(program) < TABLE
+    sent[entities] = sum(row.bytes for row in traffic(program, execution(program)))
+  assert 0 < sent[20_000] <= sent[500_000] < sent[20_000] + TABLE / 20
 
 
 def test_a_million_entities_fit():

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from cheap_programs import flags
 from networks import TINY, applied, network, tiny
 
 from luke_jax.models.network import abstract_params, initial_params
@@ -196,7 +197,7 @@ print("same")
 @pytest.mark.slow
 def test_dropout_and_states_are_the_same_on_eight_devices():
   """Weights sharded over `data` do not leak into the layout of the activations."""
-  environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+  environment = {"XLA_FLAGS": flags(devices=8), "JAX_PLATFORMS": "cpu"}
   done = subprocess.run(
     [sys.executable, "-c", SHARDED], env=environment, capture_output=True, text=True, check=False
   )
