@@ -137,10 +137,11 @@ def test_a_class_that_is_no_task(tmp_path):
 
 def test_a_system_of_ones_own(tmp_path, capsys):
   file, run = str(HERE / "own_system.py"), str(tmp_path / "run")
-  assert main(["train", file, "--output", run]) == 0
+  train = ["train", file, "--output", run, "--set", "run.steps=80"]
+  assert main(train) == 0
   trained = last_line(capsys)
   assert trained["status"] == "done" and trained["dev/f1"] > 0.05
-  assert main(["train", file, "--output", run]) == 0
+  assert main(train) == 0
   assert last_line(capsys)["dev/f1"] == trained["dev/f1"]
   assert main(["predict", file, run, "Aurelio Verdano was born in Castrel."]) == 0
   predicted = last_line(capsys)
@@ -186,7 +187,7 @@ def test_relative_positions_of_ones_own(tmp_path, relative):
   """Both texts have the same words: their order alone tells the labels."""
   labels = {"in the of": "up", "in of the": "down"}
   data = [{"text": text, "label": label} for text, label in labels.items()] * 6
-  settings = {"learning_rate": 0.1, "epochs": 60, "batch_size": 12, "evaluate_every": 60}
+  settings = {"learning_rate": 0.1, "epochs": 30, "batch_size": 12, "evaluate_every": 30}
   model, scores, _ = luke_jax.fine_tune(
     "classification", relative, train=data, dev=data, **settings
   )

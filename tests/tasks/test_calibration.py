@@ -47,14 +47,14 @@ def test_parts_and_the_surest_answers_are_of_all(answers):
 
 
 def test_a_threshold_has_its_precision_on_other_answers():
-  """In 19 of 20 draws; here all of a few hundred seeds are drawn and most of them hold."""
+  """In 19 of 20 draws; here all of a hundred seeds are drawn and most of them hold."""
   held = []
-  for seed in range(200):
+  for seed in range(100):
     kept = threshold_for(drawn(400, seed), 0.8)
     if kept is not None:
       later = [x.right for x in drawn(4000, 1000 + seed) if x.score >= kept.threshold]
       held.append(np.mean(later) >= 0.8 - 0.01)
-  assert len(held) > 150 and np.mean(held) > 0.95
+  assert len(held) > 75 and np.mean(held) > 0.95
 
 
 def test_few_or_bad_answers_have_no_threshold():

@@ -98,7 +98,7 @@ def test_a_run_ends_once_scores_are_no_better(shared, tmp_path, monkeypatch):
 def test_a_run_of_some_seconds_ends_and_is_done(shared, tmp_path, monkeypatch):
   """Its programs are those of the test before."""
   monkeypatch.setattr(pace, "CLOSING", 0.0)
-  chosen = experiment(run={"minutes": 0.08, "best_metric": "word_likelihood"})
+  chosen = experiment(run={"minutes": 0.04, "best_metric": "word_likelihood"})
   summary = train(chosen, tmp_path / "run")
   assert summary["status"] == "done" and summary["step"] == summary["steps"]
   rates = [line["learning_rate"] for line in logged(tmp_path / "run") if "loss" in line]

@@ -78,7 +78,7 @@ def test_a_fresh_model_learns_to_find_names(folder, capsys):
   assert main([*new, "--sentence-vectors", "."]) == 0
   assert "fresh: 13 words, " in capsys.readouterr().out
   fields = "task.word_vectors=. data.batch_size=8 data.evaluation_batch_size=8 run.epochs=null"
-  fields += " run.steps=60 run.evaluate_every=60 optimizer.learning_rate=0.02 run.log_every=60"
+  fields += " run.steps=30 run.evaluate_every=30 optimizer.learning_rate=0.02 run.log_every=30"
   fields += " data.lengths=1"
   train = ["train", "tagging", "--train", "train.conll", "--dev", "dev.conll", "--model", "fresh"]
   sets = [part for field in fields.split() for part in ("--set", field)]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from networks import backbone
+from networks import applied, backbone
+from small_systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -208,17 +209,17 @@ def test_scores_count_links_names_and_what_is_refused(folder):
 
 def test_a_prior_of_nothing_is_no_candidate_and_order_changes_nothing(folder):
   """The head scores each candidate by itself."""
-  base = backbone(BertConfig())
+  base = backbone(small(BertConfig, max_position_embeddings=64))
   made = task(folder)
   network = made.network(base)
   params = initial_params(network, jax.random.key(0))
   rows = rows_of(made, gold(*ALL))
   inputs = made.inputs(base, rows, made.sizes, 0)
-  logits = np.asarray(network.apply({"params": params}, **inputs)["logits"])
+  logits = np.asarray(applied(network, params, inputs)["logits"])
   assert (logits[0, 0, 1:4] < -1e8).all() and (logits[0, 0, [0, 4]] > -1e4).all()
   for name in ("candidate_vectors", "candidate_priors"):
     inputs[name] = inputs[name][:, :, ::-1]
-  turned = np.asarray(network.apply({"params": params}, **inputs)["logits"])
+  turned = np.asarray(applied(network, params, inputs)["logits"])
   np.testing.assert_array_equal(turned[..., :4], logits[..., 3::-1])
 
 
