@@ -31,10 +31,10 @@ parity: .venv-parity/installed
 tpu: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m "(tpu_aot or real_data) and not parity"
 
-# What takes long, and pages in a browser.
+# What takes long, and pages in a browser; SLOW= the files and folders, if not all of them.
 slow: .venv-parity/installed
 	.venv-parity/bin/luke-jax get english
-	.venv-parity/bin/python $(PYTEST) -m "(slow or browser) and not (notebook or parity or tpu_aot or real_data)"
+	.venv-parity/bin/python $(PYTEST) -m "(slow or browser) and not (notebook or parity or tpu_aot or real_data)" $(SLOW)
 
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
