@@ -142,8 +142,8 @@ def together(command, folder, count, *arguments, devices=2):
 
 @pytest.mark.slow
 def test_processes_together_do_what_one_does(command, whole, tmp_path):
-  """Four, which save together at the end; two do in what follows, until a signal."""
-  arguments = ("--set", "mesh.replica=2", "--set", "run.save_every=1000")
+  """Four; two do in what follows, until a signal."""
+  arguments = ("--set", "mesh.replica=2", "--set", "data.workers=1")
   outputs = finish(*together(command, tmp_path / "run", 4, *arguments, devices=1))
   assert json.loads(outputs[0][0])["status"] == "done"
   assert not any(line.startswith("{") for last in outputs[1:] for line in last)

@@ -14,6 +14,7 @@ from small_systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.linking import PRIORS, VECTORS
 from luke_jax.models.network import initial_params
 from luke_jax.nn.losses import IGNORED
 from luke_jax.systems.bert import BertConfig
@@ -208,7 +209,7 @@ def test_scores_count_links_names_and_what_is_refused(folder):
 
 
 def test_a_prior_of_nothing_is_no_candidate_and_order_changes_nothing(folder):
-  """The head scores each candidate by itself."""
+  """The head scores each candidate by itself, one that is meant more often higher."""
   base = backbone(small(BertConfig, max_position_embeddings=64))
   made = task(folder)
   network = made.network(base)
@@ -217,7 +218,10 @@ def test_a_prior_of_nothing_is_no_candidate_and_order_changes_nothing(folder):
   inputs = made.inputs(base, rows, made.sizes, 0)
   logits = np.asarray(applied(network, params, inputs)["logits"])
   assert (logits[0, 0, 1:4] < -1e8).all() and (logits[0, 0, [0, 4]] > -1e4).all()
-  for name in ("candidate_vectors", "candidate_priors"):
+  rarer = applied(network, params, inputs | {PRIORS: inputs[PRIORS] / 2})["logits"]
+  fell = logits[0, 0] - np.asarray(rarer)[0, 0]
+  assert fell[0] == pytest.approx(np.log(2), abs=1e-5) and fell[4] == 0
+  for name in (VECTORS, PRIORS):
     inputs[name] = inputs[name][:, :, ::-1]
   turned = np.asarray(applied(network, params, inputs)["logits"])
   np.testing.assert_array_equal(turned[..., :4], logits[..., 3::-1])
