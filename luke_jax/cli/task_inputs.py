@@ -8,9 +8,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
-from luke_jax.heads.linking import LinkingHead
-from luke_jax.inference.settings import own_head, task_of
-from luke_jax.models.head import Head
+from luke_jax.inference.settings import check_knowledge, own_head, task_of
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
@@ -107,16 +105,8 @@ def load_for(
     named = task if experiment is None else kind
     settings = task_of(model, named, **{name: str(x) for name, x in folders.items() if x})
     settings.check_inputs(model.backbone)
-    if isinstance(head := model.network.head, LinkingHead):
-      _check_width(settings.network(model.backbone).head, head)
+    check_knowledge(model, settings)
     return model, settings
-
-
-def _check_width(known: Head | None, head: LinkingHead) -> None:
-  """Raises InputError for knowledge whose vectors are not as wide as the model's own."""
-  if isinstance(known, LinkingHead) and known.vectors != head.vectors:
-    expected = f"expected knowledge that the same model describes, of width {head.vectors}"
-    raise InputError(f"task.knowledge: vectors of width {known.vectors}; {expected}")
 
 
 def report_faults(faults: Faults) -> None:

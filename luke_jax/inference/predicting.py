@@ -10,7 +10,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
-from luke_jax.inference.settings import processor_of, task_of
+from luke_jax.inference.settings import check_knowledge, processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
@@ -26,16 +26,24 @@ def predict(
   *,
   link: Linker | None = None,
   vectors: str | Path | None = None,
+  knowledge: str | Path | None = None,
+  threshold: float | None = None,
   **fields: object,
 ) -> Any:
   """Returns a fine-tuned model's prediction for one text, or for each text of a list.
 
   `fields` are those of the task's files, for a list of texts a list with a value for each. For a
   system that reads vectors of entities, `link` finds the `links` of a text, and `vectors` is their
-  folder where it is not that of the training.
+  folder where it is not that of the training. So is `knowledge` for a linker, and `threshold` the
+  least score of a name's entity.
   """
-  task = task_of(model, **({"vectors": str(vectors)} if vectors else {}))
+  folders = {"vectors": vectors, "knowledge": knowledge}
+  settings: dict[str, object] = {name: str(x) for name, x in folders.items() if x}
+  if threshold is not None:
+    settings["threshold"] = threshold
+  task = task_of(model, **settings)
   task.check_inputs(model.backbone)
+  check_knowledge(model, task)
   single = isinstance(texts, str)
   columns: dict[str, Any] = {"text": texts, **fields}
   if single:

@@ -10,6 +10,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.heads.attributes import attributes_of
 from luke_jax.heads.kinds import class_names
+from luke_jax.heads.linking import LinkingHead
 from luke_jax.models.head import Head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described, System
@@ -71,8 +72,21 @@ def task_with(
   else:  # a model of transformers, whose config.json may say something
     settings = task.settings_from(rest, labels)
   value = typed_values.group_from_json(settings, task, f"config.json: {KEY}.settings")
+  if lacking := sorted(changes.keys() - {field.name for field in dataclasses.fields(task)}):
+    raise InputError(f"{lacking[0]}: not of {task.name}; expected none")
   fixed = {"labels": _labels(task, tuple(labels)), "words": config.room_for_words}
   return dataclasses.replace(value, **fixed, **changes)
+
+
+def check_knowledge(model: ModelParts, task: FineTunedTask) -> None:
+  """Raises InputError for knowledge whose vectors are not as wide as those the model links by."""
+  head = model.network.head
+  if not isinstance(head, LinkingHead):
+    return
+  known = task.network(model.backbone).head
+  if isinstance(known, LinkingHead) and known.vectors != head.vectors:
+    expected = f"expected knowledge that the same model describes, of width {head.vectors}"
+    raise InputError(f"task.knowledge: vectors of width {known.vectors}; {expected}")
 
 
 def own_head(task: type[FineTunedTask]) -> MakeHead:

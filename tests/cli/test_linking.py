@@ -1,6 +1,7 @@
 """A linker from the command line: from texts to links, with entities of one's own."""
 
 import json
+import types
 
 import numpy as np
 import pytest
@@ -8,14 +9,16 @@ from networks import backbone
 from sample_models import ROOT, save_start
 
 from luke_jax.cli import main
-from luke_jax.cli.task_inputs import _check_width
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.linking import LinkingHead
+from luke_jax.inference.settings import check_knowledge
 from luke_jax.model import load
+from luke_jax.models.network import Network
 from luke_jax.serve.answers import Replies
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.linking.knowledge import Knowledge
+from luke_jax.tasks.linking.task import EntityLinking
 
 PAGES = {
   "Ana Ferrier": "Ana Ferrier was a painter.\nFerrier painted New Castrel. Ferrier lived long.",
@@ -106,10 +109,12 @@ def test_entities_of_ones_own_are_described_by_the_same_model(knowledge, tmp_pat
   assert not (tmp_path / "more").exists()
 
 
-def test_knowledge_by_a_model_of_another_width_is_refused():
-  numerics = backbone(BertConfig()).numerics_of("linking")
-  with pytest.raises(InputError, match=r"width 8; expected knowledge .*, of width 16"):
-    _check_width(LinkingHead(numerics, 8), LinkingHead(numerics, 16))
+def test_knowledge_by_a_model_of_another_width_is_refused(knowledge):
+  system = backbone(BertConfig())
+  head = LinkingHead(system.numerics_of("linking"), 16)
+  model = types.SimpleNamespace(network=Network(system, head), backbone=system)
+  with pytest.raises(InputError, match=r"width 64; expected knowledge .*, of width 16"):
+    check_knowledge(model, EntityLinking(knowledge=str(knowledge)))
 
 
 @pytest.mark.slow
@@ -135,6 +140,10 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   assert main(["link", run, json.dumps(example), "--knowledge", more]) == 0
   first, second = last_line(capsys)["links"]
   assert second[2] in ("Nordvik", None) and second[:2] == [18, 28]
+  linker = load(f"{run}/model")
+  again = linker.predict(text, mentions=example["mentions"], knowledge=more)
+  assert [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in again] == [first, second]
+  assert linker.predict(text, threshold=1.0) == []
   assert main(["link", run, json.dumps({"text": text, "mentions": [[0, 13]]})]) == 0
   (alone,) = last_line(capsys)["links"]
   assert main(["link", run, json.dumps(example)]) == 0
@@ -150,7 +159,7 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   printed = capsys.readouterr().out.splitlines()
   evaluated = json.loads(printed[-1])
   assert "do not tell from which score 90% are right" in printed[-2]
-  page = Replies({"linker": load(f"{run}/model")})
+  page = Replies({"linker": linker})
   page.warm()
   shown = page.answer("linking", {"text": text, "model": "linker"})["spans"]
   assert [[x["start"], x["end"], x["title"]] for x in shown] == [link[:3] for link in before]

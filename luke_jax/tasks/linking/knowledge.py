@@ -5,9 +5,10 @@ A folder of arrays that are mapped from disk, so that millions of entities take 
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,8 +152,18 @@ class Knowledge:
 
   def names_in(self, text: str, most: int) -> Iterator[Named]:
     """Yields the known names in a text from left to right, of those that overlap the longest."""
-    for start, end in names_in(text, lambda name: len(self.candidates(name, 1).ids) > 0):
+    words = [match.span() for match in _WORD.finditer(text)]
+    possible = {text[x:y] for first in range(len(words)) for _, x, y in _from(text, words, first)}
+    for start, end in names_in(text, self._known(possible).__contains__):
       yield Named(start, end, self.candidates(text[start:end], most))
+
+  def _known(self, names: Collection[str]) -> set[str]:
+    """Returns the names that are known, looked up all at once."""
+    keys = np.array([key_of(name) for name in names], np.uint64)
+    places = np.searchsorted(self._names, keys)
+    found = places < len(self._names)
+    found[found] = self._names[places[found]] == keys[found]
+    return set(itertools.compress(names, found))
 
 
 def names_in(text: str, is_name: Callable[[str], bool]) -> Iterator[Bounds]:
@@ -160,15 +171,22 @@ def names_in(text: str, is_name: Callable[[str], bool]) -> Iterator[Bounds]:
   words = [match.span() for match in _WORD.finditer(text)]
   first = 0
   while first < len(words):
-    for last in range(min(first + LONGEST, len(words)), first, -1):
-      start, end = words[first][0], words[last - 1][1]
-      ends = (end, end - 1) if text[end - 1] == "." else (end,)
-      found = next((stop for stop in ends if is_name(text[start:stop])), None)
-      if found is not None:
-        yield start, found
+    for last, start, end in _from(text, words, first):
+      if is_name(text[start:end]):
+        yield start, end
         first = last - 1
         break
     first += 1
+
+
+def _from(text: str, words: Sequence[Bounds], first: int) -> Iterator[tuple[int, int, int]]:
+  """Yields what may be a name from a word on, the longest first: the word after it, and bounds."""
+  start = words[first][0]
+  for last in range(min(first + LONGEST, len(words)), first, -1):
+    end = words[last - 1][1]
+    yield last, start, end
+    if text[end - 1] == ".":
+      yield last, start, end - 1
 
 
 @cached(4)

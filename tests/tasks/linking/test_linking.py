@@ -27,6 +27,7 @@ from luke_jax.tasks.linking.knowledge import (
   Knowledge,
   Meanings,
   lines_of,
+  names_in,
   write_knowledge,
 )
 from luke_jax.tasks.linking.score import Meaning
@@ -80,8 +81,10 @@ def test_the_longest_names_of_a_text_are_found(folder):
 
 @given(st.text(alphabet="A .'’\u0301Ferrier", max_size=200))
 def test_names_of_any_text_are_in_order_and_apart(folder, text):
-  last = 0
-  for start, end, candidates in Knowledge(folder).names_in(text, 4):
+  last, known = 0, Knowledge(folder)
+  one_by_one = names_in(text, lambda name: len(known.candidates(name, 1).ids) > 0)
+  assert list(one_by_one) == [(x.start, x.end) for x in known.names_in(text, 4)]
+  for start, end, candidates in known.names_in(text, 4):
     assert last <= start < end <= len(text) and len(candidates.ids)
     last = end
 
