@@ -12,7 +12,7 @@ from luke_jax.heads.labels import ENDS, STARTS
 from luke_jax.models.head import Head, Outputs, SavedHead, States, Tables
 from luke_jax.models.system import Backbone
 from luke_jax.nn import losses
-from luke_jax.nn.layers import Dense, Dropout, LayerNorm
+from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics
 
 VECTORS, PRIORS = "candidate_vectors", "candidate_priors"
 ENTRY = "linking_head"  # of config.json
@@ -23,10 +23,12 @@ class LinkingHead(Head):
   """Scores of candidates by their vectors and by how often a name means them.
 
   A name is read off its first and last word, and its own state where the system has entity tokens.
+  Then, `rounds` times, each name reads what the others of its row mean, the surer the more.
   """
 
   vectors: int  # width of candidates' vectors
   width: int = 256  # of the space that names and candidates are compared in
+  rounds: int = 0
 
   kind: ClassVar[str] = "linking"
   suffix: ClassVar[str] = "ForEntityLinking"
@@ -43,11 +45,12 @@ class LinkingHead(Head):
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
     """Returns the head that a model's files describe."""
     entry = saved.entries.get(ENTRY, {})
-    return cls(backbone.numerics_of(cls.kind), entry["vectors"], entry["width"])
+    sizes = entry["vectors"], entry["width"], entry.get("rounds", 0)
+    return cls(backbone.numerics_of(cls.kind), *sizes)
 
   def write(self, directory: Path) -> dict[str, Any]:
     """Returns the entry of config.json."""
-    return {ENTRY: {"vectors": self.vectors, "width": self.width}}
+    return {ENTRY: {"vectors": self.vectors, "width": self.width, "rounds": self.rounds}}
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
@@ -78,27 +81,69 @@ class LinkingHead(Head):
     names = LayerNorm(n, name="name_norm")(names)
     vectors = Dense(n, (self.width,), name="candidate_transform")(candidate_vectors)
     vectors = LayerNorm(n, name="candidate_norm")(vectors)
-    alike = jnp.einsum("bek,beck->bec", names, vectors).astype(jnp.float32) / self.width**0.5
     priors = candidate_priors.astype(jnp.float32)
     by_prior = _Scaled(name="prior_scale")(jnp.log(jnp.maximum(priors, UNLIKELY)))
-    logits = alike + by_prior
-    logits = jnp.where(priors > 0, logits, -1e9)
+    by_prior = jnp.where(priors > 0, by_prior, -1e9)
     none = Dense(n, (1,), output="float32", name="none_classifier")(names)
-    return {"logits": jnp.concatenate([logits, none], axis=-1)}
+
+    def logits_of(names: jax.Array) -> jax.Array:
+      alike = jnp.einsum("bek,beck->bec", names, vectors).astype(jnp.float32) / self.width**0.5
+      return jnp.concatenate([alike + by_prior, none], axis=-1)
+
+    alone = logits = logits_of(names)
+    if not self.rounds:
+      return {"logits": logits}
+    beside = _Beside(n, name="beside")
+    for _ in range(self.rounds):
+      logits = logits_of(beside(names, vectors, logits))
+    return {"logits": logits, "alone_logits": alone}
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None
   ) -> jax.Array:
-    """Returns the loss of the numbers of candidates (B, E), -100 ignored."""
-    return losses.cross_entropy(outputs["logits"], labels, weights)
+    """Returns the loss of the numbers of candidates (B, E), -100 ignored.
+
+    With rounds it is the mean with that of names by themselves, which the first round reads.
+    """
+    loss = losses.cross_entropy(outputs["logits"], labels, weights)
+    if "alone_logits" not in outputs:
+      return loss
+    return (loss + losses.cross_entropy(outputs["alone_logits"], labels, weights)) / 2
+
+
+class _Beside(nn.Module):
+  """Names with what the other names of their row mean: attention to their likely entities.
+
+  A name that means nothing, or is padding, is not read. What is read counts nothing at first.
+  """
+
+  numerics: Numerics
+
+  @nn.compact
+  def __call__(self, names: jax.Array, vectors: jax.Array, logits: jax.Array) -> jax.Array:
+    n, width = self.numerics, names.shape[-1]
+    chances = jax.nn.softmax(logits)[..., :-1]
+    meant = jnp.einsum("bec,beck->bek", chances.astype(vectors.dtype), vectors)
+    queries = Dense(n, (width,), name="query")(names)
+    scores = jnp.einsum("bik,bjk->bij", queries, meant).astype(jnp.float32) / width**0.5
+    scores += jnp.log(jnp.maximum(chances.sum(-1), 1e-9))[:, None]
+    scores = jnp.where(jnp.eye(names.shape[1], dtype=bool), -jnp.inf, scores)
+    nothing = jnp.zeros((*scores.shape[:-1], 1))  # what a name without others reads
+    shares = jax.nn.softmax(jnp.concatenate([scores, nothing], axis=-1))[..., :-1]
+    found = jnp.einsum("bij,bjk->bik", shares.astype(meant.dtype), meant)
+    found = _Scaled(0.0, name="scale")(Dense(n, (width,), use_bias=False, name="output")(found))
+    return LayerNorm(n, name="norm")(names + found)
 
 
 class _Scaled(nn.Module):
-  """Numbers times one that is learned, 1 at first."""
+  """Numbers times one that is learned."""
+
+  first: float = 1.0
 
   @nn.compact
   def __call__(self, x: jax.Array) -> jax.Array:
-    return x * self.param("scale", nn.initializers.ones, (1,))
+    scale = self.param("scale", nn.initializers.constant(self.first), (1,))
+    return x * scale.astype(x.dtype)
 
 
 HEADS = (LinkingHead,)

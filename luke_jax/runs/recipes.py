@@ -41,7 +41,7 @@ BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
 RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))  # from a head that is fitted
-RATE_SHARES = {"linking": 0.4}  # of these rates, of tasks with far more examples
+MANY, SHARE_OF_MANY = 10_000, 0.4  # rows of linking, from which its rate is this share of these
 ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
 
@@ -152,11 +152,12 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   assert isinstance(task, FineTunedTask)
   width = experiment.model.hidden_size
   adapter = changed.optimizer.adapter > 0
+  many = task.name == "linking" and len(lengths) >= MANY
   rates = RATES_OF_FEW if task.fit_head else RATES
   rate = ADAPTER_RATE if adapter else next(rate for most, rate in rates if width <= most)
   optimizer = dataclasses.replace(
     experiment.optimizer,
-    learning_rate=rate * RATE_SHARES.get(task.name, 1),
+    learning_rate=rate * (SHARE_OF_MANY if many else 1),
     bias_correction=True,
     max_gradient_norm=1.0,
   )

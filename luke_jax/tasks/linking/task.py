@@ -83,9 +83,10 @@ class EntityLinking(FineTunedTask):
   labels: tuple[str, ...] = ()  # none: entities are those of the knowledge
   knowledge: str = ""  # folder that luke-jax entities describe made
   words: int = 128  # the longest row
-  entities: int = 8  # names of a row; a window that has more takes several
+  entities: int = 0  # names of a row, a window that has more takes several; 0: an eighth of words
   mention: int = 30  # positions of a name
   candidates: int = 16  # entities that a name may mean, the likeliest
+  rounds: int = 1  # times that each name reads what those beside it mean
   others: int = 3  # entities that are predicted beside the best one
   threshold: float = 0.5  # the least score of a name's entity where names are not given
   find: bool = False  # find names also where examples have them
@@ -99,8 +100,10 @@ class EntityLinking(FineTunedTask):
     super().__post_init__()
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, for entities are linked")
-    if type(self.candidates) is not int or self.candidates < 1:
-      raise InputError(f"candidates: {self.candidates!r}; expected a whole number from 1")
+    least_of = {"candidates": (self.candidates, 1), "entities": (self.entities, 0)}
+    for name, (number, least) in (least_of | {"rounds": (self.rounds, 0)}).items():
+      if type(number) is not int or number < least:
+        raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
     if not 0 <= self.threshold <= 1:
       raise InputError(f"threshold: {self.threshold!r}; expected a number from 0 to 1")
     if self.knowledge and "://" not in self.knowledge:
@@ -114,19 +117,25 @@ class EntityLinking(FineTunedTask):
   @property
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for names and for the pieces of one."""
-    return Sizes(self.words, self.entities, self.mention)
+    return Sizes(self.words, self.names, self.mention)
+
+  @property
+  def names(self) -> int:
+    """Returns a row's room for names."""
+    return self.entities or max(1, self.words // 8)
 
   @property
   def extra_inputs(self) -> tuple[ExtraInputs, ...]:
     """Returns the vectors of candidates."""
-    return (CandidateVectors(self.knowledge, self.entities, self.candidates),)
+    return (CandidateVectors(self.knowledge, self.names, self.candidates),)
 
   parse = staticmethod(parse)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""
     width = open_knowledge(self.knowledge).width
-    return Network(backbone, LinkingHead(backbone.numerics_of(LinkingHead.kind), width))
+    numerics = backbone.numerics_of(LinkingHead.kind)
+    return Network(backbone, LinkingHead(numerics, width, rounds=self.rounds))
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""
@@ -195,7 +204,7 @@ class EntityLinking(FineTunedTask):
     """Returns the place of a name's entity among its candidates, the one after them for none."""
     if mention.title is None:
       return IGNORED
-    id = _id_of(mention, known)
+    id = entity_of(mention, known)
     places = np.flatnonzero((ids == id) & (ids != NONE))
     return int(places[0]) if len(places) else self.candidates
 
@@ -207,7 +216,7 @@ class EntityLinking(FineTunedTask):
     name = text[start:end]
     ids, priors = known.candidates(name, self.candidates)
     if self.fill:
-      place, right = text[max(0, start - 40) : end], _id_of(mention, known)
+      place, right = text[max(0, start - 40) : end], entity_of(mention, known)
       ids, priors = self._filled(place, right, known, Candidates(ids, priors))
     room = self.candidates - len(ids)
     return (
@@ -241,12 +250,12 @@ class EntityLinking(FineTunedTask):
     self, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
   ) -> dict[str, np.ndarray]:
     """Returns rows as the arrays that the network reads, with room for all names of a row."""
-    sizes = sizes._replace(entities=self.entities)
+    sizes = sizes._replace(entities=self.names)
     return super().inputs(backbone, rows, sizes, pad_entity)
 
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each name."""
-    return (self.entities,)
+    return (self.names,)
 
   def decode(
     self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
@@ -296,7 +305,7 @@ class EntityLinking(FineTunedTask):
       start, end, title, item, optional = mention
       if (title or item) and not optional:
         ids = known.candidates(example.text[start:end], self.candidates).ids.tolist()
-        id = _id_of(mention, known)
+        id = entity_of(mention, known)
         place = ids.index(id) if id in ids else None
         found[start, end] = score.Place(place, len(ids), id != NONE)
     return found
@@ -308,7 +317,7 @@ class EntityLinking(FineTunedTask):
     return {"id": example.id, "links": links, "evidence": evidence}
 
 
-def _id_of(mention: Mention, known: Knowledge) -> int:
+def entity_of(mention: Mention, known: Knowledge) -> int:
   """Returns the entity that a name means: the one with its item, or else with its title."""
   by_item = known.id_of(mention.item) if mention.item else NONE
   return known.id_of(mention.title) if by_item == NONE and mention.title else by_item

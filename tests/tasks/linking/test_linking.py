@@ -230,10 +230,33 @@ def test_a_prior_of_nothing_is_no_candidate_and_order_changes_nothing(folder):
   np.testing.assert_array_equal(turned[..., :4], logits[..., 3::-1])
 
 
+def test_names_read_what_the_others_mean_and_nothing_of_padding(folder):
+  base = backbone(small(BertConfig, max_position_embeddings=64))
+  made = task(folder)
+  network = made.network(base)
+  params = initial_params(network, jax.random.key(0))
+  params["beside"]["scale"]["scale"] = np.ones(1, np.float32)  # 0 at first
+  inputs = made.inputs(base, rows_of(made, gold(*ALL)), made.sizes, 0)
+
+  def logits(**changes):
+    return np.asarray(applied(network, params, inputs | changes)["logits"])[0]
+
+  before, order = logits(), np.array([2, 0, 1, *range(3, made.names)])
+  turned = {name: x[:, order] for name, x in inputs.items() if x.shape[1] == made.names}
+  np.testing.assert_allclose(logits(**turned), before[order], atol=1e-5)
+  unknown = inputs[PRIORS].copy()
+  unknown[:, 2] = 0  # the last name means nothing that is known, so it is no longer read
+  assert np.abs(logits(**{PRIORS: unknown}) - before)[:2, 0].min() > 1e-5
+  other = inputs[VECTORS].copy()
+  other[:, 3:] = 7  # of padding
+  np.testing.assert_array_equal(logits(**{VECTORS: other})[:3], before[:3])
+
+
 def test_settings_are_checked(folder):
   for fields, fault in (
     ({"threshold": 2.0}, "threshold: 2.0"),
     ({"candidates": 0}, "candidates: 0"),
+    ({"rounds": -1}, "rounds: -1"),
     ({"labels": ("a",)}, "labels: a; expected none"),
   ):
     with pytest.raises(InputError, match=fault):
