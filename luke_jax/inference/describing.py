@@ -41,6 +41,7 @@ from luke_jax.wiki.read.own_names import base_title
 
 HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
 FROM_TITLE = 0.5  # of a link: how much a name counts that is a title, a redirect or a name in bold
+FROM_WIKIDATA = 0.25  # of a link: how much a label or an alias counts
 OWN = ("own-title", "own-short")  # sources of names on the page that they mean
 OF_A_PAGE = 2  # paragraphs of each page among the examples
 COUNTED = 10000  # pages on which occurrences of names are counted
@@ -175,7 +176,7 @@ def _description(page: ExportedPage) -> str:
 def _names(
   tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]
 ) -> tuple[Names, Places]:
-  """Returns what each name means: by links of other pages, and by what pages are called.
+  """Returns what each name means: by links of other pages, and by what pages and items are called.
 
   And the first links by which a name means an entity. A page's own names count once, however often
   its text has them.
@@ -183,9 +184,11 @@ def _names(
   places: Places = collections.defaultdict(list)
   names: Names = collections.defaultdict(lambda: collections.defaultdict(float))
   own: set[tuple[str, int]] = set()
+  of_items: set[tuple[str, int]] = set()
   for page in pages:
     id = ids[page.title]
     own |= {(x, id) for x in (page.title, base_title(page.title), *page.redirects, *page.names)}
+    of_items |= {(x, id) for x in page.aliases}
   for sentence in read_sentences(tables, linked=True):
     for link in sentence.links:
       id = ids.get(link.target)
@@ -195,8 +198,9 @@ def _names(
         names[link.text][id] += 1
         if sentence.title in ids and len(places[link.text, id]) < KEPT:
           places[link.text, id].append((ids[sentence.title], sentence.sentence, link.start))
-  for name, id in sorted(own):
-    names[name][id] += FROM_TITLE
+  for pairs, weight in ((own, FROM_TITLE), (of_items, FROM_WIKIDATA)):
+    for name, id in sorted(pairs):
+      names[name][id] += weight
   names.pop("", None)
   return names, places
 

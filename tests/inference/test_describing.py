@@ -2,8 +2,9 @@
 
 import pytest
 
-from luke_jax.inference.describing import _Paragraph, _Reading
-from luke_jax.wiki.export.rows import ExportedLink, ExportedSentence
+from luke_jax.inference import describing
+from luke_jax.inference.describing import FROM_TITLE, FROM_WIKIDATA, _names, _Paragraph, _Reading
+from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
 
 IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3}
 NAMES = {
@@ -67,3 +68,16 @@ def test_a_common_word_is_hardly_ever_a_link(reading):
   linked = reading.linked()
   assert linked["music"] == pytest.approx(2 / 100) and linked["Ana Ferrier"] == 1
   assert "Ferrier" not in linked  # which stood nowhere
+
+
+def test_labels_and_aliases_are_names_of_less_weight(monkeypatch):
+  monkeypatch.setattr(describing, "read_sentences", lambda *_, **__: [])
+  page = {field: () for field in ExportedPage.__dataclass_fields__}
+  names = {"title": "Castrel (city)", "redirects": ("Kastrel",), "aliases": ("Castrel", "The Port")}
+  names, _ = _names(None, [ExportedPage(**page | names)], {"Castrel (city)": 0})
+  assert {name: meant[0] for name, meant in names.items()} == {
+    "Castrel (city)": FROM_TITLE,
+    "Castrel": FROM_TITLE + FROM_WIKIDATA,
+    "Kastrel": FROM_TITLE,
+    "The Port": FROM_WIKIDATA,
+  }

@@ -1,15 +1,18 @@
 """Prints how often a link's page is among its name's candidates, by where names are from.
 
-python tests/wiki/measure_candidates.py BUILD
+python tests/wiki/measure_candidates.py BUILD TABLES
 
 Each link is looked up in names that were made without its own page. Links to no page of the build
-are not counted.
+are not counted. TABLES is the folder that the build was exported to with items of Wikidata's JSON,
+whose labels and aliases count as names too, after the others and by themselves.
 """
 
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
+from luke_jax.inference.describing import FROM_WIKIDATA
+from luke_jax.wiki.export.read import read_pages
 from luke_jax.wiki.mentions.further_names import (
   FURTHER,
   LINK,
@@ -22,10 +25,11 @@ from luke_jax.wiki.stages.stage import read_finished
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 from luke_jax.wiki.stages.tokens import name_of
 
-WEIGHT = {LINK: 1.0, **dict(zip(FURTHER, WEIGHTS.tolist(), strict=True))}
+WIKIDATA = "Wikidata"
+WEIGHT = {LINK: 1.0, **dict(zip(FURTHER, WEIGHTS.tolist(), strict=True)), WIKIDATA: FROM_WIKIDATA}
 
 
-def main(folder):
+def main(folder, tables):
   titles = Titles(folder / "titles")
   shards = shards_of(folder / "pages", read_finished(folder / "pages"))
   # name -> (page meant, source) -> pages that say so, with how often
@@ -48,13 +52,16 @@ def main(folder):
       for link in (link for paragraph in page.paragraphs for link in paragraph.links):
         if found := add(link.text, link.target, LINK, page.title):
           links.append((page.title, *found))
+  for page in read_pages(tables, text=False):
+    for name in page.aliases:
+      add(name, page.title, WIKIDATA, said_by=None)
   report(links, known)
 
 
 def report(links, known):
   print(f"{len(links):,} links")
-  for number in range(len(FURTHER) + 1):
-    sources = (LINK, *FURTHER[:number])
+  every = (LINK, *FURTHER, WIKIDATA)
+  for sources in [*(every[:number] for number in range(1, len(every) + 1)), (LINK, WIKIDATA)]:
     among = first = candidates = 0
     for page, name, to in links:
       weights = Counter()
@@ -65,8 +72,8 @@ def report(links, known):
       first += weights[to] > 0 and weights[to] == max(weights.values())
       candidates += len(weights)
     shares = f"{among / len(links):.1%} | {first / len(links):.1%} | {candidates / len(links):.2f}"
-    print(f"| {'+ ' if number else ''}{sources[-1]} | {shares} |")
+    print(f"| {' + '.join(sources)} | {shares} |")
 
 
 if __name__ == "__main__":
-  main(Path(sys.argv[1]))
+  main(*map(Path, sys.argv[1:]))

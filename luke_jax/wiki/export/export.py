@@ -15,6 +15,7 @@ from luke_jax.files.locks import locked
 from luke_jax.wiki.export.card import card
 from luke_jax.wiki.export.items import (
   NO_ITEM,
+  Aliases,
   MakeItems,
   check_items,
   read_classes,
@@ -73,7 +74,8 @@ def export(
     tools = _Tools(build / "titles", items_stage.folder if items_stage else None, site["language"])
     key = f"{titles.key} {items_stage.key if items_stage else ''}"
     work = Export(output / "data", shards_of(build / "pages", pages), tools, form, key)
-    stage = Stage(work.folder, len(work.shards), work, made_of)
+    # Version 1 had no aliases.
+    stage = Stage(work.folder, len(work.shards), work, made_of, version=2)
     if items_stage and not finished(stage):
       progress.finish(items_stage, engine)
     done = progress.finish(stage, engine)
@@ -94,7 +96,8 @@ def _items_stage(build: Path, output: Path, items: Path, site: Mapping[str, str]
   work = MakeItems(output / "items", build / "titles", items, database, site["language"])
   # All of Wikidata is not hashed for a day first.
   state = sample(items).hex()[:200] if items.name.endswith(KINDS) else sha256(items)
-  return Stage(work.folder, 1, work, {"titles": titles, "items": state, "database": database})
+  made_of = {"titles": titles, "items": state, "database": database}
+  return Stage(work.folder, 1, work, made_of, version=2)  # version 1 had no aliases
 
 
 class _Tools(NamedTuple):
@@ -147,7 +150,7 @@ class _Rows:
   def __init__(self, tools: _Tools):
     self._titles = Titles(tools.titles)
     self._items = read_item_numbers(tools.items, len(self._titles))
-    self._classes = read_classes(tools.items)
+    self._classes, self._aliases = read_classes(tools.items), Aliases(tools.items)
     self._language = tools.language
     targets = np.asarray(self._titles.targets)
     redirects = np.flatnonzero((targets != NOWHERE) & (targets != np.arange(len(targets))))
@@ -165,6 +168,7 @@ class _Rows:
       item=item,
       instance_of=tuple(self._classes.get(item or "", ())),
       redirects=tuple(self._titles.table[int(x)] for x in self._redirects[start:stop]),
+      aliases=self._aliases[number],
       disambiguation=page.disambiguation,
       description=facts.description,
       type_phrase=facts.type_phrase,

@@ -1,14 +1,14 @@
 """Items of Wikidata for a build's pages, from any of the files that have them.
 
 A table of SQL is minutes of reading, Wikidata's JSON a day; only the JSON has what items are
-instances of.
+instances of, and what they are called.
 """
 
 import dataclasses
 import gzip
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from luke_jax.wiki.stages.linked_documents import read_names
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 
 ITEMS, CLASSES = "items.npy", "classes.json"
+ALIASES, PLACES = "aliases.npy", "alias_places.npy"
 NO_ITEM = 0
 SQL = (".sql", ".sql.gz")
 _PROPERTY = re.compile(rb"\((\d+),'wikibase_item','Q(\d+)'")
@@ -45,33 +46,39 @@ class MakeItems:
   language: str
 
   def __call__(self, shard: int) -> Mapping[str, int]:
-    """Writes the number of each title's item, 0 for none, and returns how many have one."""
+    """Writes each title's item and its names, and returns how many have an item."""
     titles, classes = Titles(self.titles), _Classes()
-    items = np.zeros(len(titles), np.int64)
-    for page, item in self._items(titles, classes):
+    items, aliases = np.zeros(len(titles), np.int64), _Aliases(len(titles))
+    for page, item, names in self._items(titles, classes):
       if page != NOWHERE and titles.targets[page] == page:
         items[page] = item
+        aliases.add(page, names)
     with_items = int(np.count_nonzero(items))
     if not with_items:
       raise InputError(f"{self.source}: no item of a page of this wiki; {_EXPECTED}")
     save_array(self.folder / ITEMS, items)
     write_json(self.folder / CLASSES, classes.named())
+    aliases.write(self.folder)
     return {"items": with_items}
 
-  def _items(self, titles: Titles, classes: "_Classes") -> Iterator[tuple[int, int]]:
-    """Yields numbers of titles and of items, and adds what the items are instances of."""
+  def _items(
+    self, titles: Titles, classes: "_Classes"
+  ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yields numbers of titles and of items with their names, and adds the items' classes."""
     if self.source.name.endswith(SQL):
-      yield from _from_sql(self.source, titles, self.database)
+      for page, item in _from_sql(self.source, titles, self.database):
+        yield page, item, ()
     elif self.source.name.endswith(KINDS):
       with self.source.open("rb") as file:
         for item in read_items(file, self.source, self.language):
           title = item.sitelinks.get(self.database)
           classes.add(item, bool(title))
           if title:
-            yield titles.table.index(title), _number(item.id, self.source)
+            names = (*([item.label] if item.label else []), *item.aliases)
+            yield titles.table.index(title), _number(item.id, self.source), names
     else:
       for title, item in read_names(self.source, self.database):
-        yield titles.table.index(title.replace("_", " ")), _number(item, self.source)
+        yield titles.table.index(title.replace("_", " ")), _number(item, self.source), ()
 
 
 class _Classes:
@@ -93,6 +100,41 @@ class _Classes:
       item: [self._labels[x] for x in classes if x in self._labels]
       for item, classes in self._of.items()
     }
+
+
+class _Aliases:
+  """Names of items by the numbers of titles, as one array of bytes: millions take no objects."""
+
+  def __init__(self, titles: int):
+    self._text, self._places = bytearray(), np.zeros((titles, 2), np.int64)
+
+  def add(self, title: int, names: Sequence[str]) -> None:
+    """Adds the names of a title's item."""
+    start = len(self._text)
+    self._text += "\n".join([" ".join(name.split()) for name in names]).encode(errors="replace")
+    self._places[title] = start, len(self._text)
+
+  def write(self, folder: Path) -> None:
+    """Writes the bytes, and where those of each title begin and end."""
+    save_array(folder / ALIASES, np.frombuffer(self._text, np.uint8))
+    save_array(folder / PLACES, self._places)
+
+
+class Aliases:
+  """The names of each title's item, as `MakeItems` has written them; none without a folder."""
+
+  def __init__(self, folder: Path | None):
+    self._arrays = None
+    if folder is not None:
+      paths = [local(folder / name) for name in (ALIASES, PLACES)]
+      self._arrays = [np.load(path, mmap_mode="r") for path in paths]
+
+  def __getitem__(self, title: int) -> tuple[str, ...]:
+    if self._arrays is None or title == NOWHERE:
+      return ()
+    text, places = self._arrays
+    start, stop = places[title]
+    return tuple(dict.fromkeys(filter(None, text[start:stop].tobytes().decode().split("\n"))))
 
 
 def check_items(path: Path) -> None:

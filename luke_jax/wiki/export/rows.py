@@ -21,6 +21,7 @@ class ExportedPage:
   item: str | None = _column(_TEXT, "item of Wikidata, Q42")
   instance_of: tuple[str, ...] = _column(_TEXTS, "labels of Wikidata's classes, if known")
   redirects: tuple[str, ...] = _column(_TEXTS, "titles that lead to the page")
+  aliases: tuple[str, ...] = _column(_TEXTS, "Wikidata's label and aliases, if known")
   disambiguation: bool = _column(_BOOL, "whether it only lists what the title may mean")
   description: str | None = _column(_TEXT, "short description, from its template")
   type_phrase: str | None = _column(_TEXT, "what the first sentence says that it is")

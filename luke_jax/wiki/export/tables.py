@@ -14,6 +14,7 @@ from luke_jax.wiki.export.rows import COLUMNS, ExportedLink, Row, TableName, col
 
 Form = Literal["parquet", "jsonl"]
 SUFFIXES: dict[Form, str] = {"parquet": ".parquet", "jsonl": ".jsonl.gz"}
+_EXPECTED = "expected a table of luke-jax wiki export; export an older one's build again"
 _ROWS = {"pages": 500, "sentences": 10_000, "links": 10_000}  # of a group, which are in memory
 
 
@@ -111,10 +112,13 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
   try:
     with pyarrow.parquet.ParquetFile(str(local(path))) as file:
+      for name in columns:
+        if name not in file.schema_arrow.names:
+          raise InputError(f"{path}: no column {name}; {_EXPECTED}")
       for batch in file.iter_batches(_ROWS["pages"], columns=list(columns)):
         yield from batch.to_pylist()
   except (pyarrow.ArrowException, OSError) as fault:
-    raise InputError(f"{path}: {fault}; expected a table of luke-jax wiki export") from None
+    raise InputError(f"{path}: {fault}; {_EXPECTED}") from None
 
 
 def _read_json(path: Path, columns: Sequence[str]) -> Iterator[Row]:
@@ -125,6 +129,7 @@ def _read_json(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         row = json.loads(line)
         number += 1
         yield {name: row[name] for name in columns}
-    except (OSError, EOFError, ValueError, KeyError) as fault:
-      expected = "expected a table of luke-jax wiki export"
-      raise InputError(f"{path}: after line {number}: {fault!r}; {expected}") from None
+    except KeyError as fault:
+      raise InputError(f"{path}: after line {number}: no column {fault}; {_EXPECTED}") from None
+    except (OSError, EOFError, ValueError) as fault:
+      raise InputError(f"{path}: after line {number}: {fault!r}; {_EXPECTED}") from None

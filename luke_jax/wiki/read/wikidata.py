@@ -13,6 +13,7 @@ from luke_jax.files import Path
 
 KINDS = (".json", ".json.gz", ".json.bz2")
 _INSTANCE_OF, _SUBCLASS_OF = "P31", "P279"
+_ANY = "mul"  # has names that are the same in most languages
 _LONGEST = 2**28  # bytes of a line; the longest entities have some 2**22
 _ENTITY = 'expected an entity {"type": …, "id": …}, as in a JSON dump of Wikidata'
 
@@ -20,9 +21,10 @@ _ENTITY = 'expected an entity {"type": …, "id": …}, as in a JSON dump of Wik
 class Item(NamedTuple):
   """A subject of pages, with the title of its page in each wiki (`enwiki`) that has one.
 
-  `instance_of` are the ids of its classes. `label` is in the language that was asked for, and
-  `may_be_class` is false for what is an instance of classes and a subclass of none. `claims` are
-  the items that it has as values of the properties that were asked for.
+  `instance_of` are the ids of its classes. `label` and `aliases` are in the language that was asked
+  for, or the same in most, and `may_be_class` is false for what is an instance of classes and a
+  subclass of none. `claims` are the items that it has as values of the properties that were asked
+  for.
   """
 
   id: str
@@ -31,6 +33,7 @@ class Item(NamedTuple):
   label: str | None = None
   may_be_class: bool = True
   claims: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+  aliases: tuple[str, ...] = ()
 
 
 def check_name(path: Path) -> None:
@@ -46,7 +49,7 @@ def read_items(
 ) -> Iterator[Item]:
   """Yields the items of a dump; `file` is the file at `path`, opened.
 
-  Their classes, labels and claims are read only for a language.
+  Their classes, labels, aliases and claims are read only for a language.
   """
   ended = False
   number = 0
@@ -106,14 +109,22 @@ def _item(text: bytes, where: str, language: str | None, properties: Sequence[st
     return item
   try:
     claims = entity.get("claims") or {}  # PHP writes an empty object as a list
-    label = (entity.get("labels") or {}).get(language, {}).get("value")
+    label, aliases = _names(entity, language)
     classes = _values(claims.get(_INSTANCE_OF, []))
     asked = {name: claims[name] for name in properties if name in claims}
   except (AttributeError, TypeError, KeyError):
-    raise InputError(f"{where}: labels or claims; {_ENTITY}") from None
+    raise InputError(f"{where}: labels, aliases or claims; {_ENTITY}") from None
   values = {name: _items_of(name, statements, where) for name, statements in asked.items()}
   may_be_class = _SUBCLASS_OF in claims or not classes
-  return Item(item.id, item.sitelinks, classes, label, may_be_class, values)
+  return Item(item.id, item.sitelinks, classes, label, may_be_class, values, aliases)
+
+
+def _names(entity: dict[str, Any], language: str) -> tuple[str | None, tuple[str, ...]]:
+  """Returns an entity's label in a language, and its aliases."""
+  labels, aliases = entity.get("labels") or {}, entity.get("aliases") or {}
+  label = (labels.get(language) or labels.get(_ANY) or {}).get("value")
+  several = [*aliases.get(language, ()), *aliases.get(_ANY, ())]
+  return label, tuple(dict.fromkeys(alias["value"] for alias in several))
 
 
 def _items_of(name: str, statements: list[dict[str, Any]], where: str) -> tuple[str, ...]:

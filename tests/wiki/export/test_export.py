@@ -171,8 +171,56 @@ def test_what_items_are_instances_of(built, tmp_path):
   found = {page.title: page.instance_of for page in read_pages(tmp_path / "out")}
   assert found == {"Ana": ("taxon",), "Rome": ("town",), "Fly": (), "Moth": ()}
   (tmp_path / "items.json").write_text('[\n{"type":"item","id":"Q7","claims":{"P31":[1]}}\n]\n')
-  with pytest.raises(InputError, match="line 2: labels or claims; expected an entity"):
+  with pytest.raises(InputError, match="line 2: labels, aliases or claims; expected an entity"):
     exported(built, tmp_path / "bad", items=tmp_path / "items.json", form="jsonl")
+
+
+NAMES = {
+  "Q7": {"en": "Ana"},
+  "Q220": {"mul": "Roma", "de": "Rom"},
+  "Q3": {},
+}
+ALIASES = {
+  "Q7": {"en": ["a  moth", "Ána"], "mul": ["Ána", "Anna\nMoth"]},
+  "Q220": {"de": ["Ewige Stadt"]},
+  "Q3": [],
+}
+
+
+def test_what_items_are_called(built, tmp_path):
+  titles = {"Q7": "Ana", "Q220": "Rome", "Q3": "Fly"}
+  items = [
+    item(id, "", title)
+    | {"labels": {code: {"value": name} for code, name in NAMES[id].items()}}
+    | {"aliases": {x: [{"value": y} for y in ys] for x, ys in dict(ALIASES[id]).items()}}
+    for id, title in titles.items()
+  ]
+  lines = ",\n".join(map(json.dumps, items))
+  (tmp_path / "items.json").write_text(f"[\n{lines}\n]\n")
+  exported(built, tmp_path / "out", items=tmp_path / "items.json", form="jsonl")
+  assert {page.title: page.aliases for page in read_pages(tmp_path / "out")} == {
+    "Ana": ("Ana", "a moth", "Ána", "Anna Moth"),
+    "Rome": ("Roma",),
+    "Fly": (),
+    "Moth": (),
+  }
+
+
+def test_a_table_of_before_is_refused(tables, tmp_path):
+  """Tables once had no column of aliases."""
+  first = sorted((tables / "data").glob("pages-*"))[0]
+  old = tmp_path / "data" / first.name
+  old.parent.mkdir()
+  if tables.name == "parquet":
+    from pyarrow import parquet
+
+    parquet.write_table(parquet.read_table(first).drop_columns("aliases"), old)
+  else:
+    rows = map(json.loads, gzip.decompress(first.read_bytes()).splitlines())
+    lines = [json.dumps({x: y for x, y in row.items() if x != "aliases"}) for row in rows]
+    old.write_bytes(gzip.compress("\n".join(lines).encode()))
+  with pytest.raises(InputError, match=r"no column '?aliases'?; .* export an older one's build"):
+    list(read_pages(tmp_path))
 
 
 def test_items_of_wikidata(built, tmp_path):
