@@ -72,7 +72,7 @@ def test_a_common_word_is_hardly_ever_a_link(reading):
 
 def test_labels_and_aliases_are_names_of_less_weight(monkeypatch):
   monkeypatch.setattr(describing, "read_sentences", lambda *_, **__: [])
-  page = {field: () for field in ExportedPage.__dataclass_fields__}
+  page = dict.fromkeys(ExportedPage.__dataclass_fields__, ())
   names = {"title": "Castrel (city)", "redirects": ("Kastrel",), "aliases": ("Castrel", "The Port")}
   names, _ = _names(None, [ExportedPage(**page | names)], {"Castrel (city)": 0})
   assert {name: meant[0] for name, meant in names.items()} == {

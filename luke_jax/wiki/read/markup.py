@@ -8,6 +8,8 @@ of the page sees:
 - wikipedia2vec keeps the content of the tags b, i and u alone. Here all tags of inline or running
   text keep theirs (small, sub, sup, span, blockquote, div …), and br is a space. Both remove
   formulas, code, galleries, timelines, scores and the like.
+- Templates that are part of sentences, such as {{lang|fr|…}} and {{convert|5|km|mi}}, leave their
+  text (`template_forms.py` lists them); wikipedia2vec removes them all.
 - Character references (`&nbsp;`, `&ndash;`) become characters; wikipedia2vec removes them.
 - Links to files are removed with their captions, and so are category and interlanguage links;
   wikipedia2vec keeps them as text. Links to other projects, to sections of the page and to
@@ -25,6 +27,7 @@ from typing import NamedTuple
 from luke_jax.wiki.read import markup_removal as removal
 from luke_jax.wiki.read.dump import Site
 from luke_jax.wiki.read.languages import DISAMBIGUATION, LANGUAGES, WITH_VARIANTS, Language
+from luke_jax.wiki.read.templates import Templates
 from luke_jax.wiki.read.titles import decoded, parse_target
 
 _LABEL = r"[^\[\]]*+(?:(?:\[(?!\[)|\](?!\]))[^\[\]]*+)*+"
@@ -128,7 +131,8 @@ def _parts(text: str, faults: Counter) -> Iterator[str]:
 
 def _bare(text: str, reader: "_Reader", faults: Counter) -> str:
   """Returns wikitext whose only markup is links, headings and the signs that lines start with."""
-  text = removal.without_tables("\n" + removal.without_templates(text, faults), faults)
+  text = removal.without_templates(text, faults, reader.templates.text)
+  text = removal.without_tables("\n" + text, faults)
   text = removal.without_files(removal.without_tags(text), reader.brackets)
   text = _BROKEN_LABEL.sub(lambda match: match[0].replace("\n", " "), text)
   text = _EXTERNAL.sub(r"\1", text)
@@ -158,6 +162,7 @@ class _Reader(NamedTuple):
   brackets: removal.Brackets
   disambiguation: re.Pattern
   variants: bool
+  templates: Templates
 
 
 @lru_cache(maxsize=8)
@@ -170,7 +175,8 @@ def _reader(site: Site) -> _Reader:
   pattern = rf"\{{\{{\s*(?:(?:{'|'.join(map(re.escape, templates))})\s*:\s*)?(?:{names})\s*[|}}]"
   disambiguation = re.compile(pattern, re.IGNORECASE)
   variants = site.language in WITH_VARIANTS
-  return _Reader(_Targets(site), removal.brackets(hidden), disambiguation, variants)
+  brackets = removal.brackets(hidden)
+  return _Reader(_Targets(site), brackets, disambiguation, variants, Templates(site))
 
 
 def _sections(text: str, targets: _Targets, faults: Counter) -> list[_Section]:

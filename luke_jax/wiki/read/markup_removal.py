@@ -6,6 +6,7 @@ even where things are opened and never closed.
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 # Stands for a template that was a link's whole text, or its start. XML has no such character.
@@ -20,6 +21,7 @@ _OPAQUE = (
 # That a letter has to follow `<` keeps text full of `<` from being compared with every name.
 _OPENING = re.compile(rf"<(?:!--|(?=[a-z])({'|'.join(_OPAQUE)})(?=[\s/>])([^<>]*)>)", re.IGNORECASE)
 _CLOSING = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in _OPAQUE}
+_DEEPEST = 8  # templates in templates whose text stays: each reads what is in it once more
 _BRACES = re.compile(r"(\{\{+|\}\}+)")
 _TABLE = re.compile(r"(\n[ \t:*#;]*\{\||\n[ \t]*\|\})")
 _HTML_TABLE = re.compile(r"(</?table(?=[\s/>])[^<>]*>)", re.IGNORECASE)
@@ -70,25 +72,36 @@ def without_comments(text: str, faults: Counter) -> str:
   return "".join(out)
 
 
-def without_templates(text: str, faults: Counter) -> str:
-  """Returns wikitext without {{templates}}, {{{parameters}}} and braces that have no partner."""
+def without_templates(text: str, faults: Counter, shown: Callable[[Sequence[str]], str]) -> str:
+  """Returns wikitext without {{templates}}, {{{parameters}}} and braces that have no partner.
+
+  `shown` returns the text that stays of a template, whose content it gets in parts.
+  """
   first, *rest = _BRACES.split(text)
-  out, open_runs = [first], []  # of each run of braces: its place in `out`, and its length
+  # Of each run of braces: its place in `out`, its length, how deep templates with text are in it.
+  out, open_runs = [first], []
   for token, after in zip(rest[::2], rest[1::2], strict=True):
     if token[0] == "{":
-      open_runs.append((len(out), len(token)))
+      open_runs.append((len(out), len(token), 0))
       out += ("", after)
       continue
     remaining = len(token)
     while remaining > 1 and open_runs:
-      place, length = open_runs.pop()
+      place, length, depth = open_runs.pop()
       used = min(length, remaining, 3)
       remaining -= used
+      stays = shown(out[place + 1 :]) if used == 2 and depth < _DEEPEST else ""
+      depth = depth + 1 if stays else 0
       del out[place + 1 :]
       if length - used > 1:
-        open_runs.append((place, length - used))
-      else:
-        out[place] = "{" if length > used else GAP if out[place - 1].endswith("|") else ""
+        open_runs.append((place, length - used, depth))
+        out.append(stays)
+        continue
+      gap = GAP if out[place - 1].endswith("|") else ""
+      out[place] = "{" + stays if length > used else stays or gap
+      if depth and open_runs:
+        place, length, others = open_runs[-1]
+        open_runs[-1] = (place, length, max(depth, others))
     if remaining > 1:
       faults["unopened template"] += 1
     out += ("}", after) if remaining == 1 else (after,)

@@ -82,8 +82,9 @@ class DumpSource(Source):
       made_of["skip_bad_pages"] = True
     if dense:
       made_of["dense_links"] = True
-    # Titles were longer in version 1, and version 2 had no facts, headings and revisions.
-    stage = Stage(work.folder, len(parts), work, made_of, version=3)
+    # Titles were longer in version 1, version 2 had no facts, headings and revisions, and version 3
+    # no texts of templates.
+    stage = Stage(work.folder, len(parts), work, made_of, version=4)
     return [lambda done: stage]
 
 

@@ -26,7 +26,7 @@ CASES = {
   "entity in a link": ("[[AT&amp;T]]", ["AT&T"], [("AT&T", "AT&T")]),
   "bold, italics": ("'''''a''''' '''b''' ''c'' it's", ["a b c it's"], []),
   "bold link": ("'''[[a|''b'']]'''", ["b"], [("b", "A")]),
-  "italics around a template": ("a ''{{lang|fr|b}}'' c", ["a  c"], []),
+  "italics around a template": ("a ''{{lag|fr|b}}'' c", ["a  c"], []),
   "template": ("a{{b|[[c]]|{{d}}}}e", ["ae"], []),
   "template over lines": ("{{Infobox\n| a = [[b]]\n}}\nText", ["Text"], []),
   "parameter": ("{{{a|b}}} c {{{{{d}}}}}", ["c"], []),

@@ -18,6 +18,7 @@ FRAGMENTS = (
   *("==", "\n== ", " ==\n", "----", "__NOTOC__", "__", "&nbsp;", "&amp;", "&#91;", "&#10;", "&"),
   *("-{", "}-", "~~~", "_", "%41", "%", " ", "\t", "\u00a0", "\u2028", "\0", "\r", "a", "Paris"),
   *("東京", "القاهرة", "Москва", "é", "\U0001f600", "\ud800"),
+  *("{{nowrap|", "{{lang|fr|", "{{ill|", "{{convert|5|", "{{snd}}", "{{ship|A|", "{{c.|", "1="),
 )
 markup = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=3), max_size=60).map("".join)
 
@@ -60,7 +61,7 @@ def test_plain_text_stays(text):
 NASTY = (
   *("[[", "[[a|", "[[File:a|", "]]", "{{", "{{{", "}}", "\n{|", "\n|}", "'''", "<ref>", "</ref>"),
   *("<!--", "<nowiki>", "<table>", "[http:", "<b ", "&", "__a", "-{", "\n=", "[[a", "|", "en:"),
-  *("a", " ", "\n"),
+  *("a", " ", "\n", "{{small|", "{{linktext|a|b"),
 )
 
 
@@ -87,6 +88,18 @@ def test_time_is_linear(fragment):
 
 def test_time_is_linear_where_files_nest_around_a_heading():
   times = [seconds("[[File:a|" * n + "\n=\n" + "]]" * n) for n in (4_000, 32_000)]
+  assert times[1] < 24 * max(times[0], 0.01)
+
+
+@pytest.mark.parametrize("more", ["|x|5", "|=", "|a=[[b]]"])
+def test_time_is_linear_in_the_parameters_of_a_template(more):
+  times = [seconds("{{convert|5" + more * n + "|km}}") for n in (4_000, 32_000)]
+  assert times[1] < 24 * max(times[0], 0.01)
+
+
+@pytest.mark.parametrize("name", ["small", "ship|A", "nowrap|b{{lang|fr|c}}[[d]]"])
+def test_time_is_linear_where_templates_nest(name):
+  times = [seconds(f"{{{{{name}|" * n + "a" + "}}" * n) for n in (2_000, 16_000)]
   assert times[1] < 24 * max(times[0], 0.01)
 
 
