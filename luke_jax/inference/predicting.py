@@ -38,7 +38,7 @@ def predict(
   least score of a name's entity.
   """
   folders = {"vectors": vectors, "knowledge": knowledge}
-  settings: dict[str, object] = {name: str(x) for name, x in folders.items() if x}
+  settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
   if threshold is not None:
     settings["threshold"] = threshold
   task = task_of(model, **settings)
