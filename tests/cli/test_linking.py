@@ -144,11 +144,11 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   again = linker.predict(text, mentions=example["mentions"], knowledge=more)
   assert [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in again] == [first, second]
   assert linker.predict(text, threshold=1.0) == []
-  assert main(["link", run, json.dumps({"text": text, "mentions": [[0, 13]]})]) == 0
-  (alone,) = last_line(capsys)["links"]
-  assert main(["link", run, json.dumps(example)]) == 0
-  assert last_line(capsys)["links"][0] == first  # what was known has the same score
-  assert alone[:3] == first[:3]
+  known = json.dumps({"text": text, "mentions": [[0, 13]]})
+  assert main(["link", run, known]) == main(["link", run, known, "--knowledge", more]) == 0
+  alone, beside = (json.loads(x)["links"] for x in capsys.readouterr().out.splitlines()[-2:])
+  assert alone == beside  # what was known has the same score
+  assert alone[0][:3] == first[:3]
   gold = tmp_path / "gold.jsonl"
   example["mentions"] = [[0, 13, "Ana Ferrier 3"], [18, 28, None]]
   gold.write_text(json.dumps(example))

@@ -186,7 +186,7 @@ def test_a_long_text_is_made_rows_of_in_linear_time(again):
   text = again * (200_000 // len(again.encode()))
   start = time.process_time()
   rows = rows_of([parse({"text": text}, "1", "here")], of=WORDS_ONLY)
-  assert time.process_time() - start < 3
+  assert time.process_time() - start < 8
   assert sum(len(row.input_ids) for row in rows) < 1.5 * len(text.encode())
 
 

@@ -1,7 +1,7 @@
 """Linkers of one knowledge side by side: what each part of a candidate's score is worth.
 
     luke-jax entities describe TABLES --output knowledge --examples 40000
-    python experiments/linking/variants.py knowledge runs/linkers --steps 2400 --seeds 0 1 2
+    python experiments/linkers/variants.py knowledge runs/linkers --steps 2400 --seeds 0 1 2
 
 Prints a line for each linker and seed. `untrained_accuracy` is that of names whose entity no name
 of the training file means.
