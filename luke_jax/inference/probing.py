@@ -1,4 +1,4 @@
-"""What a pretrained model knows: objects of facts, ranked by the words of a cloze question.
+"""Objects of facts ranked by a pretrained model, by the words of a cloze question.
 
 The rules are those of mLAMA's evaluation in the code of LUKE's authors. All objects of a relation
 are candidates; for every number of pieces that one of them has, the question is read once, with so

@@ -1,4 +1,4 @@
-"""What templates show of their parameters, in all languages and in one.
+"""Forms of templates: the text that each shows of its parameters, in all languages and in one.
 
 Each row has names of templates, divided by commas, and forms: the first one whose parameters are
 all given is the template's text. Upper and lower case of names are equal. In a form

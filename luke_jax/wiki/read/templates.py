@@ -18,29 +18,34 @@ _NO_TARGET = re.compile(r"[\[\]|{}<>]")
 _NUMBER = re.compile(r"[-−+]?[0-9][0-9.,/]*")
 # Between the numbers of a range, as `convert` shows them.
 _RANGES = {
-  **{"to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "x": " by ", "×": " × "},
-  **{"by": " by ", "+/-": " ± ", "±": " ± ", "to(-)": " to "},
+  "to": " to ",
+  "to(-)": " to ",
+  "-": "–",
+  "–": "–",
+  "and": " and ",
+  "or": " or ",
+  "x": " by ",
+  "×": " × ",
+  "by": " by ",
+  "+/-": " ± ",
+  "±": " ± ",
 }
 _UNITS = {
-  **{
-    "km2": "km²",
-    "m2": "m²",
-    "sqkm": "km²",
-    "sqm": "m²",
-    "cm2": "cm²",
-    "km3": "km³",
-    "m3": "m³",
-    "cm3": "cm³",
-    "C": "°C",
-  },
-  **{
-    "F": "°F",
-    "sqmi": "sq mi",
-    "sqft": "sq ft",
-    "cuft": "cu ft",
-    "cuyd": "cu yd",
-    "acre": "acres",
-  },
+  "km2": "km²",
+  "m2": "m²",
+  "sqkm": "km²",
+  "sqm": "m²",
+  "cm2": "cm²",
+  "km3": "km³",
+  "m3": "m³",
+  "cm3": "cm³",
+  "C": "°C",
+  "F": "°F",
+  "sqmi": "sq mi",
+  "sqft": "sq ft",
+  "cuft": "cu ft",
+  "cuyd": "cu yd",
+  "acre": "acres",
 }
 # Words among the sounds of a pronunciation that say whose it is.
 _NO_SOUNDS = frozenset(("lang", "pron", "us", "uk", "also", "local", "icon"))

@@ -10,13 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from networks import applied, backbone
+from sample_models import save_start
 from small_systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.linking import PRIORS, VECTORS
+from luke_jax.heads.linking import PRIORS, VECTORS, LinkingHead
 from luke_jax.models.network import initial_params
 from luke_jax.nn.losses import IGNORED
+from luke_jax.runs.recipes import _suited
+from luke_jax.runs.starts import start_model
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import score
@@ -33,6 +36,7 @@ from luke_jax.tasks.linking.knowledge import (
 from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
+from luke_jax.training.experiment import Experiment
 
 ENTITIES = [
   About("Ana Ferrier", "a painter", "Q1"),
@@ -250,6 +254,20 @@ def test_names_read_what_the_others_mean_and_nothing_of_padding(folder):
   other = inputs[VECTORS].copy()
   other[:, 3:] = 7  # of padding
   np.testing.assert_array_equal(logits(**{VECTORS: other})[:3], before[:3])
+
+
+def test_training_starts_with_a_head_as_wide_as_the_knowledge(folder, tmp_path):
+  start = save_start(tmp_path / "start")
+  made = EntityLinking(knowledge=str(folder), text=str(start))
+  head = start_model(start, made, "special").network.head
+  assert isinstance(head, LinkingHead) and (head.vectors, head.rounds) == (8, 1)
+
+
+def test_many_examples_train_at_a_lower_rate(folder):
+  system = small(BertConfig)
+  experiment = Experiment(model=system, task=EntityLinking(knowledge=str(folder)))
+  few, many = (_suited(experiment, np.full(x, 60), experiment).optimizer for x in (9999, 10000))
+  assert many.learning_rate == pytest.approx(0.4 * few.learning_rate)
 
 
 def test_settings_are_checked(folder):
