@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
 from sample_models import WIDTHS, sample_file, save_roberta, save_start
 
@@ -15,6 +16,7 @@ from luke_jax.models.table import SIZES
 from luke_jax.results.records import read_results
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
+from luke_jax.tasks.linking.knowledge import About, Meanings, lines_of, write_knowledge
 from luke_jax.tasks.qa.task import linked
 from luke_jax.training.experiment_files import experiment_and_notes, load_experiment
 
@@ -27,6 +29,7 @@ RECIPES = {
   "ner": (1e-5, 8, 5),
   "cloze": (1e-5, 32, 2),
   "qa": (1.5e-5, 48, 2),
+  "linking": (2e-5, 16, 2),  # of Yamada et al. (2022)
 }
 # Those of the paper, and where each starts.
 ROBERTAS = {"roberta_large": "roberta-large", "roberta_control": "roberta-large-control"}
@@ -41,8 +44,16 @@ def in_the_repository(monkeypatch):
   monkeypatch.chdir(ROOT)
 
 
+def known(folder):
+  """Knowledge of one entity, which a linker's rows cannot do without."""
+  write_knowledge(
+    folder / "known", lines_of([About("A")]), np.eye(1), Meanings.of({"A": {0: 1}}), {}
+  )
+  return str(folder / "known")
+
+
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_row_says_what_the_paper_says(path):
+def test_a_row_says_what_the_paper_says(path, tmp_path):
   experiment, paper = experiment_and_notes(path, "PAPER")
   task = experiment.task
   assert task.name == path.parent.name
@@ -54,6 +65,8 @@ def test_a_row_says_what_the_paper_says(path):
   assert f"luke-jax experiment run experiments/{task.name}/{path.name} --seeds" in text
   scores = [value for name, value in paper.items() if name not in ("table", "method", "split")]
   assert all(str(score) in text.split('"""')[1] for score in scores)
+  if task.name == "linking":
+    task = dataclasses.replace(task, knowledge=known(tmp_path))
   head = task.network(experiment.backbone).head
   assert getattr(head, "labels", 0) == len(task.labels)
   assert set(task.row_shapes(experiment.backbone)) >= {"input_ids", "labels"}

@@ -27,6 +27,7 @@ from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Room, Sizes
+from luke_jax.training.task import Batch
 
 IDS = "candidate_ids"  # of a row's `extra`
 WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
@@ -91,6 +92,8 @@ class EntityLinking(FineTunedTask):
   threshold: float = 0.5  # the least score of a name's entity where names are not given
   find: bool = False  # find names also where examples have them
   fill: bool = False  # names with one candidate get random others, as in training
+  refuse: bool = True  # a name may mean none of its candidates
+  padded_mean: bool = False  # the loss is a mean over as many names a row as the fullest one has
 
   name: ClassVar[str] = "linking"
   heads: ClassVar[tuple[str, ...]] = ("linking",)
@@ -206,16 +209,17 @@ class EntityLinking(FineTunedTask):
       return IGNORED
     id = entity_of(mention, known)
     places = np.flatnonzero((ids == id) & (ids != NONE))
-    return int(places[0]) if len(places) else self.candidates
+    if len(places):
+      return int(places[0])
+    return self.candidates if self.refuse else IGNORED
 
   def _candidates(
     self, text: str, mention: Mention, known: Knowledge
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the entities that a name may mean and their priors, (C,) each."""
     start, end, *_ = mention
-    name = text[start:end]
-    ids, priors = known.candidates(name, self.candidates)
-    if self.fill:
+    ids, priors = candidates_of(text, mention, known, self.candidates)
+    if self.fill and mention.candidates is None:
       place, right = text[max(0, start - 40) : end], entity_of(mention, known)
       ids, priors = self._filled(place, right, known, Candidates(ids, priors))
     room = self.candidates - len(ids)
@@ -253,6 +257,13 @@ class EntityLinking(FineTunedTask):
     sizes = sizes._replace(entities=self.names)
     return super().inputs(backbone, rows, sizes, pad_entity)
 
+  def weights(self, batch: Batch) -> jax.Array:
+    """Returns the weights of a batch's labels; with `padded_mean` they sum to less than 1."""
+    if not self.padded_mean:
+      return super().weights(batch)
+    named = batch["labels"] != IGNORED
+    return named / (len(named) * jnp.maximum(named.sum(-1).max(), 1))
+
   def label_shape(self) -> tuple[int, ...]:
     """Returns the shape of a row's labels: one for each name."""
     return (self.names,)
@@ -284,7 +295,7 @@ class EntityLinking(FineTunedTask):
       about = known.about(int(ids[i]))
       entities.append(Entity(about.title, about.item, float(shares[i])))
     name = text[start:end]
-    if not entities or shares[-1] > entities[0].score:
+    if not entities or (self.refuse and shares[-1] > entities[0].score):
       return Link(name, start, end, None, None, float(shares[-1]), tuple(entities[: self.others]))
     best, *others = entities
     evidence = tuple(known.evidence(name, int(ids[order[0]])))
@@ -302,12 +313,11 @@ class EntityLinking(FineTunedTask):
     """Returns the places of the right entities among the candidates of an example's names."""
     found: score.Candidates = {}
     for mention in example.mentions or ():
-      start, end, title, item, optional = mention
-      if (title or item) and not optional:
-        ids = known.candidates(example.text[start:end], self.candidates).ids.tolist()
+      if (mention.title or mention.item) and not mention.optional:
+        ids = candidates_of(example.text, mention, known, self.candidates).ids.tolist()
         id = entity_of(mention, known)
         place = ids.index(id) if id in ids else None
-        found[start, end] = score.Place(place, len(ids), id != NONE)
+        found[mention[:2]] = score.Place(place, len(ids), id != NONE)
     return found
 
   def to_prediction(self, example: Example, prediction: Sequence[Link]) -> dict[str, Any]:
@@ -315,6 +325,20 @@ class EntityLinking(FineTunedTask):
     links = [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in prediction]
     evidence = [list(map(list, x.evidence)) for x in prediction]
     return {"id": example.id, "links": links, "evidence": evidence}
+
+
+def candidates_of(text: str, mention: Mention, known: Knowledge, most: int) -> Candidates:
+  """Returns the likeliest entities of a name, of those that it is given with if there are any."""
+  if mention.candidates is None:
+    return known.candidates(text[mention.start : mention.end], most)
+  priors: dict[int, float] = {}
+  for title, prior in mention.candidates:
+    id = known.id_of(title)
+    if id != NONE:
+      priors[id] = priors.get(id, 0) + prior
+  ids = sorted(priors, key=lambda id: -priors[id])[:most]
+  found = np.array([priors[id] for id in ids], np.float32)
+  return Candidates(np.array(ids, np.int32), np.maximum(found, UNLIKELY))
 
 
 def entity_of(mention: Mention, known: Knowledge) -> int:
