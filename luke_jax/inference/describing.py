@@ -40,6 +40,7 @@ from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.own_names import base_title
 
 HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
+SCORED = 2500  # dev pages, about, that have examples
 FROM_TITLE = 0.5  # of a link: how much a name counts that is a title, a redirect or a name in bold
 FROM_WIKIDATA = 0.25  # of a link: how much a label or an alias counts
 OWN = ("own-title", "own-short")  # sources of names on the page that they mean
@@ -66,7 +67,8 @@ def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) ->
   entities = [About(page.title, _description(page), page.item) for page in pages]
   vectors = encode(model, list(map(_told, entities)))
   output.mkdir(parents=True, exist_ok=True)
-  reading = _Reading(names, ids, examples / (OF_A_PAGE * len(pages)), COUNTED / len(pages))
+  pages_of = Shares(examples / OF_A_PAGE, SCORED * HELD_OUT, COUNTED)
+  reading = _Reading(names, ids, Shares(*(x / len(pages) for x in pages_of)))
   counts = reading.write_examples(tables, output)
   # Last: a folder with knowledge is whole.
   meanings = Meanings.of(names, reading.linked(), evidence)
@@ -96,7 +98,7 @@ def add_own(
         raise InputError(f"{name!r}: an entity of {known.folder}; expected another {what}")
   entities = [About(x.name, x.description, x.id) for x in own]
   _check_same(known, encode(model, [_told(known.about(0))])[0])
-  vectors = _own_vectors(model, own, entities)
+  vectors = own_vectors(model, own)
   names = {}
   for id, entity in enumerate(own, start=len(known)):
     for name in {entity.name, *entity.aliases}:
@@ -108,14 +110,12 @@ def add_own(
   return {"entities": len(lines), "own": len(own)}
 
 
-def _own_vectors(
-  model: ModelParts, own: Sequence[OwnEntity], entities: Sequence[About]
-) -> np.ndarray:
+def own_vectors(model: ModelParts, own: Sequence[OwnEntity]) -> np.ndarray:
   """Returns a vector of each entity: that of its description, or its mean with the sentences'."""
   texts, of = [], []
-  for number, (entity, about) in enumerate(zip(own, entities, strict=True)):
-    described = entity.description or not entity.sentences
-    told = [*([_told(about)] if described else []), *entity.sentences]
+  for number, entity in enumerate(own):
+    described = [_told(About(entity.name, entity.description))]
+    told = [*(described if entity.description or not entity.sentences else ()), *entity.sentences]
     texts += told
     of += [number] * len(told)
   total = np.zeros((len(own), model.config.hidden_size), np.float32)
@@ -205,12 +205,19 @@ def _names(
   return names, places
 
 
+class Shares(NamedTuple):
+  """Parts of the pages that are read for something: of dev pages, or of the others."""
+
+  train: float
+  dev: float
+  counted: float
+
+
 class _Reading:
   """A pass over all paragraphs: it writes examples, and counts how often names are links."""
 
-  def __init__(self, names: Names, ids: Mapping[str, int], share: float, counted: float):
-    self.names, self.ids = names, ids
-    self.share, self.counted = share, counted  # of pages, for examples and for counts
+  def __init__(self, names: Names, ids: Mapping[str, int], shares: Shares):
+    self.names, self.ids, self.shares = names, ids, shares
     self.occurrences: Counter[str] = Counter()
     self.links: Counter[str] = Counter()
 
@@ -224,8 +231,8 @@ class _Reading:
         files[split] = stack.enter_context(part.open("w", encoding="utf-8"))
       for title, sentences in itertools.groupby(read_sentences(tables), lambda x: x.title):
         split, place = "dev" if is_dev(title) else "train", _place(f"share {title}")
-        counted = split == "train" and place < self.counted
-        chosen = split == "dev" or place < self.share
+        counted = split == "train" and place < self.shares.counted
+        chosen = place < (self.shares.dev if split == "dev" else self.shares.train)
         if not (counted or chosen):
           continue
         read = [_Paragraph.of(group) for group in _paragraphs(sentences)]

@@ -1,9 +1,20 @@
 """Examples for a linker: names that are links, names that mean nothing, and how often they do."""
 
+import dataclasses
+
 import pytest
 
+from luke_jax.files import Path
 from luke_jax.inference import describing
-from luke_jax.inference.describing import FROM_TITLE, FROM_WIKIDATA, _names, _Paragraph, _Reading
+from luke_jax.inference.describing import (
+  FROM_TITLE,
+  FROM_WIKIDATA,
+  Shares,
+  _names,
+  _Paragraph,
+  _Reading,
+  is_dev,
+)
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
 
 IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3}
@@ -28,7 +39,7 @@ def sentence(text, *links, source="link", paragraph=1):
 
 @pytest.fixture
 def reading():
-  return _Reading(NAMES, IDS, 1.0, 1.0)
+  return _Reading(NAMES, IDS, Shares(1.0, 1.0, 1.0))
 
 
 def paragraph(*sentences):
@@ -68,6 +79,21 @@ def test_a_common_word_is_hardly_ever_a_link(reading):
   linked = reading.linked()
   assert linked["music"] == pytest.approx(2 / 100) and linked["Ana Ferrier"] == 1
   assert "Ferrier" not in linked  # which stood nowhere
+
+
+def test_examples_are_of_a_share_of_the_pages(monkeypatch, tmp_path):
+  sentences = [
+    dataclasses.replace(
+      sentence("Ana Ferrier sang.", ("Ana Ferrier", "Ana Ferrier")), title=f"P{i}"
+    )
+    for i in range(200)
+  ]
+  monkeypatch.setattr(describing, "read_sentences", lambda _: sentences)
+  every = _Reading(NAMES, IDS, Shares(1.0, 1.0, 0.0)).write_examples(tmp_path, Path(tmp_path))
+  held_out = sum(is_dev(x.title) for x in sentences)
+  assert held_out > 4 and every == {"train": 200 - held_out, "dev": held_out}
+  some = _Reading(NAMES, IDS, Shares(0.25, 0.0, 0.0)).write_examples(tmp_path, Path(tmp_path))
+  assert 20 < some["train"] < 80 and some["dev"] == 0
 
 
 def test_labels_and_aliases_are_names_of_less_weight(monkeypatch):
