@@ -4,13 +4,11 @@ make pictures
 """
 
 import shutil
-import threading
 from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from luke_jax.serve.answers import Replies, read_models
-from luke_jax.serve.server import Server
+from luke_jax.serve import Server, application, read_models
 
 PICTURE = Path(__file__).parent / "try.png"
 TEXT = (
@@ -24,7 +22,7 @@ SIZE = {"width": 800, "height": 620}
 def choose(page: Page) -> None:
   """Types the text, and chooses two of its names."""
   for text in (TEXT, TEXT[:-1], TEXT):  # the times on the page are those of a warm model
-    with page.expect_response("**/typing"):
+    with page.expect_response(lambda reply: "english/typing" in (reply.request.post_data or "")):
       page.locator("#text").fill(text)
   for name in CHOSEN:
     page.locator("#names button", has_text=name).click()
@@ -33,16 +31,14 @@ def choose(page: Page) -> None:
 
 def main() -> None:
   """Writes the picture."""
-  server = Server(Replies(read_models([])), 0)
-  threading.Thread(target=server.serve_forever, daemon=True).start()
-  with sync_playwright() as p:
+  page_of_models = application(read_models([]), page=True)
+  with Server(page_of_models, port=0) as server, sync_playwright() as p:
     browser = p.chromium.launch(executable_path=shutil.which("chromium"))
     page = browser.new_page(viewport=SIZE, color_scheme="light", device_scale_factor=1.5)
     page.goto(server.address)
     choose(page)
     page.screenshot(path=PICTURE)
     browser.close()
-  server.shutdown()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ SECTIONS = {
     "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
     "get": ("doctor:get", "Fetches a published model that knows English, once."),
     "try": ("try_page", "Opens a page that shows names, relations and answers as you type."),
+    "serve": ("serve", "Answers requests for predictions over HTTP, for programs."),
     "doctor": (
       "doctor:doctor",
       "Reports what of this machine and its installation works, and what is missing.",
@@ -119,7 +120,8 @@ luke-jax COMMAND --help shows more of it, with an example; luke-jax --version th
 Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
 75: a training was preempted: the same command goes on with it. 130: interrupted."""
 
-BENCH = "bench"
+# Groups that the first screen has one row for; few people need them.
+GROUPS = {"graph": "Vectors of a graph's entities:", "bench": "Times one of"}
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
 
@@ -160,12 +162,12 @@ def nearest(arguments: Sequence[str]) -> str | None:
 
 
 def _listed(names: Sequence[str], width: int) -> str:
-  """Returns a row for each command; one row for all timings, which few people need."""
-  timed = [name for name in names if name.startswith(f"{BENCH} ")]
-  if len(timed) < 2:
+  """Returns a row for each command, or one row for a group that is long."""
+  group = names[0].partition(" ")[0]
+  if group not in GROUPS:
     return _rows(names, width)
-  what = ", ".join(name.removeprefix(f"{BENCH} ") for name in timed)
-  return f"  {BENCH:{width}}  Times one of {what}."
+  what = ", ".join(name.removeprefix(f"{group} ") for name in names)
+  return f"  {group:{width}}  {GROUPS[group]} {what}."
 
 
 def _rows(names: Iterable[str], width: int) -> str:

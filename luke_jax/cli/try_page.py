@@ -5,10 +5,12 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from luke_jax import serve
 from luke_jax.cli.printing import stderr_console
 from luke_jax.files import Path
-from luke_jax.serve.answers import Replies, read_models
-from luke_jax.serve.server import Server
+from luke_jax.serve.limits import Limits
+
+LIMITS = Limits(waiting=33)  # one that is computed, and those behind it
 
 
 def run(
@@ -33,17 +35,13 @@ def run(
     port: Port of this machine; 0 for any that is free.
     no_browser: Prints the address and opens nothing.
   """
-  console = stderr_console()
-  with console.status("reading the models"):
-    answers = Replies(read_models(models, backbone))
-    server = Server(answers, port)
-    answers.warm()
+  from luke_jax.serve.guard import LOOPBACK
+
+  with stderr_console().status("reading the models"):
+    read = serve.read_models(models, backbone)
+    application = serve.application(read, limits=LIMITS, hosts=LOOPBACK, page=True)
+    server = serve.Server(application, port=port)
   print(server.address, flush=True)
   if not no_browser:
     webbrowser.open(server.address)
-  try:
-    server.serve_forever()
-  except KeyboardInterrupt:
-    pass
-  finally:
-    server.server_close()
+  server.run()

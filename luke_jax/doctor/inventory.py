@@ -93,6 +93,7 @@ PURPOSES = {
   "cuda": "NVIDIA GPUs",
   "beam": "dump builds on several machines",
   "arrow": "tables of luke-jax wiki export as Parquet",
+  "serve": "luke-jax try and luke-jax serve",
   "hub": "fetching models from Hugging Face",
   "zstd": "dumps as .xml.zst",
   "zh": "Chinese words by jieba, for luke-jax data units",
@@ -148,9 +149,13 @@ def optional_parts(python: str) -> list[Extra]:
   parts = []
   for extra in dict.fromkeys(r.extra for r in ours if r.extra):
     missing = _missing(r for r in ours if r.extra == extra)
-    command = shlex.join([python, "-m", "pip", "install", *_target(extra)])
-    parts.append(Extra(extra, PURPOSES.get(extra, ""), missing, command))
+    parts.append(Extra(extra, PURPOSES.get(extra, ""), missing, install_command(extra, python)))
   return parts
+
+
+def install_command(extra: str, python: str) -> str:
+  """Returns the command that installs an extra."""
+  return shlex.join([python, "-m", "pip", "install", *_target(extra)])
 
 
 def requirements(name: str) -> list[Requirement]:

@@ -7,8 +7,9 @@ async function showAttention() {
   const request = { text: textOf(), model: byId("attention-model").value, layer: Number(layer) };
   request.head = head === "mean" ? null : Number(head);
   request.spans = state.spans.map((found) => [found.start, found.end]);
+  if (!request.text.trim()) return byId("tokens").replaceChildren();
   try {
-    const found = await ask("attention", request);
+    const found = await ask("/attention", request);
     drawTokens(found);
     byId("attention-note").textContent = "Point at a token, or choose it, to see what it reads.";
   } catch (fault) {
@@ -18,7 +19,6 @@ async function showAttention() {
 }
 
 function drawTokens(found) {
-  if (!found.tokens) return byId("tokens").replaceChildren();
   const kind = byId("kind").value;
   const isWord = (number) => number < found.words;
   const [query, key] = kind ? kind.split(" → ") : ["", ""];

@@ -2,17 +2,30 @@
 
 const byId = (id) => document.getElementById(id);
 const TYPED = 40; // names that are sent to be typed together
+const CHARACTERS = 200_000; // of their texts
+const BY_TAGS = "tagging"; // which finds names as "ner" does
 // `text` is the one that the names were found in; the user may have typed on.
 const state = { models: {}, text: "", spans: [], types: [], chosen: [], asked: false };
 let waiting = null; // the request for names that the next key makes useless
 
-async function ask(kind, request, signal) {
+async function ask(place, request, signal) {
   const body = JSON.stringify(request);
   const headers = { "Content-Type": "application/json" };
-  const reply = await fetch(`/${kind}`, { method: "POST", headers, body, signal }).catch(gone);
+  const reply = await fetch(place, { method: "POST", headers, body, signal }).catch(gone);
   const answer = await reply.json();
   if (!reply.ok) throw new Error(answer.fault);
   return answer;
+}
+
+async function predict(request, signal) {
+  const answer = await ask("/predict", request, signal);
+  return answer.prediction ?? answer.predictions;
+}
+
+async function namesOf(text, model, signal) {
+  if (!text.trim()) return [];
+  const found = await predict({ text, model }, signal);
+  return found.spans ?? found; // by tags, there are those too
 }
 
 function gone(fault) {
@@ -47,9 +60,14 @@ function textOf() {
   return byId("text").value;
 }
 
-function chosenModel(task) {
+function modelOf(task) {
   const select = byId(`${task}-model`);
-  return select ? select.value : state.models[task]?.[0]?.name;
+  const models = state.models[task] ?? [];
+  return models.find((model) => model.name === select?.value) ?? models[0];
+}
+
+function chosenModel(task) {
+  return modelOf(task)?.name;
 }
 
 function tag(found) {
@@ -93,18 +111,18 @@ async function readText() {
     if (state.models.linking) await readLinks(text, waiting.signal);
     if (!state.models.ner) return say("");
     const begun = performance.now();
-    const found = await ask("ner", { text, model: chosenModel("ner") }, waiting.signal);
-    [state.text, state.spans, state.types, state.chosen] = [text, found.spans, [], []];
-    drawNames(byId("names"), text, found.spans, choose);
+    const spans = await namesOf(text, chosenModel("ner"), waiting.signal);
+    [state.text, state.spans, state.types, state.chosen] = [text, spans, [], []];
+    drawNames(byId("names"), text, spans, choose);
     const seconds = ((performance.now() - begun) / 1000).toFixed(2);
-    const some = found.spans.length === 1 ? "1 name" : `${found.spans.length} names`;
+    const some = spans.length === 1 ? "1 name" : `${spans.length} names`;
     say(text.trim() ? `${some} in ${seconds} s` : "Nothing to read yet.");
     const other = byId("ner-other")?.value;
     byId("other").hidden = !other;
     if (other) {
-      const second = await ask("ner", { text, model: other }, waiting.signal);
+      const second = await namesOf(text, other, waiting.signal);
       byId("other-title").textContent = other;
-      drawNames(byId("other-names"), text, second.spans, null);
+      drawNames(byId("other-names"), text, second, null);
     }
     await readTypes(text, waiting.signal);
   } catch (fault) {
@@ -113,23 +131,25 @@ async function readText() {
 }
 
 async function readLinks(text, signal) {
-  const found = await ask("linking", { text, model: chosenModel("linking") }, signal);
-  drawNames(byId("links"), text, found.spans, null);
+  const links = text.trim() ? await predict({ text, model: chosenModel("linking") }, signal) : [];
+  for (const link of links) link.label = link.title ?? "none";
+  drawNames(byId("links"), text, links, null);
   const table = element("table");
-  for (const link of found.spans) {
-    const others = link.others.map(([title, , score]) => `${title} ${score.toFixed(2)}`);
+  for (const link of links) {
+    const others = link.others.map(({ title, score }) => `${title} ${score.toFixed(2)}`);
     const item = link.item ? ` (www.wikidata.org/wiki/${link.item})` : "";
     const rest = others.length ? `; or ${others.join(", ")}` : "";
     table.append(row(`${link.text}: ${link.title}${item}${rest}`, link.score));
   }
-  byId("entities").replaceChildren(found.spans.length ? table : "No name that it knows.");
+  byId("entities").replaceChildren(links.length ? table : "No name that it knows.");
 }
 
 // Names are shown first: their types take as long again.
 async function readTypes(text, signal) {
   if (!state.models.typing || !state.spans.length) return;
-  for (let first = 0; first < state.spans.length; first += TYPED) {
-    const numbers = [...state.spans.keys()].slice(first, first + TYPED);
+  const together = Math.max(1, Math.min(TYPED, Math.floor(CHARACTERS / text.length)));
+  for (let first = 0; first < state.spans.length; first += together) {
+    const numbers = [...state.spans.keys()].slice(first, first + together);
     const types = await typesOf(text, numbers, signal);
     const buttons = byId("names").querySelectorAll("button");
     types.forEach(([type], i) => {
@@ -174,8 +194,9 @@ function row(...cells) {
 }
 
 async function typesOf(text, numbers, signal) {
-  const request = { text, spans: numbers.map(span), model: chosenModel("typing") };
-  return (await ask("typing", request, signal)).types;
+  const texts = numbers.map(() => text);
+  const request = { text: texts, span: numbers.map(span), model: chosenModel("typing") };
+  return (await predict(request, signal)).map((types) => types.spans);
 }
 
 async function tableOf(text, chosen) {
@@ -195,10 +216,12 @@ async function relationOf(text, chosen) {
   if (!state.models.relations || chosen.length < 2) return null;
   const [head, tail] = chosen.map(span);
   const [one, other] = chosen.map((number) => state.spans[number].text);
-  const found = await ask("relations", { text, head, tail, model: chosenModel("relations") });
+  const { negative, labels, name: model } = modelOf("relations");
+  const found = await predict({ text, head, tail, model });
   const score = found.score.toFixed(2);
-  const line = found.none
-    ? `${one}, ${other}: none of the ${found.known} relations that the model knows (${score})`
+  const known = labels.filter((label) => label !== negative).length;
+  const line = found.label === negative
+    ? `${one}, ${other}: none of the ${known} relations that the model knows (${score})`
     : `${one} — ${found.label} → ${other} (${score})`;
   return element("p", { textContent: line, id: "relation" });
 }
@@ -210,9 +233,11 @@ async function showAnswers(event) {
   const question = byId("question").value;
   if (!question.trim()) return byId("answers").replaceChildren("Ask something first.");
   try {
-    const { answers } = await ask("qa", { text: textOf(), question, model: chosenModel("qa") });
+    const text = textOf();
+    const request = { text, question, model: chosenModel("qa") };
+    const answers = text.trim() ? await predict(request) : [];
     const table = element("table");
-    for (const found of answers) table.append(row(found.text || "no answer", found.score));
+    for (const found of answers.slice(0, 3)) table.append(row(found.text || "no answer", found.score));
     byId("answers").replaceChildren(answers.length ? table : "No answer: the text is empty.");
   } catch (fault) {
     reported(fault);
@@ -271,21 +296,23 @@ function modelChoice(id, label, values, changed) {
   return element("label", {}, `${label} `, select);
 }
 
-function setUp(about) {
-  state.models = about.tasks;
-  const named = (task) => (about.tasks[task] ?? []).map((model) => [model.name, model.name]);
-  const all = Object.values(about.tasks).flat();
+function setUp({ models: all }) {
+  for (const model of all) {
+    const task = model.task === BY_TAGS ? "ner" : model.task;
+    (state.models[task] ??= []).push(model);
+  }
+  const named = (task) => (state.models[task] ?? []).map((model) => [model.name, model.name]);
   if (named("ner").length > 1) {
     byId("ner-choices").append(
       modelChoice("ner-model", "Model", named("ner"), readText),
       modelChoice("ner-other", "beside", [["", "none"], ...named("ner")], readText),
     );
   }
-  byId("links-section").hidden = !about.tasks.linking;
-  byId("names-section").hidden = !about.tasks.ner;
-  byId("question-section").hidden = !about.tasks.qa;
-  byId("types-help").hidden = !about.tasks.typing;
-  byId("relation-help").hidden = !about.tasks.relations;
+  byId("links-section").hidden = !state.models.linking;
+  byId("names-section").hidden = !state.models.ner;
+  byId("question-section").hidden = !state.models.qa;
+  byId("types-help").hidden = !state.models.typing;
+  byId("relation-help").hidden = !state.models.relations;
   options(byId("attention-model"), all.map((model) => [model.name, model.name]));
   const sizes = () => {
     const model = all.find((one) => one.name === byId("attention-model").value);
@@ -293,7 +320,7 @@ function setUp(about) {
     options(byId("layer"), numbers(model.layers));
     byId("layer").value = String(model.layers - 1);
     options(byId("head"), [["mean", "mean"], ...numbers(model.heads)]);
-    options(byId("kind"), [["", "all"], ...model.kinds.map((kind) => [kind, kind])]);
+    options(byId("kind"), [["", "all"], ...model.queries.map((kind) => [kind, kind])]);
   };
   byId("attention-model").addEventListener("change", sizes);
   for (const id of ["layer", "head", "kind"]) byId(id).addEventListener("change", showAttention);

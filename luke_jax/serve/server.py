@@ -1,142 +1,143 @@
-"""Web server of the page, for this machine alone."""
+"""Web server of an application, on uvicorn."""
 
-import http.server
-import importlib.resources
-import json
-import select
+import asyncio
+import logging
+import signal
 import socket
-import sys
-from http import HTTPStatus
+import threading
+from concurrent.futures import Future
+from types import TracebackType
 from typing import Any
 
+import h11
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
 from luke_jax.errors import InputError
-from luke_jax.serve.answers import BusyError, GoneError, Replies
+from luke_jax.serve.limits import Limits
 
-HOST = "127.0.0.1"
-MOST_BYTES = 1_000_000  # of a request
-FILES = {"/": "page.html"} | {f"/{x}": x for x in ("page.css", "page.js", "attention.js")}
-KINDS = {
-  "html": "text/html",
-  "css": "text/css",
-  "js": "text/javascript",
-  "json": "application/json",
-}
-# The page loads nothing from elsewhere and is shown in no other page.
-POLICY = (
-  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:;"
-  " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+PORT = 8765
+MOST_CONNECTIONS = 1000  # of more, requests get 503 at once
+HEADER_SECONDS = 10  # in which the first line and the headers of a request have to arrive
 
 
-class Server(http.server.ThreadingHTTPServer):
-  """Server of a page and of the answers that it asks for."""
+class Server:
+  """Server of an application, in the foreground or, as a context, in a thread."""
 
-  daemon_threads = True
-  request_queue_size = 128  # connections that are not accepted yet; of more, some are reset
+  def __init__(self, application: Starlette, host: str = "127.0.0.1", port: int = PORT) -> None:
+    """Takes a port, 0 for any that is free; raises InputError for one that is not."""
+    self.application = application
+    limits = application.state.service.limits
+    self._socket = _bound(host, port)
+    at, self.port = self._socket.getsockname()[:2]
+    at = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(at, at)
+    # For a browser or a client on this machine.
+    self.address = f"http://{f'[{at}]' if ':' in at else at}:{self.port}/"
+    self._server = uvicorn.Server(_config(application, limits))
+    self._thread = threading.Thread(target=self._serve, daemon=True)
 
-  def __init__(self, answers: Replies, port: int) -> None:
-    """Takes a port of this machine, 0 for any that is free."""
+  def run(self) -> None:
+    """Serves until SIGTERM or Ctrl+C, and ends with what it has begun."""
+    # uvicorn raises the signal again once it is done: to have been stopped is no failure.
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    warmed = self.application.state.service.warmed
+    warmed.add_done_callback(lambda promise: self.stop() if _fault(promise) else None)
     try:
-      super().__init__((HOST, port), Handler)
-    except (OSError, OverflowError) as fault:
-      raise InputError(f"--port: {port}: {fault}; expected a free one, or 0 for any") from None
-    self.answers = answers
+      self._serve()
+    except KeyboardInterrupt:
+      pass
+    finally:
+      signal.signal(signal.SIGTERM, before)
+    if fault := _fault(warmed):
+      raise fault
 
-  @property
-  def address(self) -> str:
-    """Returns the address for a browser."""
-    return f"http://{HOST}:{self.server_port}/"
+  def stop(self) -> None:
+    """Ends with what it has begun."""
+    self._server.should_exit = True
 
-  def handle_error(self, request: Any, client_address: Any) -> None:
-    """Reports a fault, but not a browser that went away."""
-    if not isinstance(sys.exc_info()[1], ConnectionError):
-      super().handle_error(request, client_address)
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-  """Replies to the requests of the page."""
-
-  timeout = 10  # seconds for a request that does not go on, whose thread waits
-
-  @property
-  def _served(self) -> Server:
-    assert isinstance(self.server, Server)
-    return self.server
-
-  def do_GET(self) -> None:
-    """Sends a file of the page, or what the models are."""
-    if not self._is_own():
-      return
-    if self.path == "/models":
-      self._send(HTTPStatus.OK, json.dumps(self._served.answers.about()), "json")
-    elif self.path in FILES:
-      name = FILES[self.path]
-      text = importlib.resources.files("luke_jax.serve").joinpath(name).read_text("utf-8")
-      self._send(HTTPStatus.OK, text, name.rpartition(".")[2])
-    else:
-      self._refuse(HTTPStatus.NOT_FOUND, f"{self.path}: nothing there")
-
-  def do_POST(self) -> None:
-    """Sends the answer to a question, asked in JSON."""
-    if not self._is_own():
-      return
-    length = self.headers.get("Content-Length", "")
-    digits = len(str(MOST_BYTES))  # Python makes no number of thousands of them
-    if not length.isdecimal() or len(length) > digits or int(length) > MOST_BYTES:
-      self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"expected at most {MOST_BYTES:,} bytes")
-      return
-    body = self.rfile.read(int(length))
-    # Another page's form cannot send this type without asking first.
-    if self.headers.get_content_type() != "application/json":
-      self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected application/json")
-      return
+  def _serve(self) -> None:
     try:
-      request = json.loads(body)
-      if not isinstance(request, dict):
-        raise InputError("expected an object of JSON")
-      kind = self.path.removeprefix("/")
-      answer = self._served.answers.answer(kind, request, self._is_gone)
-      self._send(HTTPStatus.OK, json.dumps(answer), "json")
-    except GoneError:
-      self.close_connection = True
-    except BusyError:
-      self._refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many texts at once; expected fewer")
-    except (ValueError, RecursionError) as fault:  # InputError is one, and so are faults of JSON
-      self._refuse(HTTPStatus.BAD_REQUEST, (str(fault).splitlines() or [repr(fault)])[0])
-    except Exception as fault:  # of ours: the page goes on, the terminal has the whole of it
-      self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, f"a fault of luke-jax: {fault!r:.200}")
-      raise
+      self._server.run(sockets=[self._socket])
+    finally:
+      self._socket.close()
+      self.application.state.service.warmed.cancel()
 
-  def _is_gone(self) -> bool:
-    """Returns whether the client has closed the connection."""
-    readable, _, _ = select.select([self.connection], [], [], 0)
-    try:
-      return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
-    except OSError:
-      return True
+  def __enter__(self) -> "Server":
+    self._thread.start()
+    return self
 
-  def _is_own(self) -> bool:
-    """Returns whether the request names this machine: another site's name may lead here too."""
-    port = self._served.server_port
-    if self.headers.get("Host") in (f"{HOST}:{port}", f"localhost:{port}"):
-      return True
-    self._refuse(HTTPStatus.FORBIDDEN, f"expected {self._served.address}")
-    return False
+  def __exit__(
+    self,
+    kind: type[BaseException] | None,
+    fault: BaseException | None,
+    trace: TracebackType | None,
+  ) -> None:
+    self.stop()
+    self._thread.join()
 
-  def _refuse(self, status: HTTPStatus, fault: str) -> None:
-    self._send(status, json.dumps({"fault": fault}), "json")
 
-  def _send(self, status: HTTPStatus, text: str, kind: str) -> None:
-    data = text.encode()
-    self.send_response(status)
-    self.send_header("Content-Type", f"{KINDS[kind]}; charset=utf-8")
-    self.send_header("Content-Length", str(len(data)))
-    self.send_header("Content-Security-Policy", POLICY)
-    self.send_header("X-Content-Type-Options", "nosniff")
-    self.send_header("Referrer-Policy", "no-referrer")
-    self.send_header("Cache-Control", "no-store")
-    self.end_headers()
-    self.wfile.write(data)
+def _fault(promise: Future) -> BaseException | None:
+  """Returns the fault with which something ended, if it has ended."""
+  return promise.exception() if promise.done() and not promise.cancelled() else None
 
-  def log_message(self, format: str, *args: object) -> None:
-    """Logs nothing: texts are the user's own."""
+
+def _bound(host: str, port: int) -> socket.socket:
+  """Returns a socket that listens, so that who connects from now on waits for an answer."""
+  try:
+    if not 0 <= port < 1 << 16:
+      raise OverflowError("not a port")
+    (family, *_, place), *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return socket.create_server(place[:2], family=family, backlog=2048)
+  except (OSError, OverflowError) as fault:
+    expected = "expected an address of this machine and a free port, or 0 for any"
+    raise InputError(f"--host {host} --port {port}: {fault}; {expected}") from None
+
+
+def _config(application: Starlette, limits: Limits) -> uvicorn.Config:
+  logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # no lines on clients' faults
+  return uvicorn.Config(
+    application,
+    http=PatientProtocol,
+    loop="asyncio",
+    ws="none",
+    lifespan="off",
+    log_config=None,
+    access_log=False,
+    server_header=False,
+    proxy_headers=False,
+    limit_concurrency=MOST_CONNECTIONS,
+    timeout_graceful_shutdown=round(2 * limits.seconds + 1),
+  )
+
+
+class PatientProtocol(H11Protocol):
+  """HTTP whose clients have some seconds for the headers of a request, however they arrive."""
+
+  _headers_timer: asyncio.TimerHandle | None = None
+
+  def connection_made(self, transport: Any) -> None:
+    """Starts to wait for headers."""
+    super().connection_made(transport)
+    self._wait()
+
+  def data_received(self, data: bytes) -> None:
+    """Waits on, until the headers are there."""
+    super().data_received(data)
+    if self.conn.their_state is not h11.IDLE:
+      self._stop_waiting()
+    elif self._headers_timer is None:
+      self._wait()
+
+  def connection_lost(self, exc: Exception | None) -> None:
+    """Waits no more."""
+    self._stop_waiting()
+    super().connection_lost(exc)
+
+  def _wait(self) -> None:
+    self._headers_timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+  def _stop_waiting(self) -> None:
+    if self._headers_timer is not None:
+      self._headers_timer.cancel()
+      self._headers_timer = None

@@ -15,7 +15,9 @@ from luke_jax.heads.linking import LinkingHead
 from luke_jax.inference.settings import check_knowledge
 from luke_jax.model import load
 from luke_jax.models.network import Network
-from luke_jax.serve.answers import Replies
+from luke_jax.serve.limits import Limits
+from luke_jax.serve.service import Service
+from luke_jax.show.marked import hue
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.linking.knowledge import Knowledge
 from luke_jax.tasks.linking.task import EntityLinking
@@ -159,9 +161,10 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   printed = capsys.readouterr().out.splitlines()
   evaluated = json.loads(printed[-1])
   assert "do not tell from which score 90% are right" in printed[-2]
-  page = Replies({"linker": linker})
-  page.warm()
-  shown = page.answer("linking", {"text": text, "model": "linker"})["spans"]
+  page = Service({"linker": linker}, Limits(), page=True)
+  page.warmed.result(timeout=60)
+  (shown,) = page.predict({"text": text})[0].result(timeout=60)
+  assert all(x["hue"] == hue(x["title"] or "none") for x in shown)
   assert [[x["start"], x["end"], x["title"]] for x in shown] == [link[:3] for link in before]
   assert main(["link", run, text, "--threshold", "1"]) == 0
   assert last_line(capsys)["links"] == []

@@ -15,7 +15,8 @@ from luke_jax.models.table import SIZES
 from luke_jax.runs import recipes
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import form_of_names, task_experiment
-from luke_jax.serve.answers import Replies
+from luke_jax.serve.limits import Limits
+from luke_jax.serve.service import Service
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.tagging.task import Tagging
@@ -117,9 +118,10 @@ def test_a_model_that_tags_is_one_that_finds_names():
   task = Tagging(text=TEXT, labels=("O", "B-LOC", "I-LOC"), words=16, crf=True)
   model = random_bert(task)
   assert isinstance(task_of(model, "ner"), Tagging) and isinstance(task_of(model), Tagging)
-  answers = Replies({"own": model})
-  found = answers.answer("ner", {"text": "Ana saw Bo .", "model": "own"})["spans"]
-  assert [x["text"] for x in found] == [span.text for span in model.predict("Ana saw Bo .")]
+  promise, _ = Service({"own": model}, Limits(), page=True).predict({"text": "Ana saw Bo ."})
+  (found,) = promise.result(timeout=60)
+  expected = [span.text for span in model.predict("Ana saw Bo .")]
+  assert [x["text"] for x in found["spans"]] == expected
 
 
 def test_a_form_that_is_none_is_refused_from_python(start):

@@ -1,13 +1,21 @@
 """The page in a browser: typing, clicking, asking, faults, small screens. Needs chromium."""
 
+import functools
 import re
-import threading
 import time
+from concurrent.futures import Future
 
 import pytest
 
 from luke_jax.errors import InputError
+from luke_jax.serve.asgi import of_service
+from luke_jax.serve.guard import LOOPBACK
+from luke_jax.serve.joining import Item, Joined
+from luke_jax.serve.limits import Limits
+from luke_jax.serve.metrics import Metrics
+from luke_jax.serve.models import ServedModel
 from luke_jax.serve.server import Server
+from luke_jax.serve.service import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
 expect = playwright.expect
@@ -16,38 +24,65 @@ KINDS = ["word → word", "word → entity", "entity → word", "entity → enti
 SIZES = {"layers": 2, "heads": 3}
 
 
-class Fixed:
+class Fixed(Service):
   """Answers that are known: each capitalised word is a name."""
 
-  def about(self):
-    models = {"system": "LUKE", "kinds": KINDS, **SIZES}
-    tasks = {
-      task: [{"name": f"english/{task}", **models}] for task in ("ner", "typing", "relations", "qa")
-    }
-    tasks["ner"].append({"name": "runs/ner", **models})
-    return {"tasks": tasks}
+  def __init__(self):
+    self.limits = Limits()
+    self.metrics = Metrics()
+    self.joined = Joined(self.limits.waiting)
+    self.warmed = Future()
 
-  def answer(self, kind, request, is_gone):
-    text = request["text"]
-    if len(text) > 20_000:
-      raise InputError("text: too many characters")
-    if kind == "ner":
-      names = [word for word in text.split() if word[:1].isupper()]
-      label = "LOC" if request["model"] == "runs/ner" else "PER"
-      return {"spans": [_span(text, name.strip(".,"), label) for name in names]}
-    if kind == "typing":
-      time.sleep(0.7 if "slowly" in text else 0)
-      kind = {"label": "scientist", "score": 0.9, "hue": 200}
-      return {"types": [[kind] for _ in request["spans"]]}
-    if kind == "relations":
-      none = request["head"][0] > request["tail"][0]
-      return {"label": "spouse", "score": 0.75, "none": none, "known": 16}
-    if kind == "qa":
-      return {"answers": [{"text": text[:3], "start": 0, "end": 3, "score": 0.5}]}
-    if len(text) > 1000:
+  def about(self):
+    more = {"system": "LUKE", "queries": KINDS, "labels": [], "negative": None, **SIZES}
+    named = [(f"english/{task}", task) for task in ("ner", "typing", "relations", "qa")]
+    models = [{"name": x, "task": task, **more} for x, task in [*named, ("runs/ner", "tagging")]]
+    models[2] |= {"negative": "none", "labels": ["none", *map(str, range(16))]}
+    return models
+
+  def model(self, request):
+    return ServedModel(request["model"], None, None)
+
+  def predict(self, request):
+    texts = request["text"]
+    columns = {name: [x] for name, x in request.items()} if isinstance(texts, str) else request
+    items = [
+      Item({name: x[i] for name, x in columns.items() if name != "model"}, "", 0)
+      for i in range(len(columns["text"]))
+    ]
+    run = {"english/typing": _types, "english/relations": _relation, "english/qa": _answers}
+    one = run.get(request["model"], functools.partial(_names, request["model"]))
+    promise = self.joined.submit(object(), lambda some: [one(**x.value) for x in some], items)
+    return promise, isinstance(texts, str)
+
+  def attention(self, request):
+    if len(request["text"]) > 1000:
       raise InputError("text: too long; expected a sentence")
     weights = [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]]
-    return {"tokens": ["Ana", "sings", "Ana"], "words": 2, "weights": weights}
+    answer = {"tokens": ["Ana", "sings", "Ana"], "words": 2, "weights": weights}
+    return self.joined.submit(object(), lambda _: [answer], [Item(None, "", 0)])
+
+
+def _names(model, text):
+  if len(text) > 20_000:
+    raise InputError("text: too many characters")
+  names = [word for word in text.split() if word[:1].isupper()]
+  label = "LOC" if model == "runs/ner" else "PER"
+  spans = [_span(text, name.strip(".,"), label) for name in names]
+  return {"spans": spans, "tags": []} if model == "runs/ner" else spans
+
+
+def _types(text, span):
+  time.sleep(0.1 if "slowly" in text else 0)
+  return {"spans": [{"label": "scientist", "score": 0.9, "hue": 200}], "logits": {}}
+
+
+def _relation(text, head, tail):
+  return {"label": "none" if head[0] > tail[0] else "spouse", "score": 0.75}
+
+
+def _answers(text, question):
+  return [{"text": text[:3], "start": 0, "end": 3, "score": 0.5}]
 
 
 def _span(text, name, label):
@@ -58,11 +93,8 @@ def _span(text, name, label):
 
 @pytest.fixture
 def server():
-  server = Server(Fixed(), 0)
-  threading.Thread(target=server.serve_forever, daemon=True).start()
-  yield server
-  server.shutdown()
-  server.server_close()
+  with Server(of_service(Fixed(), hosts=LOOPBACK, page=True), port=0) as server:
+    yield server
 
 
 @pytest.fixture
@@ -201,8 +233,8 @@ def test_two_models_stand_beside_each_other(page):
 
 def test_a_server_that_has_gone_is_named(page, server):
   type_text(page, "Ana met Bo.", 2)
-  server.shutdown()
-  server.server_close()
+  server.stop()
+  server._thread.join()
   page.fill("#text", "Cleo")
   expect(page.locator("#status")).to_contain_text("luke-jax try no longer runs")
 

@@ -1,8 +1,9 @@
-"""The page's server: answers of real models, and refusals of what is not from the page."""
+"""The server: answers of real models, and refusals of what it does not take."""
 
 import http.client
 import json
 import socket
+import sys
 import threading
 
 import pytest
@@ -14,14 +15,20 @@ from luke_jax.cli import main
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
 from luke_jax.model import Model, load
-from luke_jax.serve import answers
-from luke_jax.serve.answers import MOST_CHARACTERS, Replies, read_models
-from luke_jax.serve.server import MOST_BYTES, Server
+from luke_jax.serve import Client, Limits, Server, application, read_models
+from luke_jax.serve.answers import as_json
+from luke_jax.serve.guard import LOOPBACK, REQUESTS
+from luke_jax.serve.joining import Item
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
 
 TEXT = "Ana lives in Castrel 🏝 near Zahir."
-LABELS = {"ner": ("NIL", "LOC", "PER"), "typing": ("city", "person"), "relations": ("none", "in")}
+LABELS = {
+  "ner": ("NIL", "LOC", "PER"),
+  "typing": ("city", "person"),
+  "relations": ("no_relation", "in"),
+}
+LIMITS = Limits(waiting=33)
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +52,26 @@ def directories(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(directories):
-  made = Replies({task: load(path) for task, path in directories.items()})
-  server = Server(made, 0)
-  threading.Thread(target=server.serve_forever, daemon=True).start()
-  yield server
-  server.shutdown()
-  server.server_close()
+def models(directories):
+  return {task: load(path) for task, path in directories.items()}
+
+
+@pytest.fixture(scope="module")
+def server(models):
+  """The server of the page, which has all that a server has."""
+  made = application(models, limits=LIMITS, hosts=LOOPBACK, page=True)
+  with Server(made, port=0) as server:
+    made.state.service.warmed.result(timeout=120)
+    yield server
+
+
+@pytest.fixture
+def service(server):
+  return server.application.state.service
 
 
 def request(server, method, path, body=None, **headers):
-  connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+  connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
   sent = json.dumps(body) if isinstance(body, dict) else body
   connection.request(method, path, sent, {"Content-Type": "application/json", **headers})
   reply = connection.getresponse()
@@ -64,9 +80,44 @@ def request(server, method, path, body=None, **headers):
   return reply, text
 
 
-def asked(server, kind, **body):
-  reply, text = request(server, "POST", f"/{kind}", {"model": kind, **body})
+def asked(server, model, place="/predict", **body):
+  reply, text = request(server, "POST", place, {"model": model, **body})
   return reply.status, json.loads(text)
+
+
+def sent_raw(server, data):
+  """A connection on which bytes were sent."""
+  client = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+  client.sendall(data)
+  return client
+
+
+def head_of(server, length, more=""):
+  host = f"Host: 127.0.0.1:{server.port}\r\nContent-Type: application/json"
+  return f"POST /predict HTTP/1.1\r\n{host}\r\nContent-Length: {length}\r\n{more}\r\n".encode()
+
+
+def busy(service):
+  """Keeps the thread that computes, until the event that it returns is set."""
+  begun, go_on = threading.Event(), threading.Event()
+
+  def compute(items):
+    begun.set()
+    go_on.wait(60)
+    return items
+
+  service.joined.submit("busy", compute, [Item(None, "", 0)])
+  assert begun.wait(60)
+  return go_on
+
+
+def close(one, other):
+  """Whether two values of JSON are the same but for the rounding of numbers."""
+  if isinstance(one, dict):
+    return one.keys() == other.keys() and all(close(x, other[name]) for name, x in one.items())
+  if isinstance(one, list):
+    return len(one) == len(other) and all(map(close, one, other))
+  return one == (pytest.approx(other, abs=1e-5) if isinstance(one, float) else other)
 
 
 def test_the_page_and_its_files_name_no_other_machine(server):
@@ -82,66 +133,221 @@ def test_the_page_and_its_files_name_no_other_machine(server):
     assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
 
 
-def test_the_models_are_listed_by_task(server):
-  about = json.loads(request(server, "GET", "/models")[1])
-  assert {task: models[0]["name"] for task, models in about["tasks"].items()} == {
-    task: task for task in ("ner", "typing", "relations", "qa")
-  }
-  assert about["tasks"]["ner"][0]["layers"] == 1 and len(about["tasks"]["ner"][0]["kinds"]) == 4
+def test_the_models_are_described(server):
+  listed = Client(server.address).models()
+  assert [model["name"] for model in listed] == ["ner", "typing", "relations", "qa"]
+  assert listed[0]["task"] == "ner" and listed[0]["layers"] == 1 and len(listed[0]["queries"]) == 4
+  assert listed[2]["negative"] == listed[2]["labels"][0] == "no_relation"
 
 
-def test_answers_are_those_of_the_models(server, directories):
-  spans = load(directories["ner"]).predict(TEXT)
-  status, found = asked(server, "ner", text=TEXT)
-  assert status == 200 and found["spans"] == [
-    span._asdict() | {"hue": hue(span.label)} for span in spans
-  ]
-  relation = load(directories["relations"]).predict(TEXT, head=(0, 3), tail=(13, 20))
+def test_answers_are_those_of_the_models(server, models):
+  spans = models["ner"].predict(TEXT)
+  assert asked(server, "ner", text=TEXT) == (
+    200,
+    {
+      "model": "ner",
+      "prediction": [span._asdict() | {"hue": hue(span.label)} for span in spans],
+    },
+  )
+  relation = models["relations"].predict(TEXT, head=(0, 3), tail=(13, 20))
   status, found = asked(server, "relations", text=TEXT, head=[0, 3], tail=[13, 20])
-  score = pytest.approx(relation.score, abs=1e-5)
-  assert found == {"label": relation.label, "score": score, "none": False, "known": 2}
+  found["prediction"].pop("hue")
+  assert status == 200 and close(found["prediction"], as_json(relation))
   status, found = asked(server, "qa", text=TEXT, question="Where?")
-  assert status == 200 and all(TEXT[x["start"] : x["end"]] == x["text"] for x in found["answers"])
-  status, found = asked(server, "typing", text=TEXT, spans=[[0, 3], [13, 20]])
-  assert status == 200 and len(found["types"]) == 2
+  assert status == 200 and all(
+    TEXT[x["start"] : x["end"]] == x["text"] for x in found["prediction"]
+  )
+  status, found = asked(server, "typing", text=[TEXT] * 2, span=[[0, 3], [13, 20]])
+  assert status == 200 and len(found["predictions"]) == 2
+
+
+def test_the_client_predicts_as_the_model_does(models):
+  made = application({"typing": models["typing"]}, token="secret")
+  texts, spans = [TEXT, "Bo sings."], [(0, 3), (0, 2)]
+  with Server(made, port=0) as server:
+    client = Client(server.address, token="secret")
+    many = client.predict(texts, span=spans)
+    expected = models["typing"].predict(texts, span=spans)
+    assert close(many, as_json(list(expected)))
+    assert close(client.predict(TEXT, span=[0, 3]), many[0]) and client.predict([]) == []
+    with pytest.raises(InputError, match="span"):
+      client.predict(TEXT, span=[0, 300])
+    with pytest.raises(InputError, match="status 401: no token"):
+      Client(server.address).models()
+    # Whoever watches over the process needs no token, and there is no page.
+    assert request(server, "GET", "/health")[0].status == 200
+    assert request(server, "GET", "/", Authorization="Bearer secret")[0].status == 404
+    assert request(server, "GET", "/", Authorization="Bearer secretly")[0].status == 401
+  with pytest.raises(InputError, match="expected the address of a server"):
+    Client("localhost")
+
+
+def test_a_busy_server_is_asked_again_by_the_client(server, service, monkeypatch):
+  monkeypatch.setattr(service.joined, "_most_waiting", 0)
+  timer = threading.Timer(0.2, lambda: monkeypatch.setattr(service.joined, "_most_waiting", 9))
+  timer.start()
+  found = Client(server.address, model="ner").predict(TEXT)
+  assert isinstance(found, list)
+  timer.join()
+  monkeypatch.setattr(service.joined, "_most_waiting", 0)
+  with pytest.raises(TimeoutError, match="status 429: too many requests"):
+    Client(server.address, model="ner", seconds=0.1).predict(TEXT)
+
+
+def test_requests_that_wait_are_joined_and_one_at_fault_spoils_no_other(server, service, models):
+  go_on = busy(service)
+  texts = ["Ana lives in Castrel.", "\ud800", "Zahir sings.", "Bo"]
+  found = [None] * len(texts)
+
+  def ask(i):
+    found[i] = asked(server, "ner", text=texts[i])
+
+  threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(texts))]
+  for thread in threads:
+    thread.start()
+  wait_for(lambda: service.joined.waiting == 1 + len(texts))
+  before = figures(server)
+  go_on.set()
+  for thread in threads:
+    thread.join()
+  assert found[1][0] == 400 and "half a surrogate pair" in found[1][1]["fault"]
+  for i in (0, 2, 3):
+    status, answer = found[i]
+    spans = [{**x, "hue": hue(x["label"])} for x in as_json(models["ner"].predict(texts[i]))]
+    assert status == 200 and close(answer["prediction"], spans)
+  grown = {name: value - before.get(name, 0) for name, value in figures(server).items()}
+  assert grown["luke_jax_batch_texts_sum"] == 3 and grown["luke_jax_batch_texts_count"] < 3
+
+
+def test_figures_and_readiness_are_there_to_be_watched(server):
+  asked(server, "ner", text=TEXT)
+  found = figures(server)
+  assert found["luke_jax_ready"] == 1 and found["luke_jax_waiting_requests"] == 0
+  assert found['luke_jax_requests_total{path="/predict",status="200"}'] >= 1
+  assert (
+    found['luke_jax_predict_seconds_bucket{le="+Inf"}'] == found["luke_jax_predict_seconds_count"]
+  )
+  assert found['luke_jax_texts_total{model="ner"}'] >= 1
+  assert request(server, "GET", "/ready")[0].status == 200
+
+
+def figures(server):
+  reply, text = request(server, "GET", "/metrics")
+  assert reply.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+  lines = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
+  return {name: float(value) for name, _, value in lines}
+
+
+def wait_for(condition):
+  for _ in range(6000):
+    if condition():
+      return
+    threading.Event().wait(0.01)
+  raise AssertionError("it did not come")
+
+
+def test_it_is_not_ready_before_programs_are_compiled(models, monkeypatch):
+  go_on = threading.Event()
+  monkeypatch.setattr(
+    "luke_jax.serve.service.Service._warm", lambda _, steps: go_on.wait(60) and [None] * len(steps)
+  )
+  with Server(application({"ner": models["ner"]}), port=0) as server:
+    reply, text = request(server, "GET", "/ready")
+    assert reply.status == 503 and "being compiled" in json.loads(text)["fault"]
+    assert request(server, "GET", "/health")[0].status == 200
+    assert figures(server)["luke_jax_ready"] == 0
+    go_on.set()
+    wait_for(lambda: request(server, "GET", "/ready")[0].status == 200)
+
+
+def test_the_description_has_every_address(server):
+  described = json.loads(request(server, "GET", "/openapi.json")[1])
+  assert described["openapi"] == "3.1.0"
+  for path, methods in described["paths"].items():
+    for method in methods:
+      assert request(server, method.upper(), path, "{}")[0].status in (200, 400)
+  posted = described["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]
+  for example in posted["examples"].values():
+    assert request(server, "POST", "/predict", example["value"])[0].status == 200
+
+
+def test_a_line_of_the_log_has_nothing_of_the_text(server, caplog):
+  with caplog.at_level("INFO", REQUESTS.name):
+    asked(server, "ner", text="Zahir")
+    request(server, "GET", "/Zahir?Zahir")
+    wait_for(lambda: len(caplog.records) == 2)
+  first, second = (json.loads(record.message) for record in caplog.records)
+  assert {**first, "time": 0, "seconds": 0} == {
+    "time": 0,
+    "method": "POST",
+    "path": "/predict",
+    "status": 200,
+    "seconds": 0,
+    "model": "ner",
+    "texts": 1,
+  }
+  assert second["path"] == "other" and second["status"] == 404 and "Zahir" not in caplog.text
 
 
 def test_attention_has_a_row_for_each_token(server):
-  body = {"text": TEXT, "model": "ner", "layer": 0, "head": 1, "spans": [[0, 3]]}
-  status, found = asked(server, "attention", **body)
+  body = {"text": TEXT, "layer": 0, "head": 1, "spans": [[0, 3]]}
+  status, found = asked(server, "ner", "/attention", **body)
   assert status == 200 and len(found["tokens"]) == len(found["weights"]) == found["words"] + 1
   assert all(sum(row) == pytest.approx(1, abs=0.05) for row in found["weights"])
 
 
 @pytest.mark.parametrize(
-  "kind, body, fault",
+  "model, body, fault",
   [
     ("ner", {"text": 3}, "text: missing"),
-    ("ner", {"text": "x" * (MOST_CHARACTERS + 1)}, "20,001 characters; expected at most 20,000"),
-    ("ner", {"text": TEXT, "model": "nobody"}, "model: 'nobody'; expected one of ner"),
-    ("poems", {"text": TEXT}, "poems: no model for it"),
+    ("nobody", {"text": TEXT}, "model: 'nobody'; expected one of ner"),
+    (["ner"], {"text": TEXT}, "model: ['ner']; expected one of ner"),
+    (None, {"text": TEXT}, "model: None; expected one of ner"),
     ("qa", {"text": TEXT}, "question: missing"),
-    ("relations", {"text": TEXT, "head": [0, 3]}, "tail: missing"),
+    ("relations", {"text": TEXT, "head": [0, 3]}, "tail"),
     ("relations", {"text": TEXT, "head": [0, 300], "tail": [1, 2]}, "head"),
-    ("typing", {"text": TEXT, "spans": 7}, "spans: missing"),
-    ("attention", {"text": TEXT, "model": "ner", "layer": 9}, "layer: 9"),
-    ("attention", {"text": TEXT, "model": "ner", "layer": True}, "layer: True; expected a number"),
-    ("attention", {"text": TEXT, "model": "ner", "head": "1"}, "head: '1'; expected a number"),
-    ("ner", {"text": TEXT, "model": ["ner"]}, "model: ['ner']; expected one of ner"),
-    ("attention", {"text": "a " * 100, "model": "ner"}, "expected at most 64"),
+    ("relations", {"text": TEXT, "head": [0, 10**400], "tail": [1, 2]}, "head"),
+    ("typing", {"text": TEXT, "span": 7}, "span"),
+    ("typing", {"text": [TEXT], "span": [0, 3]}, "span: expected a list of 1"),
+    ("ner", {"text": [TEXT, 7]}, "text 1"),
+    ("ner", {"text": TEXT, "threshold": "0.5"}, "threshold: '0.5'; expected a number"),
+    ("ner", {"text": TEXT, "threshold": 0.5}, "threshold"),
+    ("ner", {"text": TEXT, "knowledge": "/etc"}, "knowledge: not of a request"),
+    ("ner", {"text": TEXT, "vectors": "/etc"}, "vectors: not of a request"),
+    ("ner", {"text": TEXT, "link": 1}, "link: not of a request"),
   ],
 )
-def test_faults_of_a_request_are_one_line(server, kind, body, fault):
-  status, found = asked(server, kind, **body)
+def test_faults_of_a_request_are_one_line(server, model, body, fault):
+  status, found = asked(server, model, **body)
   assert status == 400 and fault in found["fault"] and "\n" not in found["fault"]
+
+
+@pytest.mark.parametrize(
+  "body, fault",
+  [
+    ({"text": 7}, "text: missing"),
+    ({"text": TEXT, "layer": 9}, "layer: 9"),
+    ({"text": TEXT, "layer": True}, "layer: True; expected a number"),
+    ({"text": TEXT, "head": "1"}, "head: '1'; expected a number"),
+    ({"text": "a " * 100}, "expected at most 64"),
+  ],
+)
+def test_faults_of_a_request_for_attention_are_one_line(server, body, fault):
+  status, found = asked(server, "ner", "/attention", **body)
+  assert status == 400 and fault in found["fault"] and "\n" not in found["fault"]
+
+
+def test_texts_that_are_too_long_are_refused(server):
+  for text, place in (("x" * 20_001, "text"), (["a", "x" * 20_001], "text 1")):
+    status, found = asked(server, "ner", text=text)
+    assert status == 413
+    assert found["fault"] == f"{place}: 20,001 characters; expected at most 20,000"
 
 
 def test_empty_texts_have_no_answers(server):
   for text in ("", " \n", "\u200b", "🏝", "नमस्ते दुनिया"):
     status, found = asked(server, "ner", text=text)
-    assert status == 200 and isinstance(found["spans"], list), found
-  status, found = asked(server, "ner", text="\ud800")
-  assert status == 400 and "half a surrogate pair" in found["fault"]
+    assert status == 200 and isinstance(found["prediction"], list), found
 
 
 @pytest.mark.parametrize(
@@ -149,48 +355,110 @@ def test_empty_texts_have_no_answers(server):
   [
     ({"Host": "example.org"}, 403),
     ({"Host": "example.org:80"}, 403),
+    ({"Host": "127.0.0.1.example.org"}, 403),
     ({"Content-Type": "text/plain"}, 415),
-    ({"Content-Length": str(MOST_BYTES + 1)}, 413),
-    ({"Content-Length": "-1"}, 413),
-    ({"Content-Length": "1" * 5000}, 413),
-    ({"Content-Length": "²"}, 413),
+    ({"Content-Length": str(10**9)}, 413),
+    ({"Content-Length": "-1"}, 400),
+    ({"Content-Length": "1" * 5000}, 400),
+    ({"Content-Length": "²"}, 400),
   ],
 )
 def test_what_is_not_from_the_page_is_refused(server, headers, status):
-  reply, _ = request(server, "POST", "/ner", {"text": TEXT, "model": "ner"}, **headers)
+  reply, _ = request(server, "POST", "/predict", {"text": TEXT, "model": "ner"}, **headers)
   assert reply.status == status
 
 
+def test_bodies_that_are_too_large_are_read_and_refused(server):
+  large = json.dumps({"model": "ner", "text": ["x" * 1000] * 1000})
+  reply, text = request(server, "POST", "/predict", large)
+  assert reply.status == 413 and json.loads(text) == {"fault": "expected at most 1,000,000 bytes"}
+  reply, text = request(server, "POST", "/predict", iter([large.encode()] * 2))  # in chunks
+  assert reply.status == 413
+
+
 def test_nothing_else_is_served(server):
-  for path in ("/../server.py", "/page.html", "/answers.py", "//etc/passwd", "/%2e%2e/server.py"):
-    assert request(server, "GET", path)[0].status == 404
-  assert request(server, "POST", "/ner", "no json")[0].status == 400
-  assert request(server, "POST", "/ner", "[" * 100_000)[0].status == 400
-  assert request(server, "POST", "/ner", "[]")[0].status == 400
+  for path in ("/../server.py", "/page.html", "/models.py", "//etc/passwd", "/%2e%2e/server.py"):
+    reply, text = request(server, "GET", path)
+    assert reply.status == 404 and "not found" in json.loads(text)["fault"]
+  reply, text = request(server, "GET", "/predict")
+  assert reply.status == 405 and json.loads(text)["fault"] == "GET /predict: method not allowed"
+  for body in ("no json", "[" * 100_000, "[]", '{"text": NaN}', b"\xff", ""):
+    reply, text = request(server, "POST", "/predict", body)
+    assert reply.status == 400 and "\n" not in json.loads(text)["fault"]
 
 
-def test_what_nobody_waits_for_is_not_computed(server, monkeypatch):
+def test_what_nobody_waits_for_is_not_computed(server, service, monkeypatch):
   """Who types asks again at every letter, and leaves the question before."""
   computed = []
-  monkeypatch.setitem(answers._ANSWERS, "ner", lambda _, text, __: computed.append(text) or {})
-  with server.answers._lock:
-    for text in "abc":
-      body = json.dumps({"text": text, "model": "ner"}).encode()
-      with socket.create_connection(("127.0.0.1", server.server_port)) as client:
-        host = f"Host: 127.0.0.1:{server.server_port}\r\nContent-Type: application/json"
-        client.sendall(
-          f"POST /ner HTTP/1.0\r\n{host}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
-        )
-  assert asked(server, "ner", text="abcd") == (200, {})
+
+  def compute(model, question, in_json):
+    return lambda items: computed.extend(x.value["text"] for x in items) or [[] for _ in items]
+
+  monkeypatch.setattr("luke_jax.serve.service.compute", compute)
+  go_on = busy(service)
+  for text in "abc":
+    body = json.dumps({"text": text, "model": "ner"}).encode()
+    with sent_raw(server, head_of(server, len(body)) + body):
+      wait_for(lambda: service.joined.waiting == 2)
+    wait_for(lambda: service.joined.waiting == 1)
+  threading.Timer(0.2, go_on.set).start()
+  assert asked(server, "ner", text="abcd") == (200, {"model": "ner", "prediction": []})
   assert computed == ["abcd"]
 
 
-def test_more_than_may_wait_are_refused_at_once(server, monkeypatch):
-  monkeypatch.setattr(server.answers, "_places", threading.BoundedSemaphore(1))
-  with server.answers._places:
-    status, found = asked(server, "ner", text=TEXT)
-  assert status == 429 and "too many texts" in found["fault"]
+def test_more_than_may_wait_are_refused_at_once(server, service, monkeypatch):
+  monkeypatch.setattr(service.joined, "_most_waiting", 1)
+  go_on = busy(service)
+  reply, text = request(server, "POST", "/predict", {"text": TEXT, "model": "ner"})
+  assert reply.status == 429 and "too many requests" in text and reply.headers["Retry-After"]
+  go_on.set()
+  wait_for(lambda: service.joined.waiting == 0)
   assert asked(server, "ner", text=TEXT)[0] == 200
+
+
+def test_who_waits_too_long_is_told(server, service, monkeypatch):
+  monkeypatch.setattr(service, "limits", Limits(seconds=0.1))
+  go_on = busy(service)
+  reply, text = request(server, "POST", "/predict", {"text": TEXT, "model": "ner"})
+  assert reply.status == 503 and "no answer within 0.1 seconds" in text
+  go_on.set()
+  with sent_raw(server, head_of(server, 100)) as client:  # and a body that does not come
+    assert client.recv(12) == b"HTTP/1.1 408"
+
+
+def test_headers_that_do_not_come_end_the_connection(server, monkeypatch):
+  monkeypatch.setattr("luke_jax.serve.server.HEADER_SECONDS", 0.1)
+  for beginning in (b"", b"GET /health HTTP/1.1\r\n"):
+    with sent_raw(server, beginning) as client:
+      assert client.recv(1) == b""
+
+
+def test_a_fault_of_ours_is_one_line_and_the_server_goes_on(server, monkeypatch, caplog):
+  def failing(*_):
+    raise ZeroDivisionError("secret of the text")
+
+  monkeypatch.setattr("luke_jax.serve.models.predict", failing)
+  reply, text = request(server, "POST", "/predict", {"text": TEXT, "model": "ner"})
+  assert reply.status == 500 and json.loads(text)["fault"].startswith("a fault of luke-jax")
+  assert "ZeroDivisionError" in caplog.text and "secret" not in text
+  monkeypatch.undo()
+  assert asked(server, "ner", text=TEXT)[0] == 200
+
+
+def test_it_mounts_in_another_application(models):
+  from starlette.applications import Starlette
+  from starlette.routing import Mount
+
+  inner = application({"ner": models["ner"]})
+  outer = Starlette(routes=[Mount("/luke", inner)])
+  outer.state.service = inner.state.service
+  with Server(outer, port=0) as server:
+    client = Client(f"{server.address}luke")
+    assert close(client.predict(TEXT), as_json(models["ner"].predict(TEXT)))
+    described = json.loads(request(server, "GET", "/luke/openapi.json")[1])
+    assert described["servers"] == [{"url": "/luke"}]
+    found = json.loads(request(server, "GET", "/luke/nowhere")[1])
+    assert found == {"fault": "GET /luke/nowhere: not found"}
 
 
 @settings(deadline=20_000, suppress_health_check=list(HealthCheck))
@@ -198,19 +466,41 @@ def test_more_than_may_wait_are_refused_at_once(server, monkeypatch):
 def test_any_text_has_an_answer(server, text):
   status, found = asked(server, "ner", text=text)
   assert status == 200
-  assert all(0 <= x["start"] < x["end"] <= len(text) for x in found["spans"])
+  assert all(0 <= x["start"] < x["end"] <= len(text) for x in found["prediction"])
 
 
-def test_a_model_for_no_task_of_the_page_is_refused(directories, tmp_path):
+def test_a_model_for_no_task_is_refused(directories, tmp_path):
   start = directories["ner"].parent / "start"
-  with pytest.raises(InputError):
-    Replies({"start": load(start)})
+  with pytest.raises(InputError, match=r"^start: "):
+    application({"start": load(start)})
+  with pytest.raises(InputError, match="models: none"):
+    application({})
   with pytest.raises(InputError, match=r"nowhere"):
     read_models([tmp_path / "nowhere"])
 
 
 def test_a_port_in_use_is_one_line(server, directories, capsys):
   ner = str(directories["ner"])
-  assert main(["try", ner, "--port", str(server.server_port), "--no-browser"]) == 2
-  assert "expected a free one" in capsys.readouterr().err
+  assert main(["try", ner, "--port", str(server.port), "--no-browser"]) == 2
+  assert "expected an address of this machine and a free port" in capsys.readouterr().err
   assert main(["try", ner, "--port", "99999", "--no-browser"]) == 2
+  assert main(["serve", ner, "--host", "192.0.2.1", "--port", "0"]) == 2
+  assert main(["serve", ner, "--seconds", "0"]) == 2
+
+
+def test_an_empty_token_is_no_token(directories, monkeypatch, capsys):
+  monkeypatch.setenv("LUKE_JAX_TOKEN", " ")
+  assert main(["serve", str(directories["ner"])]) == 2
+  assert capsys.readouterr().err.endswith(
+    "LUKE_JAX_TOKEN: empty; expected a token, or no such variable\n"
+  )
+
+
+def test_without_the_extra_a_line_says_how_to_install_it(directories, monkeypatch, capsys):
+  monkeypatch.delitem(sys.modules, "luke_jax.serve.asgi", raising=False)
+  monkeypatch.setitem(sys.modules, "starlette.applications", None)
+  for command in ("try", "serve"):
+    assert main([command, str(directories["ner"])]) == 2
+    said = capsys.readouterr().err
+    assert "starlette: not installed; expected it to serve: " in said
+    assert said.rstrip("'\n").endswith("[serve]") and said.count("\n") == 1

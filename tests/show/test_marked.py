@@ -12,7 +12,7 @@ from rich.console import Console
 from tiny import tiny_processor
 
 from luke_jax import english
-from luke_jax.serve.answers import _spans
+from luke_jax.serve.answers import coloured
 from luke_jax.show import entities, relations
 from luke_jax.show.marked import (
   MOST_PIECES,
@@ -98,13 +98,9 @@ def test_unusual_labels_rarely_share_a_colour():
 
 
 def test_a_label_has_the_same_colour_everywhere(read):
-  class Fixed:
-    def predict(self, text):
-      return [Span("Ana", 0, 3, "PER", 0.9)]
-
   (mark,) = read(entities("Ana sang.", [(0, 3, "PER")]).html).named("mark")
   assert mark["style"] == f"--hue: {hue('PER')}"
-  assert _spans(Fixed(), "Ana sang.", {})["spans"][0]["hue"] == hue("PER")
+  assert coloured([Span("Ana", 0, 3, "PER", 0.9)])[0]["hue"] == hue("PER")
   arc = read(relations("Ana sang to Bo.", [((0, 3), (12, 14), "PER")]).html)
   assert f"--hue: {hue('PER')}" in {tag.get("style") for tag in arc.named("g")}
   console = Console(file=io.StringIO(), force_terminal=True, color_system="standard")

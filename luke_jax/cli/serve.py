@@ -1,0 +1,78 @@
+"""`luke-jax serve`."""
+
+import logging
+import os
+import sys
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from luke_jax import serve
+from luke_jax.cli.printing import stderr_console
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+
+TOKEN = "LUKE_JAX_TOKEN"
+
+
+def run(
+  models: Annotated[tuple[Path, ...], Positional, arg(metavar="MODEL")] = (),
+  /,
+  *,
+  backbone: Path | None = None,
+  host: str = "127.0.0.1",
+  port: int = 8765,
+  body: int = 1_000_000,
+  characters: int = 20_000,
+  waiting: int = 256,
+  seconds: float = 30,
+) -> None:
+  """Answers requests for predictions over HTTP, for programs in any language.
+
+  POST /predict takes the JSON of what luke_jax.Model.predict takes; requests that wait are computed
+  together. /models, /health, /ready, /metrics and /openapi.json describe the server. Each request
+  is logged to stdout as a line of JSON, without its texts. SIGTERM and Ctrl+C end it once what it
+  has begun is answered. With the environment variable LUKE_JAX_TOKEN set, requests need its value
+  as bearer token.
+
+      luke-jax serve english/ner english/relations
+      luke-jax serve runs/ner --host 0.0.0.0
+
+  Args:
+    models: Directories or names of models, or folders of runs; without any, those in the box.
+    backbone: Directory of the backbone, for adapters whose own luke-jax get does not know.
+    host: Address to listen at; 0.0.0.0 for all of this machine.
+    port: Port to listen at; 0 for any that is free.
+    body: Most bytes of a request.
+    characters: Most characters of a text.
+    waiting: Most requests that wait; more are refused with status 429.
+    seconds: Longest wait for an answer; then the status is 503.
+  """
+  from luke_jax.serve.guard import LOOPBACK
+
+  token = os.environ.get(TOKEN)
+  if token is not None and not token.strip():
+    raise InputError(f"{TOKEN}: empty; expected a token, or no such variable")
+  limits = serve.Limits(body=body, characters=characters, waiting=waiting, seconds=seconds)
+  local = host in LOOPBACK or host == "::1"
+  with stderr_console().status("reading the models"):
+    read = serve.read_models(models, backbone)
+  hosts = LOOPBACK if local else None
+  application = serve.application(read, limits=limits, token=token, hosts=hosts)
+  server = serve.Server(application, host, port)
+  _log_requests()
+  print(f"luke-jax: {server.address} answers for {', '.join(read)}", file=sys.stderr)
+  if not local and token is None:
+    print(f"luke-jax: warning: anyone who reaches {host} may ask: no {TOKEN}", file=sys.stderr)
+  server.run()
+
+
+def _log_requests() -> None:
+  """Writes the line of each request to stdout."""
+  from luke_jax.serve.guard import REQUESTS
+
+  handler = logging.StreamHandler(sys.stdout)
+  handler.setFormatter(logging.Formatter("%(message)s"))
+  REQUESTS.addHandler(handler)
+  REQUESTS.setLevel(logging.INFO)
+  REQUESTS.propagate = False

@@ -1,0 +1,115 @@
+"""What surrounds every request: who may ask, headers of every reply, the log and the figures."""
+
+import hmac
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# The page loads nothing from elsewhere and is shown in no other page.
+POLICY = (
+  "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:;"
+  " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+  "Content-Security-Policy": POLICY,
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cache-Control": "no-store",
+}
+OPEN = ("/health", "/ready")  # to whoever watches over the process, without a token
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+REQUESTS = logging.getLogger("luke_jax.serve.requests")
+FAULTS = logging.getLogger("luke_jax.serve")
+NOTED = "luke_jax"
+
+
+def fault_line(status: int, fault: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+  """Returns the reply to what is refused: one line of JSON."""
+  return JSONResponse({"fault": fault}, status, headers)
+
+
+def noted(scope: Scope) -> dict[str, Any]:
+  """Returns what the log says of a request beside its status; nothing of its texts."""
+  return scope.setdefault(NOTED, {})
+
+
+class Guard:
+  """ASGI application around another."""
+
+  def __init__(
+    self,
+    app: ASGIApp,
+    *,
+    paths: Collection[str],
+    observe: Callable[[str, int, float], object],
+    token: str | None,
+    hosts: Collection[str] | None,
+  ) -> None:
+    """Takes the paths that may be named in logs, and a function that counts requests."""
+    self.app = app
+    self.paths = paths
+    self.observe = observe
+    self.expected = None if token is None else f"Bearer {token}".encode()
+    self.hosts = hosts
+
+  async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers a request."""
+    if scope["type"] != "http":
+      await self.app(scope, receive, send)
+      return
+    begun, status = time.perf_counter(), 0
+
+    async def sending(message: Message) -> None:
+      nonlocal status
+      if message["type"] == "http.response.start":
+        status = message["status"]
+        added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+        message = {**message, "headers": [*message["headers"], *added]}
+      await send(message)
+
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    path = path if path in self.paths else "other"
+    try:
+      await (self._refusal(scope, path) or self.app)(scope, receive, sending)
+    except Exception:
+      # A fault of ours: the server goes on, and its terminal has the whole of it.
+      FAULTS.exception("a fault of luke-jax at %s", path)
+      if not status:
+        await fault_line(500, "a fault of luke-jax; its log says more")(scope, receive, sending)
+    finally:
+      seconds = time.perf_counter() - begun
+      self.observe(path, status, seconds)
+      _log(scope, path, status, seconds)
+
+  def _refusal(self, scope: Scope, path: str) -> ASGIApp | None:
+    headers = dict(scope["headers"])
+    if self.hosts is not None:
+      host = headers.get(b"host", b"").decode("latin-1")
+      if re.sub(r":\d*$", "", host).lower() not in self.hosts:
+        return fault_line(403, f"host {host!r:.60}; expected one of {', '.join(self.hosts)}")
+    given = headers.get(b"authorization", b"")
+    if self.expected and path not in OPEN and not hmac.compare_digest(given, self.expected):
+      expected = {"WWW-Authenticate": "Bearer"}
+      return fault_line(401, "no token, or another; expected Authorization: Bearer", expected)
+    return None
+
+
+def _log(scope: Scope, path: str, status: int, seconds: float) -> None:
+  if not REQUESTS.isEnabledFor(logging.INFO):
+    return
+  line = {
+    "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    "method": scope["method"],
+    "path": path,
+    "status": status,
+    "seconds": round(seconds, 4),
+    **scope.get(NOTED, {}),
+  }
+  REQUESTS.info(json.dumps(line))

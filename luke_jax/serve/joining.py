@@ -1,0 +1,140 @@
+"""One thread that computes, where the items of waiting requests are joined into batches."""
+
+import dataclasses
+import itertools
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+MOST_ITEMS = 64  # of a batch
+MOST_WEIGHT = 20_000  # characters of a batch, but that any one item may have more
+
+
+class BusyError(Exception):
+  """Too many requests wait for an answer."""
+
+
+class Item(NamedTuple):
+  """What a request asks about one text, its place in the request, and its weight in characters."""
+
+  value: Any
+  place: str
+  weight: int
+
+
+Compute = Callable[[Sequence[Item]], Sequence[Any]]
+
+
+@dataclasses.dataclass(eq=False)
+class _Request:
+  """Items of one request, the results so far, and the promise of all of them."""
+
+  key: Hashable
+  compute: Compute
+  items: Sequence[Item]
+  results: list[Any] = dataclasses.field(default_factory=list)
+  future: Future = dataclasses.field(default_factory=Future)
+
+  def left(self) -> Iterator[tuple["_Request", Item]]:
+    """Yields the items without a result."""
+    for item in itertools.islice(self.items, len(self.results), None):
+      yield self, item
+
+  def add(self, result: Any) -> None:
+    """Takes the next result, or the fault that ends the request."""
+    if self.future.done():
+      return
+    if isinstance(result, Exception):
+      self._end(lambda: self.future.set_exception(result))
+      return
+    self.results.append(result)
+    if len(self.results) == len(self.items):
+      self._end(lambda: self.future.set_result(self.results))
+
+  def _end(self, settle: Callable[[], None]) -> None:
+    if self.future.set_running_or_notify_cancel():  # else nobody waits for it any more
+      settle()
+
+
+class Joined:
+  """Computes the items of requests, those of requests with equal keys together.
+
+  Requests take turns: one of a thousand texts does not hold up one of a single text. What nobody
+  waits for any more is not computed.
+  """
+
+  def __init__(self, most_waiting: int) -> None:
+    """Starts with nothing to do; of more requests than `most_waiting` the last are refused."""
+    self._most_waiting = most_waiting
+    self._requests: list[_Request] = []
+    self._lock = threading.Lock()
+    self._thread = ThreadPoolExecutor(1, thread_name_prefix="luke-jax-serve")
+
+  @property
+  def waiting(self) -> int:
+    """Returns the number of requests without an answer."""
+    with self._lock:
+      return len(self._awaited())
+
+  def submit(self, key: Hashable, compute: Compute, items: Sequence[Item]) -> Future:
+    """Returns the promise of the results of items; raises BusyError if too many wait.
+
+    Whoever cancels it does not wait for it any more.
+    """
+    request = _Request(key, compute, items)
+    with self._lock:
+      self._requests = self._awaited()
+      if len(self._requests) >= self._most_waiting:
+        raise BusyError
+      self._requests.append(request)
+    self._thread.submit(self._turn)
+    return request.future
+
+  def _awaited(self) -> list[_Request]:
+    return [request for request in self._requests if not request.future.done()]
+
+  def _turn(self) -> None:
+    """Computes one batch."""
+    with self._lock:
+      self._requests = self._awaited()
+      chosen = _next_batch(self._requests)
+    if not chosen:
+      return
+    results = computed(chosen[0][0].compute, [item for _, item in chosen])
+    for (request, _), result in zip(chosen, results, strict=True):
+      request.add(result)
+    key = chosen[0][0].key
+    with self._lock:
+      # Those that had their turn are behind the others.
+      self._requests = sorted(self._awaited(), key=lambda request: request.key == key)
+      more = bool(self._requests)
+    if more:
+      self._thread.submit(self._turn)
+
+
+def _next_batch(requests: Sequence[_Request]) -> list[tuple[_Request, Item]]:
+  """Returns items of the first request and of those like it, one of each in turn."""
+  if not requests:
+    return []
+  alike = [request for request in requests if request.key == requests[0].key]
+  turns = itertools.zip_longest(*(request.left() for request in alike))
+  chosen: list[tuple[_Request, Item]] = []
+  weight = 0
+  for place in filter(None, itertools.chain.from_iterable(turns)):
+    weight += place[1].weight
+    if chosen and (weight > MOST_WEIGHT or len(chosen) == MOST_ITEMS):
+      break
+    chosen.append(place)
+  return chosen
+
+
+def computed(compute: Compute, items: Sequence[Item]) -> list[Any]:
+  """Returns the result of each item, or its fault: one at fault spoils no other's result."""
+  try:
+    return list(compute(items))
+  except Exception as fault:
+    if len(items) == 1:
+      return [fault]
+  middle = len(items) // 2
+  return [*computed(compute, items[:middle]), *computed(compute, items[middle:])]

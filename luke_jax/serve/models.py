@@ -1,0 +1,147 @@
+"""The models of a server: read, described, and asked about batches of texts."""
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from luke_jax import english
+from luke_jax.convert.adapters import is_adapter_directory
+from luke_jax.errors import InputError, at
+from luke_jax.files import Path
+from luke_jax.inference.predicting import predict
+from luke_jax.inference.settings import task_of
+from luke_jax.model import Model, load
+from luke_jax.runs.models import model_directory
+from luke_jax.serve.joining import Compute, Item
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.relations.score import negative_of
+from luke_jax.tasks.relations.task import RelationClassification
+
+# What `predict` reads by these names comes from the one who serves, and not in a request: folders
+# of this machine among them.
+SETTINGS = frozenset(inspect.signature(predict).parameters)
+THRESHOLD = "threshold"  # of one request
+
+
+class ServedModel(NamedTuple):
+  """A model with the name that requests call it by, and its task."""
+
+  name: str
+  model: Model
+  task: FineTunedTask
+
+  def about(self) -> dict[str, object]:
+    """Returns what a client may want to know of it."""
+    task, config = self.task, self.model.config
+    negative = None
+    if isinstance(task, RelationClassification):
+      negative = task.negative or negative_of(self.model.labels)
+    return {
+      "name": self.name,
+      "task": task.name,
+      "system": config.title,
+      "labels": list(self.model.labels),
+      "negative": negative,
+      "layers": config.num_hidden_layers,
+      "heads": config.num_attention_heads,
+      "queries": _queries(self.model),
+    }
+
+
+def served(models: Mapping[str, Model]) -> dict[str, ServedModel]:
+  """Returns models by their names; raises InputError for one that makes no predictions."""
+  if not models:
+    raise InputError("models: none; expected one or more")
+  made = {}
+  for name, model in models.items():
+    with at(name):
+      made[name] = ServedModel(name, model, task_of(model))
+  return made
+
+
+def read_models(paths: Iterable[str | Path], backbone: Path | None = None) -> dict[str, Model]:
+  """Reads models by their directories or names; those in the box if there are none.
+
+  `backbone` is that of the adapters among them.
+  """
+  chosen = list(paths) or [Path(english.NAME) / task for task in english.TASKS]
+  models = {}
+  for path in chosen:
+    directory = model_directory(Path(path))
+    of_adapter = backbone if is_adapter_directory(directory) else None
+    models[str(path)] = load(directory, backbone=of_adapter)
+  return models
+
+
+class Question(NamedTuple):
+  """What a request for predictions asks: fields of each text, and settings of them all."""
+
+  items: list[Item]
+  fields: frozenset[str]
+  threshold: float | None
+  single: bool
+
+
+def question_of(request: Mapping[str, object], most_characters: int) -> Question:
+  """Returns the question in an object of JSON: `text` with its other fields, or a list of each."""
+  fields = {name: value for name, value in request.items() if name not in ("model", THRESHOLD)}
+  if named := sorted(fields.keys() & SETTINGS):
+    raise InputError(f"{named[0]}: not of a request; expected the fields of a text")
+  text = fields.get("text")
+  if not isinstance(text, str | list):
+    raise InputError("text: missing; expected a text, or a list of texts")
+  single = isinstance(text, str)
+  columns: dict[str, Any] = {name: [x] for name, x in fields.items()} if single else fields
+  count = len(columns["text"])
+  items = []
+  for name, column in columns.items():
+    if not isinstance(column, list) or len(column) != count:
+      raise InputError(f"{name}: expected a list of {count}, one for each text")
+  for i, one in enumerate(columns["text"]):
+    place = "text" if single else f"text {i}"
+    characters = len(one) if isinstance(one, str) else 0
+    if characters > most_characters:
+      raise TooLongError(
+        f"{place}: {characters:,} characters; expected at most {most_characters:,}"
+      )
+    items.append(Item({name: column[i] for name, column in columns.items()}, place, characters))
+  return Question(items, frozenset(fields), _threshold(request), single)
+
+
+class TooLongError(InputError):
+  """A text is longer than the server reads."""
+
+
+def _threshold(request: Mapping[str, object]) -> float | None:
+  value = request.get(THRESHOLD)
+  if value is None:
+    return None
+  if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    raise InputError(f"{THRESHOLD}: {value!r:.60}; expected a number")
+  return float(value)
+
+
+def compute(model: Model, question: Question, in_json: Callable[[Any], object]) -> Compute:
+  """Returns a function that predicts texts together, whichever requests they are from."""
+  settings: dict[str, Any] = {} if question.threshold is None else {THRESHOLD: question.threshold}
+
+  def predicted(items: Sequence[Item]) -> list[object]:
+    columns: dict[str, Any] = {name: [x.value[name] for x in items] for name in question.fields}
+    try:
+      return [in_json(x) for x in predict(model, columns.pop("text"), **columns, **settings)]
+    except InputError as fault:
+      if len(items) > 1:
+        raise
+      message = re.sub(r"^text 0\b", lambda _: items[0].place, str(fault))
+      raise InputError(message) from None
+
+  return predicted
+
+
+def _queries(model: Model) -> list[str]:
+  """Returns the kinds of queries that a model's attention has."""
+  if not model.backbone.entities:
+    return ["word → word"]
+  return [f"{one} → {other}" for one in ("word", "entity") for other in ("word", "entity")]

@@ -1,0 +1,109 @@
+"""Models that answer requests, apart from how those arrive."""
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.model import Model
+from luke_jax.serve.answers import as_json, attention, coloured
+from luke_jax.serve.joining import MOST_WEIGHT, Compute, Item, Joined
+from luke_jax.serve.limits import Limits
+from luke_jax.serve.metrics import Metrics
+from luke_jax.serve.models import ServedModel, compute, question_of, served
+
+# What a task reads beside a text, by examples on the sentence below; for others the text will do.
+SENTENCE = "Ana lives in Paris"
+EXAMPLES: Mapping[str, Mapping[str, object]] = {
+  "typing": {"span": [0, 3]},
+  "relations": {"head": [0, 3], "tail": [13, 18]},
+  "qa": {"question": "Where does Ana live?"},
+  "cloze": {"query": "@placeholder lives in Paris.", "entities": [[0, 3], [13, 18]]},
+}
+PAGE = ("ner", "tagging", "typing", "relations", "qa", "linking")  # tasks that the page shows
+# Sentences of a text, and numbers of texts, whose programs are compiled before any request.
+SHORT = ((1, 1),)
+THOROUGH = (*SHORT, (1, 4), (1, 16), (8, 1), (8, 4), (24, 1))
+
+
+class Service:
+  """Models by name, and one thread that predicts with them."""
+
+  def __init__(self, models: Mapping[str, Model], limits: Limits, *, page: bool = False) -> None:
+    """Begins to compile; the page needs less, and predictions with colours."""
+    self.models = served(models)
+    for one in self.models.values() if page else ():
+      if one.task.name not in PAGE:
+        raise InputError(f"{one.name}: for {one.task.name}; expected models for {', '.join(PAGE)}")
+    self.limits = limits
+    self.metrics = Metrics()
+    self.joined = Joined(limits.waiting)
+    self._in_json: Callable[[Any], object] = coloured if page else as_json
+    self.warmed = self.joined.submit(object(), self._warm, self._steps(SHORT if page else THOROUGH))
+
+  @property
+  def ready(self) -> bool:
+    """Returns whether the programs are compiled."""
+    return self.warmed.done() and not (self.warmed.cancelled() or self.warmed.exception())
+
+  def about(self) -> list[dict[str, object]]:
+    """Returns what there is to know of each model."""
+    return [model.about() for model in self.models.values()]
+
+  def predict(self, request: Mapping[str, object]) -> tuple[Future, bool]:
+    """Returns the promise of a prediction for each text, and whether only one was asked for."""
+    one = self.model(request)
+    question = question_of(request, self.limits.characters)
+    self.metrics.texts(one.name, len(question.items))
+    if not question.items:
+      nothing: Future = Future()
+      nothing.set_result([])
+      return nothing, False
+    key = (one.name, question.fields, question.threshold)
+    run = self._timed(compute(one.model, question, self._in_json))
+    return self.joined.submit(key, run, question.items), question.single
+
+  def attention(self, request: Mapping[str, object]) -> Future:
+    """Returns the promise of the attention of a text."""
+    model = self.model(request).model
+    items = [Item(request, "", 0)]
+    return self.joined.submit(object(), lambda _: [attention(model, request)], items)
+
+  def model(self, request: Mapping[str, object]) -> ServedModel:
+    """Returns the model that a request names; where there is one, it need not."""
+    name = request.get("model")
+    if name is None and len(self.models) == 1:
+      return next(iter(self.models.values()))
+    if not isinstance(name, str) or name not in self.models:
+      raise InputError(f"model: {name!r:.60}; expected one of {', '.join(self.models)}")
+    return self.models[name]
+
+  def _timed(self, run: Compute) -> Compute:
+    def timed(items: Sequence[Item]) -> Sequence[Any]:
+      begun = time.perf_counter()
+      results = run(items)
+      self.metrics.batch(len(items), time.perf_counter() - begun)
+      return results
+
+    return timed
+
+  def _steps(self, shapes: Sequence[tuple[int, int]]) -> list[Item]:
+    """Returns the steps of warming up, each of them heavy, so that requests come in between."""
+    return [
+      Item((model, *shape), model.name, MOST_WEIGHT)
+      for model in self.models.values()
+      for shape in shapes
+    ]
+
+  def _warm(self, steps: Sequence[Item]) -> list[None]:
+    """Compiles what texts of some lengths and numbers need."""
+    for step in steps:
+      one, sentences, number = step.value
+      text = " and ".join([SENTENCE] * sentences) + "."
+      fields = EXAMPLES.get(one.task.name, {})
+      # A task that needs more than a text compiles at its first request.
+      with contextlib.suppress(InputError):
+        one.model.predict([text] * number, **{name: [x] * number for name, x in fields.items()})
+    return [None] * len(steps)
