@@ -4,4 +4,5 @@ python -m tests.faults.kills --kills 50
 python -m tests.faults.damage
 python -m tests.faults.pods --processes 1 2 4 8
 python -m tests.faults.disk
+python -m tests.faults.load --clients 200 --seconds 60
 """

@@ -1,6 +1,7 @@
 """The drivers of faults, run as anyone would; docs/pods.md tells what longer runs of them found."""
 
 import ast
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -62,3 +63,13 @@ def test_a_row_tells_how_all_end_after_a_signal_to_one(tmp_path):
   cells = [cell.strip() for cell in pods.row(2, "SIGINT", 0, found).strip("|").split("|")]
   assert cells[:4] == ["2", "SIGINT to 0", "130", "130"]
   assert 0 <= float(cells[4]) < 60
+
+
+@pytest.mark.slow
+def test_a_server_under_load_answers_rightly_and_ends_when_told():
+  status, lines, errors = driven("load", "--clients", "20", "--seconds", "10")
+  assert status == 0, errors
+  figures = json.loads("".join(lines))
+  assert figures["requests"] > 20 and figures["wrong"] == 0
+  before, after = figures["MiB"]
+  assert after < before + 200

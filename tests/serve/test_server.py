@@ -21,6 +21,7 @@ from luke_jax.serve.guard import LOOPBACK, REQUESTS
 from luke_jax.serve.joining import Item
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
+from tests.faults import load as faulty_clients
 
 TEXT = "Ana lives in Castrel 🏝 near Zahir."
 LABELS = {
@@ -459,6 +460,20 @@ def test_it_mounts_in_another_application(models):
     assert described["servers"] == [{"url": "/luke"}]
     found = json.loads(request(server, "GET", "/luke/nowhere")[1])
     assert found == {"fault": "GET /luke/nowhere: not found"}
+
+
+def test_many_clients_at_once_get_right_answers_whatever_others_send(models, monkeypatch):
+  """A second of what `python -m tests.faults.load` does for minutes."""
+  monkeypatch.setattr("luke_jax.serve.server.HEADER_SECONDS", 0.3)
+  texts = [f"{TEXT} {name} met Bo." for name in ("Ana", "Zahir Castrel", "Cleo of Zahir")]
+  expected = [(text, as_json(models["ner"].predict(text))) for text in (*texts, *TEXT.split(), "")]
+  with Server(application({"ner": models["ner"]}), port=0) as server:
+    tally = faulty_clients.load(server.address, expected, 1.5, clients=8, faults=True)
+  assert tally.wrong == [] and len(tally.seconds) > 8
+  assert tally.statuses["slow: ended"] >= 1
+  assert tally.statuses.keys() >= {
+    f"{x}: {status}" for x, (_, status) in faulty_clients.FAULTS.items()
+  }
 
 
 @settings(deadline=20_000, suppress_health_check=list(HealthCheck))
