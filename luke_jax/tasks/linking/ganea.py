@@ -44,7 +44,8 @@ def documents(path: Path) -> Iterator[dict[str, Any]]:
   persons = path.parent / PERSONS
   people = {line for _, line in lines(persons)} if persons.exists() else set()
   text_file = path.parent / TEXTS[path.stem]
-  for id, words in _texts(text_file):
+  for name, words in _texts(text_file):
+    id = name if name in named else name.removesuffix(")")
     if id not in LEFT_OUT and (of_text := named.pop(id, None)):
       yield _document(id, words, with_full_names(of_text, people))
   lacking = [id for id in named if id not in LEFT_OUT]
@@ -84,7 +85,8 @@ def _table(path: Path) -> dict[str, list[Named]]:
       title = _meaning(fields[-1], place)
       if title:
         given = () if fields[6] == "EMPTYCAND" else fields[6:-2]
-        candidates = _likeliest_first(dict(_candidate(x, place) for x in given))
+        priors = dict(_candidate(x, place) for x in given)
+        candidates = _likeliest_first({name: x for name, x in priors.items() if name})
         named[fields[0].split(" ")[0]].append(Named(fields[2], title, candidates, place))
   return dict(named)
 
@@ -96,7 +98,7 @@ def _likeliest_first(priors: Mapping[str, float]) -> Candidates:
 def _candidate(field: str, place: str) -> tuple[str, float]:
   _, prior, title = (*field.split(",", 2), "", "")[:3]
   try:
-    return title.replace("&amp;", "&"), float(prior)
+    return title.replace("&amp;", "&"), min(1.0, float(prior))
   except ValueError:
     raise InputError(f"{place}: candidate {field!r:.60}; expected id,prior,title") from None
 
@@ -120,7 +122,7 @@ def _texts(path: Path) -> Iterator[tuple[str, list[Word]]]:
     if line.startswith(DOCUMENT):
       if id:
         yield id, words
-      id, words = line.removeprefix(DOCUMENT).split(" ")[0].rstrip(")"), []
+      id, words = line.removeprefix(DOCUMENT).split(" ")[0], []
     elif columns[0]:
       words.append((columns[0], columns[1] if len(columns) > 5 else ""))
   if id:

@@ -17,11 +17,17 @@ from luke_jax.tasks.linking.knowledge import write_knowledge as write
 from luke_jax.tasks.linking.task import EntityLinking, candidates_of
 
 TABLE = (
-  ("7 CUP", "ANA FERRIER", ["1,0.9,Ana Ferrier", "2,0.1,Ferrier, Ohio"], "0,1,0.9,Ana Ferrier"),
+  (
+    "7 CUP",
+    "ANA FERRIER",
+    ["1,0.9,Ana Ferrier", "2,0.1,Ferrier, Ohio", "8,0.1,"],
+    "0,1,0.9,Ana Ferrier",
+  ),
   ("7 CUP", "Ferrier", ["2,0.3,Ferrier, Ohio", "3,0.7,Ferrier (ship)"], "-1,1,Ana Ferrier"),
   ("7 CUP", "nobody", ["2,0.3,Ferrier, Ohio"], "-1,-1,"),
   ("7 CUP", "R&amp;D", ["EMPTYCAND"], "-1,5,R&amp;D (band)"),
-  ("9", "Ohio", ["4,1.0,Ohio"], "0,4,1.0,Ohio"),
+  ("A_(b)", "Ohio", ["4,1.0,Ohio"], "0,4,1.0,Ohio"),
+  ("9", "Ohio", ["4,1.01,Ohio"], "0,4,1.0,Ohio"),
 )
 TEXT = """-DOCSTART- (7 CUP)
 ANA\tB\tANA FERRIER\tx\tx\t1
@@ -36,6 +42,9 @@ nobody\tB\tnobody\t--NME--
 R&amp;D\tB\tR&amp;D\tx\tx\t1
 
 -DOCSTART- (8 OTHER)
+Ohio\tB\tOhio\tx\tx\t1
+
+-DOCSTART- (A_(b)
 Ohio\tB\tOhio\tx\tx\t1
 
 -DOCSTART- (9)
@@ -53,8 +62,9 @@ def folder(tmp_path):
 
 
 def test_names_have_their_candidates_and_their_place_in_the_text(folder):
-  first, second = read(folder / "aida_testB.csv", Faults())
-  assert (first.id, second.id, second.text) == ("7", "9", "Ohio")
+  first, second, third = read(folder / "aida_testB.csv", Faults())
+  assert (first.id, second.id, third.id, third.text) == ("7", "A_(b)", "9", "Ohio")
+  assert third.mentions[0].candidates == (("Ohio", 1.0),)
   assert first.text == "ANA FERRIER of Ohio and Ferrier praised nobody R&amp;D"
   named = [(first.text[x.start : x.end], x.title) for x in first.mentions]
   assert named == [
@@ -69,7 +79,7 @@ def test_names_have_their_candidates_and_their_place_in_the_text(folder):
 
 def test_a_surname_has_the_candidates_of_full_names_of_persons(folder):
   (folder / "persons.txt").write_text("Ana Ferrier\n")
-  first, _ = read(folder / "aida_testB.csv", Faults())
+  first, *_ = read(folder / "aida_testB.csv", Faults())
   assert first.mentions[1].candidates == first.mentions[0].candidates
   assert first.mentions[0].candidates == (("Ana Ferrier", 0.9), ("Ferrier, Ohio", 0.1))
 
