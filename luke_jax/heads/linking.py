@@ -1,6 +1,6 @@
 """Scores of the entities that each name in a text may mean, and of none of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import flax.linen as nn
@@ -90,13 +90,21 @@ class LinkingHead(Head):
       alike = jnp.einsum("bek,beck->bec", names, vectors).astype(jnp.float32) / self.width**0.5
       return jnp.concatenate([alike + by_prior, none], axis=-1)
 
-    alone = logits = logits_of(names)
+    alone = logits_of(names)
     if not self.rounds:
-      return {"logits": logits}
+      return {"logits": alone}
     beside = _Beside(n, name="beside")
-    for _ in range(self.rounds):
-      logits = logits_of(beside(names, vectors, logits))
+    logits = self.again(alone, lambda read: logits_of(beside(names, vectors, read)))
     return {"logits": logits, "alone_logits": alone}
+
+  def again(self, logits: jax.Array, score: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """Returns the logits (B, E, C + 1) after all rounds; `score` returns those of names that read.
+
+    It takes the logits by which each name is read by the others.
+    """
+    for _ in range(self.rounds):
+      logits = score(logits)
+    return logits
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None

@@ -1,6 +1,9 @@
 """A linker from the command line: from texts to links, with entities of one's own."""
 
+import importlib
 import json
+import shutil
+import sys
 import types
 
 import numpy as np
@@ -12,9 +15,10 @@ from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.linking import LinkingHead
-from luke_jax.inference.settings import check_knowledge
-from luke_jax.model import load
+from luke_jax.inference.settings import check_knowledge, trained_model
+from luke_jax.model import Model, load
 from luke_jax.models.network import Network
+from luke_jax.runs.starts import start_model
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.service import Service
 from luke_jax.show.marked import hue
@@ -174,3 +178,43 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   assert main(["score", "linking", "--gold", str(gold), "--predictions", predicted]) == 0
   assert last_line(capsys)["accuracy"] == evaluated["accuracy"]
   assert Path(more).is_dir()
+
+
+@pytest.mark.slow
+def test_scripts_compare_heads_and_sentences(knowledge, tables, tmp_path, monkeypatch, capsys):
+  start = save_start(tmp_path / "start")
+  task = EntityLinking(knowledge=str(knowledge), text=str(start))
+  parts = start_model(start, task, "special")
+  Model.of(trained_model(task, parts.network, parts.params)).save(tmp_path / "linker")
+  monkeypatch.syspath_prepend(str(ROOT / "experiments/linkers"))
+  heads, sentences = map(importlib.import_module, ("fixed_states", "sentences"))
+  linker = str(tmp_path / "linker")
+
+  def lines(script, *arguments):
+    monkeypatch.setattr(sys, "argv", ["script", linker, *arguments])
+    script.main()
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+  paragraphs = importlib.import_module("first_paragraphs")
+  described = str(tmp_path / "described")
+  arguments = [tables, str(knowledge), described, "--described-by", MODEL]
+  monkeypatch.setattr(sys, "argv", ["script", *arguments])
+  paragraphs.main()
+  assert "of 48 entities with sentences" in capsys.readouterr().out
+  made = lines(heads, described, "--steps", "2", "--seeds", "1")
+  assert {(x["head"], x["decided"]) for x in made} == {
+    (name, order) for name, trial in heads.TRIALS.items() for order in trial.orders
+  }
+  monkeypatch.setattr(sentences, "COUNTS", (1,))
+  few = shutil.copytree(knowledge, tmp_path / "few")
+  for split, i in (("train", 2), ("dev", 3)):
+    example = {"text": f"New Castrel {i} grew.", "mentions": [[0, 13, f"New Castrel {i}"]]}
+    (few / f"{split}.jsonl").write_text(json.dumps(example))
+  ways = lines(sentences, tables, str(few), "--described-by", MODEL)
+  assert [x["described_by"] for x in ways] == [
+    "description",
+    "1 sentences",
+    "description and 1 sentences",
+    "description and first paragraph",
+  ]
+  assert all(x["entities"] == x["names"] == 1 and x["accuracy"] in (0, 1) for x in ways)
