@@ -17,7 +17,7 @@ SECTIONS = {
       "Reports what of this machine and its installation works, and what is missing.",
     ),
   },
-  "Tasks: typing, relations, ner, cloze, qa, classification, tagging, linking": {
+  "Tasks: typing, relations, ner, cloze, qa, classification, tagging, linking, labels": {
     "train": (
       "train:train",
       "Trains an experiment, or a model for a task on your files; or resumes.",
@@ -58,6 +58,7 @@ SECTIONS = {
     "wiki pairs": ("wiki_pairs", "Makes pairs of sentences with entities, to pretrain an ERNIE."),
     "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
     "wiki export": ("wiki_export", "Writes a build's pages, sentences and links as tables."),
+    "wiki types": ("wiki_types", "Makes sentences with typed names, to learn any label from."),
     "wiki facts": ("probe:facts", "Makes facts of Wikidata to ask a pretrained model about."),
     "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
   },

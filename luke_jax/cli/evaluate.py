@@ -12,7 +12,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults, with_attributes
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
-from luke_jax.inference.predicting import predictions
+from luke_jax.inference.predicting import asking, predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
 from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for
@@ -44,6 +44,7 @@ def evaluate(
   only_labels_of_gold: bool = False,
   find_names: bool = False,
   precision: float | None = None,
+  labels: str = "",
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Scores a fine-tuned model on examples with known answers.
@@ -54,8 +55,8 @@ def evaluate(
       luke-jax evaluate ner runs/ner test.conll --html report.html
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging or linking, or an experiment
-      file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
+      experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples.
     mistakes: Number of mistakes to show; the page shows ten times as many.
@@ -69,10 +70,12 @@ def evaluate(
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
     find_names: For linking: finds the names as well, instead of taking those of the file.
     precision: Share of right answers, such as 0.95, to print the score from which they have it.
+    labels: For labels: those to look for, such as "PER=person, LOC=place"; by default all that the
+      file has.
   """
   _check(mistakes, precision, json_file, html_file)
   model, settings = load_for(
-    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
+    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
   )
   settings = _finding(form.of(settings), find_names)
   faults = Faults(skip=skip_bad)
@@ -80,6 +83,7 @@ def evaluate(
   if not examples:
     report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")
+  settings = asking(model, settings, examples)
   predicted = [x for _, x in predictions(model, settings, examples, faults, file=str(file))]
   report_faults(faults)
   predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
@@ -180,7 +184,7 @@ def score(
       luke-jax score qa --gold dev-v1.1.json --predictions answers.json
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging or linking.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels.
     gold: File of examples with answers.
     predictions: File of predictions.
     skip_bad: Leaves out examples that are faulty, and counts them.

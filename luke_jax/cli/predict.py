@@ -15,12 +15,13 @@ from luke_jax.cli.printing import stderr_console
 from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
-from luke_jax.inference.predicting import predictions
+from luke_jax.inference.predicting import check_asked, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, Item, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
+from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.files import to_columns
 from luke_jax.web_page import FOOT, head
@@ -32,7 +33,7 @@ MORE = {
   "cloze": '"query": "… @placeholder …", "entities": [[0, 3], [13, 17]]',
   "qa": '"question": "…"',
 }
-IN_COLUMNS = ("ner", "tagging")
+IN_COLUMNS = ("ner", "tagging", "labels")
 LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-"
 
 
@@ -49,6 +50,7 @@ def run(
   backbone: Path | None = None,
   skip_bad: bool = False,
   threshold: float | None = None,
+  labels: str = "",
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Prints a fine-tuned model's predictions for any number of texts.
@@ -60,10 +62,11 @@ def run(
       luke-jax predict ner runs/ner "Ana lives in Paris."
       luke-jax predict qa runs/qa questions.jsonl --output answers.jsonl
       luke-jax predict ner runs/ner test.conll --output predicted.conll
+      luke-jax predict labels runs/labels texts.txt --labels "ship, award: a prize given for merit"
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging or linking, or an experiment
-      file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
+      experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions: a page if its name ends in .html, and of ner and tagging in
@@ -73,12 +76,15 @@ def run(
     knowledge: For linking, a folder of other knowledge than that of the training.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
-    threshold: For linking: the least score of a name's entity.
+    threshold: For linking and labels: the least score of a name.
+    labels: For labels: those to look for, such as "person, award: a prize given for merit", set
+      apart by semicolons where a description has commas, or a .txt file with one on each line.
   """
   write = _writer(output, task)
   model, settings = load_for(
-    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge
+    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
   )
+  check_asked(settings)
   settings = _from(form.of(settings), threshold)
   faults = Faults(skip=skip_bad)
   examples, total = _examples(settings, source, faults)
@@ -101,8 +107,9 @@ def _from(settings: FineTunedTask, threshold: float | None) -> FineTunedTask:
   """Returns the task with another threshold, if one is given."""
   if threshold is None:
     return settings
-  if not isinstance(settings, EntityLinking):
-    raise InputError(f"--threshold: {threshold:g}: of linking; expected none for {settings.name}")
+  if not isinstance(settings, EntityLinking | LabelledNames):
+    expected = f"of linking and labels; expected none for {settings.name}"
+    raise InputError(f"--threshold: {threshold:g}: {expected}")
   return dataclasses.replace(settings, threshold=threshold)
 
 

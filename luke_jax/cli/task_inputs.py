@@ -8,12 +8,14 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
+from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import check_knowledge, own_head, task_of
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES, task_class
+from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.training.experiment_files import load_experiment
 
 _LISTS = ("columns", "tag_names")
@@ -77,11 +79,13 @@ def load_for(
   *,
   vectors: Path | None = None,
   knowledge: Path | None = None,
+  labels: str = "",
 ) -> tuple[ModelParts, FineTunedTask]:
   """Reads the model of a directory, or of the run in it, and its task.
 
   The task is one of luke_jax by its name, or that of an experiment file. It may link by mentions,
-  or read vectors of linked entities. `backbone` is that of an adapter.
+  or read vectors of linked entities. `backbone` is that of an adapter. `labels` are those that a
+  model with labels at run time looks for, a text or a file.
   """
   if mentions and task != "qa":
     raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
@@ -103,7 +107,10 @@ def load_for(
       raise InputError(f"--knowledge: {knowledge}; expected none, for {task} links no entities")
     folders = {"mentions": mentions, "vectors": vectors, "knowledge": knowledge}
     named = task if experiment is None else kind
-    settings = task_of(model, named, **{name: str(x) for name, x in folders.items() if x})
+    changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
+    if labels:
+      changes |= asked(model, labels_in(labels))
+    settings = task_of(model, named, **changes)
     settings.check_inputs(model.backbone)
     check_knowledge(model, settings)
     return model, settings

@@ -56,7 +56,7 @@ def train(
   """Trains what an experiment file describes; the same command resumes a run.
 
   Or fine-tunes a model on files of a task: typing, relations, ner, cloze, qa, classification,
-  tagging or linking. The labels are those of the training file, and settings suit its examples;
+  tagging, linking or labels. Labels are those of the training file, and settings suit its examples;
   OUTPUT/model is the model.
 
   On a cluster or a TPU slice run the same command on every host. SIGTERM saves a checkpoint and
@@ -202,8 +202,8 @@ def list_settings(task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT"
       luke-jax settings ner
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging or linking, or an experiment
-      file.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
+      experiment file.
   """
   if task in CLASSES:
     experiment = plain_experiment(task)

@@ -67,6 +67,8 @@ def save(
   for a system that Paddle has, or PyTorch's file with the names of TENER's authors.
   `progress` is called with the name of every tensor.
   """
+  if model.network.head and model.network.head.reads_start:
+    raise InputError(f"{path}: a model with labels at run time; expected adapter=True, --adapter")
   model = model.merged
   if dtype not in _DTYPES:
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")

@@ -3,23 +3,18 @@
 import collections
 import contextlib
 import dataclasses
-import functools
 import itertools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
-from luke_jax.heads.bare import without_head
-from luke_jax.inference.settings import any_processor
-from luke_jax.models.network import Network
+from luke_jax.inference.sentence_vectors import encode
 from luke_jax.tasks.linking.knowledge import (
   KEPT,
   NONE,
@@ -32,7 +27,6 @@ from luke_jax.tasks.linking.knowledge import (
   names_in,
   write_knowledge,
 )
-from luke_jax.text import TextInput
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
@@ -46,9 +40,7 @@ FROM_WIKIDATA = 0.25  # of a link: how much a label or an alias counts
 OWN = ("own-title", "own-short")  # sources of names on the page that they mean
 OF_A_PAGE = 2  # paragraphs of each page among the examples
 COUNTED = 10000  # pages on which occurrences of names are counted
-PIECES = 64  # of an entity's description
 ALIKE = 0.99  # product of an entity's vectors, both by the same model
-BATCH = 64
 Names = dict[str, dict[int, float]]
 Places = dict[tuple[str, int], list[tuple[int, int, int]]]  # by name and entity
 
@@ -139,34 +131,6 @@ def _check_same(known: Knowledge, first: np.ndarray) -> None:
 def is_dev(title: str) -> bool:
   """Returns whether a page is held out."""
   return _place(f"page {title}") < 1 / HELD_OUT
-
-
-def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
-  """Returns the means of the texts' states, (N, D), each of length 1."""
-  processor = any_processor(model)
-  network, params = without_head(Network(model.backbone), model.params)
-  vectors = np.zeros((len(texts), model.config.hidden_size), np.float32)
-  order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-  for first in range(0, len(order), BATCH):
-    chosen = order[first : first + BATCH]
-    inputs = [TextInput(" ".join(texts[i].split()) or "?") for i in chosen]
-    rows = processor.encode(inputs, truncation=True)
-    width = -(-max(min(len(row.input_ids), PIECES) for row in rows) // 16) * 16
-    words = np.full((BATCH, width), model.config.pad_token_id, np.int32)
-    mask = np.zeros((BATCH, width), np.int32)
-    for place, row in enumerate(rows):
-      pieces = row.input_ids[:width]
-      words[place, : len(pieces)], mask[place, : len(pieces)] = pieces, 1
-    vectors[chosen] = np.asarray(_means(network, params, words, mask))[: len(chosen)]
-  return vectors
-
-
-@functools.partial(jax.jit, static_argnames="network")
-def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> jax.Array:
-  found: Any = network.apply({"params": params}, input_ids=words, attention_mask=mask)
-  states = found["last_hidden_state"].astype(jnp.float32)
-  total = jnp.einsum("bwd,bw->bd", states, mask.astype(jnp.float32))
-  return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
 
 def _description(page: ExportedPage) -> str:

@@ -1,5 +1,6 @@
 """Texts to typed predictions, a chunk at a time."""
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -9,11 +10,14 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.heads.matching import MatchHead
 from luke_jax.inference.batches import outputs
+from luke_jax.inference.label_vectors import label_settings
 from luke_jax.inference.settings import check_knowledge, processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
+from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
@@ -28,20 +32,25 @@ def predict(
   vectors: str | Path | None = None,
   knowledge: str | Path | None = None,
   threshold: float | None = None,
+  labels: Iterable[str] | Mapping[str, str] | None = None,
   **fields: object,
 ) -> Any:
   """Returns a fine-tuned model's prediction for one text, or for each text of a list.
 
   `fields` are those of the task's files, for a list of texts a list with a value for each. For a
   system that reads vectors of entities, `link` finds the `links` of a text, and `vectors` is their
-  folder where it is not that of the training. So is `knowledge` for a linker, and `threshold` the
-  least score of a name's entity.
+  folder where it is not that of the training. So is `knowledge` for a linker. `threshold` is the
+  least score of a linked or labelled name, and `labels` are those that a model with labels at run
+  time looks for: a list, or a mapping to their descriptions.
   """
   folders = {"vectors": vectors, "knowledge": knowledge}
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
   if threshold is not None:
     settings["threshold"] = threshold
+  if labels is not None:
+    settings |= asked(model, labels)
   task = task_of(model, **settings)
+  check_asked(task)
   task.check_inputs(model.backbone)
   check_knowledge(model, task)
   single = isinstance(texts, str)
@@ -81,6 +90,26 @@ def predictions(
     yield from zip(chunk, task.decode(chunk, rows, logits), strict=True)
   if counting is not None:
     counting.warn(file)
+
+
+def asked(model: ModelParts, labels: Iterable[str] | Mapping[str, str]) -> dict[str, Any]:
+  """Returns the settings of a task that looks for labels."""
+  if model.kind != MatchHead.kind:
+    raise InputError(f"labels: a {model.architecture} has its own; expected none")
+  return label_settings(model, labels)
+
+
+def asking(model: ModelParts, task: FineTunedTask, examples: Sequence[Any]) -> FineTunedTask:
+  """Returns a task that looks for the labels of examples, where it could look for any."""
+  if not isinstance(task, LabelledNames) or task.labels:
+    return task
+  return dataclasses.replace(task, **asked(model, task.asked_of(examples)))
+
+
+def check_asked(task: FineTunedTask) -> None:
+  """Raises InputError for a task that looks for labels and is given none."""
+  if isinstance(task, LabelledNames) and not task.labels:
+    raise InputError('labels: none; expected those to look for, such as "person, ship"')
 
 
 def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, object]]:

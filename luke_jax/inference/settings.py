@@ -20,10 +20,11 @@ from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 KEY = "luke_jax"  # of config.json
-UNLABELLED = ("cloze", "answer", "linking")  # kinds of heads
+UNLABELLED = ("cloze", "answer", "linking", "match")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
 LOCAL += ("fold", "used", "fit_head", "fill", "find")
+LOCAL += ("spans", "row_labels", "descriptions", "table")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 
@@ -61,7 +62,7 @@ def task_of(
 def task_with(
   task: type[FineTunedTask],
   rest: Mapping[str, object],
-  labels: Sequence[str],
+  own_labels: Sequence[str],
   config: System,
   **changes: object,
 ) -> FineTunedTask:
@@ -70,12 +71,12 @@ def task_with(
   if saved.get("task") == task.name:
     settings = saved.get("settings", {})
   else:  # a model of transformers, whose config.json may say something
-    settings = task.settings_from(rest, labels)
+    settings = task.settings_from(rest, own_labels)
   value = typed_values.group_from_json(settings, task, f"config.json: {KEY}.settings")
   if lacking := sorted(changes.keys() - {field.name for field in dataclasses.fields(task)}):
     raise InputError(f"{lacking[0]}: not of {task.name}; expected none")
-  fixed = {"labels": _labels(task, tuple(labels)), "words": config.room_for_words}
-  return dataclasses.replace(value, **fixed, **changes)
+  fixed = {"labels": _labels(task, tuple(own_labels)), "words": config.room_for_words}
+  return dataclasses.replace(value, **{**fixed, **changes})
 
 
 def check_knowledge(model: ModelParts, task: FineTunedTask) -> None:

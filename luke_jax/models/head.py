@@ -57,6 +57,9 @@ class Head(nn.Module):
   places: ClassVar[tuple[str, ...]] = ()  # inputs with the places of entities among the words
   choices: ClassVar[bool] = False  # every input has an axis of choices after the batch
   shared: ClassVar[tuple[str, ...]] = ()  # inputs of the encoder that the head reads too
+  # It compares texts with vectors of the model that the training started from: what is saved is an
+  # adapter of that.
+  reads_start: ClassVar[bool] = False
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:

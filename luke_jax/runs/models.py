@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from luke_jax.convert.adapters import save_adapter
+from luke_jax.convert.adapters import is_adapter_directory, save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts, Start
@@ -19,6 +19,7 @@ from luke_jax.inference.settings import task_of, trained_model
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
+from luke_jax.runs.calibration import calibrate, with_calibration
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -41,8 +42,8 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
   backbone = Backbone(experiment.model)
   record = run_record(run, step, experiment)
   if isinstance(experiment.task, FineTunedTask):
-    network = experiment.task.network(backbone)
-    model = trained_model(experiment.task, network, params)
+    task = with_calibration(experiment.task, run)
+    model = trained_model(task, task.network(backbone), params)
     return dataclasses.replace(model, start=_start(experiment)), record
   return _pretrained(experiment, backbone, merge_adapters(params, type(backbone.config))), record
 
@@ -53,16 +54,20 @@ def write_model(run: Path, experiment: Experiment, splits: Sequence[str] = ()) -
   Returns the entries of a summary for it: its place, its step, and its scores, not the last step's.
   """
   model, record = run_model(run, experiment)
+  if calibrate(model, experiment, run):
+    model, record = run_model(run, experiment)
   scores = dict(record["scores"])
   for split in splits:
     if file := experiment.task.splits.get(split):
       scores[split] = _scored(model, experiment.task, file)
   model = with_record(model, {**record, "scores": scores})
-  save(model, run / MODEL)
+  whole = not (model.network.head and model.network.head.reads_start)
+  if whole:
+    save(model, run / MODEL)
   if model.start:
     save_adapter(model, run / ADAPTER)
   named = {f"{split}/{name}": x for split, all in scores.items() for name, x in all.items()}
-  return {**named, "model": str(run / MODEL), "model_step": record["step"]}
+  return {**named, "model": str(run / (MODEL if whole else ADAPTER)), "model_step": record["step"]}
 
 
 def _scored(model: ModelParts, task: Task, file: str) -> dict[str, float]:
@@ -98,6 +103,8 @@ def model_directory(start: Path) -> Path:
   if not is_run(start):
     return named_directory(start)
   if not (start / MODEL).is_dir():
+    if is_adapter_directory(start / ADAPTER):
+      return start / ADAPTER
     raise InputError(
       f"{start}: a run without {MODEL}; expected one that is done (the same luke-jax train command"
       f" goes on with it), or what luke-jax export {start} DIRECTORY writes of its best checkpoint"

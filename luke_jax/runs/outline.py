@@ -8,6 +8,7 @@ from luke_jax.pipeline.batches import Lengths
 from luke_jax.tasks.files import asked_in, labels_in
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, is_known, task_files
+from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.training.experiment import Experiment, total_steps
 
 MOST_LABELS = 12
@@ -39,7 +40,10 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "dev", f"{len(dev):,}: {task.dev or f'{task.held_out:.0%} held out of {task.train}'}"
   else:
     yield "dev", "none, so that all examples train; --folds 5 scores each of them as well"
-  yield "labels", _shown(task.labels, task.name == BY_TAGS)
+  if isinstance(task, LabelledNames):
+    yield "labels", f"{len(task.wordings(train.examples)):,} to learn from; any at run time"
+  else:
+    yield "labels", _shown(task.labels, task.name == BY_TAGS)
   if rare := _rare(task, train.examples):
     yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
   if task.dev and (both := len(_asked(task, train.examples) & _asked(task, dev))):
@@ -76,7 +80,7 @@ def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> se
 
 def _rare(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> str:
   """Returns the labels with few examples, and how many each has."""
-  if not is_known(type(task)):
+  if not is_known(type(task)) or isinstance(task, LabelledNames):
     return ""
   to_json = task_files(task.name).to_json
   counts = collections.Counter(label for x in examples for label in labels_in(to_json(x)))

@@ -12,7 +12,7 @@ from luke_jax.convert.sentence_encoders import pools_means
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.kinds import heads_of
+from luke_jax.heads.kinds import HEADS, heads_of
 from luke_jax.inference.settings import processor_of
 from luke_jax.models.system import Backbone, Recipe, System, TokenCounts
 from luke_jax.models.table import SIZES
@@ -41,7 +41,9 @@ BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
 RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))  # from a head that is fitted
-MANY, SHARE_OF_MANY = 10_000, 0.4  # rows of linking, from which its rate is this share of these
+# Rows of linking, from which its rate is this share of these.
+MANY, SHARE_OF_MANY = 10_000, 0.4
+RANK = 16  # of adapters, for a task whose model has to be one
 ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
 
@@ -253,6 +255,7 @@ def _with_recipe(config: System, task: FineTunedTask, start: str | None) -> Expe
       beta2=recipe.beta2,
       max_gradient_norm=recipe.max_gradient_norm,
       frozen=(*recipe.frozen, *config.unread),
+      adapter=RANK if task.head in HEADS and HEADS[task.head].reads_start else 0,
       **recipe.optimizer,
     ),
     schedule=Schedule(warmup_ratio=recipe.warmup_ratio, decay=recipe.decay),

@@ -20,6 +20,7 @@ from luke_jax.files import Path, whole
 from luke_jax.files.locks import locked
 from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
+from luke_jax.runs.labels import with_label_table
 from luke_jax.runs.models import model_directory, run_model, write_model
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (
@@ -81,8 +82,8 @@ def fine_tune(
 ) -> Trained:
   """Fine-tunes a model for a task, and returns it with its scores.
 
-  `task` is typing, relations, ner, cloze, qa, classification, tagging or linking, or a class of
-  one's own.
+  `task` is typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or a
+  class of one's own.
   `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
   list, a data set of Hugging Face, a data frame. Without `dev` a tenth of `train` is held out, or
   nothing of 32 examples a label or fewer.
@@ -126,6 +127,7 @@ def run(
   written. Time counts from `begun` on, a `time.perf_counter_ns()`.
   """
   clear_caches()
+  experiment = with_label_table(experiment, folder)
   data = list(described_data(experiment))  # reads both files, so that faults show before a step
   named = fingerprints(experiment)
   start = experiment.run.start

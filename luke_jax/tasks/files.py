@@ -53,13 +53,13 @@ class Faults:
 
 def labels_in(example: Mapping[str, Any]) -> list[str]:
   """Returns the labels of an example, an object as in JSON lines."""
-  of_spans = [label for _, _, label in example.get("spans", ())]
+  of_spans = [label for _, _, *labels in example.get("spans", ()) for label in labels]
   one = [example["label"]] if "label" in example else []
   return [*example.get("labels", ()), *one, *of_spans]
 
 
 # Fields of examples that are answers, or say nothing of the text.
-_BESIDE = {"id", "label", "labels", "spans", "answers", "sentences", "links", "title"}
+_BESIDE = {"id", "label", "labels", "spans", "unknown", "answers", "sentences", "links", "title"}
 
 
 def asked_in(example: Mapping[str, object]) -> str:

@@ -36,7 +36,8 @@ from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, 
 from luke_jax.training.task import Batch, Params, Task
 
 MISTAKES = 100  # that are kept of an evaluation of dev
-LOGITS = ("logits", "start_logits", "end_logits", "chain")  # and a chain's scores
+# With a chain's scores, and how usual a label is.
+LOGITS = ("logits", "start_logits", "end_logits", "chain", "label_logits")
 
 Prediction = TypeVar("Prediction")
 RowLogits = Mapping[str, Sequence[np.ndarray] | np.ndarray]  # of all rows, by the names of LOGITS

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
   from luke_jax.tasks.fine_tuning import FineTunedTask
 
 TaskName = Literal[
-  "typing", "relations", "ner", "cloze", "qa", "classification", "tagging", "linking"
+  "typing", "relations", "ner", "cloze", "qa", "classification", "tagging", "linking", "labels"
 ]
 CLASSES = {
   "typing": "EntityTyping",
@@ -23,6 +23,7 @@ CLASSES = {
   "classification": "TextClassification",
   "tagging": "Tagging",
   "linking": "EntityLinking",
+  "labels": "LabelledNames",
 }
 BY_TAGS = "tagging"  # which finds names as "ner" does, by a tag for each word
 

@@ -17,6 +17,7 @@ NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 DEV = "dev.json"  # what is behind the best scores of dev
 DATA = "data.json"  # fingerprints of what the run reads, by name
+LABELS = "labels"  # folder with what a task reads its labels as; it is made before the run
 
 # Fields that may change when a run is resumed, since its numbers do not depend on them.
 FREE = ("mesh", "running.remat", "data.workers", "data.evaluation_batch_size")
@@ -148,7 +149,7 @@ def _check_data(folder: Path, data: Mapping[str, str]) -> None:
 
 
 def _has_files(folder: Path) -> bool:
-  return folder.exists() and any(path.name != LOCK for path in folder.iterdir())
+  return folder.exists() and any(x.name not in (LOCK, LABELS) for x in folder.iterdir())
 
 
 def _free(line: str) -> bool:

@@ -41,13 +41,14 @@ def flip(path):
 @pytest.fixture
 def places(tmp_path):
   """For each field that names files, its value, and the files of which a change counts."""
-  for name in ("train.jsonl", "dev.jsonl", "pairs.bin", "pairs.idx"):
+  for name in ("train.jsonl", "dev.jsonl", "about.json", "pairs.bin", "pairs.idx"):
     (tmp_path / name).write_text(f"content of {name}")
   stages = [f"wiki/{stage}/manifest.json" for stage in ("titles", "pages", "mentions")]
   words = ["words/sentences.txt", "words/vectors.npy"]
   graph = ["graph/train.txt", "graph/valid.txt"]
   known = ["known/knowledge.json", "known/vectors.npy"]
-  for name in ("text/vocab.txt", "text/model.safetensors", *stages, *graph, *words, *known):
+  table = ["table/labels.json", "table/vectors.npy"]
+  for name in ("text/vocab.txt", "text/model.safetensors", *stages, *graph, *words, *known, *table):
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(name)
   (tmp_path / "kg").mkdir()
@@ -62,6 +63,8 @@ def places(tmp_path):
     "graph": ("graph", graph),
     "word_vectors": ("words", words),
     "knowledge": ("known", known),
+    "table": ("table", table),
+    "descriptions": ("about.json", ["about.json"]),
     "pairs": ("pairs.bin", ["pairs.bin", "pairs.idx"]),
   }
   return {x: (str(tmp_path / value), names) for x, (value, names) in files.items()}

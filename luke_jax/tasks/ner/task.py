@@ -159,7 +159,7 @@ class NamedEntities(FineTunedTask[Example, list[Span]]):
     return score.evaluate(examples, predictions)
 
 
-class _Candidate(NamedTuple):
+class Candidate(NamedTuple):
   """A span of words with its best label, if that is not the label of no entity."""
 
   logit: float
@@ -176,16 +176,16 @@ def entities_of(
   labels: Sequence[str],
 ) -> list[list[Span]]:
   """Returns each document's entities in order; of overlapping ones, that with the highest logit."""
-  candidates: list[list[_Candidate]] = [[] for _ in examples]
+  candidates: list[list[Candidate]] = [[] for _ in examples]
   for i, row in enumerate(rows):
     candidates[row.example] += _candidates(row, np.asarray(outputs["logits"][i], np.float64))
   return [
-    _apart(example, of_example, labels)
+    apart(example, of_example, labels)
     for example, of_example in zip(examples, candidates, strict=True)
   ]
 
 
-def _candidates(row: Row, logits: np.ndarray) -> list[_Candidate]:
+def _candidates(row: Row, logits: np.ndarray) -> list[Candidate]:
   logits = logits[: len(row.entity_ids)]
   labels = logits.argmax(axis=-1)
   entities = labels.nonzero()[0]
@@ -193,10 +193,11 @@ def _candidates(row: Row, logits: np.ndarray) -> list[_Candidate]:
   best = logits.max(axis=-1, initial=-np.inf)
   scores = 1 / np.exp(logits - best[:, None]).sum(axis=-1)
   columns = (best, *row.source[entities].T, labels, scores)
-  return [_Candidate(*values) for values in zip(*(x.tolist() for x in columns), strict=True)]
+  return [Candidate(*values) for values in zip(*(x.tolist() for x in columns), strict=True)]
 
 
-def _apart(example: Example, candidates: list[_Candidate], labels: Sequence[str]) -> list[Span]:
+def apart(example: Example, candidates: list[Candidate], labels: Sequence[str]) -> list[Span]:
+  """Returns the spans of a document in order; of overlapping ones, that with the highest logit."""
   words, taken, spans = example.words, bytearray(len(example.words)), []
   for candidate in sorted(candidates, key=lambda candidate: -candidate.logit):
     start, end = candidate.start, candidate.end

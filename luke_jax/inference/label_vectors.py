@@ -1,0 +1,67 @@
+"""Vectors of labels that are given at run time, by the model that the training started from."""
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.inference.sentence_vectors import PIECES, encode
+from luke_jax.inference.settings import any_processor
+from luke_jax.tasks.labels.wordings import keep_wordings, wordings_of
+from luke_jax.text import TextInput
+
+KEPT = 100_000  # vectors in memory, by directory and label
+
+
+class Reader:
+  """A model that reads labels, and the vectors of those that it has read."""
+
+  def __init__(self, model: ModelParts):
+    self.model = model
+    self._vectors: dict[str, np.ndarray] = {}
+
+  def vectors(self, texts: Sequence[str]) -> np.ndarray:
+    """Returns the vectors of labels, (N, D), each of length 1; each label is read once."""
+    new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+    if new:
+      self._check(new)
+      if len(self._vectors) + len(new) > KEPT:
+        self._vectors.clear()
+        new = list(dict.fromkeys(texts))
+      self._vectors |= zip(new, encode(self.model, new), strict=True)
+    return np.stack([self._vectors[text] for text in texts])
+
+  def _check(self, texts: Sequence[str]) -> None:
+    """Raises InputError for labels that are too long, or of which the model knows no word."""
+    processor = any_processor(self.model)
+    unknown = processor.tokenizer.special.unknown
+    rows = processor.encode([TextInput(x) for x in texts], truncation=True)
+    for text, row in zip(texts, rows, strict=True):
+      pieces = row.input_ids[1:-1]
+      if len(row.input_ids) > PIECES:
+        expected = "expected a shorter label"
+        raise InputError(f"labels: {text!r:.40}: more than {PIECES - 2} word pieces; {expected}")
+      if all(piece == unknown for piece in pieces.tolist()):
+        raise InputError(f"labels: {text!r:.40}: no word that the model knows; expected one")
+
+
+@functools.lru_cache(4)
+def reader_of(directory: Path) -> Reader:
+  """Returns the reader of labels in a directory; there is one for all models that start from it."""
+  return Reader(read(directory))
+
+
+def label_settings(
+  model: ModelParts, labels: Iterable[str] | Mapping[str, str]
+) -> dict[str, object]:
+  """Returns the settings of a task that asks for labels, whose vectors are in memory."""
+  if model.start is None:
+    expected = "expected the adapter that a training wrote, such as runs/labels"
+    raise InputError(f"labels: the model is without the one that reads them; {expected}")
+  wordings = wordings_of(labels)
+  vectors = reader_of(model.start.directory).vectors(list(wordings.values()))
+  return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors)}

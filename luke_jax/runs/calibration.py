@@ -1,0 +1,76 @@
+"""Scores that mean something: how often answers on dev are right, kept with the run."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from luke_jax.convert.parts import ModelParts
+from luke_jax.files import Path, write_json
+from luke_jax.inference.predicting import asking, predictions
+from luke_jax.inference.settings import task_of
+from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.task_rows import rows_of
+from luke_jax.training.experiment import Experiment
+
+FILE = "calibration.json"  # of a run
+LEAST = 0.02  # score of the answers that are looked at
+STEPS = 50  # of Newton's method
+MOST = 500  # examples
+
+
+def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
+  """Returns a task with what a run found its scores to mean, if it looked."""
+  if not (run / FILE).is_file():
+    return task
+  return dataclasses.replace(task, **json.loads((run / FILE).read_text(encoding="utf-8")))
+
+
+def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
+  """Writes what scores on dev mean, and the threshold of the best F1; returns whether it did."""
+  task = experiment.task
+  if not isinstance(task, LabelledNames) or not task.scored:
+    return False
+  examples = rows_of(task, model.backbone, "dev").examples[:MOST]
+  asked = asking(model, task_of(model, slope=1.0, offset=0.0, threshold=LEAST), examples)
+  faults = Faults(skip=task.skip_bad)
+  predicted = [spans for _, spans in predictions(model, asked, examples, faults)]
+  evaluation = asked.evaluate(examples, predicted)
+  slope, offset = fitted(evaluation.answers)
+  gold = sum(x["count"] for x in evaluation.labels.values())
+  threshold = best_threshold(evaluation.answers, gold)
+  logit = slope * np.log(threshold / (1 - threshold)) + offset
+  found = {"slope": slope, "offset": offset, "threshold": float(1 / (1 + np.exp(-logit)))}
+  write_json(run / FILE, {name: round(x, 6) for name, x in found.items()})
+  return True
+
+
+def fitted(answers: Sequence[Answered]) -> tuple[float, float]:
+  """Returns slope and offset that make the logits of scores those of being right (Platt, 1999).
+
+  Of too few answers, or of such that are all right or all wrong, scores stay as they are.
+  """
+  right = np.array([x.right for x in answers], float)
+  if len(answers) < 10 or not 0 < right.mean() < 1:
+    return 1.0, 0.0
+  scores = np.clip([x.score for x in answers], 1e-6, 1 - 1e-6)
+  inputs = np.stack([np.log(scores / (1 - scores)), np.ones(len(scores))], axis=1)
+  weights = np.array([1.0, 0.0])
+  for _ in range(STEPS):
+    chances = 1 / (1 + np.exp(-inputs @ weights))
+    slopes = inputs.T @ (chances - right) + 1e-3 * (weights - [1, 0])
+    curves = (inputs * (chances * (1 - chances))[:, None]).T @ inputs + 1e-3 * np.eye(2)
+    weights -= np.linalg.solve(curves, slopes)
+  return float(max(weights[0], 1e-3)), float(weights[1])
+
+
+def best_threshold(answers: Sequence[Answered], gold: float) -> float:
+  """Returns the score from which answers have the best F1 over so many names."""
+  ranked = sorted(answers, key=lambda x: -x.score)
+  right = np.cumsum([x.right for x in ranked])
+  f1 = 2 * right / (np.arange(1, len(ranked) + 1) + gold)
+  return float(np.clip(ranked[int(f1.argmax())].score, LEAST, 1 - 1e-6)) if ranked else 0.5

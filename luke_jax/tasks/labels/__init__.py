@@ -1,0 +1,1 @@
+"""Names in text with labels that are given at run time."""

@@ -1,0 +1,257 @@
+"""Names with labels that are given at run time, as the engine trains them."""
+
+import collections
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from luke_jax.errors import InputError, check_whole
+from luke_jax.files import Path
+from luke_jax.heads.matching import LABELS
+from luke_jax.models.system import Backbone
+from luke_jax.nn.losses import IGNORED
+from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
+from luke_jax.tasks.labels import files, score
+from luke_jax.tasks.labels.features import IDS, Lessons, all_spans
+from luke_jax.tasks.labels.features import Room as Lesson
+from luke_jax.tasks.labels.files import Example
+from luke_jax.tasks.labels.wordings import NONE, TEXTS, VECTORS, open_wordings
+from luke_jax.tasks.ner.documents import Reading
+from luke_jax.tasks.ner.features import CandidateLimits
+from luke_jax.tasks.ner.files import to_prediction
+from luke_jax.tasks.ner.task import Candidate, apart
+from luke_jax.tasks.predictions import Span
+from luke_jax.tasks.task_rows import TaskRows
+from luke_jax.text import Processor, Row
+from luke_jax.text import Task as TextTask
+from luke_jax.text.json_files import read_json_object
+from luke_jax.text.rows import Room, Sizes
+from luke_jax.training.task import Batch
+
+WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)  # of labels that are asked for together
+NEARLY = 0.5  # of a name's best score, that a label has to have to be its label
+MOST = 40  # labels that are asked for in texts whose own labels are more: the most frequent
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelVectors(ExtraInputs):
+  """Vectors of the labels that the spans of a row are scored for."""
+
+  table: str  # its folder, or its name in memory
+  labels: int  # of a row
+  same: bool  # all rows of a batch have the same
+
+  def reads(self) -> Reads:
+    """Returns the files of the table."""
+    if not self.table or self.same:
+      return Reads()
+    folder = Path(self.table)
+    return Reads((str(folder / TEXTS), str(folder / VECTORS)))
+
+  def check(self, backbone: Backbone) -> None:
+    """Accepts any backbone."""
+
+  def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
+    """Returns the room for the numbers of labels."""
+    return {IDS: Room((self.labels,), NONE)}
+
+  def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shape of a row's vectors."""
+    shape = (self.labels, backbone.config.hidden_size)
+    return {LABELS: jax.ShapeDtypeStruct(shape, jnp.float32)}
+
+  def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns a batch with vectors in the place of numbers, once where all rows have the same."""
+    numbers = arrays.pop(IDS)
+    table = open_wordings(self.table)
+    return arrays | {LABELS: table.vectors(numbers[:1] if self.same else numbers)}
+
+
+@dataclasses.dataclass(frozen=True)
+class LabelledNames(FineTunedTask[Example, list[Span]]):
+  """Finds the names in texts that have one of the labels that are asked for."""
+
+  labels: tuple[str, ...] = ()  # that are asked for; none in training, where rows have their own
+  words: int = 512  # the longest row
+  entities: int = 128  # spans of a row that reads them; a sentence that has more takes several
+  mention: int = 30  # positions of a span
+  span_words: int = 8  # the longest span
+  window: int = 128  # the longest stretch of a text that is read at once, in word pieces
+  language: str = "en"  # its rules split a text into sentences if the file does not
+  spans: int = 32  # of a row to learn from
+  row_labels: int = 24  # labels of a row to learn from
+  descriptions: str = ""  # file of an object of JSON: labels and what they are, to learn from
+  threshold: float = 0.5  # the least score of a name
+  slope: float = 1.0  # of the logits that become scores
+  offset: float = 0.0  # that is added to these
+  table: str = ""  # folder of labels and their vectors, which a run makes
+
+  name: ClassVar[str] = "labels"
+  heads: ClassVar[tuple[str, ...]] = ("match",)
+  by_length: ClassVar[bool] = True
+  text_task: ClassVar[TextTask | None] = "entity_span_classification"
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    check_whole(1, span_words=self.span_words, spans=self.spans, row_labels=self.row_labels)
+    check_whole(8, window=self.window)
+    if not 0 <= self.threshold <= 1:
+      raise InputError(f"threshold: {self.threshold!r}; expected a number from 0 to 1")
+    object.__setattr__(self, "window", min(self.window, self.words))
+
+  @property
+  def metric(self) -> str:
+    """Returns the metric that selects a checkpoint."""
+    return "f1"
+
+  @property
+  def learns(self) -> bool:
+    """Returns whether rows have spans and labels to learn from, since no labels are asked for."""
+    return not self.labels
+
+  @property
+  def sizes(self) -> Sizes:
+    """Returns a row's room for words, for entities and for the pieces of a mention."""
+    return Sizes(self.words, self.spans if self.learns else self.entities, self.mention)
+
+  def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
+    """Returns the room of a row: for all its spans, where they are not read as entities."""
+    if self.learns or backbone.entities:
+      return super().row_sizes(backbone, words)
+    return Sizes(words, words * self.span_words, self.mention)
+
+  @property
+  def extra_inputs(self) -> tuple[ExtraInputs, ...]:
+    """Returns the vectors of labels."""
+    most = self.row_labels if self.learns else _width(len(self.labels))
+    return (LabelVectors(self.table, most, not self.learns),)
+
+  @functools.cached_property
+  def described(self) -> dict[str, str]:
+    """Returns the descriptions of labels."""
+    if not self.descriptions:
+      return {}
+    found = read_json_object(Path(self.descriptions), "descriptions of labels")
+    return {str(label): str(about) for label, about in found.items() if about}
+
+  def reads(self) -> Reads:
+    """Returns the files of examples, and those of labels."""
+    return super().reads() + Reads((self.descriptions,) if self.descriptions else ())
+
+  def weights(self, batch: Batch) -> jax.Array:
+    """Returns the weights of a batch's spans and labels: their losses are summed for each name.
+
+    A name counts as much whatever the number of labels that are wrong.
+    """
+    mask = batch["labels"] != IGNORED
+    return mask / jnp.maximum((batch["labels"] == 1).sum(), 1)
+
+  def read(self, path: Path, faults: Faults) -> list[Example]:
+    """Reads the documents of a file."""
+    return files.read(path, faults, Reading(self.language))
+
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
+    """Returns the document in an object of JSON lines."""
+    return files.parse(value, id, place, Reading(self.language))
+
+  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, object]:
+    """Returns a document's line in a file of predictions."""
+    return to_prediction(example, prediction)
+
+  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """Returns no labels: they are given at run time."""
+    return ()
+
+  def check_example(self, example: Example) -> None:
+    """Raises InputError for a document that does not say which names it has."""
+    if example.spans is None:
+      raise InputError(f"{example.place}: no spans; expected those of names, or tags")
+
+  def wordings(self, examples: Sequence[Example]) -> list[str]:
+    """Returns the labels of examples, and those with a description once more with it."""
+    labels = sorted({label for x in examples for labels in x.labels for label in labels})
+    return labels + [f"{x}: {self.described[x]}" for x in labels if x in self.described]
+
+  def asked_of(self, examples: Sequence[Example]) -> tuple[str, ...]:
+    """Returns the labels to ask for in texts that have labels: all, or the most frequent ones."""
+    counts = collections.Counter(x for example in examples for of in example.labels for x in of)
+    return tuple(sorted(label for label, _ in counts.most_common(MOST)))
+
+  def features(
+    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+  ) -> list[Row]:
+    """Returns the rows of each document."""
+    faults = faults or Faults(skip=self.skip_bad)
+    limits = CandidateLimits(self.span_words, None, True, self.window)
+    rows = all_spans(processor, examples, limits, faults)
+    table = open_wordings(self.table) if self.table else None
+    if self.learns:
+      lessons, room = Lessons(examples, table, self.described), Lesson(self.spans, self.row_labels)
+      return [lessons.row(row, examples[row.example], room) for row in rows]
+    numbers = np.array([table.numbers[x] if table else 0 for x in self.labels], np.int32)
+    return [dataclasses.replace(row, extra={IDS: numbers}) for row in rows]
+
+  def label_shape(self) -> tuple[int, ...]:
+    """Returns the shape of a row's labels: one for each span and label."""
+    return (self.spans, self.row_labels)
+
+  @property
+  def label_dtype(self) -> type[np.number]:
+    """Returns the type of labels."""
+    return np.int8
+
+  def decode(
+    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+  ) -> list[list[Span]]:
+    """Returns the names of each document in order, of overlapping ones that of the best score.
+
+    Of the labels of a name that are nearly as sure as the surest, it gets the one that says most:
+    that has the highest logit beside that of any name. So who is a politician and a person is a
+    politician.
+    """
+    candidates: list[list[Candidate]] = [[] for _ in examples]
+    pairs = zip(outputs["logits"], outputs["label_logits"], strict=True)
+    for row, (logits, usual) in zip(rows, pairs, strict=True):
+      logits = np.asarray(logits)[: len(row.source), : len(self.labels)]
+      scores = self._scores(logits)
+      sure = scores >= NEARLY * scores.max(-1, keepdims=True)
+      more = logits - np.asarray(usual)[: len(self.labels)]
+      labels = np.where(sure, more, -np.inf).argmax(-1)
+      scores = scores[np.arange(len(scores)), labels]
+      found = np.flatnonzero(scores >= self.threshold)
+      columns = (scores[found], *row.source[found].T, labels[found], scores[found])
+      rows_of = zip(*(x.tolist() for x in columns), strict=True)
+      candidates[row.example] += [Candidate(*values) for values in rows_of]
+    return [
+      apart(example, of_example, self.labels)
+      for example, of_example in zip(examples, candidates, strict=True)
+    ]
+
+  def _evaluated(self, records: TaskRows[Example], predictions: RowLogits) -> Evaluation:
+    """Returns the scores of the spans and labels of rows to learn from."""
+    return score.of_lessons(
+      records.rows, [self._scores(np.asarray(x)) for x in predictions["logits"]], self.threshold
+    )
+
+  def _scores(self, logits: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-(self.slope * logits.astype(np.float64) + self.offset)))
+
+  def evaluate(
+    self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
+  ) -> Evaluation:
+    """Returns F1 of names with their labels and the figures around it."""
+    return score.evaluate(examples, predictions, self.labels or self.asked_of(examples))
+
+
+def _width(labels: int) -> int:
+  """Returns the room for so many labels, one of few."""
+  return next((width for width in WIDTHS if labels <= width), -(-labels // 1024) * 1024)

@@ -1,0 +1,115 @@
+"""Labels as their users write them, and tables of the vectors that models know them by."""
+
+import collections
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, whole
+from luke_jax.pipeline.cache import cached
+
+TEXTS, VECTORS = "labels.json", "vectors.npy"  # of a folder; the first is written last
+NONE = -1  # in the place of a label's number: no label
+IN_MEMORY = "memory:"
+KEPT = 8  # tables in memory
+_tables: "collections.OrderedDict[str, Wordings]" = collections.OrderedDict()
+
+
+class Wordings:
+  """Texts of labels by number, and a vector of length 1 for each."""
+
+  def __init__(self, texts: Sequence[str], vectors: np.ndarray):
+    self.texts, self.all_vectors = tuple(texts), vectors
+    self.numbers = {text: number for number, text in enumerate(self.texts)}
+
+  def vectors(self, numbers: np.ndarray) -> np.ndarray:
+    """Returns the vectors of labels in float32, zeros for `NONE`."""
+    found = np.asarray(self.all_vectors[np.maximum(numbers, 0)], np.float32)
+    found[numbers == NONE] = 0
+    return found
+
+
+def write_wordings(folder: Path, texts: Sequence[str], vectors: np.ndarray) -> None:
+  """Writes a folder of labels and their vectors."""
+  folder.mkdir(parents=True, exist_ok=True)
+  with whole(folder / VECTORS) as part, part.open("wb") as file:
+    np.save(file, vectors.astype(np.float32), allow_pickle=False)
+  with whole(folder / TEXTS) as part:
+    part.write_text(json.dumps(list(texts), ensure_ascii=False), encoding="utf-8")
+
+
+def keep_wordings(texts: Sequence[str], vectors: np.ndarray) -> str:
+  """Returns the name under which `open_wordings` finds a table that is in memory only."""
+  key = hashlib.sha256(json.dumps(list(texts)).encode() + vectors.tobytes()).hexdigest()
+  name = f"{IN_MEMORY}{key}"
+  _tables[name] = Wordings(texts, vectors)
+  _tables.move_to_end(name)
+  while len(_tables) > KEPT:
+    _tables.popitem(last=False)
+  return name
+
+
+def open_wordings(place: str) -> Wordings:
+  """Returns the table of a folder, or one in memory."""
+  return _tables[place] if place.startswith(IN_MEMORY) else _read(place)
+
+
+@cached(4)
+def _read(place: str) -> Wordings:
+  folder = Path(place)
+  try:
+    texts = json.loads((folder / TEXTS).read_text(encoding="utf-8"))
+    with (folder / VECTORS).open("rb") as file:
+      return Wordings(texts, np.load(file, allow_pickle=False))
+  except (OSError, ValueError) as fault:
+    raise InputError(f"{folder}: {fault}; expected the labels of a run") from None
+
+
+def labels_in(text: str) -> tuple[str, ...]:
+  """Returns the labels of a text, or of a file with one on each line.
+
+  In a text they are set apart by semicolons or, if it has none, by commas.
+  """
+  file = Path(text)
+  if file.suffix == ".txt":
+    if not file.is_file():
+      raise InputError(f"--labels: {text}: no such file; expected one with a label on each line")
+    text = file.read_text(encoding="utf-8") + "\n"
+  parts = re.split(r"[;\n]" if re.search(r"[;\n]", text) else ",", text)
+  return tuple(part.strip() for part in parts if part.strip())
+
+
+def _named(text: str) -> tuple[str, str]:
+  """Returns a label's name, and what is read of it."""
+  name, equals, wording = text.partition("=")
+  return (name, wording) if equals else (text.partition(": ")[0], text)
+
+
+def wordings_of(labels: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
+  """Returns labels by name with what is read of each: the name, or "name: description".
+
+  Of "PER=person" the name is PER, and what is read of it is what follows. They are in alphabetical
+  order, so that the order that they are given in changes nothing. Raises InputError for no labels,
+  for an empty one, and for two of one name.
+  """
+  if isinstance(labels, str):
+    raise InputError(f"labels: {labels!r:.60}; expected a list of labels, or a mapping")
+  if isinstance(labels, Mapping):
+    pairs = [(name, f"{name}: {about}" if about else name) for name, about in labels.items()]
+  else:
+    pairs = [_named(text) if isinstance(text, str) else (text, text) for text in labels]
+  found: dict[str, str] = {}
+  for name, wording in pairs:
+    if not isinstance(name, str) or not isinstance(wording, str) or not name.strip():
+      raise InputError(f"labels: {name!r:.60}; expected a label of words")
+    name, wording = name.strip(), " ".join(wording.split())
+    if name.casefold() in map(str.casefold, found):
+      raise InputError(f"labels: {name!r}: twice; expected each label once")
+    found[name] = wording
+  if not found:
+    raise InputError('labels: none; expected some, such as "person, ship"')
+  return dict(sorted(found.items()))

@@ -1,0 +1,1 @@
+"""Names in a wiki's text with the types of what they mean."""

@@ -1,0 +1,112 @@
+"""Texts with typed names to learn labels from, out of the tables of a wiki."""
+
+import collections
+import hashlib
+import heapq
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.files import Path, whole
+from luke_jax.wiki.export.read import read_pages, read_sentences
+from luke_jax.wiki.export.rows import ExportedSentence
+from luke_jax.wiki.typed.names import Found, Namer
+from luke_jax.wiki.typed.types import PageTypes
+
+HELD_OUT = 50  # one page in so many, by its title, is dev
+DEV = 1500  # sentences of dev at most
+OF_A_PAGE = 14  # sentences at most
+CHARACTERS = range(40, 400)  # of a sentence
+USUAL, FADING = (
+  300,
+  0.7,
+)  # a label is kept as often as this, and of more the rarer the more there are
+SEEN, MOSTLY = 3, 0.8  # times that a name is given a type elsewhere, and share of these
+_TEACHING = ("series", "title", "place")  # sources by which a name is known elsewhere
+_COMMON = ("date", "adjective")  # which alone are not worth a sentence
+
+
+def write_typed(tables: Path, folder: Path, *, examples: int) -> dict[str, int]:
+  """Writes sentences with typed names to train on and, of other pages, for dev; returns counts.
+
+  There are at most `examples` to train on, a random part of all.
+  """
+  types = PageTypes(read_pages(tables, text=False))
+  if not types.labels:
+    raise InputError(f"{tables}: no page with a type; expected tables of English pages")
+  namer = Namer(types, _known(Namer(types), tables))
+  chosen = _Chosen(namer)
+  kept: dict[str, list[tuple[float, str]]] = {"train": [], "dev": []}  # heaps, the last one first
+  for title, sentence, found in chosen.of(read_sentences(tables)):
+    split = "dev" if _place(f"page {title}") < 1 / HELD_OUT else "train"
+    line = json.dumps(_example(sentence, found), ensure_ascii=False)
+    entry = -_place(f"order {sentence.text}"), line
+    full = len(kept[split]) == (examples if split == "train" else min(DEV, examples))
+    (heapq.heappushpop if full else heapq.heappush)(kept[split], entry)
+  folder.mkdir(parents=True, exist_ok=True)
+  for split, lines in kept.items():
+    with whole(folder / f"{split}.jsonl") as part, part.open("w", encoding="utf-8") as file:
+      file.writelines(f"{line}\n" for _, line in sorted(lines, reverse=True))
+  return {split: len(lines) for split, lines in kept.items()} | {"labels": len(chosen.counts)}
+
+
+def _known(namer: Namer, tables: Path) -> dict[str, tuple[str, ...]]:
+  """Returns names that sentences give a type more than once, and nearly always the same."""
+  given: dict[str, collections.Counter[tuple[str, ...]]] = collections.defaultdict(
+    collections.Counter
+  )
+  for sentence in read_sentences(tables):
+    if len(sentence.text) in CHARACTERS:
+      for name in namer.names_in(sentence).typed:
+        if name.source in _TEACHING:
+          given[sentence.text[name.start : name.end]][name.labels] += 1
+  known = {}
+  for name, counts in given.items():
+    labels, count = counts.most_common(1)[0]
+    if count >= SEEN and count >= MOSTLY * counts.total():
+      known[name] = labels
+  return known
+
+
+class _Chosen:
+  """The sentences that are worth learning from, in the order of the pages."""
+
+  def __init__(self, namer: Namer):
+    self.namer = namer
+    self.counts: collections.Counter[str] = collections.Counter()
+
+  def of(
+    self, sentences: Iterable[ExportedSentence]
+  ) -> Iterator[tuple[str, ExportedSentence, Found]]:
+    """Yields sentences with names of types that there are not many of already."""
+    for title, group in itertools.groupby(sentences, lambda x: x.title):
+      usable = [x for x in group if len(x.text) in CHARACTERS]
+      usable.sort(key=lambda x: _place(x.text))
+      kept = 0
+      for sentence in usable:
+        found = self.namer.names_in(sentence)
+        if kept < OF_A_PAGE and self._is_worth(sentence, found):
+          kept += 1
+          yield title, sentence, found
+
+  def _is_worth(self, sentence: ExportedSentence, found: Found) -> bool:
+    firsts = [x.labels[0] for x in found.typed if x.source not in _COMMON]
+    if not firsts:
+      return False
+    rarest = min(self.counts[label] for label in firsts)
+    if _place(f"share {sentence.text}") > (USUAL / (rarest + 1)) ** FADING:
+      return False
+    self.counts.update(firsts)
+    return True
+
+
+def _example(sentence: ExportedSentence, found: Found) -> dict[str, Any]:
+  spans = [[x.start, x.end, *x.labels] for x in found.typed]
+  return {"text": sentence.text, "spans": spans, "unknown": [list(x) for x in found.unknown]}
+
+
+def _place(text: str) -> float:
+  """Returns a number from 0 to 1 by the hash of a text."""
+  return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") / 2**64

@@ -1,0 +1,351 @@
+"""Labels that are given at run time: their wordings, rows to learn from, answers and scores."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sample_models import save_roberta
+
+import luke_jax
+from luke_jax.cli import main
+from luke_jax.errors import InputError
+from luke_jax.files import Path
+from luke_jax.inference.predicting import asked
+from luke_jax.inference.settings import task_of
+from luke_jax.nn.losses import IGNORED
+from luke_jax.runs.calibration import best_threshold, fitted
+from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.labels import score
+from luke_jax.tasks.labels.features import IDS, Lessons, Room
+from luke_jax.tasks.labels.files import Example, parse, read, to_json
+from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.labels.wordings import (
+  NONE,
+  Wordings,
+  keep_wordings,
+  labels_in,
+  open_wordings,
+  wordings_of,
+)
+from luke_jax.tasks.predictions import Span
+from luke_jax.text import Row
+
+TEXT = "Ana Sousa sailed the Arkessa to Castrel."
+LINE = {
+  "text": TEXT,
+  "spans": [[0, 9, "poet", "person"], [21, 28, "ship"]],
+  "unknown": [[32, 39]],
+}
+
+
+def example(value=LINE):
+  return parse(value, "1", "here")
+
+
+@pytest.mark.parametrize(
+  ("text", "labels"),
+  [
+    ("person, ship", ("person", "ship")),
+    ("award: a prize, given for merit; ship", ("award: a prize, given for merit", "ship")),
+    (" ship ,, ", ("ship",)),
+    ("", ()),
+  ],
+)
+def test_labels_are_set_apart_by_commas_or_else_by_semicolons(text, labels):
+  assert labels_in(text) == labels
+
+
+def test_labels_of_a_file_are_one_on_each_line(tmp_path):
+  (tmp_path / "l.txt").write_text("award: a prize, given\nship\n\n")
+  assert labels_in(str(tmp_path / "l.txt")) == ("award: a prize, given", "ship")
+  with pytest.raises(InputError, match=r"--labels: no\.txt: no such file"):
+    labels_in("no.txt")
+
+
+def test_a_label_has_a_name_and_what_is_read_of_it():
+  assert wordings_of(["ship", "award: a prize", "PER=person"]) == {
+    "PER": "person",
+    "award": "award: a prize",
+    "ship": "ship",
+  }
+  described = wordings_of({"award": "a prize", "ship": ""})
+  assert described == {"award": "award: a prize", "ship": "ship"}
+
+
+@pytest.mark.parametrize(
+  ("labels", "fault"),
+  [
+    ([], "labels: none; expected some"),
+    (["ship", "Ship "], "'Ship': twice"),
+    (["a: b", "a"], "'a': twice"),
+    ([" "], "expected a label of words"),
+    ([3], "expected a label of words"),
+    ("ship", "expected a list of labels"),
+  ],
+)
+def test_labels_that_are_none_are_refused(labels, fault):
+  with pytest.raises(InputError, match=fault):
+    wordings_of(labels)
+
+
+@given(st.permutations(["ship", "person", "award: a prize", "X=town"]))
+def test_the_order_of_labels_changes_nothing(labels):
+  assert list(wordings_of(labels).items()) == sorted(wordings_of(labels).items())
+
+
+def test_a_span_may_have_several_labels():
+  read = example()
+  assert read.labels == (("poet", "person"), ("ship",)) and read.unknown == ((32, 39),)
+  written = to_json(read)
+  assert (written["spans"], written["unknown"]) == (LINE["spans"], LINE["unknown"])
+  assert parse(written, "1", "here") == read
+
+
+@pytest.mark.parametrize(
+  ("field", "value", "fault"),
+  [
+    ("spans", [[0, 9, "poet", 3]], "3; expected labels of words"),
+    ("spans", [[0, 9]], r"\[0, 9\]; expected \[start, end, label\]"),
+    ("unknown", [[9, 0]], r"unknown: \[9, 0\]; expected \[start, end\]"),
+    ("unknown", 3, "unknown"),
+    ("unknwon", [], "no such field"),
+  ],
+)
+def test_a_faulty_line_is_told(field, value, fault):
+  with pytest.raises(InputError, match=fault):
+    example(LINE | {field: value})
+
+
+def test_files_of_named_entities_are_read_too(tmp_path):
+  (tmp_path / "a.conll").write_text("Ana B-poet\nsailed O\n\n")
+  (found,) = read(Path(tmp_path / "a.conll"), Faults())
+  assert found.labels == (("poet",),) and found.unknown == ()
+
+
+def some_row(document: Example, spans) -> Row:
+  places = np.array(spans, np.int32)
+  return Row(0, np.arange(9, dtype=np.int32), np.zeros(len(spans), np.int32), places, None, places)
+
+
+WORDS = [(0, 2), (0, 1), (2, 3), (4, 5), (3, 5), (6, 7), (2, 4)]  # of TEXT
+
+
+def lessons(table=None):
+  others = [
+    example({"text": "Bo sailed", "spans": [[0, 2, "sailor", "person"]]}),
+    example({"text": "Bo", "spans": [[0, 2, "person"]]}),
+    example({"text": "Bo", "spans": [[0, 2, "town"]]}),
+  ]
+  return Lessons([example(), *others], table, {})
+
+
+def test_a_row_has_names_and_other_spans_but_none_that_may_be_a_name():
+  made = lessons().row(some_row(example(), WORDS), example(), Room(8, 8))
+  kept = set(map(tuple, made.source.tolist()))
+  assert {(0, 2), (4, 5)} < kept and (6, 7) not in kept
+  labels = [lessons().labels[x] for x in range(5)]
+  targets = dict(zip(map(tuple, made.source.tolist()), made.labels.tolist(), strict=True))
+  of_ana = dict(zip(labels, targets[0, 2], strict=True))
+  assert of_ana == {"person": 1, "poet": 1, "sailor": 0, "ship": 0, "town": 0}
+  assert not any(targets[0, 1])  # a part of a name has no label
+
+
+def test_a_kind_of_all_that_a_name_is_said_to_be_is_neither_right_nor_wrong():
+  made = lessons()
+  numbers = np.arange(len(made.labels))
+  targets = dict(zip(made.labels, made._targets(("person",), numbers).tolist(), strict=True))
+  assert targets == {"person": 1, "poet": IGNORED, "sailor": IGNORED, "ship": 0, "town": 0}
+
+
+def test_labels_that_mean_nearly_the_same_say_nothing_against_each_other():
+  made = lessons()
+  vectors = np.eye(5, dtype=np.float32)
+  vectors[made.numbers["town"]] = vectors[made.numbers["ship"]]
+  made = lessons(Wordings(made.labels, vectors))
+  targets = dict(zip(made.labels, made._targets(("ship",), np.arange(5)).tolist(), strict=True))
+  assert targets["town"] == IGNORED and targets["poet"] == 0
+
+
+def test_a_label_is_read_with_its_description_at_times():
+  table = Wordings(["person", "poet", "sailor", "ship", "town", "ship: a vessel"], np.eye(6))
+  made = Lessons([example()], table, {"ship": "a vessel"})
+  rows = [
+    made.row(some_row(example(), WORDS[i:] + WORDS[:i]), example(), Room(8, 8)) for i in range(7)
+  ]
+  read = {int(x) for row in rows for x in row.extra[IDS]}
+  assert {3, 5} <= read and NONE not in read
+
+
+def test_tables_in_memory_are_found_by_name():
+  name = keep_wordings(["a"], np.ones((1, 2), np.float32))
+  assert open_wordings(name).texts == ("a",)
+  assert np.array_equal(open_wordings(name).vectors(np.array([0, NONE])), [[1, 1], [0, 0]])
+
+
+LABELS = ("person", "poet", "ship")
+
+
+def decoded(logits, usual, **settings):
+  """What is answered for two overlapping spans and another, by logits of three labels."""
+  spans = [(0, 2), (0, 1), (4, 5)]
+  task = LabelledNames(labels=LABELS, **settings)
+  outputs = {"logits": [np.array(logits)], "label_logits": [np.array(usual)]}
+  (found,) = task.decode([example()], [some_row(example(), spans)], outputs)
+  return [(x.text, x.label) for x in found]
+
+
+def test_the_label_that_says_most_is_the_answer():
+  logits = [[4, 3, -9], [2, 2, -9], [-9, -9, 1]]
+  assert decoded(logits, [0, 0, 0]) == [("Ana Sousa", "person"), ("Arkessa", "ship")]
+  assert decoded(logits, [2, -1, 0]) == [("Ana Sousa", "poet"), ("Arkessa", "ship")]
+  assert decoded([[4, -1, -9], *logits[1:]], [9, -9, 0])[0] == ("Ana Sousa", "person")
+
+
+def test_a_threshold_and_a_calibration_decide_what_is_answered():
+  logits = [[4, 3, -9], [2, 2, -9], [-9, -9, 1]]
+  assert decoded(logits, [0, 0, 0], threshold=0.9) == [("Ana Sousa", "person")]
+  assert decoded(logits, [0, 0, 0], offset=-3.0) == [("Ana Sousa", "person")]
+  with pytest.raises(InputError, match=r"threshold: 1\.5; expected a number from 0 to 1"):
+    LabelledNames(threshold=1.5)
+
+
+def test_a_name_is_right_with_any_of_its_labels_and_unknown_names_count_nowhere():
+  spans = [
+    Span("Ana Sousa", 0, 9, "person", 0.9),
+    Span("Arkessa", 21, 28, "poet", 0.8),
+    Span("Castrel", 32, 39, "ship", 0.7),
+  ]
+  scores = score.evaluate([example()], [spans], ["person", "ship", "poet"]).scores
+  assert (scores["precision"], scores["recall"]) == (0.5, 0.5)
+  only = score.evaluate([example()], [spans[:1]], ["person"]).scores
+  assert only["f1"] == 1.0  # a ship is no gold where none was asked for
+
+
+def test_a_fit_makes_scores_the_shares_of_right_answers():
+  rng = np.random.default_rng(0)
+  logits = rng.normal(size=4000) * 3
+  right = rng.random(4000) < 1 / (1 + np.exp(-(0.5 * logits - 1)))
+  answers = [Answered(1 / (1 + np.exp(-x)), bool(y)) for x, y in zip(logits, right, strict=True)]
+  slope, offset = fitted(answers)
+  assert slope == pytest.approx(0.5, abs=0.06) and offset == pytest.approx(-1, abs=0.15)
+  better = [
+    Answered(1 / (1 + np.exp(-(slope * x + offset))), a.right)
+    for x, a in zip(logits, answers, strict=True)
+  ]
+  assert calibration_error(better) < 0.03 < calibration_error(answers)
+  assert fitted(answers[:5]) == (1.0, 0.0)
+
+
+def test_the_best_threshold_is_that_of_the_best_f1():
+  answers = [Answered(0.9, True), Answered(0.8, True), Answered(0.7, False), Answered(0.6, True)]
+  assert best_threshold(answers, 2) == 0.8
+  assert best_threshold(answers, 9) == 0.6
+  assert best_threshold([], 9) == 0.5
+
+
+SENTENCES = [
+  {"text": f"{name} {verb} the {ship} to Castrel.", "spans": spans(name, verb, ship)}
+  for name in ("Ana Sousa", "Bo Ferrier", "Marta Oduya")
+  for verb in ("sailed", "steered", "sank")
+  for ship in ("Arkessa", "Nordvik")
+  for spans in [
+    lambda name, verb, ship: [
+      [0, len(name), "sailor", "person"],
+      [len(name) + len(verb) + 6, len(name) + len(verb) + 6 + len(ship), "ship"],
+    ]
+  ]
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+  """A model that learnt a little, and the folder of its run."""
+  folder = tmp_path_factory.mktemp("labels")
+  start = save_roberta(folder / "start")
+  made = luke_jax.fine_tune(
+    "labels",
+    start,
+    train=SENTENCES,
+    dev=SENTENCES[:6],
+    folder=folder / "made",
+    epochs=12,
+    learning_rate=1e-2,
+    lengths=1,
+    adapter=2,
+  )
+  return made.model, folder
+
+
+def test_labels_are_asked_for_at_run_time(trained):
+  model, _ = trained
+  text = "Bo Ferrier sank the Arkessa to Castrel."
+  labels = ["ship", "sailor", "award: a prize given for merit"]
+  found = model.predict(text, labels=labels, threshold=0.0)
+  assert {x.label for x in found} <= {"ship", "sailor", "award"} and found
+  assert found == model.predict(text, labels=labels[::-1], threshold=0.0)
+  assert found == model.predict([text], labels=labels, threshold=0.0)[0]
+  described = {"ship": "", "sailor": "", "award": "a prize given for merit"}
+  assert found == model.predict(text, labels=described, threshold=0.0)
+
+
+@pytest.mark.parametrize(
+  ("settings", "fault"),
+  [
+    ({}, "labels: none; expected those to look for"),
+    ({"labels": []}, "labels: none; expected some"),
+    ({"labels": ["ship"], "threshold": 2.0}, "threshold: 2.0; expected a number from 0 to 1"),
+    ({"labels": ["ship " * 500]}, "ship.*: more than 62 word pieces; expected a shorter label"),
+  ],
+)
+def test_what_cannot_be_asked_for_is_told(trained, settings, fault):
+  with pytest.raises(InputError, match=fault):
+    trained[0].predict(TEXT, **settings)
+
+
+def test_a_label_alone_scores_as_among_a_thousand(trained):
+  model, _ = trained
+  many = [f"ship {i}" for i in range(1000)]
+  alone = model.predict(TEXT, labels=["ship 7"], threshold=0.0)
+  among = dataclasses.replace(task_of(model, **asked(model, many)), threshold=0.0)
+  assert len(among.labels) == 1000 and alone
+
+
+def test_only_an_adapter_is_kept_and_read(trained, tmp_path, capsys):
+  model, folder = trained
+  run = folder / "made" / "run"
+  assert (run / "adapter").is_dir() and not (run / "model").exists()
+  with pytest.raises(InputError, match="a model with labels at run time; expected adapter=True"):
+    model.save(tmp_path / "whole")
+  line = ["predict", "labels", str(run), TEXT, "--backbone", str(folder / "start")]
+  assert main([*line, "--labels", "ship, sailor", "--threshold", "0"]) == 0
+  found = json.loads(capsys.readouterr().out)
+  expected = model.predict(TEXT, labels=["ship", "sailor"], threshold=0.0)
+  assert found["texts"] == [x.text for x in expected]
+  assert main(line) == 2 and "labels: none" in capsys.readouterr().err
+  file = tmp_path / "gold.jsonl"
+  file.write_text("".join(json.dumps(x) + "\n" for x in SENTENCES[:4]))
+  scored = ["evaluate", "labels", str(run), str(file), "--backbone", str(folder / "start")]
+  assert main(scored) == 0
+  assert json.loads(capsys.readouterr().out.splitlines()[-1])["examples"] == 4
+
+
+def test_a_run_keeps_what_its_scores_mean(trained):
+  model, folder = trained
+  kept = json.loads((folder / "made" / "run" / "calibration.json").read_text())
+  settings = model.rest["luke_jax"]["settings"]
+  assert {name: settings[name] for name in kept} == kept and "table" not in settings
+
+
+def test_all_parameters_cannot_be_trained(trained, tmp_path):
+  with pytest.raises(InputError, match=r"optimizer\.adapter: 0; expected a rank"):
+    luke_jax.fine_tune("labels", trained[1] / "start", train=SENTENCES, adapter=0)
+
+
+def test_models_of_other_tasks_have_labels_of_their_own():
+  model = luke_jax.load("data/sample_model")
+  with pytest.raises(InputError, match="has its own; expected none"):
+    model.predict(TEXT, labels=["ship"])
