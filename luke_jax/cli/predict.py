@@ -87,7 +87,7 @@ def run(
   check_asked(settings)
   settings = _from(form.of(settings), threshold)
   faults = Faults(skip=skip_bad)
-  examples, total = _examples(settings, source, faults)
+  examples, total = examples_in(settings, source, faults)
   file = source if Path(source).is_file() else ""
   predicted = predictions(model, settings, examples, faults, file=file)
   if output is None and sys.stdout.isatty():
@@ -113,7 +113,7 @@ def _from(settings: FineTunedTask, threshold: float | None) -> FineTunedTask:
   return dataclasses.replace(settings, threshold=threshold)
 
 
-def _examples(
+def examples_in(
   settings: FineTunedTask[Example, Prediction], source: str, faults: Faults
 ) -> tuple[Iterable[Example], int | None]:
   """Returns the examples, one by one if they come in lines, and their number if it is known."""

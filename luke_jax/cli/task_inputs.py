@@ -10,7 +10,7 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import check_knowledge, own_head, task_of
-from luke_jax.runs.models import model_directory
+from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -95,6 +95,7 @@ def load_for(
     raise InputError(
       f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
     )
+  backbone = backbone or backbone_of(directory)
   directory = model_directory(directory)
   if experiment is None:
     model = read(directory, backbone=backbone)

@@ -112,6 +112,14 @@ def model_directory(start: Path) -> Path:
   return start / MODEL
 
 
+def backbone_of(directory: Path) -> Path | None:
+  """Returns the backbone of the adapter that a run made, where that is all it made."""
+  if not is_run(directory) or (directory / MODEL).is_dir():
+    return None
+  start = read_experiment(directory).run.start
+  return None if start is None else model_directory(Path(start))
+
+
 def _start(experiment: Experiment) -> Start | None:
   """Returns the origin of a run's adapters, if it trained any."""
   task, start = experiment.task, experiment.run.start

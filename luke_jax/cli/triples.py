@@ -1,0 +1,143 @@
+"""`luke-jax triples`."""
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, TextIO
+
+from tyro.conf import Positional, arg
+
+from luke_jax.cli.predict import STANDARD_INPUT, examples_in
+from luke_jax.cli.task_inputs import report_faults
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read
+from luke_jax.errors import InputError
+from luke_jax.files import Path, check_place, whole
+from luke_jax.inference.settings import task_of
+from luke_jax.inference.triples import Extractor, Name, Triple, merged
+from luke_jax.runs.models import backbone_of, model_directory
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.labels.wordings import labels_in
+
+CHUNK = 64  # texts that are read together
+FINDERS = ("ner", "tagging", "labels")  # tasks that find names
+
+
+def run(
+  source: Annotated[str, Positional, arg(metavar="FILE|TEXT|-")] = STANDARD_INPUT,
+  /,
+  *,
+  output: Path | None = None,
+  names: Path = Path("english/ner"),
+  relations: Path = Path("english/relations"),
+  linker: Path | None = None,
+  labels: str = "",
+  threshold: float = 0.5,
+  each: bool = False,
+) -> None:
+  """Finds how the names in texts are related, and prints facts as lines of JSON.
+
+  A fact is a head, a relation and a tail, with every place that says so: names mean the same thing
+  if a linker gives them one item or title, or else if they have the same words. Names are paired
+  that are in one sentence, with at most five others between them.
+
+      luke-jax triples "Ana Sousa, a daughter of Rui Sousa, was born in Porto."
+      luke-jax triples texts.jsonl --linker runs/linker --output facts.jsonl
+
+  Args:
+    source: File of texts, a text, an object of JSON, or - for standard input.
+    output: File for the facts.
+    names: Directory, name or run of a model that finds names.
+    relations: Directory, name or run of a model of relations.
+    linker: Directory or run of a model that says what names mean.
+    labels: For a model with labels at run time: those of the names to look for.
+    threshold: Least score of a relation.
+    each: Prints the triples of each text as they are found, instead of facts at the end.
+  """
+  if not 0 <= threshold <= 1:
+    raise InputError(f"--threshold: {threshold:g}; expected a number from 0 to 1")
+  if output:
+    check_place(output)
+  extractor = _extractor(names, relations, linker, labels, threshold)
+  faults = Faults()
+  examples, _ = examples_in(task_of(extractor.names), source, faults)
+  found = _found(extractor, iter(examples))
+  if output is None:
+    _write(found, each, sys.stdout)
+  else:
+    with whole(output) as part, part.open("w", encoding="utf-8") as file:
+      number = _write(found, each, file)
+    print(f"{output}: {number} {'triples' if each else 'facts'}")
+  report_faults(faults)
+
+
+def _extractor(
+  names: Path, relations: Path, linker: Path | None, labels: str, threshold: float
+) -> Extractor:
+  """Reads the models, each of which has to be of its task."""
+  finder = _read(names, FINDERS, "--names")
+  of_relations = _read(relations, ("relations",), "--relations")
+  linking = None if linker is None else _read(linker, ("linking",), "--linker")
+  asked = labels_in(labels) if labels else None
+  if asked is None and task_of(finder).name == "labels":
+    raise InputError(f"--labels: none; expected those that {names} looks for")
+  return Extractor(finder, of_relations, linking, asked, threshold)
+
+
+def _read(directory: Path, tasks: Sequence[str], option: str) -> ModelParts:
+  model = read(model_directory(directory), backbone=backbone_of(directory))
+  if (task := task_of(model).name) not in tasks:
+    raise InputError(f"{option}: {directory}: of {task}; expected a model of {' or '.join(tasks)}")
+  return model
+
+
+def _found(
+  extractor: Extractor, examples: Iterator[Any]
+) -> Iterator[tuple[str, str, list[Triple]]]:
+  """Yields the id of each text, the text and its triples."""
+  while chunk := list(itertools.islice(examples, CHUNK)):
+    texts = [example.text for example in chunk]
+    for example, triples in zip(chunk, extractor.triples(texts), strict=True):
+      yield example.id, example.text, triples
+
+
+def _write(found: Iterator[tuple[str, str, list[Triple]]], each: bool, file: TextIO) -> int:
+  number = 0
+  texts: dict[str, str] = {}
+  if each:
+    for id, text, triples in found:
+      for triple in triples:
+        number += _line(file, _triple(id, text, triple))
+    return number
+  kept = []
+  for id, text, triples in found:
+    if triples:
+      texts[id] = text
+      kept.append((id, triples))
+  for fact in merged(kept):
+    evidence = [_place(x.id, texts[x.id], x.triple) for x in fact.evidence]
+    named = {"head": _thing(fact.head), "relation": fact.relation, "tail": _thing(fact.tail)}
+    number += _line(file, {**named, "score": round(fact.score, 4), "evidence": evidence})
+  return number
+
+
+def _line(file: TextIO, value: dict[str, Any]) -> int:
+  file.write(json.dumps(value, ensure_ascii=False) + "\n")
+  return 1
+
+
+def _triple(id: str, text: str, triple: Triple) -> dict[str, Any]:
+  named = {"head": _thing(triple.head), "relation": triple.relation, "tail": _thing(triple.tail)}
+  return {**named, **_place(id, text, triple)}
+
+
+def _thing(name: Name) -> dict[str, Any]:
+  meant = {"title": name.title, "item": name.item}
+  return {"name": name.text, "label": name.label} | {k: x for k, x in meant.items() if x}
+
+
+def _place(id: str, text: str, triple: Triple) -> dict[str, Any]:
+  start, end = triple.sentence
+  spans = {"head_span": [*triple.head[1:3]], "tail_span": [*triple.tail[1:3]]}
+  return {"id": id, **spans, "sentence": text[start:end].strip(), "score": round(triple.score, 4)}
