@@ -38,7 +38,8 @@ from luke_jax.text.rows import Room, Sizes
 from luke_jax.training.task import Batch
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)  # of labels that are asked for together
-NEARLY = 0.5  # of a name's best score, that a label has to have to be its label
+NEARLY = 0.2  # of a name's best score, that a label has to have to be its label
+TELLING = 1.5  # how much it counts that few names have a label
 MOST = 40  # labels that are asked for in texts whose own labels are more: the most frequent
 
 
@@ -214,21 +215,18 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   ) -> list[list[Span]]:
     """Returns the names of each document in order, of overlapping ones that of the best score.
 
-    Of the labels of a name that are nearly as sure as the surest, it gets the one that says most:
-    that has the highest logit beside that of any name. So who is a politician and a person is a
-    politician.
+    A score is that of the surest label. Of the labels that are not much less sure, a name gets the
+    one that says most: that has the highest logit beside that of any name. So who is a politician
+    and a person is a politician.
     """
     candidates: list[list[Candidate]] = [[] for _ in examples]
     pairs = zip(outputs["logits"], outputs["label_logits"], strict=True)
     for row, (logits, usual) in zip(rows, pairs, strict=True):
       logits = np.asarray(logits)[: len(row.source), : len(self.labels)]
-      scores = self._scores(logits)
-      sure = scores >= NEARLY * scores.max(-1, keepdims=True)
-      more = logits - np.asarray(usual)[: len(self.labels)]
-      labels = np.where(sure, more, -np.inf).argmax(-1)
-      scores = scores[np.arange(len(scores)), labels]
+      scores = self._scores(logits.max(-1))
       found = np.flatnonzero(scores >= self.threshold)
-      columns = (scores[found], *row.source[found].T, labels[found], scores[found])
+      labels = _telling(logits[found], np.asarray(usual)[: len(self.labels)])
+      columns = (scores[found], *row.source[found].T, labels, scores[found])
       rows_of = zip(*(x.tolist() for x in columns), strict=True)
       candidates[row.example] += [Candidate(*values) for values in rows_of]
     return [
@@ -250,6 +248,13 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   ) -> Evaluation:
     """Returns F1 of names with their labels and the figures around it."""
     return score.evaluate(examples, predictions, self.labels or self.asked_of(examples))
+
+
+def _telling(logits: np.ndarray, usual: np.ndarray) -> np.ndarray:
+  """Returns the label of each span (E,), by logits (E, L) and those of any name (L,)."""
+  scores = 1 / (1 + np.exp(-logits.astype(np.float64)))
+  sure = scores >= NEARLY * scores.max(-1, keepdims=True)
+  return np.where(sure, logits - TELLING * usual, -np.inf).argmax(-1)
 
 
 def _width(labels: int) -> int:

@@ -1,0 +1,69 @@
+"""Scores names with labels given at run time on sets that the model saw nothing of.
+
+    python -m data.english.zero_shot MODEL ORIGINALS [SPLIT]
+
+ORIGINALS is that of README.md, SPLIT test or dev. Labels are the kinds of each set in words: of
+CrossNER those of types.tsv, without its misc, which says nothing. F1 is of whole names.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from data.english.make import DOMAINS, types
+from data.english.make import WNUT as WNUT_FILES
+from data.english.texts import read_columns
+from luke_jax.files import Path as LukePath
+from luke_jax.inference.predicting import asked, predictions
+from luke_jax.inference.settings import task_of
+from luke_jax.model import Model, load
+from luke_jax.runs.models import backbone_of, model_directory
+from luke_jax.tasks.calibration import calibration_error
+from luke_jax.tasks.files import Faults
+
+OTHER = "misc"
+WNUT_WORDS = {
+  "corporation": "company",
+  "creative-work": "creative work",
+  "group": "group",
+  "location": "location",
+  "person": "person",
+  "product": "product",
+}
+
+
+def sets(originals: Path, split: str) -> Iterator[tuple[str, Path, dict[str, str]]]:
+  """Yields the name, the file and the labels in words of each set."""
+  words = {label: wording for label, (_, wording) in types().items()}
+  for domain in DOMAINS:
+    file = originals / "crossner" / domain / f"{split}.txt"
+    tags = {kind for sentence in read_columns(file) for _, _, kind in sentence.spans}
+    yield domain, file, {label: words[label] for label in sorted(tags - {OTHER})}
+  yield "wnut17", originals / "wnut17" / WNUT_FILES[split], WNUT_WORDS
+
+
+def scores(model: Model, file: Path, labels: dict[str, str]) -> dict[str, float]:
+  """Returns the scores of a model on a file."""
+  task = task_of(model, **asked(model, [f"{name}={wording}" for name, wording in labels.items()]))
+  faults = Faults(skip=True)
+  examples = task.check(task.read_examples(str(file), faults), faults)
+  predicted = [spans for _, spans in predictions(model, task, examples)]
+  evaluation = task.evaluate(examples, predicted)
+  return dict(evaluation.scores) | {"calibration_error": calibration_error(evaluation.answers)}
+
+
+def main(directory: str, originals: str, split: str = "test") -> None:
+  """Prints the scores of each set in JSON, and their mean over CrossNER's domains."""
+  folder = LukePath(directory)
+  model = load(model_directory(folder), backbone=backbone_of(folder))
+  found = {}
+  for name, file, labels in sets(Path(originals), split):
+    found[name] = scores(model, file, labels)
+    print(json.dumps({"set": name, **{x: round(y, 4) for x, y in found[name].items()}}), flush=True)
+  mean = sum(found[domain]["f1"] for domain in DOMAINS) / len(DOMAINS)
+  print(json.dumps({"set": "mean of the five domains", "f1": round(mean, 4)}))
+
+
+if __name__ == "__main__":
+  main(*sys.argv[1:])
