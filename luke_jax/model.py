@@ -82,7 +82,8 @@ class Model(ModelParts):
     Results are typed and have the characters of the text they are about. `fields` are those of
     the task's files: `span` for typing, `head` and `tail` for relations, `question` for questions,
     `query` and `entities` for cloze, `mentions` for linking; for a list of texts, a list with a
-    value for each. A linker takes other `knowledge` and `threshold` than those of its training.
+    value for each. What has a score below `threshold` is left out. `labels` are those that a model
+    with labels at run time looks for, and a linker takes other `knowledge` than in training.
     """
     return predict(self, texts, **fields)
 

@@ -15,14 +15,13 @@ from luke_jax.cli.printing import stderr_console
 from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
+from luke_jax.inference.abstaining import Abstaining
 from luke_jax.inference.predicting import check_asked, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults, Item, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
-from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.files import to_columns
 from luke_jax.web_page import FOOT, head
 
@@ -76,7 +75,7 @@ def run(
     knowledge: For linking, a folder of other knowledge than that of the training.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
-    threshold: For linking and labels: the least score of a name.
+    threshold: Least score of an answer, as luke-jax evaluate --precision tells it; others are none.
     labels: For labels: those to look for, such as "person, award: a prize given for merit", set
       apart by semicolons where a description has commas, or a .txt file with one on each line.
   """
@@ -85,11 +84,13 @@ def run(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
   )
   check_asked(settings)
-  settings = _from(form.of(settings), threshold)
+  abstaining = Abstaining(form.of(settings), threshold)
+  settings = abstaining.task
   faults = Faults(skip=skip_bad)
   examples, total = examples_in(settings, source, faults)
   file = source if Path(source).is_file() else ""
-  predicted = predictions(model, settings, examples, faults, file=file)
+  found = predictions(model, settings, examples, faults, file=file)
+  predicted = ((example, abstaining.kept(prediction)) for example, prediction in found)
   if output is None and sys.stdout.isatty():
     console = Console()
     for example, prediction in predicted:
@@ -101,16 +102,6 @@ def run(
       number = write(settings, _counted(predicted, total), into)
     print(f"{output}: {number} predictions")
   report_faults(faults)
-
-
-def _from(settings: FineTunedTask, threshold: float | None) -> FineTunedTask:
-  """Returns the task with another threshold, if one is given."""
-  if threshold is None:
-    return settings
-  if not isinstance(settings, EntityLinking | LabelledNames):
-    expected = f"of linking and labels; expected none for {settings.name}"
-    raise InputError(f"--threshold: {threshold:g}: {expected}")
-  return dataclasses.replace(settings, threshold=threshold)
 
 
 def examples_in(

@@ -11,6 +11,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.matching import MatchHead
+from luke_jax.inference.abstaining import Abstaining
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.label_vectors import label_settings
 from luke_jax.inference.settings import check_knowledge, processor_of, task_of
@@ -39,17 +40,16 @@ def predict(
 
   `fields` are those of the task's files, for a list of texts a list with a value for each. For a
   system that reads vectors of entities, `link` finds the `links` of a text, and `vectors` is their
-  folder where it is not that of the training. So is `knowledge` for a linker. `threshold` is the
-  least score of a linked or labelled name, and `labels` are those that a model with labels at run
-  time looks for: a list, or a mapping to their descriptions.
+  folder where it is not that of the training. So is `knowledge` for a linker. What has a score
+  below `threshold` is left out. `labels` are those that a model with labels at run time looks for:
+  a list, or a mapping to their descriptions.
   """
   folders = {"vectors": vectors, "knowledge": knowledge}
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
-  if threshold is not None:
-    settings["threshold"] = threshold
   if labels is not None:
     settings |= asked(model, labels)
-  task = task_of(model, **settings)
+  abstaining = Abstaining(task_of(model, **settings), threshold)
+  task = abstaining.task
   check_asked(task)
   task.check_inputs(model.backbone)
   check_knowledge(model, task)
@@ -63,7 +63,7 @@ def predict(
     task.parse(value, str(number), "text" if single else f"text {number}")
     for number, value in enumerate(_objects(columns))
   ]
-  results = [prediction for _, prediction in predictions(model, task, examples)]
+  results = [abstaining.kept(prediction) for _, prediction in predictions(model, task, examples)]
   return results[0] if single else results
 
 

@@ -312,7 +312,7 @@ def test_attention_has_a_row_for_each_token(server):
     ("typing", {"text": [TEXT], "span": [0, 3]}, "span: expected a list of 1"),
     ("ner", {"text": [TEXT, 7]}, "text 1"),
     ("ner", {"text": TEXT, "threshold": "0.5"}, "threshold: '0.5'; expected a number"),
-    ("ner", {"text": TEXT, "threshold": 0.5}, "threshold"),
+    ("ner", {"text": TEXT, "threshold": 1.5}, "expected a number from 0 to 1"),
     ("ner", {"text": TEXT, "knowledge": "/etc"}, "knowledge: not of a request"),
     ("ner", {"text": TEXT, "vectors": "/etc"}, "vectors: not of a request"),
     ("ner", {"text": TEXT, "link": 1}, "link: not of a request"),

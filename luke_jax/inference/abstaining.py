@@ -1,0 +1,48 @@
+"""Predictions that are sure enough: none in the place of others."""
+
+import dataclasses
+from typing import Any
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.linking.task import EntityLinking
+from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
+from luke_jax.tasks.relations.score import UNANSWERED, negative_of
+from luke_jax.tasks.relations.task import RelationClassification
+
+OWN = (EntityLinking, LabelledNames)  # tasks whose threshold is a setting
+
+
+class Abstaining:
+  """A task that answers nothing of a score below a threshold; None: all that it answers."""
+
+  def __init__(self, task: FineTunedTask, threshold: float | None):
+    if threshold is not None and not 0 <= threshold <= 1:
+      raise InputError(f"threshold: {threshold!r}; expected a number from 0 to 1")
+    if threshold is not None and isinstance(task, OWN):
+      task, threshold = dataclasses.replace(task, threshold=threshold), None
+    self.task, self._threshold = task, threshold
+
+  def kept(self, prediction: Any) -> Any:
+    """Returns a prediction without what is less sure; a relation is none, or the label of that."""
+    least = self._threshold
+    if least is None:
+      return prediction
+    if isinstance(prediction, Number):
+      raise InputError("threshold: of a number, which has no score; expected none")
+    if isinstance(prediction, Relation):
+      return prediction if prediction.score >= least else prediction._replace(label=self._none)
+    if isinstance(prediction, Labels):
+      kept = tuple(x for x in prediction.labels if x.score >= least)
+      return dataclasses.replace(prediction, labels=kept)
+    sure = [x for x in prediction if x.score >= least]
+    if isinstance(prediction, Types | TaggedSpans):
+      return dataclasses.replace(prediction, spans=tuple(sure))
+    return sure
+
+  @property
+  def _none(self) -> str:
+    task = self.task
+    negative = task.negative if isinstance(task, RelationClassification) else ""
+    return negative or negative_of(task.labels) or UNANSWERED
