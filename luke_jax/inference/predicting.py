@@ -13,6 +13,7 @@ from luke_jax.files import Path
 from luke_jax.heads.matching import MatchHead
 from luke_jax.inference.abstaining import Abstaining
 from luke_jax.inference.batches import outputs
+from luke_jax.inference.calibrated import Calibration
 from luke_jax.inference.label_vectors import label_settings
 from luke_jax.inference.settings import check_knowledge, processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
@@ -83,11 +84,13 @@ def predictions(
   if file:
     processor, counting = counted(processor)
   remaining, shapes = iter(examples), shapes_of(model.backbone)
+  calibration = Calibration.of(model)
   while chunk := list(itertools.islice(remaining, CHUNK)):
     rows = task.features(processor, chunk, faults)
     pad = processor.entity_vocab.pad_id
     logits = outputs(model, task, rows, pad, shapes) if rows else {}
-    yield from zip(chunk, task.decode(chunk, rows, logits), strict=True)
+    decoded = map(calibration.scored, task.decode(chunk, rows, logits))
+    yield from zip(chunk, decoded, strict=True)
   if counting is not None:
     counting.warn(file)
 

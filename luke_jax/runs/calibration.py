@@ -8,19 +8,25 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.files import Path, write_json
+from luke_jax.inference.calibrated import ENTRY
 from luke_jax.inference.predicting import asking, predictions
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.known import is_known
 from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.task_rows import rows_of
+from luke_jax.training.directory import DEV, read_json
 from luke_jax.training.experiment import Experiment
 
 FILE = "calibration.json"  # of a run
 LEAST = 0.02  # score of the answers that are looked at
-STEPS = 50  # of Newton's method
+STEPS, RIDGE = 50, 1.0  # of Newton's method, and what draws few answers to scores as they are
+MOST_LOGIT = 30.0
 MOST = 500  # examples
+ENOUGH = 100  # answers that say what scores mean
 
 
 def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
@@ -28,6 +34,20 @@ def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
   if not (run / FILE).is_file():
     return task
   return dataclasses.replace(task, **json.loads((run / FILE).read_text(encoding="utf-8")))
+
+
+def calibration_of(task: FineTunedTask, run: Path) -> dict[str, list[float]]:
+  """Returns the entry of config.json by which scores are shares of right answers, if dev tells.
+
+  Labels at run time and linkers have thresholds of their own, which mean scores as they are.
+  """
+  own = isinstance(task, LabelledNames | EntityLinking) or not is_known(type(task))
+  if own or not (run / DEV).is_file():
+    return {}
+  answers = [Answered(*x) for x in read_json(run / DEV).get("answers", ())]
+  if len(answers) < ENOUGH:
+    return {}
+  return {ENTRY: [round(x, 6) for x in fitted(answers)]}
 
 
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
@@ -61,10 +81,11 @@ def fitted(answers: Sequence[Answered]) -> tuple[float, float]:
   inputs = np.stack([np.log(scores / (1 - scores)), np.ones(len(scores))], axis=1)
   weights = np.array([1.0, 0.0])
   for _ in range(STEPS):
-    chances = 1 / (1 + np.exp(-inputs @ weights))
-    slopes = inputs.T @ (chances - right) + 1e-3 * (weights - [1, 0])
-    curves = (inputs * (chances * (1 - chances))[:, None]).T @ inputs + 1e-3 * np.eye(2)
-    weights -= np.linalg.solve(curves, slopes)
+    chances = 1 / (1 + np.exp(-np.clip(inputs @ weights, -MOST_LOGIT, MOST_LOGIT)))
+    slopes = inputs.T @ (chances - right) + RIDGE * (weights - [1, 0])
+    curves = (inputs * (chances * (1 - chances))[:, None]).T @ inputs + RIDGE * np.eye(2)
+    step = np.linalg.solve(curves, slopes)
+    weights -= step / max(1.0, float(np.linalg.norm(step)))  # far steps may go ever farther
   return float(max(weights[0], 1e-3)), float(weights[1])
 
 

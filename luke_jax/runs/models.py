@@ -15,14 +15,15 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.inference.predicting import predictions
-from luke_jax.inference.settings import task_of, trained_model
+from luke_jax.inference.settings import KEY, task_of, trained_model
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
-from luke_jax.runs.calibration import calibrate, with_calibration
+from luke_jax.runs.calibration import calibrate, calibration_of, with_calibration
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.training.directory import CONFIG, read_json
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 from luke_jax.training.task import Task
@@ -44,7 +45,9 @@ def run_model(run: Path, own: Experiment | None = None) -> tuple[ModelParts, dic
   if isinstance(experiment.task, FineTunedTask):
     task = with_calibration(experiment.task, run)
     model = trained_model(task, task.network(backbone), params)
-    return dataclasses.replace(model, start=_start(experiment)), record
+    ours = {**model.rest[KEY], **calibration_of(task, run)}
+    model = dataclasses.replace(model, rest={**model.rest, KEY: ours}, start=_start(experiment))
+    return model, record
   return _pretrained(experiment, backbone, merge_adapters(params, type(backbone.config))), record
 
 
@@ -114,9 +117,11 @@ def model_directory(start: Path) -> Path:
 
 def backbone_of(directory: Path) -> Path | None:
   """Returns the backbone of the adapter that a run made, where that is all it made."""
-  if not is_run(directory) or (directory / MODEL).is_dir():
+  if not is_run(directory) or not is_adapter_directory(directory / ADAPTER):
     return None
-  start = read_experiment(directory).run.start
+  if (directory / MODEL).is_dir():
+    return None
+  start = read_json(directory / CONFIG)["run"]["start"]
   return None if start is None else model_directory(Path(start))
 
 
