@@ -109,6 +109,7 @@ async function readText() {
   writeCode();
   try {
     if (state.models.linking) await readLinks(text, waiting.signal);
+    await readKinds(text, waiting.signal);
     if (!state.models.ner) return say("");
     const begun = performance.now();
     const spans = await namesOf(text, chosenModel("ner"), waiting.signal);
@@ -127,6 +128,26 @@ async function readText() {
     await readTypes(text, waiting.signal);
   } catch (fault) {
     reported(fault);
+  }
+}
+
+function kinds() {
+  const text = byId("kinds").value;
+  return text.split(text.includes(";") ? ";" : ",").map((kind) => kind.trim()).filter(Boolean);
+}
+
+async function readKinds(text, signal) {
+  if (!state.models.labels) return;
+  const labels = kinds();
+  const note = byId("kinds-note");
+  try {
+    const request = { text, labels, model: chosenModel("labels") };
+    const found = text.trim() && labels.length ? await predict(request, signal) : [];
+    drawNames(byId("kind-names"), text, found, null);
+    note.textContent = labels.length ? (found.length ? "" : "No name of these kinds.") : "Type a kind.";
+  } catch (fault) {
+    if (fault.name === "AbortError") throw fault;
+    note.textContent = fault.message; // of the kinds: names below are read all the same
   }
 }
 
@@ -255,6 +276,10 @@ function writeCode() {
     load("names", "ner");
     lines.push("print(names.predict(text))");
   }
+  if (state.models.labels) {
+    load("kinds", "labels");
+    lines.push(`print(kinds.predict(text, labels=${JSON.stringify(kinds())}))`);
+  }
   if (state.models.linking) {
     load("links", "linking");
     lines.push("print(links.predict(text))");
@@ -308,6 +333,7 @@ function setUp({ models: all }) {
       modelChoice("ner-other", "beside", [["", "none"], ...named("ner")], readText),
     );
   }
+  byId("kinds-section").hidden = !state.models.labels;
   byId("links-section").hidden = !state.models.linking;
   byId("names-section").hidden = !state.models.ner;
   byId("question-section").hidden = !state.models.qa;
@@ -335,6 +361,10 @@ async function begin() {
   }
   let timer = 0;
   byId("text").addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(readText, 120);
+  });
+  byId("kinds").addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(readText, 120);
   });
