@@ -19,10 +19,10 @@ from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.relations.score import negative_of
 from luke_jax.tasks.relations.task import RelationClassification
 
-# What `predict` reads by these names comes from the one who serves, and not in a request: folders
-# of this machine among them.
-SETTINGS = frozenset(inspect.signature(predict).parameters)
-THRESHOLD = "threshold"  # of one request
+# What `predict` reads by these names comes from the one who serves, folders of this machine among
+# them. Its other named settings are of a request, and the rest are fields of each text.
+LOCAL = frozenset(("model", "texts", "link", "vectors", "knowledge"))
+SETTINGS = frozenset(inspect.signature(predict).parameters) - LOCAL - {"fields"}
 
 
 class ServedModel(NamedTuple):
@@ -80,25 +80,27 @@ class Question(NamedTuple):
 
   items: list[Item]
   fields: frozenset[str]
-  threshold: float | None
+  settings: Mapping[str, Any]
   single: bool
 
 
 def question_of(request: Mapping[str, object], most_characters: int) -> Question:
   """Returns the question in an object of JSON: `text` with its other fields, or a list of each."""
-  fields = {name: value for name, value in request.items() if name not in ("model", THRESHOLD)}
-  if named := sorted(fields.keys() & SETTINGS):
+  asked = {name: value for name, value in request.items() if name != "model"}
+  if named := sorted(asked.keys() & LOCAL):
     raise InputError(f"{named[0]}: not of a request; expected the fields of a text")
-  text = fields.get("text")
+  settings = {name: asked.pop(name) for name in SETTINGS & asked.keys()}
+  _check_number("threshold", settings.get("threshold"))
+  text = asked.get("text")
   if not isinstance(text, str | list):
     raise InputError("text: missing; expected a text, or a list of texts")
   single = isinstance(text, str)
-  columns: dict[str, Any] = {name: [x] for name, x in fields.items()} if single else fields
+  columns: dict[str, Any] = {name: [x] for name, x in asked.items()} if single else asked
   count = len(columns["text"])
-  items = []
   for name, column in columns.items():
     if not isinstance(column, list) or len(column) != count:
       raise InputError(f"{name}: expected a list of {count}, one for each text")
+  items = []
   for i, one in enumerate(columns["text"]):
     place = "text" if single else f"text {i}"
     characters = len(one) if isinstance(one, str) else 0
@@ -107,30 +109,27 @@ def question_of(request: Mapping[str, object], most_characters: int) -> Question
         f"{place}: {characters:,} characters; expected at most {most_characters:,}"
       )
     items.append(Item({name: column[i] for name, column in columns.items()}, place, characters))
-  return Question(items, frozenset(fields), _threshold(request), single)
+  return Question(items, frozenset(columns), settings, single)
+
+
+def _check_number(name: str, value: object) -> None:
+  if value is None:
+    return
+  if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    raise InputError(f"{name}: {value!r:.60}; expected a number")
 
 
 class TooLongError(InputError):
   """A text is longer than the server reads."""
 
 
-def _threshold(request: Mapping[str, object]) -> float | None:
-  value = request.get(THRESHOLD)
-  if value is None:
-    return None
-  if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-    raise InputError(f"{THRESHOLD}: {value!r:.60}; expected a number")
-  return float(value)
-
-
 def compute(model: Model, question: Question, in_json: Callable[[Any], object]) -> Compute:
   """Returns a function that predicts texts together, whichever requests they are from."""
-  settings: dict[str, Any] = {} if question.threshold is None else {THRESHOLD: question.threshold}
 
   def predicted(items: Sequence[Item]) -> list[object]:
     columns: dict[str, Any] = {name: [x.value[name] for x in items] for name in question.fields}
     try:
-      return [in_json(x) for x in predict(model, columns.pop("text"), **columns, **settings)]
+      return [in_json(x) for x in predict(model, columns.pop("text"), **columns, **question.settings)]
     except InputError as fault:
       if len(items) > 1:
         raise

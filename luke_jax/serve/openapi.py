@@ -65,11 +65,11 @@ def _predict(service: Service) -> dict[str, Any]:
     "properties": {
       "model": model,
       "text": {**one_or_many, "description": "A text, or a list of texts."},
-      "threshold": {"type": "number", "description": "Least score of a name's entity; linking."},
+      "threshold": {"type": "number", "description": "Least score, for tasks that have one."},
     },
     "required": ["text"] if len(names) == 1 else ["model", "text"],
     "additionalProperties": {
-      "description": "Another field of the text, such as a question; for many texts, a list of it."
+      "description": "Another field of the text, such as a question; for many texts, a list."
     },
   }
   examples = {

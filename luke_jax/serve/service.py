@@ -1,6 +1,7 @@
 """Models that answer requests, apart from how those arrive."""
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -12,7 +13,7 @@ from luke_jax.serve.answers import as_json, attention, coloured
 from luke_jax.serve.joining import MOST_WEIGHT, Compute, Item, Joined
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.metrics import Metrics
-from luke_jax.serve.models import ServedModel, compute, question_of, served
+from luke_jax.serve.models import SETTINGS, ServedModel, compute, question_of, served
 
 # What a task reads beside a text, by examples on the sentence below; for others the text will do.
 SENTENCE = "Ana lives in Paris"
@@ -21,6 +22,7 @@ EXAMPLES: Mapping[str, Mapping[str, object]] = {
   "relations": {"head": [0, 3], "tail": [13, 18]},
   "qa": {"question": "Where does Ana live?"},
   "cloze": {"query": "@placeholder lives in Paris.", "entities": [[0, 3], [13, 18]]},
+  "labels": {"labels": ["person", "city"]},
 }
 PAGE = ("ner", "tagging", "typing", "relations", "qa", "linking")  # tasks that the page shows
 # Sentences of a text, and numbers of texts, whose programs are compiled before any request.
@@ -61,7 +63,7 @@ class Service:
       nothing: Future = Future()
       nothing.set_result([])
       return nothing, False
-    key = (one.name, question.fields, question.threshold)
+    key = (one.name, question.fields, json.dumps(question.settings))
     run = self._timed(compute(one.model, question, self._in_json))
     return self.joined.submit(key, run, question.items), question.single
 
@@ -105,5 +107,6 @@ class Service:
       fields = EXAMPLES.get(one.task.name, {})
       # A task that needs more than a text compiles at its first request.
       with contextlib.suppress(InputError):
-        one.model.predict([text] * number, **{name: [x] * number for name, x in fields.items()})
+        asked = {name: x if name in SETTINGS else [x] * number for name, x in fields.items()}
+        one.model.predict([text] * number, **asked)
     return [None] * len(steps)

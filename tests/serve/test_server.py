@@ -19,6 +19,7 @@ from luke_jax.serve import Client, Limits, Server, application, read_models
 from luke_jax.serve.answers import as_json
 from luke_jax.serve.guard import LOOPBACK, REQUESTS
 from luke_jax.serve.joining import Item
+from luke_jax.serve.models import LOCAL, SETTINGS
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
 from tests.faults import load as faulty_clients
@@ -321,6 +322,11 @@ def test_attention_has_a_row_for_each_token(server):
 def test_faults_of_a_request_are_one_line(server, model, body, fault):
   status, found = asked(server, model, **body)
   assert status == 400 and fault in found["fault"] and "\n" not in found["fault"]
+
+
+def test_no_request_names_a_folder_of_the_server():
+  """Whoever gives `predict` another setting decides here who may set it."""
+  assert {"link", "vectors", "knowledge"} <= LOCAL and SETTINGS <= {"threshold", "labels"}
 
 
 @pytest.mark.parametrize(
