@@ -127,7 +127,7 @@ def compute(model: Model, question: Question, in_json: Callable[[Any], object]) 
   """Returns a function that predicts texts together, whichever requests they are from."""
 
   def predicted(items: Sequence[Item]) -> list[object]:
-    columns: dict[str, Any] = {name: [x.value[name] for x in items] for name in question.fields}
+    columns: dict[str, Any] = {x: [item.value[x] for item in items] for x in question.fields}
     try:
       return [in_json(x) for x in predict(model, columns.pop("text"), **columns, **question.settings)]
     except InputError as fault:
