@@ -39,6 +39,7 @@ SECTIONS = {
       "Reads a model of any origin and writes it for luke_jax and transformers.",
     ),
     "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
+    "export-program": ("export_program", "Writes a model's program beside its weights, for XLA."),
     "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
     "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
     "entities describe": (
@@ -123,7 +124,11 @@ Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one 
 75: a training was preempted: the same command goes on with it. 130: interrupted."""
 
 # Groups that the first screen has one row for; few people need them.
-GROUPS = {"graph": "Vectors of a graph's entities:", "bench": "Times one of"}
+GROUPS = {
+  "graph": "Vectors of a graph's entities:",
+  "experiment": "Rows of the papers' tables:",
+  "bench": "Times one of",
+}
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
 
@@ -164,12 +169,16 @@ def nearest(arguments: Sequence[str]) -> str | None:
 
 
 def _listed(names: Sequence[str], width: int) -> str:
-  """Returns a row for each command, or one row for a group that is long."""
-  group = names[0].partition(" ")[0]
-  if group not in GROUPS:
-    return _rows(names, width)
-  what = ", ".join(name.removeprefix(f"{group} ") for name in names)
-  return f"  {group:{width}}  {GROUPS[group]} {what}."
+  """Returns a row for each command, and one row for a group that is long."""
+  rows = {}
+  for name in names:
+    group = name.partition(" ")[0]
+    if group in GROUPS:
+      what = ", ".join(x.removeprefix(f"{group} ") for x in names if x.startswith(f"{group} "))
+      rows[group] = f"  {group:{width}}  {GROUPS[group]} {what}."
+    else:
+      rows[name] = _rows([name], width)
+  return "\n".join(rows.values())
 
 
 def _rows(names: Iterable[str], width: int) -> str:

@@ -94,6 +94,7 @@ PURPOSES = {
   "beam": "dump builds on several machines",
   "arrow": "tables of luke-jax wiki export as Parquet",
   "serve": "luke-jax try and luke-jax serve",
+  "programs": "luke-jax export-program",
   "hub": "fetching models from Hugging Face",
   "zstd": "dumps as .xml.zst",
   "zh": "Chinese words by jieba, for luke-jax data units",

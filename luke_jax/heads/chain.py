@@ -33,7 +33,7 @@ class ChainHead(LabelHead):
     words = Dropout(self.numerics.of_classifiers)(states.words)
     logits = Dense(self.numerics, (self.labels,), output="float32", name="classifier")(words)
     chain = packed(crf.ChainScores(self.labels, self.numerics.init_std, name="crf")())
-    return {"logits": logits, "chain": jnp.broadcast_to(chain, (len(logits), *chain.shape))}
+    return {"logits": logits, "chain": jnp.broadcast_to(chain, (logits.shape[0], *chain.shape))}
 
   def loss(
     self, outputs: Outputs, labels: jax.Array, weights: jax.Array | None = None

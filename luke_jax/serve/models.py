@@ -129,12 +129,13 @@ def compute(model: Model, question: Question, in_json: Callable[[Any], object]) 
   def predicted(items: Sequence[Item]) -> list[object]:
     columns: dict[str, Any] = {x: [item.value[x] for item in items] for x in question.fields}
     try:
-      return [in_json(x) for x in predict(model, columns.pop("text"), **columns, **question.settings)]
+      results = predict(model, columns.pop("text"), **columns, **question.settings)
     except InputError as fault:
       if len(items) > 1:
         raise
       message = re.sub(r"^text 0\b", lambda _: items[0].place, str(fault))
       raise InputError(message) from None
+    return [in_json(result) for result in results]
 
   return predicted
 

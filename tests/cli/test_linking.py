@@ -165,6 +165,8 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   printed = capsys.readouterr().out.splitlines()
   evaluated = json.loads(printed[-1])
   assert "do not tell from which score 90% are right" in printed[-2]
+  assert main(["export-program", run]) == 0
+  assert "computes what the model does" in capsys.readouterr().out
   page = Service({"linker": linker}, Limits(), page=True)
   page.warmed.result(timeout=60)
   (shown,) = page.predict({"text": text})[0].result(timeout=60)

@@ -260,7 +260,7 @@ class AttributesHead(LabelHead):
     spec = self.attributes
     if spec.text_attribute:
       text = self.param("text", uniform(_WIDE), (1, x.shape[-1]))
-      text = jnp.broadcast_to(text.astype(x.dtype), (len(x), *text.shape))
+      text = jnp.broadcast_to(text.astype(x.dtype), (x.shape[0], *text.shape))
       vectors = jnp.concatenate([vectors, text], axis=1)
     n = dataclasses.replace(
       self.numerics, epsilon=_EPSILON, dropout=self._rate(), activation=spec.act

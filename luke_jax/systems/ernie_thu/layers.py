@@ -48,7 +48,7 @@ def self_attention(
   numerics: Numerics, sizes: AttentionSizes, x: jax.Array, mask: jax.Array, *, name: str
 ) -> jax.Array:
   """Returns a stream's normalised sum of itself and its attention, inside of a compact method."""
-  nothing = jnp.zeros((len(x), 0), bool)  # all tokens are of one kind
+  nothing = jnp.zeros((x.shape[0], 0), bool)  # all tokens are of one kind
   y = Attention(numerics, sizes, name=name)(x, mask, nothing)
   return LayerNorm(numerics, name=f"{name}_norm")(x + Dropout(numerics.dropout)(y))
 
@@ -120,7 +120,7 @@ class EqualLayers(nn.Module):
     kind = Layer if words_only else FusedLayer
     if self.remat != "none":
       kind = nn.remat(kind, policy=POLICIES[self.remat], prevent_cse=False)
-    nothing = jnp.zeros((len(streams.words), 0), bool)
+    nothing = jnp.zeros((streams.words.shape[0], 0), bool)
 
     def step(layer: nn.Module, streams: Streams) -> tuple[Streams, None]:
       if words_only:
