@@ -51,7 +51,8 @@ class Program:
 
   def __call__(self, **inputs: Any) -> dict[str, jax.Array]:
     """Runs the model without dropout on inputs named as in Hugging Face."""
-    return self.run.call(self.params, inputs)
+    outputs: Any = self.run.call(self.params, inputs)
+    return outputs
 
 
 def write_program(model: ModelParts, specs: Specs, directory: Path) -> Path:
@@ -113,7 +114,8 @@ def _read(file: Path, directory: Path, named: Path) -> Program:
       f"{named}: {origin}, which JAX {jax.__version__} does not read ({reason}); {again}"
     ) from None
   tensors = open_tensors(directory, Keys({}))
-  return Program(run, prepare.call({name: tensors.read(name) for name in names}))
+  params: Any = prepare.call({name: tensors.read(name) for name in names})
+  return Program(run, params)
 
 
 def config_hash(directory: Path) -> str:
