@@ -100,14 +100,14 @@ FAULTS: dict[str, tuple[bytes, int | None]] = {
 
 
 def disturb(address: str, tally: Tally, go_on: GoOn) -> None:
-  """Sends what is faulty, and goes away where an answer is expected."""
+  """Sends what is faulty, all of it once or more, and goes away where an answer is expected."""
   for name, (data, status) in itertools.cycle(FAULTS.items()):
-    if not go_on():
-      return
     found = sent(address, data, waits=status is not None)
     if found != status:
       tally.wrong.append(f"{name}: status {found}, expected {status}")
     tally.statuses[f"{name}: {found}"] += 1
+    if not go_on() and len(tally.statuses) >= len(FAULTS):
+      return
     time.sleep(0.02)
 
 
@@ -131,8 +131,6 @@ def dawdle(address: str, tally: Tally, go_on: GoOn) -> None:
       socket.create_connection((parts.hostname, parts.port), timeout=120) as client,
     ):
       for letter in head(len(GOOD)):
-        if not go_on():
-          return
         client.sendall(bytes([letter]))
         time.sleep(0.2)
     tally.statuses["slow: ended"] += 1

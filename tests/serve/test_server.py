@@ -476,9 +476,11 @@ def test_many_clients_at_once_get_right_answers_whatever_others_send(models, mon
   monkeypatch.setattr("luke_jax.serve.server.HEADER_SECONDS", 0.3)
   texts = [f"{TEXT} {name} met Bo." for name in ("Ana", "Zahir Castrel", "Cleo of Zahir")]
   expected = [(text, as_json(models["ner"].predict(text))) for text in (*texts, *TEXT.split(), "")]
-  with Server(application({"ner": models["ner"]}), port=0) as server:
+  made = application({"ner": models["ner"]})
+  with Server(made, port=0) as server:
+    made.state.service.warmed.result(timeout=120)
     tally = faulty_clients.load(server.address, expected, 1.5, clients=8, faults=True)
-  assert tally.wrong == [] and len(tally.seconds) > 8
+  assert tally.wrong == [] and len(tally.seconds) >= 8
   assert tally.statuses["slow: ended"] >= 1
   assert tally.statuses.keys() >= {
     f"{x}: {status}" for x, (_, status) in faulty_clients.FAULTS.items()
