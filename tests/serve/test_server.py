@@ -20,6 +20,7 @@ from luke_jax.serve.answers import as_json
 from luke_jax.serve.guard import LOOPBACK, REQUESTS
 from luke_jax.serve.joining import Item
 from luke_jax.serve.models import LOCAL, SETTINGS
+from luke_jax.serve.service import SHORT
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
 from tests.faults import load as faulty_clients
@@ -56,6 +57,12 @@ def directories(tmp_path_factory):
 @pytest.fixture(scope="module")
 def models(directories):
   return {task: load(path) for task, path in directories.items()}
+
+
+@pytest.fixture(autouse=True)
+def few_programs(monkeypatch):
+  """Servers here compile what the page needs, which takes less time."""
+  monkeypatch.setattr("luke_jax.serve.service.THOROUGH", SHORT)
 
 
 @pytest.fixture(scope="module")
