@@ -91,6 +91,8 @@ def question_of(request: Mapping[str, object], most_characters: int) -> Question
     raise InputError(f"{named[0]}: not of a request; expected the fields of a text")
   settings = {name: asked.pop(name) for name in SETTINGS & asked.keys()}
   _check_number("threshold", settings.get("threshold"))
+  if not isinstance(settings.get("labels"), list | dict | None):
+    raise InputError("labels: expected a list of labels, or an object with their descriptions")
   text = asked.get("text")
   if not isinstance(text, str | list):
     raise InputError("text: missing; expected a text, or a list of texts")

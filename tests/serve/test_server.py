@@ -321,6 +321,12 @@ def test_attention_has_a_row_for_each_token(server):
     ("ner", {"text": [TEXT, 7]}, "text 1"),
     ("ner", {"text": TEXT, "threshold": "0.5"}, "threshold: '0.5'; expected a number"),
     ("ner", {"text": TEXT, "threshold": 1.5}, "expected a number from 0 to 1"),
+    ("ner", {"text": TEXT, "labels": 7}, "labels: expected a list of labels"),
+    (
+      "ner",
+      {"text": TEXT, "labels": ["ship"]},
+      "labels: a LukeForEntitySpanClassification has its",
+    ),
     ("ner", {"text": TEXT, "knowledge": "/etc"}, "knowledge: not of a request"),
     ("ner", {"text": TEXT, "vectors": "/etc"}, "vectors: not of a request"),
     ("ner", {"text": TEXT, "link": 1}, "link: not of a request"),
