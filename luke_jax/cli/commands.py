@@ -28,6 +28,7 @@ SECTIONS = {
     "triples": ("triples", "Finds how the names in texts are related, and what says so."),
     "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
     "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
+    "calibrate": ("calibrate", "Fits a model's scores to be shares of right answers."),
     "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
     "data units": ("data_units", "Cuts texts into phrases and entities, to pretrain an ERNIE."),
     "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),

@@ -52,3 +52,12 @@ class Calibration(NamedTuple):
     if isinstance(answer, Number):
       return answer
     return answer._replace(score=self.score(answer.score))
+
+
+def without_calibration(model: ModelParts) -> ModelParts:
+  """Returns a model whose scores are as they are computed."""
+  ours = model.rest.get(KEY)
+  if not isinstance(ours, dict) or ENTRY not in ours:
+    return model
+  kept = {name: x for name, x in ours.items() if name != ENTRY}
+  return dataclasses.replace(model, rest={**model.rest, KEY: kept})

@@ -1,0 +1,70 @@
+"""`luke-jax calibrate`."""
+
+from typing import Annotated
+
+from tyro.conf import OmitArgPrefixes, Positional, arg
+
+from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
+from luke_jax.errors import InputError
+from luke_jax.files import Path, write_json
+from luke_jax.inference.calibrated import ENTRY, Calibration, without_calibration
+from luke_jax.inference.predicting import predictions
+from luke_jax.inference.settings import KEY
+from luke_jax.runs.calibration import ENOUGH, fitted
+from luke_jax.runs.models import model_directory
+from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.linking.task import EntityLinking
+from luke_jax.text.json_files import read_json_object
+from luke_jax.training.metrics import summary_line
+
+CONFIG = "config.json"
+
+
+def run(
+  task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
+  directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
+  file: Annotated[Path, Positional, arg(metavar="FILE")],
+  /,
+  *,
+  backbone: Path | None = None,
+  skip_bad: bool = False,
+  form: OmitArgPrefixes[FileOptions],
+) -> None:
+  """Fits a model's scores to be shares of right answers on texts like a file's.
+
+  Slope and offset of the scores' logits are kept in the model's config.json; which answers are given
+  does not change. A training does so by itself on dev.
+
+      luke-jax calibrate ner runs/ner dev.conll
+
+  Args:
+    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file that
+      defines a task.
+    directory: Directory or name of a model, or the folder of the run that made it.
+    file: File of examples with answers, which nothing was trained on.
+    backbone: Directory of the backbone, for an adapter of one that was not fetched.
+    skip_bad: Leaves out examples that are faulty, and counts them.
+  """
+  model, settings = load_for(task, directory, backbone)
+  settings = form.of(settings)
+  if isinstance(settings, LabelledNames | EntityLinking):
+    raise InputError(f"{task}: has a threshold, of scores as they are; expected another task")
+  faults = Faults(skip=skip_bad)
+  examples = settings.check(settings.read_examples(str(file), faults), faults)
+  plain = without_calibration(model)
+  predicted = [x for _, x in predictions(plain, settings, examples, faults, file=str(file))]
+  report_faults(faults)
+  answers = settings.evaluate(examples, predicted).answers
+  if len(answers) < ENOUGH:
+    raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
+  found = Calibration(*(round(x, 6) for x in fitted(answers)))
+  better = [Answered(found.score(x.score), x.right) for x in answers]
+  place = model_directory(directory) / CONFIG
+  config = read_json_object(place, "the config of a model")
+  ours = config.get(KEY)
+  entry = {**(ours if isinstance(ours, dict) else {}), ENTRY: list(found)}
+  write_json(place, {**config, KEY: entry})
+  errors = {"before": calibration_error(answers), "after": calibration_error(better)}
+  print(summary_line({**found._asdict(), "answers": len(answers), **errors, "config": str(place)}))
