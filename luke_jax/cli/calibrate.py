@@ -34,8 +34,8 @@ def run(
 ) -> None:
   """Fits a model's scores to be shares of right answers on texts like a file's.
 
-  Slope and offset of the scores' logits are kept in the model's config.json; which answers are given
-  does not change. A training does so by itself on dev.
+  Slope and offset of the scores' logits are kept in the model's config.json; the answers stay the
+  same. A training does so by itself on dev.
 
       luke-jax calibrate ner runs/ner dev.conll
 

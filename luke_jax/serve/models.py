@@ -13,7 +13,7 @@ from luke_jax.files import Path
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
-from luke_jax.runs.models import model_directory
+from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.serve.joining import Compute, Item
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.relations.score import negative_of
@@ -70,7 +70,8 @@ def read_models(paths: Iterable[str | Path], backbone: Path | None = None) -> di
   models = {}
   for path in chosen:
     directory = model_directory(Path(path))
-    of_adapter = backbone if is_adapter_directory(directory) else None
+    own = backbone or backbone_of(Path(path))
+    of_adapter = own if is_adapter_directory(directory) else None
     models[str(path)] = load(directory, backbone=of_adapter)
   return models
 

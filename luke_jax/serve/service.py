@@ -24,7 +24,8 @@ EXAMPLES: Mapping[str, Mapping[str, object]] = {
   "cloze": {"query": "@placeholder lives in Paris.", "entities": [[0, 3], [13, 18]]},
   "labels": {"labels": ["person", "city"]},
 }
-PAGE = ("ner", "tagging", "typing", "relations", "qa", "linking")  # tasks that the page shows
+# Tasks that the page shows.
+PAGE = ("ner", "tagging", "labels", "typing", "relations", "qa", "linking")
 # Sentences of a text, and numbers of texts, whose programs are compiled before any request.
 SHORT = ((1, 1),)
 THOROUGH = (*SHORT, (1, 4), (1, 16), (8, 1), (8, 4), (24, 1))
