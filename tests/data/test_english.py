@@ -1,5 +1,6 @@
 """The builder of the English sets, on originals of a few lines each."""
 
+import gzip
 import json
 import lzma
 import re
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from data.english import unrelated
+from data.english import described, unrelated, zero_shot
 from data.english.beside import f1
 from data.english.cut import RELATIONS, SAMPLE, SENTENCES, names, relations
 from data.english.make import DOMAINS, WNUT, main, types
@@ -247,3 +248,18 @@ def written(path, objects):
 
 def read_lines(path):
   return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_labels_are_asked_for_in_words_and_misc_is_not(originals):
+  found = {name: labels for name, _, labels in zero_shot.sets(originals, "test")}
+  assert set(found) == {*DOMAINS, "wnut17"}
+  assert "researcher" in found["ai"].values() and "misc" not in found["ai"]
+  assert found["wnut17"]["creative-work"] == "creative work"
+
+
+def test_descriptions_are_by_label(tmp_path):
+  types = {"Q1": {"label": "River", "description": "a stream"}, "Q2": {"label": "x"}}
+  entries = {name: {"description": "", **entry} for name, entry in types.items()}
+  (tmp_path / "t.json.gz").write_bytes(gzip.compress(json.dumps(entries).encode()))
+  described.main(str(tmp_path / "t.json.gz"), str(tmp_path / "d.json"))
+  assert json.loads((tmp_path / "d.json").read_text()) == {"river": "a stream"}
