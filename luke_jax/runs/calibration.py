@@ -15,6 +15,7 @@ from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import is_known
+from luke_jax.tasks.labels import score
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.task_rows import rows_of
@@ -51,7 +52,10 @@ def calibration_of(task: FineTunedTask, run: Path) -> dict[str, list[float]]:
 
 
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
-  """Writes what scores on dev mean, and the threshold of the best F1; returns whether it did."""
+  """Writes what scores on dev mean, and the threshold by which names are found best.
+
+  Returns whether it did.
+  """
   task = experiment.task
   if not isinstance(task, LabelledNames) or not task.scored:
     return False
@@ -59,10 +63,8 @@ def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   asked = asking(model, task_of(model, slope=1.0, offset=0.0, threshold=LEAST), examples)
   faults = Faults(skip=task.skip_bad)
   predicted = [spans for _, spans in predictions(model, asked, examples, faults)]
-  evaluation = asked.evaluate(examples, predicted)
-  slope, offset = fitted(evaluation.answers)
-  gold = sum(x["count"] for x in evaluation.labels.values())
-  threshold = best_threshold(evaluation.answers, gold)
+  slope, offset = fitted(asked.evaluate(examples, predicted).answers)
+  threshold = best_threshold(*score.found(examples, predicted, asked.labels))
   logit = slope * np.log(threshold / (1 - threshold)) + offset
   found = {"slope": slope, "offset": offset, "threshold": float(1 / (1 + np.exp(-logit)))}
   write_json(run / FILE, {name: round(x, 6) for name, x in found.items()})

@@ -7,6 +7,7 @@ import numpy as np
 
 from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.evaluation import Evaluation, precision_recall_f1
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels.files import Example
@@ -47,6 +48,24 @@ def evaluate(
     gold.append(dataclasses.replace(example, spans=tuple(right), also=((),) * len(right)))
     kept.append([span for span in spans if not _touches(span, example)])
   return ner_score.evaluate(gold, kept)
+
+
+def found(
+  examples: Sequence[Example], predictions: Sequence[Sequence[Span]], labels: Sequence[str]
+) -> tuple[list[Answered], int]:
+  """Returns the answers, each right if a name with a label that was asked for is there.
+
+  And the number of such names. Which of the labels it has, does not matter.
+  """
+  asked, answers, names = set(labels), [], 0
+  for example, spans in zip(examples, predictions, strict=True):
+    pairs = zip(example.spans or (), example.labels, strict=True)
+    there = {(span.start, span.end) for span, of in pairs if not asked.isdisjoint(of)}
+    names += len(there)
+    answers += [
+      Answered(x.score, (x.start, x.end) in there) for x in spans if not _touches(x, example)
+    ]
+  return answers, names
 
 
 def of_lessons(rows: Sequence[Row], scores: Sequence[np.ndarray], threshold: float) -> Evaluation:

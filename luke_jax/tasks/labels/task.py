@@ -39,7 +39,7 @@ from luke_jax.training.task import Batch
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512, 1024)  # of labels that are asked for together
 NEARLY = 0.2  # of a name's best score, that a label has to have to be its label
-TELLING = 1.5  # how much it counts that few names have a label
+TELLING = 2.0  # how much it counts that few names have a label
 MOST = 40  # labels that are asked for in texts whose own labels are more: the most frequent
 
 

@@ -225,6 +225,19 @@ def test_a_name_is_right_with_any_of_its_labels_and_unknown_names_count_nowhere(
   assert only["f1"] == 1.0  # a ship is no gold where none was asked for
 
 
+def test_a_name_that_is_found_may_have_the_wrong_label():
+  spans = [
+    Span("Ana Sousa", 0, 9, "ship", 0.9),
+    Span("sailed", 10, 16, "ship", 0.8),
+    Span("Castrel", 32, 39, "ship", 0.7),
+  ]
+  assert score.found([example()], [spans], ["ship", "poet"]) == (
+    [Answered(0.9, True), Answered(0.8, False)],
+    2,
+  )
+  assert score.found([example()], [spans[:1]], ["ship"]) == ([Answered(0.9, False)], 1)
+
+
 def test_a_fit_makes_scores_the_shares_of_right_answers():
   rng = np.random.default_rng(0)
   logits = rng.normal(size=4000) * 3
