@@ -78,6 +78,7 @@ import luke_jax
 model = luke_jax.load("DIRECTORY", backbone="BACKBONE")
 ```"""
 _WHOLE = "In PyTorch: a whole model, which `luke-jax convert DIRECTORY WHOLE` writes."
+_NO_WHOLE = "Not in PyTorch: it reads labels with its backbone, and is an adapter alone."
 # Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
 _NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 
@@ -94,7 +95,7 @@ def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> 
     about=model.config.about,
     sizes=_sizes(model, record),
     use=_USE if backbone is None else _USE_ADAPTER.format(**backbone),
-    in_pytorch=_in_pytorch(model) if backbone is None else _WHOLE,
+    in_pytorch=_in_pytorch(model) if backbone is None else _of_adapter(model),
     training=_training(record) if record else f"How it was trained is {NOT_RECORDED}.",
     scores=_scores(record),
     parity_title=PARITY,
@@ -149,6 +150,11 @@ def _part(model: ModelParts, name: str) -> Record:
 def _base(model: ModelParts, record: Record) -> Record:
   """Returns the recorded facts of the model that this one started from or is a copy of."""
   return record.get("start") or _part(model, ORIGIN)
+
+
+def _of_adapter(model: ModelParts) -> str:
+  head = model.network.head
+  return _NO_WHOLE if head is not None and head.reads_start else _WHOLE
 
 
 def _in_pytorch(model: ModelParts) -> str:
