@@ -63,5 +63,8 @@ def label_settings(
     expected = "expected the adapter that a training wrote, such as runs/labels"
     raise InputError(f"labels: the model is without the one that reads them; {expected}")
   wordings = wordings_of(labels)
-  vectors = reader_of(model.start.directory).vectors(list(wordings.values()))
-  return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors)}
+  texts = list(wordings.values())
+  vectors = reader_of(model.start.directory).vectors(texts)
+  # A name may be read as different things: the table has names, and is known by what was read.
+  read = "\n".join((str(model.start.directory), *texts))
+  return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}

@@ -5,6 +5,7 @@ has to add.
 """
 
 import abc
+import collections
 import dataclasses
 import difflib
 import functools
@@ -78,9 +79,9 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     for name, least, number in zip(Sizes._fields, (8, 1, 1), self.sizes, strict=True):
       if type(number) is not int or number < least:
         raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
-    twice = {label for label in self.labels if self.labels.count(label) > 1}
-    if twice:
-      raise InputError(f"labels: {', '.join(sorted(twice))}: twice; expected each once")
+    if len(set(self.labels)) < len(self.labels):
+      twice = sorted(x for x, count in collections.Counter(self.labels).items() if count > 1)
+      raise InputError(f"labels: {', '.join(twice)}: twice; expected each once")
     if not 0 <= self.held_out < 1:
       raise InputError(f"held_out: {self.held_out!r}; expected a share below 1")
     if not 0 <= self.fold * self.held_out < 1:

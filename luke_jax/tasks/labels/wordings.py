@@ -42,9 +42,12 @@ def write_wordings(folder: Path, texts: Sequence[str], vectors: np.ndarray) -> N
     part.write_text(json.dumps(list(texts), ensure_ascii=False), encoding="utf-8")
 
 
-def keep_wordings(texts: Sequence[str], vectors: np.ndarray) -> str:
-  """Returns the name under which `open_wordings` finds a table that is in memory only."""
-  key = hashlib.sha256(json.dumps(list(texts)).encode() + vectors.tobytes()).hexdigest()
+def keep_wordings(texts: Sequence[str], vectors: np.ndarray, reader: str) -> str:
+  """Returns the name under which `open_wordings` finds a table that is in memory only.
+
+  `reader` names the model that the vectors are from.
+  """
+  key = hashlib.sha256("\n".join((reader, *texts)).encode()).hexdigest()
   name = f"{IN_MEMORY}{key}"
   _tables[name] = Wordings(texts, vectors)
   _tables.move_to_end(name)
@@ -103,12 +106,14 @@ def wordings_of(labels: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
   else:
     pairs = [_named(text) if isinstance(text, str) else (text, text) for text in labels]
   found: dict[str, str] = {}
+  seen: set[str] = set()
   for name, wording in pairs:
     if not isinstance(name, str) or not isinstance(wording, str) or not name.strip():
       raise InputError(f"labels: {name!r:.60}; expected a label of words")
     name, wording = name.strip(), " ".join(wording.split())
-    if name.casefold() in map(str.casefold, found):
+    if name.casefold() in seen:
       raise InputError(f"labels: {name!r}: twice; expected each label once")
+    seen.add(name.casefold())
     found[name] = wording
   if not found:
     raise InputError('labels: none; expected some, such as "person, ship"')

@@ -181,7 +181,7 @@ def test_a_label_is_read_with_its_description_at_times():
 
 
 def test_tables_in_memory_are_found_by_name():
-  name = keep_wordings(["a"], np.ones((1, 2), np.float32))
+  name = keep_wordings(["a"], np.ones((1, 2), np.float32), "model")
   assert open_wordings(name).texts == ("a",)
   assert np.array_equal(open_wordings(name).vectors(np.array([0, NONE])), [[1, 1], [0, 0]])
 
