@@ -137,6 +137,6 @@ def test_a_name_without_its_model_says_how_to_get_it(model):
   with pytest.raises(InputError, match=r"english: not on this machine; expected `luke-jax get"):
     named_directory(type(model.directory)("english"))
   with pytest.raises(
-    InputError, match=r"english/poems: no such model; expected one of english/labels"
+    InputError, match=r"english/poems: no such model; expected one of english/ner"
   ):
     named_directory(type(model.directory)("english/poems"))
