@@ -69,6 +69,7 @@ def with_attributes(task: FineTunedTask, names: str) -> FineTunedTask:
 
 
 MOST_REPORTED = 10
+MANY = 1000  # labels, whose reading takes seconds
 
 
 def load_for(
@@ -110,7 +111,10 @@ def load_for(
     named = task if experiment is None else kind
     changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
     if labels:
-      changes |= asked(model, labels_in(labels))
+      found = labels_in(labels)
+      if len(found) > MANY:
+        print(f"reading {len(found):,} labels", file=sys.stderr)
+      changes |= asked(model, found)
     settings = task_of(model, named, **changes)
     settings.check_inputs(model.backbone)
     check_knowledge(model, settings)
