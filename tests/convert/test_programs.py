@@ -168,7 +168,9 @@ def test_an_adapter_needs_a_whole_model(tmp_path, capsys):
   assert "an adapter; expected --output DIRECTORY" in capsys.readouterr().err
 
 
-KINDS = [(system, kind) for system in DISTINCT for kind in class_names(system) if kind != "linking"]
+# A linker's number of names is fixed; what matches labels has no weights of its own to lie beside.
+OTHERS = ("linking", "match")
+KINDS = [(system, kind) for system in DISTINCT for kind in class_names(system) if kind not in OTHERS]
 
 
 @pytest.mark.slow
