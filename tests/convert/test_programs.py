@@ -170,7 +170,9 @@ def test_an_adapter_needs_a_whole_model(tmp_path, capsys):
 
 # A linker's number of names is fixed; what matches labels has no weights of its own to lie beside.
 OTHERS = ("linking", "match")
-KINDS = [(system, kind) for system in DISTINCT for kind in class_names(system) if kind not in OTHERS]
+KINDS = [
+  (system, kind) for system in DISTINCT for kind in class_names(system) if kind not in OTHERS
+]
 
 
 @pytest.mark.slow
