@@ -65,8 +65,9 @@ def test_a_metric_that_is_none_is_refused_before_the_first_step(tmp_path):
 
 def test_the_ledger_adds_up(finished):
   seconds = finished[2]["seconds"]
-  assert seconds["lost"] == 0 and all(seconds[x] > 0 for x in ("start", "compile", "step"))
-  assert seconds["data"] >= 0  # a thousandth of a second is not much for so little
+  assert seconds["lost"] == 0 and seconds["start"] > 0 < seconds["step"]
+  # Reading so little rounds to 0, and so does compiling what another test has compiled.
+  assert seconds["data"] >= 0 <= seconds["compile"]
   share = seconds["step"] / sum(seconds.values())
   assert finished[2]["goodput"] == pytest.approx(share, abs=1e-3) and 0 < share < 1
   assert 0 < json.loads((finished[1] / "ledger.json").read_text())["goodput"] < 1
