@@ -115,7 +115,7 @@ TRIALS = {
 
 
 class Names(NamedTuple):
-  """What heads read of the names of rows, and what these mean."""
+  """Inputs of heads for the names of rows, and what these names mean."""
 
   states: np.ndarray  # (N, E, 2D or 3D)
   ids: np.ndarray  # (N, E, C)
@@ -183,7 +183,7 @@ def inputs(names: Names, vectors: jax.Array, width: int) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-  """How heads are trained."""
+  """Settings of the training of heads."""
 
   steps: int
   rate: float

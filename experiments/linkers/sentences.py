@@ -1,4 +1,4 @@
-"""What sentences are worth to an entity that no training saw, beside its description.
+"""Measures what sentences add to the description of an entity that no training saw.
 
     python experiments/linkers/sentences.py runs/linker/model tables knowledge
 

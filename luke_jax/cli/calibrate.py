@@ -4,6 +4,7 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
+from luke_jax import english
 from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
@@ -47,6 +48,9 @@ def run(
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
   """
+  place = model_directory(directory) / CONFIG
+  if Path(english.__file__).parent in place.parents:
+    raise InputError(f"{directory}: in the box; expected a model of yours, or a copy")
   model, settings = load_for(task, directory, backbone)
   settings = form.of(settings)
   if isinstance(settings, LabelledNames | EntityLinking):
@@ -61,7 +65,6 @@ def run(
     raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
   found = Calibration(*(round(x, 6) for x in fitted(answers)))
   better = [Answered(found.score(x.score), x.right) for x in answers]
-  place = model_directory(directory) / CONFIG
   config = read_json_object(place, "the config of a model")
   ours = config.get(KEY)
   entry = {**(ours if isinstance(ours, dict) else {}), ENTRY: list(found)}

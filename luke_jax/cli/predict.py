@@ -91,6 +91,18 @@ def run(
   file = source if Path(source).is_file() else ""
   found = predictions(model, settings, examples, faults, file=file)
   predicted = ((example, abstaining.kept(prediction)) for example, prediction in found)
+  _show(settings, predicted, output, write, total)
+  report_faults(faults)
+
+
+def _show(
+  settings: FineTunedTask[Example, Prediction],
+  predicted: Iterable[tuple[Example, Prediction]],
+  output: Path | None,
+  write: Callable[..., int],
+  total: int | None,
+) -> None:
+  """Shows predictions in a terminal, or writes them to a file or as lines."""
   if output is None and sys.stdout.isatty():
     console = Console()
     for example, prediction in predicted:
@@ -101,7 +113,6 @@ def run(
     with whole(output) as part, part.open("w", encoding="utf-8") as into:
       number = write(settings, _counted(predicted, total), into)
     print(f"{output}: {number} predictions")
-  report_faults(faults)
 
 
 def examples_in(

@@ -111,10 +111,7 @@ class Extractor(NamedTuple):
     mentions = [[[x.start, x.end] for x in of_text] for of_text in names]
     linked: list[list[Link]] = predict(self.linker, texts, mentions=mentions)
     return [
-      [
-        name._replace(title=link.title, item=link.item)
-        for name, link in zip(of_text, links, strict=True)
-      ]
+      [_meaning(name, links) for name in of_text]
       for of_text, links in zip(names, linked, strict=True)
     ]
 
@@ -127,6 +124,13 @@ class Extractor(NamedTuple):
       for named in ([(x, x.head) for x in pairs], [(x, x.tail) for x in pairs])
     )
     return predict(self.relations, sentences, head=heads, tail=tails)
+
+
+def _meaning(name: Name, links: Sequence[Link]) -> Name:
+  """Returns a name with what its link means; one that a linker has no room for has none."""
+  same = (x for x in links if (x.start, x.end) == (name.start, name.end))
+  link = next(same, None)
+  return name if link is None else name._replace(title=link.title, item=link.item)
 
 
 def _pairs(number: int, text: str, names: Sequence[Name]) -> Iterator[Pair]:

@@ -1,4 +1,4 @@
-"""What surrounds every request: who may ask, headers of every reply, the log and the figures."""
+"""Rules around every request: who may ask, headers of every reply, the log and the figures."""
 
 import hmac
 import json

@@ -16,7 +16,7 @@ class BusyError(Exception):
 
 
 class Item(NamedTuple):
-  """What a request asks about one text, its place in the request, and its weight in characters."""
+  """A question about one text, its place in the request, and its weight in characters."""
 
   value: Any
   place: str

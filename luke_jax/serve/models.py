@@ -77,7 +77,7 @@ def read_models(paths: Iterable[str | Path], backbone: Path | None = None) -> di
 
 
 class Question(NamedTuple):
-  """What a request for predictions asks: fields of each text, and settings of them all."""
+  """Content of a request for predictions: fields of each text, and settings of them all."""
 
   items: list[Item]
   fields: frozenset[str]

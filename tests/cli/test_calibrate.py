@@ -46,3 +46,5 @@ def test_what_cannot_be_fitted_is_told(typed, tmp_path, capsys):
   assert main(["calibrate", "typing", str(tmp_path / "model"), str(few)]) == 2
   assert "answers; expected 100 or more" in capsys.readouterr().err
   assert main(["calibrate", "typing", str(ROOT / "nowhere"), str(few)]) == 2
+  assert main(["calibrate", "ner", "english/ner", str(few)]) == 2
+  assert "english/ner: in the box" in capsys.readouterr().err

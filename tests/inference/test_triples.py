@@ -113,6 +113,18 @@ def test_a_linker_says_what_names_mean(predicted):
   assert (one.head.item, one.head.title, one.tail.item) == ("Q0", "T", "Q12")
 
 
+def test_a_name_that_a_linker_has_no_room_for_means_nothing(predicted, monkeypatch):
+  whole = triples.predict
+
+  def without_bo(model, texts, **fields):
+    found = whole(model, texts, **fields)
+    return [x[:1] + x[2:] for x in found] if model == "linker" else found
+
+  monkeypatch.setattr(triples, "predict", without_bo)
+  ((one, _),) = Made("names", "relations", "linker").triples([TEXT])
+  assert (one.head.item, one.tail.item) == ("Q0", None)
+
+
 def test_the_command_finds_nothing_without_names(capsys, tmp_path):
   model = "data/sample_model"
   assert main(["triples", TEXT, "--names", model, "--relations", model]) == 2

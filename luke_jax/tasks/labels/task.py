@@ -98,7 +98,6 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
 
   name: ClassVar[str] = "labels"
   heads: ClassVar[tuple[str, ...]] = ("match",)
-  by_length: ClassVar[bool] = True
   text_task: ClassVar[TextTask | None] = "entity_span_classification"
 
   def __post_init__(self) -> None:

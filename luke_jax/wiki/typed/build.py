@@ -19,10 +19,8 @@ HELD_OUT = 50  # one page in so many, by its title, is dev
 DEV = 1500  # sentences of dev at most
 OF_A_PAGE = 14  # sentences at most
 CHARACTERS = range(40, 400)  # of a sentence
-USUAL, FADING = (
-  300,
-  0.7,
-)  # a label is kept as often as this, and of more the rarer the more there are
+# A label is kept as often as this, and of more names the fewer, the more there are.
+USUAL, FADING = 300, 0.7
 SEEN, MOSTLY = 3, 0.8  # times that a name is given a type elsewhere, and share of these
 _TEACHING = ("series", "title", "place")  # sources by which a name is known elsewhere
 _COMMON = ("date", "adjective")  # which alone are not worth a sentence

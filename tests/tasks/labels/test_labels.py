@@ -1,6 +1,5 @@
 """Labels that are given at run time: their wordings, rows to learn from, answers and scores."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -13,8 +12,10 @@ import luke_jax
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.inference.batches import outputs
 from luke_jax.inference.predicting import asked
-from luke_jax.inference.settings import task_of
+from luke_jax.inference.settings import processor_of, task_of
+from luke_jax.inference.shapes import shapes_of
 from luke_jax.nn.losses import IGNORED
 from luke_jax.runs.calibration import best_threshold, fitted
 from luke_jax.tasks.calibration import Answered, calibration_error
@@ -319,12 +320,24 @@ def test_what_cannot_be_asked_for_is_told(trained, settings, fault):
     trained[0].predict(TEXT, **settings)
 
 
+def logits_of(model, labels):
+  """The logits of all spans of a text, by label."""
+  task = task_of(model, **asked(model, labels))
+  processor = processor_of(model, task)
+  rows = task.features(processor, [task.parse({"text": TEXT}, "1", "here")])
+  (found,) = outputs(model, task, rows, processor.entity_vocab.pad_id, shapes_of(model.backbone))[
+    "logits"
+  ]
+  return dict(zip(task.labels, found[: len(rows[0].source)].T, strict=False))
+
+
 def test_a_label_alone_scores_as_among_a_thousand(trained):
   model, _ = trained
-  many = [f"ship {i}" for i in range(1000)]
-  alone = model.predict(TEXT, labels=["ship 7"], threshold=0.0)
-  among = dataclasses.replace(task_of(model, **asked(model, many)), threshold=0.0)
-  assert len(among.labels) == 1000 and alone
+  among = logits_of(model, [f"ship {i}" for i in range(1000)])
+  assert len(among) == 1000 and np.ptp(among["ship 7"]) > 0
+  alone = logits_of(model, ["ship 7"])["ship 7"]
+  np.testing.assert_allclose(alone, among["ship 7"], atol=1e-4)
+  assert not np.allclose(alone, among["ship 8"], atol=1e-4)
 
 
 def test_only_an_adapter_is_kept_and_read(trained, tmp_path, capsys):
