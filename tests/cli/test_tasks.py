@@ -66,7 +66,8 @@ def train(task, start, folder, *changes):
   [
     pytest.param(x, marks=() if x == "typing" else pytest.mark.slow)
     for x in CLASSES
-    if x != "linking"  # which needs knowledge: tests/cli/test_linking.py
+    # Which need knowledge, and a start that reads labels: test_linking.py, test_labels.py.
+    if x not in ("linking", "labels")
   ],
 )
 def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, monkeypatch):
