@@ -12,11 +12,9 @@ class InputError(ValueError):
 
 
 def not_installed(package: str | None, use: str, extra: str) -> InputError:
-  """Returns the error for a missing optional package, with the extra that installs it."""
-  return InputError(
-    f"{package}: not installed; expected it {use}: the extra {extra}, for which luke-jax doctor"
-    " prints the command"
-  )
+  """Returns the error for a missing optional package, with the command that installs it."""
+  install = f"pip install 'luke_jax[{extra}]'"
+  return InputError(f"{package}: not installed; expected it {use}: {install}")
 
 
 def check_whole(least: int, **numbers: object) -> None:

@@ -58,7 +58,7 @@ def test_a_slice_with_a_bucket_mounts_nothing(run):
   assert "luke-jax train e.py --output gs://mine/runs/large" in done.stdout
   installed = run("tpu_vm.sh", "install", **given)
   assert not installed.returncode, installed.stderr
-  assert "luke_jax[tpu,gcs]" in installed.stdout and "mount" not in installed.stdout
+  assert "luke_jax[tpu,gcs,datasets]" in installed.stdout and "mount" not in installed.stdout
 
 
 @pytest.mark.parametrize("action", ["create", "state", "install", "delete"])

@@ -13,7 +13,7 @@ experiment=${1:?experiment file} run=${2:?name of the run}
 
 if [ ! -e .venv-gpu/installed ]; then
   "${PYTHON:-python3}" -m venv .venv-gpu
-  .venv-gpu/bin/python -m pip install --quiet '.[cuda]'
+  .venv-gpu/bin/python -m pip install --quiet '.[cuda,datasets]'
   touch .venv-gpu/installed
 fi
 exec .venv-gpu/bin/luke-jax train "$experiment" --output "${RUNS:-runs}/$run" "${@:3}"

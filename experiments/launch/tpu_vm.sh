@@ -46,7 +46,7 @@ install() {
   on_every_host "tar xzf luke_jax.tar.gz &&
     python3 -m pip install --user --quiet uv &&
     python3 -m uv venv --python 3.12 venv &&
-    python3 -m uv pip install --quiet --python venv/bin/python './luke_jax[tpu,gcs]'"
+    python3 -m uv pip install --quiet --python venv/bin/python './luke_jax[tpu,gcs,datasets]'"
   [ -n "${BUCKET:-}" ] || mount_share
 }
 

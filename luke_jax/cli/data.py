@@ -23,7 +23,7 @@ from luke_jax.files import Path
 from luke_jax.runs.models import model_directory
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.tasks.datasets import is_split
+from luke_jax.tasks.datasets import is_split, library
 from luke_jax.tasks.files import Faults, asked_in, labels_in
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_files
@@ -263,14 +263,14 @@ def _builder(name: str) -> Any:
     near = difflib.get_close_matches(name, names, n=1)
     hint = f", perhaps {near[0]}" if near else ""
     raise InputError(f"{name!r}: no such dataset; expected one of {', '.join(names)}{hint}")
+  library(f"to build {name}")
   sys.path.insert(0, str(Path(".").absolute()))
   module = importlib.import_module(f"{BUILDERS}.{name}.{name}")
   return next(value for value in vars(module).values() if hasattr(value, "SOURCE"))
 
 
 def _download(builder: Any, files: Path) -> None:
-  import tensorflow_datasets as tfds  # takes half a second, which no other command needs
-
+  tfds = library("to build a dataset")
   tfds.disable_progress_bar()
   with tempfile.TemporaryDirectory() as downloads, contextlib.redirect_stdout(io.StringIO()):
     config = tfds.download.DownloadConfig(manual_dir=files)

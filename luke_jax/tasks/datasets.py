@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, in_bucket
 from luke_jax.tasks.files import Faults
 
@@ -22,8 +22,7 @@ def read_dataset(
   source: str | Path, parse: Callable[[Mapping[str, object], str, str], Example], faults: Faults
 ) -> Iterator[Example]:
   """Yields the results of `parse` for the examples of FOLDER:SPLIT, as for JSON lines."""
-  import tensorflow_datasets as tfds  # takes half a second, and only datasets need it
-
+  tfds = library(f"to read {source}")
   folder, _, split = str(source).rpartition(":")
   if in_bucket(Path(folder)):
     raise InputError(f"{source}: a dataset in a bucket; expected one on a disk, or a file")
@@ -34,6 +33,15 @@ def read_dataset(
     with faults.caught():
       value = as_json(row)
       yield parse(value, value.get("id", str(number)), f"{source}: example {number}")
+
+
+def library(use: str) -> Any:
+  """Returns TFDS, which takes half a second to import; raises InputError where it is missing."""
+  try:
+    import tensorflow_datasets
+  except ImportError:
+    raise not_installed("tensorflow_datasets", use, "datasets") from None
+  return tensorflow_datasets
 
 
 def as_json(row: Mapping[str, object]) -> dict[str, Any]:

@@ -97,6 +97,19 @@ def test_what_cannot_be_built(root, name, line, tmp_path, capsys):
   assert not output.exists()
 
 
+def test_without_its_extra_a_dataset_says_how_to_get_it(root, tmp_path, monkeypatch, capsys):
+  monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
+  (tmp_path / "dataset_info.json").write_text("{}")
+  for command in (
+    ["data", "build", "record", "--manual-dir", str(DUMMY), "--output", str(tmp_path)],
+    ["data", "check", f"{tmp_path}:dev", "--task", "cloze"],
+  ):
+    assert main(command) == 2
+    said = "".join(capsys.readouterr())
+    assert "tensorflow_datasets: not installed; expected it to " in said
+    assert "pip install 'luke_jax[datasets]'" in said and "Traceback" not in said
+
+
 def test_builders_are_in_the_repository(tmp_path, monkeypatch, capsys):
   monkeypatch.chdir(tmp_path)
   assert main(["data", "build", "squad", "--manual-dir", str(tmp_path)]) == 2
