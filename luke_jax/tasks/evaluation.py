@@ -81,6 +81,12 @@ def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str
   return {"precision": precision, "recall": recall, "f1": f1}
 
 
+def false_answers(gold: Sequence[Any], predicted: Sequence[Any]) -> dict[str, float]:
+  """Returns the share of examples with nothing to find that have an answer; none if all have it."""
+  answered = [bool(y) for x, y in zip(gold, predicted, strict=True) if not x]
+  return {"false_answers": sum(answered) / len(answered)} if answered else {}
+
+
 def outcomes(gold: Sequence[Item], predicted: Sequence[Item]) -> list[tuple[Item, Outcome]]:
   """Returns all that is gold or predicted: the right, then the wrong, then the missed."""
   wanted, answers = set(gold), set(predicted)

@@ -13,7 +13,7 @@ from luke_jax.tasks.calibration import (
   coverage_of,
   threshold_for,
 )
-from luke_jax.tasks.evaluation import Evaluation
+from luke_jax.tasks.evaluation import Evaluation, false_answers
 
 ANSWERS = st.lists(st.builds(Answered, st.floats(0, 1), st.booleans()), max_size=60)
 
@@ -30,6 +30,11 @@ def test_the_error_is_that_of_scores_that_say_too_much():
   assert calibration_error(drawn(20000, offset=0.3)) == pytest.approx(0.3, abs=0.06)
   assert calibration_error([Answered(0.9, True)] * 9 + [Answered(0.9, False)]) == pytest.approx(0)
   assert calibration_error([]) == 0 and coverage_of([]) == []
+
+
+def test_false_answers_are_those_of_examples_with_nothing_to_find():
+  assert false_answers(["a", "", "", ""], ["", "", "b", ""]) == {"false_answers": 1 / 3}
+  assert false_answers(["a"], [""]) == {} == false_answers([], [])
 
 
 @given(ANSWERS)

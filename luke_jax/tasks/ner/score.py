@@ -13,6 +13,7 @@ from luke_jax.tasks.evaluation import (
   Mark,
   Mistake,
   Outcome,
+  false_answers,
   in_order,
   outcomes,
   precision_recall_f1,
@@ -130,7 +131,8 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]])
     for span, place in zip(spans, labelled(spans), strict=True)
   ]
   mistakes = _mistakes(examples, predictions)
-  return Evaluation(score(gold, predicted), _by_label(pairs), _confusion(pairs), mistakes, answers)
+  scores = score(gold, predicted) | false_answers(gold, predicted)
+  return Evaluation(scores, _by_label(pairs), _confusion(pairs), mistakes, answers)
 
 
 def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:

@@ -12,7 +12,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.tasks.answers import answer_marks, exact_match, normalized, read_predictions, token_f1
 from luke_jax.tasks.calibration import Answered
-from luke_jax.tasks.evaluation import Evaluation, Mistake
+from luke_jax.tasks.evaluation import Evaluation, Mistake, false_answers
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import Example
 
@@ -56,6 +56,7 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
   gold, best = list(map(_golds, examples)), [answers[0] for answers in predictions]
   languages = _languages(examples)
   scores = score(gold, [answer.text for answer in best], languages)
+  scores |= false_answers(gold, [answer.text for answer in best])
   table = {}
   if not all(gold):
     scores |= best_thresholds(gold, predictions, languages)

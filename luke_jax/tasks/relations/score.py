@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.calibration import Answered
-from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, in_order, precision_recall_f1
+from luke_jax.tasks.evaluation import (
+  Evaluation,
+  Mark,
+  Mistake,
+  false_answers,
+  in_order,
+  precision_recall_f1,
+)
 from luke_jax.tasks.files import Faults, lines, read_json_lines, string
 from luke_jax.tasks.predictions import Relation
 from luke_jax.tasks.relations.files import Example
@@ -141,7 +148,8 @@ def evaluate(
     for label, x in zip(gold, predictions, strict=True)
     if x.label not in (negative, UNANSWERED)
   ]
-  scores = score(gold, predicted, negative)
+  related = ([x not in (negative, UNANSWERED) for x in labels] for labels in (gold, predicted))
+  scores = score(gold, predicted, negative) | false_answers(*related)
   return Evaluation(scores, table, Counter(pairs), _mistakes(examples, predictions), answers)
 
 

@@ -9,6 +9,7 @@ from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
   Mistake,
+  false_answers,
   in_order,
   outcomes,
   precision_recall_f1,
@@ -92,7 +93,8 @@ def evaluate(
   gold = list(map(_gold, examples))
   predicted = [{span.label for span in types} for types in predictions]
   threshold, f1 = best_threshold(gold, [types.logits for types in predictions])
-  scores = score(gold, predicted) | {"best_threshold": threshold, "best_threshold_f1": f1}
+  scores = score(gold, predicted) | false_answers(gold, predicted)
+  scores |= {"best_threshold": threshold, "best_threshold_f1": f1}
   mistakes = _mistakes(examples, predictions)
   answers = [
     Answered(span.score, span.label in wanted)

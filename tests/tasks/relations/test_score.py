@@ -134,6 +134,7 @@ def test_an_evaluation_says_where_the_scores_come_from():
   predictions = [relation("born"), relation("died", 0.7), relation("born", 0.8), relation("", 0.0)]
   found = evaluate(examples, predictions, (NO, "born", "died", "left"))
   assert found.scores["f1"] == pytest.approx(2 * (1 / 3) * (1 / 3) / (2 / 3))
+  assert found.scores["false_answers"] == 1  # the third, which has no relation
   assert found.labels["born"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5, "count": 2}
   assert found.labels["left"]["count"] == 0 and set(found.labels) == {NO, "born", "died", "left"}
   told = {("born", "born"): 1, ("born", "died"): 1, (NO, "born"): 1, ("died", ""): 1}

@@ -92,6 +92,7 @@ def test_an_evaluation_says_where_the_scores_come_from():
   # Above 4 one label is right of one, and of two; above -3 two are right, of four.
   assert found.scores["best_threshold"] == 4
   assert found.scores["best_threshold_f1"] == pytest.approx(2 / 3)
+  assert found.scores["false_answers"] == 1
   assert found.labels["person"] == {"precision": 1, "recall": 0.5, "f1": 2 / 3, "count": 2}
   assert found.labels["event"]["count"] == 0
   assert [(x.id, x.gold, x.predicted, x.score) for x in found.mistakes] == [
