@@ -48,6 +48,8 @@ READ_ONLY = tuple(
     *("paper", "status", "wiki-samples"),
   )
 )
+# Pages about what an extra installs, and a package of it.
+NEEDED = {"onnx": "onnxruntime"}
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
 EXAMPLES = 96  # of each file of the sample tasks: enough for each label
 TRAINS = re.compile(
@@ -73,6 +75,8 @@ def examples(page):
 @pytest.mark.filterwarnings(r"ignore:\d+ of \d+ texts are longer than their rows")
 @pytest.mark.parametrize("page", [examples(page) for page in RUN])
 def test_examples(page, tmp_path, monkeypatch, one_device):
+  if page.stem in NEEDED:
+    pytest.importorskip(NEEDED[page.stem])
   monkeypatch.chdir(tmp_path)
   monkeypatch.syspath_prepend(tmp_path)
   (tmp_path / "experiments").symlink_to(ROOT / "experiments")

@@ -1,18 +1,26 @@
 """`luke-jax export-program`."""
 
-from typing import Annotated
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import stderr_console
+from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.convert.adapters import is_adapter_directory
-from luke_jax.convert.programs import write_program
+from luke_jax.convert.onnx import DATA, FILE, INT8
+from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.programs import Specs, write_program
 from luke_jax.convert.reading import read
 from luke_jax.convert.saving import save
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
 from luke_jax.inference.inputs import symbolic_inputs
+from luke_jax.inference.settings import task_of
 from luke_jax.runs.models import model_directory
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 
 
 def run(
@@ -20,28 +28,96 @@ def run(
   /,
   *,
   output: Path | None = None,
+  onnx: bool = False,
+  int8: bool = False,
+  check: Path | None = None,
+  most_lost: float = 1.0,
   backbone: Path | None = None,
-) -> None:
-  """Writes a model's program beside its weights, for CPUs, NVIDIA GPUs and TPUs.
+  form: OmitArgPrefixes[FileOptions],
+) -> int:
+  """Writes a model's program beside its weights, for CPUs, NVIDIA GPUs and TPUs, or as ONNX.
 
   The file program.zip holds StableHLO for batches and lengths of any size, in some 30 KB; the
   weights stay in model.safetensors. It is checked against the model before it is in its place. JAX
   reads it for half a year after the version that wrote it: then the same command writes it anew.
 
+  With --onnx it is model.onnx, with the weights inside, checked in onnxruntime. With --int8 there
+  is model_int8.onnx too, a quarter as large, unless the model's score on your examples gets worse
+  by more than a point: then the status is 1.
+
       luke-jax export-program runs/ner
-      luke-jax export-program english/ner --output served
+      luke-jax export-program english/ner --output served --onnx --int8 --check test.conll
 
   Args:
     source: Directory or name of a model, or the folder of a run.
     output: Directory for a copy of the model, which gets the program; by default the model's own.
+    onnx: Writes ONNX, for onnxruntime and whatever else reads it.
+    int8: Writes ONNX with weights in 8 bits as well.
+    check: File of examples with answers, for the scores in 32 and in 8 bits.
+    most_lost: Points of a hundred that the score in 8 bits may be worse.
     backbone: Directory of the backbone of an adapter, if luke-jax get does not know it.
   """
   directory = model_directory(source)
   if output is None and is_adapter_directory(directory):
     raise InputError(f"{source}: an adapter; expected --output DIRECTORY, for the whole model")
+  if int8 != (check is not None) or (int8 and not onnx):
+    raise InputError("--int8: belongs with --onnx and --check FILE; expected all three of them")
+  model = read(directory, backbone=backbone).merged
+  examples: tuple[FineTunedTask, Sequence[Any]] | None = None
+  if check is not None:
+    task = form.of(task_of(model))
+    examples = task, _examples(task, check)
+  specs = symbolic_inputs(model)
+  if output is not None:
+    save(model, output)
+  directory = output or directory
+  if onnx:
+    return _write_onnx(model, specs, directory, examples, most_lost)
   with stderr_console().status(f"exporting {source}"):
-    model = read(directory, backbone=backbone).merged
-    if output is not None:
-      save(model, output)
-    file = write_program(model, symbolic_inputs(model), output or directory)
+    file = write_program(model, specs, directory)
   print(f"{file}: {file.stat().st_size:,} bytes; it computes what the model does in two shapes")
+  return 0
+
+
+def _examples(task: FineTunedTask, file: Path) -> Sequence[Any]:
+  faults = Faults()
+  examples = task.check(task.read_examples(str(file), faults), faults)
+  if not examples:
+    raise InputError(f"{file}: no examples with answers; expected one at least")
+  return examples
+
+
+def _write_onnx(
+  model: ModelParts,
+  specs: Specs,
+  directory: Path,
+  examples: tuple[FineTunedTask, Sequence[Any]] | None,
+  most_lost: float,
+) -> int:
+  """Writes ONNX and reports on it; returns the status of the command."""
+  try:
+    from luke_jax.convert.onnx.files import OPSET, write_onnx
+    from luke_jax.inference.eight_bits import write_int8
+  except ModuleNotFoundError as fault:
+    raise not_installed(fault.name, "to write ONNX", "onnx") from None
+  console = stderr_console()
+  with console.status("writing ONNX"):
+    file = write_onnx(model, specs, directory)
+  shapes = {name: list(map(str, x.shape)) for name, x in specs.items()}
+  axes = "; ".join(f"{name} {', '.join(shape)}" for name, shape in shapes.items())
+  size = sum(x.stat().st_size for x in (directory / FILE, directory / DATA) if x.exists())
+  print(f"{file}: {size:,} bytes, opset {OPSET}; it computes what the model does in two shapes")
+  print(f"inputs, int32: {axes}")
+  if examples is None:
+    return 0
+  with console.status("comparing scores"):
+    compared = write_int8(model, *examples, directory, most_lost)
+  name, before, after, count = compared
+  scores = f"{name} {before:.4f} in 32 bits, {after:.4f} in 8 bits, on {count} examples"
+  if compared.lost > most_lost:
+    print(
+      f"{INT8}: not written: {scores}; --most-lost {most_lost:g} allows no more", file=sys.stderr
+    )
+    return 1
+  print(f"{directory / INT8}: {(directory / INT8).stat().st_size:,} bytes; {scores}")
+  return 0

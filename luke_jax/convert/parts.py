@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -42,6 +42,8 @@ class ModelParts:
   rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
   task: type | None = None  # a user's own, that the model was made for
   start: Start | None = None  # of a model with adapters, which stand beside its kernels
+  # Computes the outputs of inputs by their names, in the place of the network.
+  program: Callable[..., Mapping[str, Any]] | None = None
 
   def __post_init__(self) -> None:
     if len(set(self.labels)) < len(self.labels):

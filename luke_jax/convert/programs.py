@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -124,7 +124,9 @@ def config_hash(directory: Path) -> str:
   return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
 
 
-def check_program(model: ModelParts, specs: Specs, program: Program) -> None:
+def check_program(
+  model: ModelParts, specs: Specs, program: Callable[..., Mapping[str, Any]]
+) -> None:
   """Raises InputError unless a program computes what its model computes, in two shapes."""
   for sizes in SHAPES:
     inputs = _example(model, specs, sizes)
@@ -206,6 +208,8 @@ def _example(model: ModelParts, specs: Specs, sizes: Mapping[str, int]) -> dict[
       inputs[name] = rng.integers(end, size=shape).astype(spec.dtype)
     if name.endswith("attention_mask"):
       inputs[name][..., 0] = 1
+    if name == "entity_position_ids":
+      inputs[name][..., 1::2] = -1  # padding
   return inputs
 
 

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from luke_jax.convert.card import model_card
+from luke_jax.convert.onnx import ONNX_FILES
 from luke_jax.convert.paddle import write_paddle
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import CONFIG
@@ -46,6 +47,7 @@ MODEL_FILES = frozenset(
     INDEX,
     TORCH,
     ADAPTER,
+    *ONNX_FILES,
     "README.md",
     *TOKENIZER_FILES,
     *entity_vocab_files.FILES,

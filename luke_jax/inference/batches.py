@@ -1,7 +1,7 @@
 """Rows of all lengths through a model: in batches of a few shapes, so that few are compiled."""
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -105,7 +105,7 @@ def outputs(
     some += some[-1:] * (batch.height - len(some))
     size = batch.size if entity_tokens else task.row_sizes(backbone, batch.size.words)
     arrays = task.inputs(backbone, some, size, pad_entity)
-    waiting.append((batch.rows, _logits(*model.predicting, arrays)))
+    waiting.append((batch.rows, _outputs(model, arrays)))
   collected: dict[str, list[Any]] = {}
   for numbers, logits in waiting:
     for name, values in jax.device_get(logits).items():
@@ -114,6 +114,13 @@ def outputs(
       for i, value in zip(numbers, values, strict=False):
         of_rows[i] = value
   return collected
+
+
+def _outputs(model: ModelParts, arrays: dict) -> Mapping[str, Any]:
+  if model.program is None:
+    return _logits(*model.predicting, arrays)
+  values = model.program(**arrays)
+  return {name: values[name] for name in LOGITS if name in values}
 
 
 @functools.partial(jax.jit, static_argnames="network")

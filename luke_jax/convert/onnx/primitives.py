@@ -1,0 +1,271 @@
+"""Rules from primitives of JAX to operations of ONNX."""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from luke_jax.convert.onnx.graph import Graph, Known, Operand, Size, Tensor, element_type
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+  """An operation of a program, and what it reads."""
+
+  operands: Sequence[Operand]
+  equation: Any
+
+  def __getitem__(self, parameter: str) -> Any:
+    """Returns one of its parameters."""
+    return self.equation.params[parameter]
+
+  @property
+  def shape(self) -> tuple[Size, ...]:
+    """Returns the shape of its first output."""
+    return self.equation.outvars[0].aval.shape
+
+  @property
+  def dtype(self) -> Any:
+    """Returns the type of its first output."""
+    return self.equation.outvars[0].aval.dtype
+
+  def read(self, number: int) -> tuple[Size, ...]:
+    """Returns the shape of what it reads."""
+    return self.equation.invars[number].aval.shape
+
+
+Rule = Callable[[Graph, Operation], Operand | list[Operand]]
+
+
+def as_is(graph: Graph, operand: Operand) -> str:
+  """Returns the name of an operand's tensor, which may repeat."""
+  return (
+    operand.name if isinstance(operand, Tensor) else graph.constant(operand.array, operand.name)
+  )
+
+
+def tensor(graph: Graph, operand: Operand, shape: Sequence[Size]) -> str:
+  """Returns the name of a tensor of a shape, along which an operand may repeat."""
+  name = as_is(graph, operand)
+  return name if operand.shape == shape else graph.node("Expand", name, graph.shape(shape))
+
+
+def whole(graph: Graph, operation: Operation, number: int = 0) -> str:
+  """Returns the name of a tensor of the shape that an operation reads."""
+  return tensor(graph, operation.operands[number], operation.read(number))
+
+
+def _elementwise(name: str, graph: Graph, operation: Operation) -> Tensor:
+  inputs = [as_is(graph, operand) for operand in operation.operands]
+  return Tensor(graph.node(name, *inputs), repeated(operation.operands))
+
+
+def repeated(operands: Sequence[Operand]) -> tuple[Size, ...]:
+  """Returns the shape that operands have together, each of which may repeat."""
+  rank = max(len(x.shape) for x in operands)
+  shapes = [(1,) * (rank - len(x.shape)) + tuple(x.shape) for x in operands]
+  return tuple(
+    functools.reduce(lambda a, b: b if _one(a) else a, axis) for axis in zip(*shapes, strict=True)
+  )
+
+
+def _one(size: Size) -> bool:
+  return isinstance(size, int) and size == 1
+
+
+def _formula(form: Callable[[Graph, str, Any], str]) -> Rule:
+  """Returns the rule of a function of one number, made of several operations."""
+
+  def rule(graph: Graph, operation: Operation) -> Tensor:
+    (operand,) = operation.operands
+    return Tensor(form(graph, as_is(graph, operand), operation), operand.shape)
+
+  return rule
+
+
+def _number(graph: Graph, operation: Operation, value: float) -> str:
+  return graph.constant(np.asarray(value, operation.dtype))
+
+
+def _convert(graph: Graph, operation: Operation) -> Operand:
+  (operand,) = operation.operands
+  if operation.equation.invars[0].aval.dtype == operation.dtype:
+    return operand
+  name = graph.node("Cast", as_is(graph, operand), to=element_type(operation.dtype))
+  return Tensor(name, operand.shape)
+
+
+def _select(graph: Graph, operation: Operation) -> Tensor:
+  condition, other, value = (as_is(graph, x) for x in operation.operands)
+  return Tensor(graph.node("Where", condition, value, other), repeated(operation.operands))
+
+
+def _not_equal(graph: Graph, operation: Operation) -> Tensor:
+  equal = _elementwise("Equal", graph, operation)
+  return Tensor(graph.node("Not", equal.name), equal.shape)
+
+
+def _broadcast(graph: Graph, operation: Operation) -> Operand:
+  """Returns an operand with more axes, along which it repeats."""
+  (operand, *_), kept = operation.operands, operation["broadcast_dimensions"]
+  if not operand.shape:
+    return operand
+  mapped: list[Size] = [1] * len(operation.shape)
+  for axis, size in zip(kept, operand.shape, strict=True):
+    mapped[axis] = size
+  new = [axis for axis in range(len(mapped)) if axis not in kept]
+  if isinstance(operand, Known):
+    return Known(operand.array.reshape(mapped), operand.name)
+  if not new:
+    return operand
+  return Tensor(graph.node("Unsqueeze", operand.name, graph.integers(new)), tuple(mapped))
+
+
+def _reshape(graph: Graph, operation: Operation) -> Tensor:
+  unknown = [size for size in operation.shape if not isinstance(size, int)]
+  sizes = operation.shape
+  if len(unknown) == 1:
+    sizes = tuple(size if isinstance(size, int) else -1 for size in sizes)
+  name = graph.node("Reshape", whole(graph, operation), graph.shape(sizes))
+  return Tensor(name, operation.shape)
+
+
+def _squeeze(graph: Graph, operation: Operation) -> Tensor:
+  axes = graph.integers(operation["dimensions"])
+  return Tensor(graph.node("Squeeze", whole(graph, operation), axes), operation.shape)
+
+
+def _transpose(graph: Graph, operation: Operation) -> Tensor:
+  name = graph.node("Transpose", whole(graph, operation), perm=operation["permutation"])
+  return Tensor(name, operation.shape)
+
+
+def _concatenate(graph: Graph, operation: Operation) -> Tensor:
+  parts = [whole(graph, operation, i) for i in range(len(operation.operands))]
+  return Tensor(graph.node("Concat", *parts, axis=operation["dimension"]), operation.shape)
+
+
+def _stack(graph: Graph, operation: Operation) -> Tensor:
+  axis = graph.integers([operation["axis"]])
+  names = [whole(graph, operation, i) for i in range(len(operation.operands))]
+  parts = [graph.node("Unsqueeze", name, axis) for name in names]
+  return Tensor(graph.node("Concat", *parts, axis=operation["axis"]), operation.shape)
+
+
+def _slice(graph: Graph, operation: Operation) -> Tensor:
+  starts, ends = (graph.shape(operation[x]) for x in ("start_indices", "limit_indices"))
+  axes = graph.integers(range(len(operation.shape)))
+  steps = graph.integers(operation["strides"] or [1] * len(operation.shape))
+  name = graph.node("Slice", whole(graph, operation), starts, ends, axes, steps)
+  return Tensor(name, operation.shape)
+
+
+def _split(graph: Graph, operation: Operation) -> list[Operand]:
+  source, axis, start = whole(graph, operation), graph.integers([operation["axis"]]), 0
+  parts: list[Operand] = []
+  for size, variable in zip(operation["sizes"], operation.equation.outvars, strict=True):
+    ends = graph.size(start), graph.size(start + size)
+    parts.append(Tensor(graph.node("Slice", source, *ends, axis), variable.aval.shape))
+    start = start + size
+  return parts
+
+
+def _iota(graph: Graph, operation: Operation) -> Tensor:
+  rank, axis = len(operation.shape), operation["dimension"]
+  end = graph.node("Squeeze", graph.size(operation.shape[axis]))
+  zero, one = (graph.constant(np.asarray(x, np.int64)) for x in (0, 1))
+  name = graph.node("Range", zero, end, one)
+  name = graph.node("Cast", name, to=element_type(operation["dtype"]))
+  if others := [i for i in range(rank) if i != axis]:
+    name = graph.node("Unsqueeze", name, graph.integers(others))
+  return Tensor(name, tuple(n if i == axis else 1 for i, n in enumerate(operation.shape)))
+
+
+def _dimension(graph: Graph, operation: Operation) -> Tensor:
+  name = graph.node("Squeeze", graph.size(operation["dim"]))
+  return Tensor(graph.node("Cast", name, to=element_type(operation.dtype)), ())
+
+
+def _reduce(name: str, graph: Graph, operation: Operation) -> Tensor:
+  axes = graph.integers(operation["axes"])
+  return Tensor(graph.node(name, whole(graph, operation), axes, keepdims=0), operation.shape)
+
+
+def _any_or_all(name: str, graph: Graph, operation: Operation) -> Tensor:
+  axes = graph.integers(operation["axes"])
+  numbers = graph.node("Cast", whole(graph, operation), to=element_type(np.int32))
+  reduced = graph.node(name, numbers, axes, keepdims=0)
+  return Tensor(graph.node("Cast", reduced, to=element_type(np.bool_)), operation.shape)
+
+
+def _cumulative_sum(graph: Graph, operation: Operation) -> Tensor:
+  axis = graph.constant(np.asarray(operation["axis"], np.int64))
+  name = graph.node("CumSum", whole(graph, operation), axis, reverse=int(operation["reverse"]))
+  return Tensor(name, operation.shape)
+
+
+def _clamp(graph: Graph, operation: Operation) -> Tensor:
+  least, value, most = (as_is(graph, x) for x in operation.operands)
+  name = graph.node("Min", graph.node("Max", value, least), most)
+  return Tensor(name, repeated(operation.operands))
+
+
+def _power(graph: Graph, name: str, operation: Operation) -> str:
+  return graph.node("Pow", name, _number(graph, operation, operation["y"]))
+
+
+_ELEMENTWISE = {
+  "abs": "Abs",
+  "add": "Add",
+  "and": "And",
+  "cos": "Cos",
+  "div": "Div",
+  "eq": "Equal",
+  "erf": "Erf",
+  "exp": "Exp",
+  "ge": "GreaterOrEqual",
+  "gt": "Greater",
+  "le": "LessOrEqual",
+  "log": "Log",
+  "logistic": "Sigmoid",
+  "lt": "Less",
+  "max": "Max",
+  "min": "Min",
+  "mul": "Mul",
+  "neg": "Neg",
+  "or": "Or",
+  "sign": "Sign",
+  "sin": "Sin",
+  "sqrt": "Sqrt",
+  "sub": "Sub",
+  "tanh": "Tanh",
+}
+ELEMENTWISE_AND_SHAPES: dict[str, Rule] = {
+  **{name: functools.partial(_elementwise, op) for name, op in _ELEMENTWISE.items()},
+  "broadcast_in_dim": _broadcast,
+  "clamp": _clamp,
+  "concatenate": _concatenate,
+  "convert_element_type": _convert,
+  "cumsum": _cumulative_sum,
+  "dim_as_value": _dimension,
+  "integer_pow": _formula(_power),
+  "iota": _iota,
+  "log1p": _formula(lambda g, x, op: g.node("Log", g.node("Add", x, _number(g, op, 1)))),
+  "ne": _not_equal,
+  "reduce_and": functools.partial(_any_or_all, "ReduceMin"),
+  "reduce_max": functools.partial(_reduce, "ReduceMax"),
+  "reduce_min": functools.partial(_reduce, "ReduceMin"),
+  "reduce_or": functools.partial(_any_or_all, "ReduceMax"),
+  "reduce_sum": functools.partial(_reduce, "ReduceSum"),
+  "reshape": _reshape,
+  "rsqrt": _formula(lambda g, x, op: g.node("Reciprocal", g.node("Sqrt", x))),
+  "select_n": _select,
+  "slice": _slice,
+  "split": _split,
+  "square": _formula(lambda g, x, op: g.node("Mul", x, x)),
+  "squeeze": _squeeze,
+  "stack": _stack,
+  "transpose": _transpose,
+}

@@ -1,0 +1,57 @@
+"""ONNX files in 8 bits, beside those in 32, if a score on examples stays."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from luke_jax.convert.onnx import FILE, INT8
+from luke_jax.convert.onnx.files import OnnxProgram, moved_into
+from luke_jax.convert.onnx.quantized import add_properties, quantize
+from luke_jax.convert.parts import ModelParts
+from luke_jax.files import Path
+from luke_jax.inference.predicting import predictions
+from luke_jax.tasks.fine_tuning import FineTunedTask
+
+
+class Compared(NamedTuple):
+  """A score of one model in 32 and in 8 bits; 1 is the best."""
+
+  score: str
+  float32: float
+  int8: float
+  examples: int
+
+  @property
+  def lost(self) -> float:
+    """Returns how many of a hundred points are lost."""
+    return 100 * (self.float32 - self.int8)
+
+
+def write_int8(
+  model: ModelParts, task: FineTunedTask, examples: Sequence[Any], directory: Path, most_lost: float
+) -> Compared:
+  """Writes the ONNX file of a directory in 8 bits too, unless more points are lost than that.
+
+  The scores are written into it.
+  """
+  before = _score(model, task, examples, directory / FILE)
+  with moved_into(directory) as folder:
+    file = folder / INT8
+    quantize(directory / FILE, file)
+    name, after = _score(model, task, examples, file)
+    compared = Compared(name, before[1], after, len(examples))
+    add_properties(file, {"scores": json.dumps(compared._asdict())})
+    if compared.lost > most_lost:
+      for part in folder.iterdir():
+        part.unlink()
+  return compared
+
+
+def _score(
+  model: ModelParts, task: FineTunedTask, examples: Sequence[Any], file: Path
+) -> tuple[str, float]:
+  """Returns the task's official score of what onnxruntime computes, and its name."""
+  model = dataclasses.replace(model, program=OnnxProgram(file))
+  predicted = [prediction for _, prediction in predictions(model, task, examples)]
+  return next(iter(task.evaluate(examples, predicted).scores.items()))
