@@ -49,7 +49,7 @@ READ_ONLY = tuple(
   )
 )
 # Pages about what an extra installs, and a package of it.
-NEEDED = {"onnx": "onnxruntime"}
+NEEDED = {"onnx": "onnxruntime", "spacy": "spacy"}
 RUN = [page for page in PAGES if str(page.relative_to(ROOT)) not in READ_ONLY]
 EXAMPLES = 96  # of each file of the sample tasks: enough for each label
 TRAINS = re.compile(
@@ -62,9 +62,9 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
 def examples(page):
-  """A page to run, slow if it trains; .ci/run runs the README every time."""
-  trains = TRAINS.search(page.read_text(encoding="utf-8"))
-  return pytest.param(page, marks=[pytest.mark.slow] if trains else [])
+  """A page to run, slow if it trains or its extra is not of `dev`; .ci/run runs the README always."""
+  slow = page.stem == "spacy" or TRAINS.search(page.read_text(encoding="utf-8"))
+  return pytest.param(page, marks=[pytest.mark.slow] if slow else [])
 
 
 # A LUKE that starts from a BERT says which parameters are new.

@@ -28,6 +28,7 @@ class Name(NamedTuple):
   label: str
   title: str | None = None
   item: str | None = None  # of Wikidata
+  score: float = 1.0  # of the name and its label
 
   @property
   def key(self) -> str:
@@ -76,14 +77,18 @@ class Extractor(NamedTuple):
   """The models that find triples: of names, of relations and perhaps of what names mean."""
 
   names: ModelParts
-  relations: ModelParts
+  relations: ModelParts | None = None
   linker: ModelParts | None = None
   labels: Sequence[str] | Mapping[str, str] | None = None  # of names that are looked for
   threshold: float = 0.5  # the least score of a relation
+  least: float | None = None  # score of a name
 
   def triples(self, texts: Sequence[str]) -> list[list[Triple]]:
     """Returns the triples of each text, in order."""
-    names = self._names(texts)
+    return self.related(texts, self.names_in(texts))
+
+  def related(self, texts: Sequence[str], names: Sequence[Sequence[Name]]) -> list[list[Triple]]:
+    """Returns the triples of names in each text, in order."""
     pairs = [
       pair
       for number, (text, of_text) in enumerate(zip(texts, names, strict=True))
@@ -99,13 +104,17 @@ class Extractor(NamedTuple):
 
   @property
   def _none(self) -> str | None:
+    assert self.relations is not None
     task = task_of(self.relations)
     assert isinstance(task, RelationClassification)
     return task.negative or negative_of(self.relations.labels)
 
-  def _names(self, texts: Sequence[str]) -> list[list[Name]]:
-    found: list[list[Span]] = predict(self.names, texts, labels=self.labels)
-    names = [[Name(x.text, x.start, x.end, x.label) for x in spans] for spans in found]
+  def names_in(self, texts: Sequence[str]) -> list[list[Name]]:
+    """Returns the names of each text, with what they mean if there is a linker."""
+    found: list[list[Span]] = predict(self.names, texts, labels=self.labels, threshold=self.least)
+    names = [
+      [Name(x.text, x.start, x.end, x.label, score=x.score) for x in spans] for spans in found
+    ]
     if self.linker is None:
       return names
     mentions = [[[x.start, x.end] for x in of_text] for of_text in names]
@@ -118,6 +127,7 @@ class Extractor(NamedTuple):
   def _relations(self, texts: Sequence[str], pairs: Sequence[Pair]) -> list[Relation]:
     if not pairs:
       return []
+    assert self.relations is not None
     sentences = [texts[pair.text][slice(*pair.sentence)] for pair in pairs]
     heads, tails = (
       [[name.start - pair.sentence[0], name.end - pair.sentence[0]] for pair, name in named]
