@@ -62,7 +62,7 @@ CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 
 
 def examples(page):
-  """A page to run, slow if it trains or its extra is not of `dev`; .ci/run runs the README always."""
+  """A page to run, slow if it trains or needs more than `dev`; .ci/run runs the README always."""
   slow = page.stem == "spacy" or TRAINS.search(page.read_text(encoding="utf-8"))
   return pytest.param(page, marks=[pytest.mark.slow] if slow else [])
 
