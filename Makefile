@@ -7,7 +7,7 @@ PYTEST := -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 # Some images have it set: each of hundreds of processes would compile all modules that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: test check parity tpu slow notebooks demo pictures clean
+.PHONY: test check parity tpu slow notebooks docs demo pictures clean
 .DELETE_ON_ERROR:
 
 test: .venv/installed
@@ -39,6 +39,10 @@ slow: .venv-parity/installed
 notebooks: .venv-parity/installed
 	XLA_FLAGS= .venv-parity/bin/python $(PYTEST) -m notebook
 
+# The site; every link inside has to lead somewhere.
+docs: .venv-docs/installed
+	JAX_PLATFORMS=cpu .venv-docs/bin/python -m sphinx -W --keep-going -q -c docs -d docs/_build/doctrees . docs/_build/html
+
 # Reads and learns English, and pretrains a tiny LUKE; the same again goes on where it was.
 demo: .venv/installed
 	$(BIN)/luke-jax demo
@@ -60,5 +64,11 @@ pictures: .venv-parity/installed
 	  --editable '.[browser,dev,notebooks,parity,spacy,tpu,zh,zstd]'
 	touch $@
 
+.venv-docs/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --no-compile --constraint constraints.txt \
+	  --editable '.[docs,serve]'
+	touch $@
+
 clean:
-	rm -rf .cache .venv .venv-* build dist *.egg-info
+	rm -rf .cache docs/_build .venv .venv-* build dist *.egg-info

@@ -101,6 +101,7 @@ PURPOSES = {
   "zh": "Chinese words by jieba, for luke-jax data units",
   "parity": "comparing with PyTorch and transformers",
   "notebooks": "the notebooks of colab/",
+  "docs": "the site of docs/, by make docs",
   "dev": "working on luke_jax itself",
 }
 

@@ -1,0 +1,130 @@
+"""Settings of the documentation site: `make docs` builds it from the pages as they are.
+
+The pages are plain Markdown that a git host shows too, so what only a site has is here: the order of
+the pages, and the way to files of the repository that are no pages.
+"""
+
+import re
+import shutil
+from importlib.metadata import version as installed
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+REPOSITORY = "https://github.com/luke-jax/luke_jax"
+# By reader. A page that is not named here ends the chapter of its folder.
+CHAPTERS = {
+  "First minutes": "docs/README docs/howto/install docs/english docs/python docs/pictures",
+  "Your own data": """docs/howto/own-data docs/howto/label-studio docs/howto/nested docs/howto/labels
+    docs/howto/triples docs/howto/linking docs/howto/own-entities docs/howto/classify-texts
+    docs/howto/tags-or-spans docs/howto/fast-ner docs/howto/long-documents docs/howto/offsets
+    docs/howto/adapters docs/howto/mluke docs/howto/trackers docs/howto/from-flax""",
+  "In production": """docs/howto/serving docs/howto/onnx docs/howto/spacy docs/howto/uploading
+    docs/howto/quantization""",
+  "Understand": """docs/tutorial docs/models docs/text docs/tasks docs/pretraining docs/milliseconds
+    docs/graph docs/ernie-thu docs/ernie-baidu docs/tener docs/ma-bert docs/mluke-evaluations
+    docs/wiki-samples docs/paper docs/differences""",
+  "Run on TPUs": """docs/plan docs/training docs/pods experiments/launch/README
+    docs/howto/paper-numbers docs/howto/own-corpus docs/howto/buckets experiments/README
+    experiments/results""",
+  "Extend": "docs/howto/own-task docs/howto/own-system docs/architecture CONTRIBUTING",
+  "Notebooks": "colab/README",
+  "Reference": """docs/cli docs/api docs/formats docs/glossary docs/alternatives docs/status
+    docs/measurements CHANGELOG""",
+}
+OF_FOLDERS = {
+  "docs/howto": "Your own data",
+  "docs": "Understand",
+  "colab": "Notebooks",
+  "experiments": "Run on TPUs",
+}
+LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+
+project = "luke_jax"
+author = "The luke_jax authors"
+version = release = installed("luke_jax")
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+root_doc = "README"
+include_patterns = [
+  *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "colab/**"),
+  *("experiments/**/*.md", "experiments/*.md", "data/*/README.md"),
+]
+exclude_patterns = ["docs/_build", ".*", "**/__pycache__", "tests", "luke_jax", "runs", "results", "demo", "datasets"]
+source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
+myst_heading_anchors = 4  # as a code host names them
+nb_execution_mode = "off"
+default_role = "code"  # of names in docstrings
+highlight_language = "text"  # of blocks that name none
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 80
+html_theme = "furo"
+html_title = f"luke_jax {release}"
+html_copy_source = False
+html_theme_options = {
+  "source_repository": REPOSITORY,
+  "source_branch": "main",
+  "top_of_page_buttons": ["view"],
+}
+
+
+def setup(app):
+  """Registers what is done to pages as they are read, and once all are written."""
+  app.connect("source-read", read)
+  app.connect("autodoc-skip-member", is_field)
+  app.connect("autodoc-process-signature", parsable)
+  app.connect("build-finished", write_index)
+
+
+def is_field(app, kind, name, member, skip, options):
+  """Leaves out fields of named tuples, which the signatures have, with no docstring of ours."""
+  return True if str(member.__doc__).startswith("Alias for field number") else None
+
+
+def parsable(app, kind, name, member, options, signature, result):
+  """Returns a signature whose defaults made by a factory are dots, so that it is laid out."""
+  return signature and signature.replace("<factory>", "..."), result
+
+
+def read(app, page, source):
+  """Gives links that leave the site their addresses, and the first page the order of all."""
+  text = source[0]
+  if not page.startswith("colab/") or page == "colab/README":
+    parts = CODE.split(text)
+    parts[::2] = [LINK.sub(lambda found: link(app.env, page, found), part) for part in parts[::2]]
+    text = "".join(parts)
+  if page == root_doc:
+    text += "".join(map(toctree, *zip(*chapters(app.env.found_docs).items(), strict=True)))
+  source[0] = text
+
+
+def link(env, page, found):
+  """Returns a link of a page, to the repository where it leads to a file that is no page."""
+  path, hash_, heading = found[2].partition("#")
+  target = (ROOT / page).parent / path
+  is_page = env.path2doc(str(target.resolve())) in env.found_docs
+  if not path or ":" in path or is_page or target.suffix in (".png", ".svg") or not target.exists():
+    return found[0]
+  kind = "tree" if target.is_dir() else "blob"
+  place = target.resolve().relative_to(ROOT).as_posix()
+  return f"]({REPOSITORY}/{kind}/main/{place}{hash_}{heading})"
+
+
+def chapters(pages):
+  """Returns the pages of each chapter, without those that are not there (yet)."""
+  order = {title: [page for page in names.split() if page in pages] for title, names in CHAPTERS.items()}
+  for page in sorted(pages - set(sum(order.values(), [root_doc]))):
+    order[OF_FOLDERS.get(str(Path(page).parent), "Reference")].append(page)
+  return order
+
+
+def toctree(title, pages):
+  """Returns a chapter as MyST reads it."""
+  lines = [f"```{{toctree}}\n:hidden:\n:caption: {title}", *pages, "```"]
+  return "\n\n" + "\n".join(lines) + "\n"
+
+
+def write_index(app, fault):
+  """Makes the first page that of the folder, too."""
+  if not fault and app.builder.name == "html":
+    shutil.copy(app.outdir / f"{root_doc}.html", app.outdir / "index.html")
