@@ -1,7 +1,7 @@
 """Settings of the documentation site: `make docs` builds it from the pages as they are.
 
-The pages are plain Markdown that a git host shows too, so what only a site has is here: the order of
-the pages, and the way to files of the repository that are no pages.
+The pages are plain Markdown that a git host shows too, so what only a site has is here: the
+order of the pages, and the way to files of the repository that are no pages.
 """
 
 import re
@@ -14,10 +14,11 @@ REPOSITORY = "https://github.com/luke-jax/luke_jax"
 # By reader. A page that is not named here ends the chapter of its folder.
 CHAPTERS = {
   "First minutes": "docs/README docs/howto/install docs/english docs/python docs/pictures",
-  "Your own data": """docs/howto/own-data docs/howto/label-studio docs/howto/nested docs/howto/labels
-    docs/howto/triples docs/howto/linking docs/howto/own-entities docs/howto/classify-texts
-    docs/howto/tags-or-spans docs/howto/fast-ner docs/howto/long-documents docs/howto/offsets
-    docs/howto/adapters docs/howto/mluke docs/howto/trackers docs/howto/from-flax""",
+  "Your own data": """docs/howto/own-data docs/howto/label-studio docs/howto/nested
+    docs/howto/labels docs/howto/triples docs/howto/linking docs/howto/own-entities
+    docs/howto/classify-texts docs/howto/tags-or-spans docs/howto/fast-ner
+    docs/howto/long-documents docs/howto/offsets docs/howto/adapters docs/howto/mluke
+    docs/howto/trackers docs/howto/from-flax""",
   "In production": """docs/howto/serving docs/howto/onnx docs/howto/spacy docs/howto/uploading
     docs/howto/quantization""",
   "Understand": """docs/tutorial docs/models docs/text docs/tasks docs/pretraining docs/milliseconds
@@ -37,7 +38,7 @@ OF_FOLDERS = {
   "colab": "Notebooks",
   "experiments": "Run on TPUs",
 }
-LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 
 project = "luke_jax"
@@ -45,11 +46,10 @@ author = "The luke_jax authors"
 version = release = installed("luke_jax")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "README"
-include_patterns = [
-  *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "colab/**"),
-  *("experiments/**/*.md", "experiments/*.md", "data/*/README.md"),
-]
-exclude_patterns = ["docs/_build", ".*", "**/__pycache__", "tests", "luke_jax", "runs", "results", "demo", "datasets"]
+include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "colab/**"]
+include_patterns += ["experiments/*.md", "experiments/**/*.md", "data/*/README.md"]
+exclude_patterns = ["docs/_build", ".*", "**/__pycache__", "tests", "luke_jax"]
+exclude_patterns += ["runs", "results", "demo", "datasets", "build", "dist"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
 myst_heading_anchors = 4  # as a code host names them
 nb_execution_mode = "off"
@@ -94,13 +94,14 @@ def read(app, page, source):
     parts[::2] = [LINK.sub(lambda found: link(app.env, page, found), part) for part in parts[::2]]
     text = "".join(parts)
   if page == root_doc:
+    app.env.note_reread()  # pages may come and go
     text += "".join(map(toctree, *zip(*chapters(app.env.found_docs).items(), strict=True)))
   source[0] = text
 
 
 def link(env, page, found):
   """Returns a link of a page, to the repository where it leads to a file that is no page."""
-  path, hash_, heading = found[2].partition("#")
+  path, hash_, heading = found[1].partition("#")
   target = (ROOT / page).parent / path
   is_page = env.path2doc(str(target.resolve())) in env.found_docs
   if not path or ":" in path or is_page or target.suffix in (".png", ".svg") or not target.exists():
@@ -112,7 +113,8 @@ def link(env, page, found):
 
 def chapters(pages):
   """Returns the pages of each chapter, without those that are not there (yet)."""
-  order = {title: [page for page in names.split() if page in pages] for title, names in CHAPTERS.items()}
+  order = {title: names.split() for title, names in CHAPTERS.items()}
+  order = {title: [page for page in names if page in pages] for title, names in order.items()}
   for page in sorted(pages - set(sum(order.values(), [root_doc]))):
     order[OF_FOLDERS.get(str(Path(page).parent), "Reference")].append(page)
   return order
