@@ -55,7 +55,8 @@ def task_scores(name: str) -> ModuleType:
 
 def _room(name: str, room: str) -> ModuleType:
   if name not in CLASSES:
-    near = difflib.get_close_matches(name, CLASSES, n=1)
-    hint = f", perhaps {near[0]}" if near else ""
+    folder, _, last = name.rpartition("/")
+    near = difflib.get_close_matches(last, CLASSES, n=1)
+    hint = f", perhaps {' '.join((near[0], name) if folder else near)}" if near else ""
     raise InputError(f"task {name!r}: unknown; expected one of {', '.join(CLASSES)}{hint}")
   return importlib.import_module(f"luke_jax.tasks.{name}.{room}")

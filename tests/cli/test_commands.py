@@ -129,6 +129,7 @@ def test_a_command_like_no_other_is_not_guessed(capsys):
     ("train {tiny} --output x --set optimiser.learning_rate=1", "optimizer.learning_rate"),
     ("train {tiny} --output x --set modle=luke-base", "perhaps model$"),
     ("evaluate nre a b", "task 'nre': unknown; expected one of typing, .*, perhaps ner$"),
+    ("predict english/ner text", "task 'english/ner': unknown; .*, perhaps ner english/ner$"),
     ("convert a b --dtype floot32", "perhaps float32; see"),
   ],
 )
