@@ -58,9 +58,12 @@ highlight_language = "text"  # of blocks that name none
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 python_maximum_signature_line_length = 80
+pygments_dark_style = "github-dark"
 html_theme = "furo"
 html_title = f"luke_jax {release}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
   "source_repository": REPOSITORY,
   "source_branch": "main",
