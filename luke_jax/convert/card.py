@@ -293,7 +293,8 @@ def card_head(model: ModelParts, record: Record, base: Record, *, adapter: bool 
   task = model.network.head.hub_task if model.network.head else ""
   tags = [model.config.name, "luke_jax", *([task] if task else [])]
   library = "luke_jax" if adapter else "transformers"
-  lines = [f"library_name: {library}", "tags:", *(f"- {tag}" for tag in tags)]
+  lines = [f"library_name: {library}", *([f"pipeline_tag: {task}"] if task else [])]
+  lines += ["tags:", *(f"- {tag}" for tag in tags)]
   lines += ["language:", *(f"- {_yaml(x)}" for x in codes)] if codes else []
   lines += [f"license: {_yaml(base.get('license', 'unknown'))}"]
   scores = record.get("scores") or {}

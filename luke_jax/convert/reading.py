@@ -3,6 +3,7 @@
 from typing import Any
 
 from luke_jax import english
+from luke_jax.convert import hub
 from luke_jax.convert.adapters import is_adapter_directory, read_adapter
 from luke_jax.convert.loading import MakeHead, read_model
 from luke_jax.convert.parts import ModelParts
@@ -15,9 +16,14 @@ from luke_jax.models.table import system_named
 
 
 def named_directory(path: Path) -> Path:
-  """Returns the directory of a model by its name, such as english/ner, or a path that exists."""
+  """Returns the directory of a model by its name, such as english/ner, or a path that exists.
+
+  Of models of the hub, hf://owner/name, it is that of one that was fetched before.
+  """
   if path.exists():
     return path
+  if hub.on_hub(path):
+    return hub.fetched(path)
   if str(path) in PUBLISHED:
     return published(str(path))
   if path.parent == Path(english.NAME):

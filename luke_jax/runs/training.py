@@ -3,23 +3,22 @@
 import contextlib
 import dataclasses
 import functools
-import json
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path
 from luke_jax.files.locks import locked
 from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
+from luke_jax.runs.examples import Data, examples_file, train_and_dev
 from luke_jax.runs.labels import with_label_table
 from luke_jax.runs.models import model_directory, run_model, write_model
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
@@ -37,8 +36,6 @@ from luke_jax.training import loop, messages
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.overrides import assignment, override
-
-Data = str | Path | Iterable[Mapping[str, Any]]
 
 
 class Trained(NamedTuple):
@@ -85,8 +82,9 @@ def fine_tune(
   `task` is typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or a
   class of one's own.
   `train` and `dev` are files, or examples as dictionaries of the fields that JSON lines have: a
-  list, a data set of Hugging Face, a data frame. Without `dev` a tenth of `train` is held out, or
-  nothing of 32 examples a label or fewer.
+  list, a data set of Hugging Face, a data frame. A dictionary of data sets has "train", and perhaps
+  "validation" in the place of `dev`. Without `dev` a tenth of `train` is held out, or nothing of 32
+  examples a label or fewer.
   Settings suit the number and the lengths of the examples. `settings` change them, fields of the
   experiment by their own names: `minutes=5`, `learning_rate=3e-3, batch_size=16, seed=1`;
   `luke-jax settings TASK` lists them.
@@ -97,8 +95,9 @@ def fine_tune(
   with _folder(folder) as place:
     place.mkdir(parents=True, exist_ok=True)
     inputs = place / "inputs"
-    held = None if dev is None else _file(dev, inputs / "dev.jsonl")
-    files = _file(train, inputs / "train.jsonl"), held
+    train, dev = train_and_dev(train, dev)
+    held = None if dev is None else examples_file(dev, inputs / "dev.jsonl")
+    files = examples_file(train, inputs / "train.jsonl"), held
     start = _directory(model, inputs / "start")
     fields = plain_experiment(task)
     system = model.system if isinstance(model, ModelParts) else None  # which may be one's own
@@ -159,30 +158,6 @@ def _folder(folder: str | Path | None) -> Iterator[Path]:
     return
   with tempfile.TemporaryDirectory(prefix="luke_jax-") as temporary:
     yield Path(temporary)
-
-
-def _file(data: Data, path: Path) -> Path:
-  """Returns the file of the data: of examples in memory one that is written now."""
-  if isinstance(data, str | Path):
-    return Path(data)
-  as_records = getattr(data, "to_dict", None) if hasattr(data, "columns") else None
-  rows: object = as_records("records") if as_records else data  # of a data frame
-  if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
-    raise InputError(f"{path.stem}: {data!r:.60}; expected a file, or a list of dictionaries")
-  path.parent.mkdir(parents=True, exist_ok=True)
-  with whole(path) as part, part.open("w", encoding="utf-8") as file:
-    for number, row in enumerate(rows, start=1):
-      if not isinstance(row, Mapping):
-        raise InputError(f"{path.stem}: example {number}: {row!r:.60}; expected a dictionary")
-      file.write(json.dumps(dict(row), ensure_ascii=False, default=_plain) + "\n")
-  return path
-
-
-def _plain(value: object) -> object:
-  """Returns an array or a NumPy number as JSON has it."""
-  if isinstance(value, np.ndarray | np.generic):
-    return value.tolist()
-  raise InputError(f"{value!r:.60}: a {type(value).__name__}; expected what JSON has")
 
 
 def _directory(model: str | Path | ModelParts, path: Path) -> Path:

@@ -37,7 +37,7 @@ def read_table(path: Path) -> list[dict[str, object]]:
     raise InputError(f"{path}: {fault}; expected a table as its name says") from None
   names = _label_names(table.schema.metadata or {})
   return [
-    {key: _named(value, names.get(key)) for key, value in x.items()} for x in table.to_pylist()
+    {key: named(value, names.get(key)) for key, value in x.items()} for x in table.to_pylist()
   ]
 
 
@@ -51,9 +51,10 @@ def _label_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
     return {}
 
 
-def _named(value: object, names: list[str] | None) -> object:
+def named(value: object, names: list[str] | None) -> object:
+  """Returns a label's number, or those of a list, by their names if there are any."""
   if names is None:
     return value
   if isinstance(value, list):
-    return [_named(x, names) for x in value]
+    return [named(x, names) for x in value]
   return names[value] if type(value) is int and 0 <= value < len(names) else value

@@ -67,6 +67,7 @@ def test_what_is_not_recorded_is_said_to_be_not_recorded():
   assert section(card, "Parity with PyTorch") == UNMEASURED
   assert head(card) == {
     "library_name": "transformers",
+    "pipeline_tag": "text-classification",
     "tags": ["luke", "luke_jax", "text-classification"],
     "license": "unknown",
   }
