@@ -20,6 +20,8 @@ from networks import network
 from small_systems import small
 from tiny import TEXTS, tiny_model
 
+import luke_jax.serve
+import luke_jax.show
 from luke_jax.cli import COMMANDS, main, plan
 from luke_jax.cli.arguments import bound
 from luke_jax.heads.kinds import class_names
@@ -175,6 +177,13 @@ def test_every_command_in_the_readme_exists():
     assert f"\n{''.join(names)}:" in (ROOT / "Makefile").read_text(encoding="utf-8")
   for words in re.findall(r"luke-jax ([a-z-]+(?: [a-z]+)?)", readme):
     assert {words, words.split()[0]} & set(COMMANDS), words
+
+
+def test_the_reference_has_every_name_that_people_use():
+  reference = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
+  for module in (luke_jax, luke_jax.show, luke_jax.serve):
+    for name in set(module.__all__) - {"show"}:
+      assert re.search(rf"\b{name}\b", reference), f"{module.__name__}.{name}"
 
 
 def test_what_may_change_in_a_folder_is_listed():
