@@ -179,6 +179,16 @@ def test_every_command_in_the_readme_exists():
     assert {words, words.split()[0]} & set(COMMANDS), words
 
 
+def test_a_version_is_the_same_everywhere():
+  for name, form in (
+    ("pyproject.toml", 'version = "{}"'),
+    ("CITATION.cff", "version: {}"),
+    ("CHANGELOG.md", "## [{}] - 20"),
+  ):
+    line = form.format(luke_jax.__version__)
+    assert f"\n{line}" in (ROOT / name).read_text(encoding="utf-8"), f"{name}: {line}"
+
+
 def test_the_reference_has_every_name_that_people_use():
   reference = (ROOT / "docs" / "api.rst").read_text(encoding="utf-8")
   for module in (luke_jax, luke_jax.show, luke_jax.serve):
