@@ -2,14 +2,15 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from importlib.util import find_spec
+from typing import Annotated, Any, NamedTuple
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.convert.adapters import is_adapter_directory
-from luke_jax.convert.onnx import DATA, FILE, INT8
+from luke_jax.convert.onnx import DATA, INT8
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.programs import Specs, write_program
 from luke_jax.convert.reading import read
@@ -21,6 +22,13 @@ from luke_jax.inference.settings import task_of
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+
+
+class Examples(NamedTuple):
+  """Examples with answers, and the task that scores them."""
+
+  task: FineTunedTask
+  examples: Sequence[Any]
 
 
 def run(
@@ -62,62 +70,56 @@ def run(
     raise InputError(f"{source}: an adapter; expected --output DIRECTORY, for the whole model")
   if int8 != (check is not None) or (int8 and not onnx):
     raise InputError("--int8: belongs with --onnx and --check FILE; expected all three of them")
-  model = read(directory, backbone=backbone).merged
-  examples: tuple[FineTunedTask, Sequence[Any]] | None = None
-  if check is not None:
-    task = form.of(task_of(model))
-    examples = task, _examples(task, check)
+  for package in ("onnx", "onnxruntime") if onnx else ():
+    if not find_spec(package):
+      raise not_installed(package, "to write ONNX", "onnx")
+  model = read(directory, backbone=backbone)
+  if model.network.head and model.network.head.reads_start:
+    raise InputError(f"{source}: of labels, whose vectors another model makes; expected another")
+  model = model.merged
+  examples = None if check is None else _examples(form.of(task_of(model)), check)
   specs = symbolic_inputs(model)
   if output is not None:
     save(model, output)
   directory = output or directory
   if onnx:
-    return _write_onnx(model, specs, directory, examples, most_lost)
+    _write_onnx(model, specs, directory)
+    return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
   with stderr_console().status(f"exporting {source}"):
     file = write_program(model, specs, directory)
   print(f"{file}: {file.stat().st_size:,} bytes; it computes what the model does in two shapes")
   return 0
 
 
-def _examples(task: FineTunedTask, file: Path) -> Sequence[Any]:
+def _examples(task: FineTunedTask, file: Path) -> Examples:
   faults = Faults()
   examples = task.check(task.read_examples(str(file), faults), faults)
   if not examples:
     raise InputError(f"{file}: no examples with answers; expected one at least")
-  return examples
+  return Examples(task, examples)
 
 
-def _write_onnx(
-  model: ModelParts,
-  specs: Specs,
-  directory: Path,
-  examples: tuple[FineTunedTask, Sequence[Any]] | None,
-  most_lost: float,
-) -> int:
-  """Writes ONNX and reports on it; returns the status of the command."""
-  try:
-    from luke_jax.convert.onnx.files import OPSET, write_onnx
-    from luke_jax.inference.eight_bits import write_int8
-  except ModuleNotFoundError as fault:
-    raise not_installed(fault.name, "to write ONNX", "onnx") from None
-  console = stderr_console()
-  with console.status("writing ONNX"):
+def _write_onnx(model: ModelParts, specs: Specs, directory: Path) -> None:
+  from luke_jax.convert.onnx.files import OPSET, write_onnx
+
+  with stderr_console().status("writing ONNX"):
     file = write_onnx(model, specs, directory)
-  shapes = {name: list(map(str, x.shape)) for name, x in specs.items()}
-  axes = "; ".join(f"{name} {', '.join(shape)}" for name, shape in shapes.items())
-  size = sum(x.stat().st_size for x in (directory / FILE, directory / DATA) if x.exists())
+  size = sum(x.stat().st_size for x in (file, directory / DATA) if x.exists())
   print(f"{file}: {size:,} bytes, opset {OPSET}; it computes what the model does in two shapes")
-  print(f"inputs, int32: {axes}")
-  if examples is None:
-    return 0
-  with console.status("comparing scores"):
+  for name, spec in specs.items():
+    print(f"  {name}: {spec.dtype} ({', '.join(map(str, spec.shape))})")
+
+
+def _write_int8(model: ModelParts, examples: Examples, directory: Path, most_lost: float) -> int:
+  """Writes 8 bits if the score stays; returns the status of the command."""
+  from luke_jax.inference.eight_bits import write_int8
+
+  with stderr_console().status("comparing scores"):
     compared = write_int8(model, *examples, directory, most_lost)
   name, before, after, count = compared
   scores = f"{name} {before:.4f} in 32 bits, {after:.4f} in 8 bits, on {count} examples"
   if compared.lost > most_lost:
-    print(
-      f"{INT8}: not written: {scores}; --most-lost {most_lost:g} allows no more", file=sys.stderr
-    )
+    print(f"{INT8}: not written: {scores}; --most-lost {most_lost:g}", file=sys.stderr)
     return 1
   print(f"{directory / INT8}: {(directory / INT8).stat().st_size:,} bytes; {scores}")
   return 0

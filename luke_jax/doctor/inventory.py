@@ -99,7 +99,7 @@ PURPOSES = {
   "onnx": "luke-jax export-program --onnx",
   "spacy": "a component of spaCy",
   "gcs": "buckets of Google Cloud",
-  "hub": "fetching models from Hugging Face",
+  "hub": "models to Hugging Face's hub and from it",
   "zstd": "dumps as .xml.zst",
   "zh": "Chinese words by jieba, for luke-jax data units",
   "parity": "comparing with PyTorch and transformers",

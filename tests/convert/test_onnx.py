@@ -233,7 +233,7 @@ def test_the_command_writes_8_bits_beside_and_their_scores(directory, tmp_path, 
   assert main([*command, "--check", labelled, "--most-lost", "100"]) == 0
   printed = capsys.readouterr().out
   assert "opset 20; it computes what the model does" in printed
-  assert "entity_position_ids batch, entities, mention" in printed
+  assert "entity_position_ids: int32 (batch, entities, mention)" in printed
   assert "in 32 bits" in printed and "on 2 examples" in printed
   small_file, large_file = Path(folder) / INT8, Path(folder) / FILE
   assert small_file.stat().st_size < large_file.stat().st_size

@@ -13,7 +13,7 @@ from networks import network
 from small_systems import DISTINCT, small
 from tiny import tiny_model
 
-from luke_jax.cli import main
+from luke_jax.cli import export_program, main
 from luke_jax.convert import programs
 from luke_jax.convert.programs import (
   ABOUT,
@@ -28,6 +28,7 @@ from luke_jax.heads.kinds import class_names
 from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.model import Model, load
 from luke_jax.models.network import abstract_params
+from luke_jax.systems.luke import LukeConfig
 
 TEXT = "Beyoncé lives in Los Angeles."
 WITHOUT_THIS_PACKAGE = """
@@ -166,6 +167,15 @@ def test_an_adapter_needs_a_whole_model(tmp_path, capsys):
   (tmp_path / "adapter.safetensors").write_bytes(b"")
   assert main(["export-program", str(tmp_path)]) == 2
   assert "an adapter; expected --output DIRECTORY" in capsys.readouterr().err
+
+
+def test_a_model_of_labels_has_no_program(tmp_path, monkeypatch, capsys):
+  model = Model(network("LukeForLabelMatching", small(LukeConfig), labels=3), {})
+  monkeypatch.setattr(export_program, "read", lambda *_, **__: model)
+  (tmp_path / "model").mkdir()
+  assert main(["export-program", str(tmp_path / "model"), "--output", str(tmp_path / "new")]) == 2
+  assert "of labels, whose vectors another model makes" in capsys.readouterr().err
+  assert not (tmp_path / "new").exists()
 
 
 # A linker's number of names is fixed; what matches labels has no weights of its own to lie beside.
