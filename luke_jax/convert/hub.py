@@ -81,10 +81,10 @@ def fetch(place: str | Path) -> Path:
 
 def fetched(place: str | Path) -> Path:
   """Returns the directory of a model of the hub that was fetched before, without a network."""
-  from huggingface_hub.errors import LocalEntryNotFoundError
-
   name, revision = _named(place)
   with _of_hub(name) as api:
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
     try:
       here = {"allow_patterns": WANTED, "local_files_only": True}
       return Path(api.snapshot_download(name, revision=revision, **here))

@@ -144,6 +144,9 @@ FUNCTIONS = {
   "number of rows": lambda x: x * x.shape[0],
   "powers": lambda x: x**3 + abs(x) + jnp.sign(x),
   "product of many axes": lambda x: jnp.einsum("ab,bcd->acd", x, CUBE.astype(x.dtype)),
+  "product of two axes": lambda x: jnp.einsum(
+    "nab,ab->n", x[..., None] * x[:, None], CUBE[:, 0, :].astype(x.dtype)
+  ),
   "split": lambda x: sum(jnp.split(x, 3, axis=1)),
   "stack": lambda x: jnp.stack([x, -x], axis=1).reshape(x.shape[0] * 2, -1),
   "where": lambda x: jnp.where(x != 1, x, jnp.arange(3, dtype=x.dtype)),

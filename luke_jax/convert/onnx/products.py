@@ -41,7 +41,7 @@ def _matrix(
   sizes = [shape[axis] for axis in groups[0]]
   for i, group in enumerate(groups[1:]):
     alone = keep and i == 0
-    sizes += [shape[x] for x in group] if alone else [_size([shape[x] for x in group])]
+    sizes += [shape[x] for x in group] if alone else [math.prod(shape[x] for x in group)]
   operand = operation.operands[number]
   if isinstance(operand, Known) and operand.shape == shape and not graph.writes(operand.array):
     if order == sorted(order) and tuple(sizes) == shape:
@@ -50,13 +50,9 @@ def _matrix(
   name = whole(graph, operation, number)
   if order != sorted(order):
     name = graph.node("Transpose", name, perm=order)
-  if len(sizes) != len(order):
+  if tuple(sizes) != tuple(shape[axis] for axis in order):
     name = graph.node("Reshape", name, graph.shape(_with_one_unknown(sizes)))
   return name
-
-
-def _size(sizes: Sequence[Size]) -> Size:
-  return math.prod(sizes)
 
 
 def _with_one_unknown(sizes: Sequence[Size]) -> Sequence[Size]:
