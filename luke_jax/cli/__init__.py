@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from luke_jax import __version__
 from luke_jax.cli.commands import COMMANDS, command, group_overview, nearest, overview
-from luke_jax.cli.process import ask_for_memory, keep_programs, outcome
+from luke_jax.cli.process import ask_for_huge_pages, keep_programs, outcome
 from luke_jax.errors import InputError
 
 HELP = {"-h", "--help", "help"}
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
   """Runs a subcommand and returns the exit status."""
   if arguments is None:  # not where another program calls this
     keep_programs()
-    ask_for_memory(sys.argv[1:])
+    ask_for_huge_pages(sys.argv[1:])
   arguments = list(sys.argv[1:] if arguments is None else arguments)
   warnings.showwarning = _show_warning
   for stream in (sys.stdout, sys.stderr):

@@ -5,50 +5,45 @@ import os
 import re
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder
 
 BEGUN = time.perf_counter_ns()  # of the command
 
-TRAINING = {"bench engine", "bench graph", "bench step", "experiment run", "graph train", "train"}
 COMPUTING = {
-  *TRAINING,
   "bench encoder",
+  "bench engine",
+  "bench graph",
   "bench ner",
+  "bench step",
   "bench tener",
   "evaluate",
+  "experiment run",
+  "graph train",
   "predict",
   "predict-masks",
+  "train",
   "try",
 }
 ASKED = "GLIBC_TUNABLES"  # glibc reads it only when a process starts
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
-# No array goes back to the system, whatever its size.
-KEPT = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=1000000000000"
 MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
-def ask_for_memory(arguments: Sequence[str]) -> None:
-  """Starts a command that computes again with memory as arrays need it, where glibc has it.
+def ask_for_huge_pages(arguments: Sequence[str]) -> None:
+  """Starts a command that computes again with huge pages, where Linux gives them to who asks.
 
-  XLA allocates its arrays anew in every step, and the system clears each of their small pages: in a
-  training step of luke-base on two cores, a quarter of the time. So pages are huge, where Linux
-  gives them to who asks, and a training keeps the memory of one step for the next.
+  XLA allocates its arrays anew in every step, and each of their small pages is a page fault: in a
+  training step of luke-base on two cores, a quarter of the time.
   """
-  settings = [HUGE_PAGES] if _is(COMPUTING, arguments) and waits_to_be_asked() else []
-  if _is(TRAINING, arguments) and sys.platform == "linux":
-    settings.append(KEPT)
-  if not settings or ASKED in os.environ:
+  computes = any(list(arguments[: name.count(" ") + 1]) == name.split() for name in COMPUTING)
+  if not computes or ASKED in os.environ or not waits_to_be_asked():
     return
-  os.environ[ASKED] = ":".join(settings)
+  os.environ[ASKED] = HUGE_PAGES
   with contextlib.suppress(OSError):  # it can do without
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-
-
-def _is(commands: Collection[str], arguments: Sequence[str]) -> bool:
-  return any(list(arguments[: name.count(" ") + 1]) == name.split() for name in commands)
 
 
 def waits_to_be_asked(mode: Path = MODE) -> bool:
