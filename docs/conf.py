@@ -9,6 +9,8 @@ import shutil
 from importlib.metadata import version as installed
 from pathlib import Path
 
+from docutils import nodes
+
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/luke-jax/luke_jax"
 # By reader. A page that is not named here ends the chapter of its folder.
@@ -38,6 +40,13 @@ OF_FOLDERS = {
   "colab": "Notebooks",
   "experiments": "Run on TPUs",
 }
+# Words of the glossary that mean nothing else on a page: the first of each leads there.
+TERMS = (
+  *("adapter", "backbone", "checkpoint", "corpus", "entity vocabulary", "entity-aware attention"),
+  *("ledger", "mention", "model directory", "recipe", "shard", "span", "triple"),
+)
+GLOSSARY = "docs/glossary"
+WITHOUT_TERMS = (GLOSSARY, "docs/api", "docs/cli", "docs/measurements", "CHANGELOG")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 
@@ -74,9 +83,39 @@ html_theme_options = {
 def setup(app):
   """Registers what is done to pages as they are read, and once all are written."""
   app.connect("source-read", read)
+  app.connect("doctree-read", mark_terms)
+  app.connect("doctree-resolved", link_terms)
   app.connect("autodoc-skip-member", is_field)
   app.connect("autodoc-process-signature", parsable)
   app.connect("build-finished", write_index)
+
+
+def mark_terms(app, doctree):
+  """Gives each word of the glossary a place that links lead to."""
+  if app.env.docname != GLOSSARY:
+    return
+  rows = {row: row[0].astext().split(", ") for row in doctree.findall(nodes.row)}
+  for row, words in rows.items():
+    row[0]["ids"] += [f"term-{nodes.make_id(word)}" for word in words]
+  unknown = set(TERMS).difference(*rows.values())
+  assert not unknown, f"{GLOSSARY}: no row for {unknown}"
+
+
+def link_terms(app, doctree, page):
+  """Links the first of each of TERMS on a page with its row of the glossary."""
+  if page.startswith(("colab/", "data/")) or page in WITHOUT_TERMS:
+    return
+  glossary = app.builder.get_relative_uri(page, GLOSSARY)
+  for term in TERMS:
+    word = re.compile(rf"\b{term}s?\b", re.IGNORECASE)
+    for text in doctree.findall(nodes.Text):
+      found = word.search(text)
+      if found and isinstance(text.parent, nodes.paragraph):
+        address = f"{glossary}#term-{nodes.make_id(term)}"
+        link = nodes.reference("", found[0], internal=True, refuri=address, classes=["term"])
+        before, after = nodes.Text(text[: found.start()]), nodes.Text(text[found.end() :])
+        text.parent.replace(text, [before, link, after])
+        break
 
 
 def is_field(app, kind, name, member, skip, options):
