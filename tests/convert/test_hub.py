@@ -10,12 +10,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 from huggingface_hub import constants
+from networks import network
+from small_systems import small
 from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.convert.hub import fetch
 from luke_jax.errors import InputError
+from luke_jax.model import Model
+from luke_jax.systems.luke import LukeConfig
 
 NAME = "ana/types"
 COMMIT = "0123456789" * 4
@@ -185,3 +189,6 @@ def test_without_a_network_one_line_says_so(model, monkeypatch, tmp_path):
     model.push_to_hub(NAME)
   with pytest.raises(InputError, match="'types': expected owner/name"):
     model.push_to_hub("types")
+  labels = Model(network("LukeForLabelMatching", small(LukeConfig), labels=3), {})
+  with pytest.raises(InputError, match="ana/types: a model of labels is an adapter; expected --ad"):
+    labels.push_to_hub(NAME)
