@@ -22,10 +22,13 @@ from luke_jax.convert.onnx import DATA, FILE, INT8
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import class_names
+from luke_jax.heads.linking import LinkingHead
 from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.model import Model, load
-from luke_jax.models.network import abstract_params
+from luke_jax.models.network import Network, abstract_params
+from luke_jax.models.system import Backbone
 from luke_jax.nn.activations import Activation, activate
+from luke_jax.systems.luke import LukeConfig
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -197,7 +200,28 @@ def test_the_page_finds_names_without_jax(tmp_path):
   np.testing.assert_allclose(found["logits"], expected, atol=1e-5)
 
 
-# A linker needs its knowledge; what matches labels has no weights of its own to lie beside.
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_a_linker_has_a_file_of_a_fixed_number_of_names(rounds, tmp_path):
+  backbone = Backbone(small(LukeConfig))
+  head = LinkingHead(backbone.numerics_of("linking"), vectors=12, rounds=rounds)
+  made = Network(backbone, head)
+  rng = np.random.default_rng(0)
+  params = jax.tree.map(
+    lambda x: 0.1 * rng.normal(size=x.shape).astype(np.float32), abstract_params(made)
+  )
+  model = Model(made, params)
+  model.save(tmp_path)
+  b, w = export.symbolic_shape("batch, words")
+  whole = dict.fromkeys(("input_ids", "attention_mask"), (b, w))
+  whole |= dict.fromkeys(("entity_ids", "entity_attention_mask", *made.places), (b, 3))
+  whole |= {"entity_position_ids": (b, 3, 4)}
+  specs = {name: jax.ShapeDtypeStruct(shape, jnp.int32) for name, shape in whole.items()}
+  for name, shape in (("candidate_vectors", (b, 3, 5, 12)), ("candidate_priors", (b, 3, 5))):
+    specs[name] = jax.ShapeDtypeStruct(shape, jnp.float32)
+  files.write_onnx(model, specs, Path(tmp_path))
+
+
+# A linker is tried by itself; what matches labels has no weights of its own to lie beside.
 OTHERS = ("linking", "match")
 KINDS = [
   (system, kind) for system in DISTINCT for kind in class_names(system) if kind not in OTHERS
