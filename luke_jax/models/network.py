@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from luke_jax.errors import InputError
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.system import NONE, Backbone, States
+from luke_jax.nn.layers import shapes_alone
 
 
 class Network(nn.Module):
@@ -146,7 +147,8 @@ def abstract_params(network: Network) -> dict:
   return jax.tree.map(lambda shape: shape, shapes)  # a tree of the caller's own
 
 
-@functools.lru_cache(32)  # tracing takes a third of the time of loading a small model
+@functools.lru_cache(32)
+@shapes_alone()
 def _shapes(network: Network) -> dict:
   return jax.eval_shape(network.init, jax.random.key(0), **example_inputs(network))["params"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from networks import network
 
-from luke_jax.models.network import initial_params, prepared
+from luke_jax.models.network import abstract_params, initial_params, prepared
 from luke_jax.nn.encoder import stack_layers
 
 INPUTS = {
@@ -15,6 +15,13 @@ INPUTS = {
   "entity_ids": np.array([[3, 4]]),
   "entity_position_ids": np.array([[[0, 1, -1], [2, -1, -1]]]),
 }
+
+
+def test_shapes_are_those_of_fresh_parameters_which_stay_random():
+  made = network("LukeForMaskedLM")
+  shapes, fresh = abstract_params(made), initial_params(made, jax.random.key(0))
+  assert shapes == jax.eval_shape(lambda: fresh)
+  assert np.ptp(fresh["luke"]["encoder"]["layers"]["mlp"]["up"]["kernel"]) > 0.01
 
 
 # In bfloat16 values round elsewhere where programs differ.
