@@ -61,7 +61,7 @@ pictures: .venv-parity/installed
 .venv-parity/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-parity
 	.venv-parity/bin/python -m pip install --quiet --no-compile --constraint constraints.txt \
-	  --editable '.[browser,dev,notebooks,parity,spacy,tpu,zh,zstd]'
+	  --editable '.[browser,dev,notebooks,parity,spacy,tpu,zh,zstd]' datasets
 	touch $@
 
 .venv-docs/installed: pyproject.toml constraints.txt

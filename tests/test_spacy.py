@@ -125,6 +125,15 @@ def test_a_model_of_another_task_is_refused(models):
     nlp.add_pipe("luke_jax", config={"model": str(models / "Span"), "labels": ["ship"]})
 
 
+def test_labels_are_looked_for_as_one_asks_for_them(minilm):
+  nlp = spacy.blank("en")
+  nlp.add_pipe(
+    "luke_jax", config={"model": "english/labels", "labels": {"band": "a group that plays music"}}
+  )
+  doc = nlp("The Rolling Stones played in France.")
+  assert [(ent.text, ent.label_) for ent in doc.ents] == [("Rolling Stones", "band")]
+
+
 def test_a_fault_goes_to_the_pipelines_handler(nlp, monkeypatch):
   def broken(self, texts):
     raise InputError("text 0: broken")
