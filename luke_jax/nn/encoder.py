@@ -51,6 +51,10 @@ class Layer(nn.Module):
     return x
 
 
+# Traced once for all layers of a stack, whose shapes are equal.
+_Traced = nn.jit(Layer)
+
+
 class Encoder(nn.Module):
   """Stack of layers, scanned over parameters with a leading layer axis; a dropout key per layer.
 
@@ -68,14 +72,14 @@ class Encoder(nn.Module):
   def __call__(self, x: jax.Array, word_mask: jax.Array, entity_mask: jax.Array) -> jax.Array:
     """Maps (B, T, D) to (B, T, D); sows the input and the output of each layer."""
     self.sow("intermediates", "input", x)
+    if self.has_variable("params", "layers_0"):
+      for i in range(self.layers):
+        module = _Traced(self.numerics, self.attention, self.hidden, name=f"layers_{i}")
+        x = module(x, word_mask, entity_mask)
+      return x
     layer = Layer
     if self.remat != "none":
       layer = nn.remat(Layer, policy=POLICIES[self.remat], prevent_cse=False)
-    if self.has_variable("params", "layers_0"):
-      for i in range(self.layers):
-        module = layer(self.numerics, self.attention, self.hidden, name=f"layers_{i}")
-        x = module(x, word_mask, entity_mask)
-      return x
     scan = nn.scan(
       lambda layer, x: (layer(x, word_mask, entity_mask), None),
       variable_axes={"params": 0, "intermediates": 0},

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from networks import network
+from networks import network, tiny
 
 from luke_jax.models.network import abstract_params, initial_params, prepared
 from luke_jax.nn.encoder import stack_layers
@@ -55,3 +55,18 @@ def test_sown_layers_are_stacked_in_their_order():
   stacked = stack_layers(sown)
   assert stacked.keys() == {"input", "layers"}
   np.testing.assert_array_equal(stacked["layers"]["output"][:, 0], np.arange(12))
+
+
+def test_layers_are_traced_once_however_many_there_are():
+  def products(layers):
+    made = network(config=tiny(num_hidden_layers=layers))
+    ready, weights = prepared(made, abstract_zeros(made))
+    lowered = jax.jit(lambda params: ready.apply({"params": params}, **INPUTS)).lower(weights)
+    return lowered.as_text().count("stablehlo.dot_general")
+
+  assert products(2) == products(4)
+
+
+def abstract_zeros(made):
+  """Parameters that are zeros, which take no time to make."""
+  return jax.tree.map(lambda x: np.zeros(x.shape, x.dtype), abstract_params(made))
