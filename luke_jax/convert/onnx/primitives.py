@@ -123,12 +123,15 @@ def _broadcast(graph: Graph, operation: Operation) -> Operand:
   return Tensor(graph.node("Unsqueeze", operand.name, graph.integers(new)), tuple(mapped))
 
 
+def reshaped(graph: Graph, name: str, sizes: Sequence[Size]) -> str:
+  """Returns the name of a tensor with other sizes, one of which ONNX finds out by itself."""
+  if sum(not isinstance(size, int) for size in sizes) == 1:
+    sizes = [size if isinstance(size, int) else -1 for size in sizes]
+  return graph.node("Reshape", name, graph.shape(sizes))
+
+
 def _reshape(graph: Graph, operation: Operation) -> Tensor:
-  unknown = [size for size in operation.shape if not isinstance(size, int)]
-  sizes = operation.shape
-  if len(unknown) == 1:
-    sizes = tuple(size if isinstance(size, int) else -1 for size in sizes)
-  name = graph.node("Reshape", whole(graph, operation), graph.shape(sizes))
+  name = reshaped(graph, whole(graph, operation), operation.shape)
   return Tensor(name, operation.shape)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from luke_jax.convert.onnx.graph import Graph, Known, Size, Tensor, element_type
-from luke_jax.convert.onnx.primitives import Operation, Rule, whole
+from luke_jax.convert.onnx.graph import Graph, Known, Tensor, element_type
+from luke_jax.convert.onnx.primitives import Operation, Rule, reshaped, whole
 from luke_jax.errors import InputError
 
 
@@ -22,7 +22,7 @@ def _product(graph: Graph, operation: Operation) -> Tensor:
   columns = _matrix(graph, operation, 1, [list(right_batch), list(right), other], keep=False)
   name = graph.node("MatMul", rows, columns)
   if not narrow or len(other) != 1:
-    name = graph.node("Reshape", name, graph.shape(_with_one_unknown(operation.shape)))
+    name = reshaped(graph, name, operation.shape)
   return Tensor(name, operation.shape)
 
 
@@ -51,14 +51,8 @@ def _matrix(
   if order != sorted(order):
     name = graph.node("Transpose", name, perm=order)
   if tuple(sizes) != tuple(shape[axis] for axis in order):
-    name = graph.node("Reshape", name, graph.shape(_with_one_unknown(sizes)))
+    name = reshaped(graph, name, sizes)
   return name
-
-
-def _with_one_unknown(sizes: Sequence[Size]) -> Sequence[Size]:
-  """Returns sizes for a change of shape, which finds out one of them by itself."""
-  unknown = [size for size in sizes if not isinstance(size, int)]
-  return [x if isinstance(x, int) else -1 for x in sizes] if len(unknown) == 1 else sizes
 
 
 def _lookup(graph: Graph, operation: Operation) -> Tensor:
