@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 
 from luke_jax.errors import InputError
 from luke_jax.models import adapters
+from luke_jax.models.network import quick_options
 from luke_jax.models.system import Backbone, Spread
 from luke_jax.pipeline.batches import Lengths, MakeRows, Records, Rows, TrainingBatches
 from luke_jax.training import messages
@@ -74,7 +74,7 @@ class Program:
   def backbone(self) -> Backbone:
     """Returns the encoder as it runs on the mesh, with its entity table spread over it."""
     backbone, shape = self.experiment.backbone, self.experiment.mesh
-    on_cpu = self.mesh.size == 1 and self.mesh.devices.flat[0].platform == "cpu"
+    on_cpu = self.mesh.size == 1 and self._platform == "cpu"
     backbone = dataclasses.replace(backbone, on_cpu=on_cpu)
     if not backbone.entities:
       return backbone
@@ -118,7 +118,7 @@ class Program:
     fresh = jax.jit(
       self._fresh,
       out_shardings=_places(self.state_shapes),
-      compiler_options=options_of_one_run(self.mesh.devices.flat[0].platform),
+      compiler_options=quick_options(self._platform),
     )
     return fresh.lower().compile()
 
@@ -156,7 +156,7 @@ class Program:
       self._first,
       out_shardings=_places(self.state_shapes),
       donate_argnums=(0, 1),
-      compiler_options=options_of_one_run(self.mesh.devices.flat[0].platform),
+      compiler_options=quick_options(self._platform),
     )
     return first.lower(*(self.state_shapes[part] for part in PARAMS)).compile()
 
@@ -197,7 +197,7 @@ class Program:
       in_shardings=(places, batch_sharding(self.mesh), self._whole),
       out_shardings=(places, self._whole),
       donate_argnums=0,
-      compiler_options=OPTIONS.get(self.mesh.devices.flat[0].platform),
+      compiler_options=OPTIONS.get(self._platform, {}) | self._quick,
     )
     with jax.set_mesh(self.mesh):
       return step.lower(*self.step_shapes)
@@ -267,6 +267,7 @@ class Program:
       predictions,
       in_shardings=(places["trained"], places["frozen"], self.evaluation_sharding),
       out_shardings=self._whole,
+      compiler_options=self._quick,
     )
 
   @property
@@ -320,6 +321,15 @@ class Program:
     }
 
   @property
+  def _platform(self) -> str:
+    return self.mesh.devices.flat[0].platform
+
+  @property
+  def _quick(self) -> dict[str, str]:
+    """Returns options for programs of which a run compiles one for each length."""
+    return quick_options(self._platform) if self.experiment.data.lengths > 1 else {}
+
+  @property
   def _whole(self) -> jax.NamedSharding:
     """Returns the sharding of what every device holds."""
     return jax.NamedSharding(self.mesh, jax.P())
@@ -328,16 +338,6 @@ class Program:
   def evaluation_sharding(self) -> jax.NamedSharding:
     """Returns the sharding of rows over all devices."""
     return jax.NamedSharding(self.mesh, jax.P(BATCH_AXES))
-
-
-def options_of_one_run(platform: str) -> dict[str, str]:
-  """Returns XLA's options for a program that runs once, unless XLA_FLAGS has its own.
-
-  On a CPU it compiles in a third of the time, and what it computes is the same to the bit.
-  """
-  level = "xla_backend_optimization_level"
-  chosen = level in os.environ.get("XLA_FLAGS", "")
-  return {level: "1"} if platform == "cpu" and not chosen else {}
 
 
 def scored(state: State) -> Params:

@@ -11,11 +11,11 @@ from tiny_runs import TINY, arrays, experiment, program, same, trained
 
 from luke_jax.errors import InputError
 from luke_jax.models.keys import flatten, unflatten
-from luke_jax.models.network import abstract_params, initial_params
+from luke_jax.models.network import abstract_params, initial_params, quick_options
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.mesh import MeshShape, make_mesh, shardings
-from luke_jax.training.program import Program, options_of_one_run, scored
+from luke_jax.training.program import Program, scored
 
 MESHES = {
   "8": (8, MeshShape()),
@@ -294,7 +294,7 @@ def test_layers_that_are_not_there_are_named(pattern):
 def test_fresh_parameters_compile_quickly_to_the_same_bits(monkeypatch):
   fresh = program(experiment())._fresh
   monkeypatch.setenv("XLA_FLAGS", "")
-  quick = options_of_one_run("cpu")
+  quick = quick_options("cpu")
   states = [
     jax.jit(fresh, compiler_options=options)()
     for options in (quick, {"xla_backend_optimization_level": "3"})
@@ -304,5 +304,5 @@ def test_fresh_parameters_compile_quickly_to_the_same_bits(monkeypatch):
 
 def test_a_level_of_optimisation_that_is_set_stays(monkeypatch):
   monkeypatch.setenv("XLA_FLAGS", "--xla_backend_optimization_level=2")
-  assert not options_of_one_run("cpu")
-  assert not options_of_one_run("tpu")
+  assert not quick_options("cpu")
+  assert not quick_options("tpu")
