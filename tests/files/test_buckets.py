@@ -113,5 +113,5 @@ def test_a_missing_bucket_is_one_line(cloud_storage):
 def test_a_missing_client_is_one_line(bucket, monkeypatch):
   monkeypatch.setattr("fsspec.filesystem", lambda *_, **__: exec("raise ImportError"))
   monkeypatch.setattr("etils.epath.backend.fsspec_backend.fs", lambda _: exec("raise ImportError"))
-  with pytest.raises(InputError, match=r"gcsfs: not installed; .* the extra gcs"):
+  with pytest.raises(InputError, match=r"gcsfs: not installed; .*luke_jax\[gcs\]"):
     bucket.exists()

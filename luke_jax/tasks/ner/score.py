@@ -36,9 +36,13 @@ class Predicted(NamedTuple):
 
 
 def score(gold: Sequence[Spans], predicted: Sequence[Spans]) -> dict[str, float]:
-  """Returns micro F1, precision and recall; a right span has the edges and label of a gold one."""
+  """Returns micro F1, precision and recall; a right span has the edges and label of a gold one.
+
+  And the share of texts without a name that have predicted ones, if there are such texts.
+  """
   scores = _measures(list(zip(gold, predicted, strict=True)))
-  return {name: scores[name] for name in ("f1", "precision", "recall")}
+  of_all = {name: scores[name] for name in ("f1", "precision", "recall")}
+  return of_all | false_answers(gold, predicted)
 
 
 def _measures(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, float]:
@@ -131,8 +135,7 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]])
     for span, place in zip(spans, labelled(spans), strict=True)
   ]
   mistakes = _mistakes(examples, predictions)
-  scores = score(gold, predicted) | false_answers(gold, predicted)
-  return Evaluation(scores, _by_label(pairs), _confusion(pairs), mistakes, answers)
+  return Evaluation(score(gold, predicted), _by_label(pairs), _confusion(pairs), mistakes, answers)
 
 
 def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:

@@ -35,11 +35,12 @@ def score(
   splits = {"": np.full(len(pairs), True)}
   if not answered.all():
     splits |= {"has_answer_": answered, "no_answer_": ~answered}
-  return {
+  scores = {
     split + metric: float(pairs[members, i].sum() / max(1, members.sum()))
     for split, members in splits.items()
     for i, metric in enumerate(METRICS)
   }
+  return scores | false_answers(gold, predicted)
 
 
 def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
@@ -56,7 +57,6 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
   gold, best = list(map(_golds, examples)), [answers[0] for answers in predictions]
   languages = _languages(examples)
   scores = score(gold, [answer.text for answer in best], languages)
-  scores |= false_answers(gold, [answer.text for answer in best])
   table = {}
   if not all(gold):
     scores |= best_thresholds(gold, predictions, languages)

@@ -44,12 +44,14 @@ def score(gold: Sequence[str], predicted: Sequence[str], negative: str = "") -> 
   micro = precision_recall_f1(right, guesses, sum(g not in outside for g in gold))
   if not guesses:
     micro["precision"] = 1.0  # as in the scorer, for no predictions; F1 is 0 anyway
+  related = ([x not in outside for x in labels] for labels in (gold, predicted))
   scores = {
     "f1": micro["f1"],
     "precision": micro["precision"],
     "recall": micro["recall"],
     "accuracy": sum(g == p for g, p in pairs) / max(1, len(pairs)),
     "macro_f1": _mean_f1(row for label, row in _table(pairs).items() if label not in outside),
+    **false_answers(*related),
   }
   if not any(_DIRECTION.search(label) for label in gold):
     return scores
@@ -148,8 +150,7 @@ def evaluate(
     for label, x in zip(gold, predictions, strict=True)
     if x.label not in (negative, UNANSWERED)
   ]
-  related = ([x not in (negative, UNANSWERED) for x in labels] for labels in (gold, predicted))
-  scores = score(gold, predicted, negative) | false_answers(*related)
+  scores = score(gold, predicted, negative)
   return Evaluation(scores, table, Counter(pairs), _mistakes(examples, predictions), answers)
 
 

@@ -33,6 +33,7 @@ def score(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[str, 
     **{f"macro_{name}": value for name, value in _macro(pairs).items()},
     "strict_f1": strict["f1"],
     "strict_accuracy": exact / max(1, len(pairs)),
+    **false_answers(gold, predicted),
   }
 
 
@@ -93,8 +94,7 @@ def evaluate(
   gold = list(map(_gold, examples))
   predicted = [{span.label for span in types} for types in predictions]
   threshold, f1 = best_threshold(gold, [types.logits for types in predictions])
-  scores = score(gold, predicted) | false_answers(gold, predicted)
-  scores |= {"best_threshold": threshold, "best_threshold_f1": f1}
+  scores = score(gold, predicted) | {"best_threshold": threshold, "best_threshold_f1": f1}
   mistakes = _mistakes(examples, predictions)
   answers = [
     Answered(span.score, span.label in wanted)

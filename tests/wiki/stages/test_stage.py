@@ -251,7 +251,7 @@ def test_a_number_of_workers_that_is_none(workers):
 
 def test_beam_that_is_not_installed_is_one_line(monkeypatch):
   monkeypatch.setitem(sys.modules, "apache_beam", None)
-  with pytest.raises(InputError, match="expected it for --engine beam: the extra beam"), beam([]):
+  with pytest.raises(InputError, match=r"expected it for --engine beam: .*\[beam\]"), beam([]):
     pass
 
 
