@@ -3,6 +3,13 @@
 import dataclasses
 from typing import Any
 
+import jax
+import numpy as np
+from networks import network
+
+from luke_jax.heads.kinds import class_names
+from luke_jax.model import Model
+from luke_jax.models.network import abstract_params
 from luke_jax.models.system import System
 from luke_jax.models.table import systems
 from luke_jax.systems.bert import CamembertConfig
@@ -30,3 +37,23 @@ def small(system: System, **fields: Any) -> Any:
   """The config of a small model of a system; fields that its configs do not have are left out."""
   known = {field.name for field in dataclasses.fields(system)}
   return system(**{name: x for name, x in (_SMALL | fields).items() if name in known})
+
+
+# Heads that have a program beside their weights. A linker's number of names is fixed, and what
+# matches labels has no weights of its own to lie beside.
+WITH_PROGRAM = [
+  (system, kind)
+  for system in DISTINCT
+  for kind in class_names(system)
+  if kind not in ("linking", "match")
+]
+
+
+def drawn(system: System, kind: str) -> Model:
+  """A small model of a system with a head of a kind, whose parameters are random."""
+  made = network(class_names(system)[kind], small(system), labels=3)
+  rng = np.random.default_rng(0)
+  shapes = abstract_params(made)
+  return Model(
+    made, jax.tree.map(lambda x: 0.1 * rng.normal(size=x.shape).astype(np.float32), shapes)
+  )

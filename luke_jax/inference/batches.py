@@ -11,7 +11,7 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
 from luke_jax.models.finite import check_finite
-from luke_jax.models.network import Network, apply, quick_options
+from luke_jax.models.network import Network, apply
 from luke_jax.tasks.fine_tuning import LOGITS, FineTunedTask
 from luke_jax.text.rows import Row, Sizes
 
@@ -118,18 +118,12 @@ def outputs(
 
 def _outputs(model: ModelParts, arrays: dict) -> Mapping[str, Any]:
   if model.program is None:
-    return _compiled()(*model.predicting, arrays)
+    return _logits(*model.predicting, arrays)
   values = model.program(**arrays)
   return {name: values[name] for name in LOGITS if name in values}
 
 
-@functools.cache
-def _compiled() -> Any:
-  """Returns `_logits` for the backend, which is not known before JAX's first use."""
-  options = quick_options(jax.default_backend())
-  return jax.jit(_logits, static_argnames="network", compiler_options=options)
-
-
+@functools.partial(jax.jit, static_argnames="network")
 def _logits(network: Network, params: dict, inputs: dict) -> dict[str, jax.Array]:
   values = apply(network, params, inputs)
   return {name: values[name].astype(jnp.float32) for name in LOGITS if name in values}

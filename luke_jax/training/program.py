@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,6 @@ from flax.traverse_util import flatten_dict, unflatten_dict
 
 from luke_jax.errors import InputError
 from luke_jax.models import adapters
-from luke_jax.models.network import quick_options
 from luke_jax.models.system import Backbone, Spread
 from luke_jax.pipeline.batches import Lengths, MakeRows, Records, Rows, TrainingBatches
 from luke_jax.training import messages
@@ -192,12 +192,14 @@ class Program:
     places = _places(self.state_shapes)
     trained = self.state_shapes["trained"]
     parts = self.experiment, self.backbone, self.optimizer
+    # A run compiles a step for each length.
+    quick = quick_options(self._platform) if self.experiment.data.lengths > 1 else {}
     step = jax.jit(
       Update(*parts, trained, self._whole).step,
       in_shardings=(places, batch_sharding(self.mesh), self._whole),
       out_shardings=(places, self._whole),
       donate_argnums=0,
-      compiler_options=OPTIONS.get(self._platform, {}) | self._quick,
+      compiler_options=OPTIONS.get(self._platform, {}) | quick,
     )
     with jax.set_mesh(self.mesh):
       return step.lower(*self.step_shapes)
@@ -267,7 +269,6 @@ class Program:
       predictions,
       in_shardings=(places["trained"], places["frozen"], self.evaluation_sharding),
       out_shardings=self._whole,
-      compiler_options=self._quick,
     )
 
   @property
@@ -325,11 +326,6 @@ class Program:
     return self.mesh.devices.flat[0].platform
 
   @property
-  def _quick(self) -> dict[str, str]:
-    """Returns options for programs of which a run compiles one for each length."""
-    return quick_options(self._platform) if self.experiment.data.lengths > 1 else {}
-
-  @property
   def _whole(self) -> jax.NamedSharding:
     """Returns the sharding of what every device holds."""
     return jax.NamedSharding(self.mesh, jax.P())
@@ -338,6 +334,17 @@ class Program:
   def evaluation_sharding(self) -> jax.NamedSharding:
     """Returns the sharding of rows over all devices."""
     return jax.NamedSharding(self.mesh, jax.P(BATCH_AXES))
+
+
+def quick_options(platform: str) -> dict[str, str]:
+  """Returns XLA's options for a program that compiles quickly, unless XLA_FLAGS has its own.
+
+  On a CPU that takes up to a third less time. Steps of encoders are as fast then, those of TransE
+  and TENER's predictions are not.
+  """
+  level = "xla_backend_optimization_level"
+  chosen = level in os.environ.get("XLA_FLAGS", "")
+  return {level: "1"} if platform == "cpu" and not chosen else {}
 
 
 def scored(state: State) -> Params:

@@ -13,15 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import export
-from networks import network
-from small_systems import DISTINCT, small
+from small_systems import WITH_PROGRAM, drawn, small
 from tiny import tiny_model
 
 from luke_jax.cli import main
 from luke_jax.convert.onnx import DATA, FILE, INT8
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.kinds import class_names
 from luke_jax.heads.linking import LinkingHead
 from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.model import Model, load
@@ -221,22 +219,10 @@ def test_a_linker_has_a_file_of_a_fixed_number_of_names(rounds, tmp_path):
   files.write_onnx(model, specs, Path(tmp_path))
 
 
-# A linker is tried by itself; what matches labels has no weights of its own to lie beside.
-OTHERS = ("linking", "match")
-KINDS = [
-  (system, kind) for system in DISTINCT for kind in class_names(system) if kind not in OTHERS
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("system", "kind"), KINDS)
+@pytest.mark.parametrize(("system", "kind"), WITH_PROGRAM)
 def test_every_head_of_every_system_has_a_file(system, kind, tmp_path):
-  made = network(class_names(system)[kind], small(system), labels=3)
-  rng = np.random.default_rng(0)
-  params = jax.tree.map(
-    lambda x: 0.1 * rng.normal(size=x.shape).astype(np.float32), abstract_params(made)
-  )
-  model = Model(made, params)
+  model = drawn(system, kind)
   model.save(tmp_path)
   files.write_onnx(model, symbolic_inputs(model), Path(tmp_path))
 

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 import pytest
 from networks import network
-from small_systems import DISTINCT, small
+from small_systems import WITH_PROGRAM, drawn, small
 from tiny import tiny_model
 
 from luke_jax.cli import export_program, main
@@ -24,10 +24,8 @@ from luke_jax.convert.programs import (
 )
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.kinds import class_names
 from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.model import Model, load
-from luke_jax.models.network import abstract_params
 from luke_jax.systems.luke import LukeConfig
 
 TEXT = "Beyoncé lives in Los Angeles."
@@ -178,22 +176,10 @@ def test_a_model_of_labels_has_no_program(tmp_path, monkeypatch, capsys):
   assert not (tmp_path / "new").exists()
 
 
-# A linker's number of names is fixed; what matches labels has no weights of its own to lie beside.
-OTHERS = ("linking", "match")
-KINDS = [
-  (system, kind) for system in DISTINCT for kind in class_names(system) if kind not in OTHERS
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("system", "kind"), KINDS)
+@pytest.mark.parametrize(("system", "kind"), WITH_PROGRAM)
 def test_every_head_of_every_system_has_a_program(system, kind, tmp_path):
-  made = network(class_names(system)[kind], small(system), labels=3)
-  rng = np.random.default_rng(0)
-  params = jax.tree.map(
-    lambda x: 0.1 * rng.normal(size=x.shape).astype(np.float32), abstract_params(made)
-  )
-  model = Model(made, params)
+  model = drawn(system, kind)
   model.save(tmp_path / "model")
   specs = symbolic_inputs(model)
   write_program(model, specs, Path(tmp_path / "model"))

@@ -11,11 +11,11 @@ from tiny_runs import TINY, arrays, experiment, program, same, trained
 
 from luke_jax.errors import InputError
 from luke_jax.models.keys import flatten, unflatten
-from luke_jax.models.network import abstract_params, initial_params, quick_options
+from luke_jax.models.network import abstract_params, initial_params
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.mesh import MeshShape, make_mesh, shardings
-from luke_jax.training.program import Program, scored
+from luke_jax.training.program import Program, quick_options, scored
 
 MESHES = {
   "8": (8, MeshShape()),
