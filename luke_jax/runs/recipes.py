@@ -116,7 +116,7 @@ def _for_examples(
   elif recipe.from_nothing:  # whose authors scored once an epoch
     scores = f"run.evaluate_every={math.ceil(len(lengths) / changed.data.batch_size)}"
   else:
-    scores = _evaluations(override(experiment, assignments))
+    scores = _evaluations(override(experiment, assignments), len(lengths))
   return override(experiment, [scores, *assignments])
 
 
@@ -200,13 +200,17 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
   return min(cost, key=cost.__getitem__)
 
 
-def _evaluations(experiment: Experiment) -> str:
-  """Returns the assignment by which scoring dev takes at most a tenth of the time."""
+def _evaluations(experiment: Experiment, rows: int) -> str:
+  """Returns the assignment by which scoring dev takes at most a tenth of the time.
+
+  The training file has so many `rows`.
+  """
   task = experiment.task
   assert isinstance(task, FineTunedTask)
   backbone, batch = experiment.backbone, experiment.data.batch_size
-  steps = total_steps(experiment.run, len(task.records(backbone, "train")), batch)
   dev = len(task.records(backbone, "dev"))
+  held_out = dev if task.held_out and not task.dev else 0
+  steps = total_steps(experiment.run, max(1, round((rows - held_out) * task.used)), batch)
   # A row that is scored costs a third of one that is trained on.
   often = 1 if task.fit_head else max(1, min(10, int(0.3 * steps * batch / dev)))
   return f"run.evaluate_every={math.ceil(steps / often)}"

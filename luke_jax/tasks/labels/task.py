@@ -194,6 +194,8 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     limits = CandidateLimits(self.span_words, None, True, self.window)
     rows = all_spans(processor, examples, limits, faults)
     table = open_wordings(self.table) if self.table else None
+    if self.learns and table is None:  # a run that is prepared asks how long rows are
+      return [Row(x.example, x.input_ids, x.entity_ids[:0], x.entity_tokens[:0]) for x in rows]
     if self.learns:
       lessons, room = Lessons(examples, table, self.described), Lesson(self.spans, self.row_labels)
       return [lessons.row(row, examples[row.example], room) for row in rows]
