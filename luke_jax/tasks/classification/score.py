@@ -10,7 +10,13 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.classification.files import Example, labels_in, number_in
-from luke_jax.tasks.evaluation import Evaluation, Mistake, in_order, precision_recall_f1
+from luke_jax.tasks.evaluation import (
+  Evaluation,
+  Mistake,
+  false_answers,
+  in_order,
+  precision_recall_f1,
+)
 from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Label, Labels, Number
 
@@ -132,6 +138,7 @@ def score_sets(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[
     "precision": micro["precision"],
     "recall": micro["recall"],
     "accuracy": sum(g == p for g, p in pairs) / max(1, len(pairs)),
+    **false_answers(gold, predicted),
   }
 
 

@@ -95,6 +95,7 @@ def test_evaluation_of_several_labels_and_of_numbers():
     [example("1", "x"), example("2")], [both, Labels((), {})], ("x", "y", "z")
   )
   assert found.scores["micro_f1"] == pytest.approx(2 / 3) and found.scores["accuracy"] == 0.5
+  assert found.scores["false_answers"] == 0  # of the text without a label
   assert set(found.labels) == {"x", "y", "z"}
   (mistake,) = found.mistakes
   assert (mistake.gold, mistake.predicted, mistake.score) == ("x", "x, y", 0.8)
