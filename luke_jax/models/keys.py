@@ -15,9 +15,42 @@ import jax
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.models import head_keys
 from luke_jax.models.finite import check_finite
 from luke_jax.models.names import OtherNames
+
+
+def _attribute_layers() -> Iterator[tuple[str, str]]:
+  ours, theirs = "attribute_layers/layers", "ATrans_decoder.{layer}"
+  for name in ("query", "key", "value"):
+    stream = f"{theirs}.attention.atts.{{stream}}.{name}"
+    yield f"{ours}/attention/{name}/weights", f"{stream}.bilinear_weights"  # as they lie
+    yield f"{ours}/attention/{name}/bias", f"{stream}.bias"
+  yield f"{ours}/attention/value/kernel", f"{theirs}.attention.atts.{{stream}}.value.weight"
+  for path, name, weights in (
+    ("output", "attention.output.dense.{stream}", "kernel"),
+    ("combination", "attention.output.project", "kernel"),
+    ("attention_norm", "attention.output.LayerNorm", "scale"),
+    ("mlp/up", "intermediate.dense", "kernel"),
+    ("mlp/down", "output.dense", "kernel"),
+    ("mlp_norm", "output.LayerNorm", "scale"),
+  ):
+    yield f"{ours}/{path}/{weights}", f"{theirs}.{name}.weight"
+    yield f"{ours}/{path}/bias", f"{theirs}.{name}.bias"
+
+
+# Of heads that no class of transformers has: a chain's are those of pytorch-crf, those of layers
+# with attributes are the authors' of MA-BERT.
+_OF_HEADS = {
+  "crf/transitions": "crf.transitions",
+  "crf/starts": "crf.start_transitions",
+  "crf/ends": "crf.end_transitions",
+  "text": "text",
+  "fusion/kernel": "fusion.linear.weight",
+  "fusion/bias": "fusion.linear.bias",
+  **dict(_attribute_layers()),
+}
+_STARTS = ("crf.", "ATrans_decoder.", "fusion.", "layer.", "text")  # of these names
+
 
 # Where every system keeps decoders that are not tied to the embeddings.
 WORD_DECODER = "word_decoder/embedding"
@@ -126,7 +159,7 @@ class Keys:
   # Starts of the names of heads, which are left out where another head is wanted.
   heads: tuple[str, ...] = (
     *("classifier.", "qa_outputs.", "scorer.", "name_", "candidate_", "none_classifier."),
-    *("prior_scale.", *head_keys.STARTS),
+    *("prior_scale.", *_STARTS),
   )
 
   @classmethod
@@ -168,7 +201,7 @@ def _head_key(path: str, name: str) -> Key:
   return Key(path, (name,), inputs if path.endswith("/kernel") else 0)
 
 
-_HEADS = {path: _head_key(path, name) for path, name in head_keys.NAMES.items()}
+_HEADS = {path: _head_key(path, name) for path, name in _OF_HEADS.items()}
 _HEADS |= {key.path: key for key in layers("plain_layers/layers", "layer")}
 
 

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 
 import jax
 
+from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.locks import locked
+from luke_jax.inference.label_vectors import reader_of
 from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
 from luke_jax.runs.examples import Data, examples_file, train_and_dev
-from luke_jax.runs.labels import with_label_table
 from luke_jax.runs.models import model_directory, run_model, write_model
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (
@@ -31,11 +32,43 @@ from luke_jax.runs.recipes import (
   task_experiment,
 )
 from luke_jax.runs.starts import start_directory, start_params
+from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings
 from luke_jax.training import loop, messages
+from luke_jax.training.directory import LABELS
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.overrides import assignment, override
+
+
+def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
+  """Returns an experiment whose task, if it learns labels, has their vectors in the folder."""
+  task = experiment.task
+  if not isinstance(task, LabelledNames) or task.table:
+    return experiment
+  rank, start = experiment.optimizer.adapter, experiment.run.start
+  if not rank or start is None:
+    raise InputError(
+      f"optimizer.adapter: {rank}; expected a rank, such as 16, and run.start: the start reads"
+      " labels, and what is trained is kept beside it"
+    )
+  place = folder / LABELS
+  messages.from_first(lambda: _write(task, start_directory(start), place))
+  return dataclasses.replace(experiment, task=dataclasses.replace(task, table=str(place)))
+
+
+def _write(task: LabelledNames, start: Path, place: Path) -> None:
+  if is_adapter_directory(start):
+    raise InputError(f"run.start: {start}: an adapter; expected the model that it was made from")
+  faults = Faults(skip=task.skip_bad)
+  examples = [x for file in task.splits.values() for x in task.read_examples(file, faults)]
+  texts = list(dict.fromkeys(task.wordings(examples)))
+  if (place / TEXTS).is_file() and open_wordings(str(place)).texts == tuple(texts):
+    return
+  print(f"reading {len(texts):,} labels", flush=True)
+  write_wordings(place, texts, reader_of(start).vectors(texts))
 
 
 class Trained(NamedTuple):

@@ -16,7 +16,7 @@ from luke_jax.pipeline.sentence_pairs import (
   first_pieces,
   read_documents,
 )
-from luke_jax.systems.ernie_thu.pair_rows import corrupted
+from luke_jax.systems.ernie_thu.pretraining import corrupted
 from luke_jax.text.special_tokens import BERT, SpecialTokens
 
 SPECIAL = SpecialTokens(dict(zip(BERT, (2, 0, 3, 1, 4), strict=True)), (), BERT)
