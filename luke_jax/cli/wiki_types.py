@@ -20,8 +20,8 @@ def run(
   """Makes sentences with typed names out of a wiki's tables, to learn labels from.
 
   Types are what pages say that they are, and English words in and around names: Labour Party, the
-  guitarist Jimi Hendrix, countries such as Chad. Of other names nobody knows the type. The pages of
-  dev are others than those of train.
+  guitarist Jimi Hendrix, countries such as Chad, instruments such as flutes. Of other names nobody
+  knows the type. The pages of dev are others than those of train.
 
       luke-jax wiki types tables --output typed
       luke-jax train labels --train typed/train.jsonl --dev typed/dev.jsonl --model english \\

@@ -5,6 +5,7 @@ import hashlib
 import heapq
 import itertools
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,10 +19,12 @@ from luke_jax.wiki.typed.types import PageTypes
 HELD_OUT = 50  # one page in so many, by its title, is dev
 DEV = 1500  # sentences of dev at most
 OF_A_PAGE = 14  # sentences at most
+TOLD = 200_000  # sentences from one line on the terminal to the next
 CHARACTERS = range(40, 400)  # of a sentence
 # A label is kept as often as this, and of more names the fewer, the more there are.
 USUAL, FADING = 300, 0.7
 SEEN, MOSTLY = 3, 0.8  # times that a name is given a type elsewhere, and share of these
+LISTED = 2  # pages that list words without capitals
 _TEACHING = ("series", "title", "place")  # sources by which a name is known elsewhere
 _COMMON = ("date", "adjective")  # which alone are not worth a sentence
 
@@ -31,13 +34,14 @@ def write_typed(tables: Path, folder: Path, *, examples: int) -> dict[str, int]:
 
   There are at most `examples` to train on, a random part of all.
   """
+  print("reading what pages are", file=sys.stderr, flush=True)
   types = PageTypes(read_pages(tables, text=False))
   if not types.labels:
     raise InputError(f"{tables}: no page with a type; expected tables of English pages")
-  namer = Namer(types, _known(Namer(types), tables))
+  namer = Namer(types, known(Namer(types), _told(tables, "names with types")))
   chosen = _Chosen(namer)
   kept: dict[str, list[tuple[float, str]]] = {"train": [], "dev": []}  # heaps, the last one first
-  for title, sentence, found in chosen.of(read_sentences(tables)):
+  for title, sentence, found in chosen.of(_told(tables, "sentences to learn from")):
     split = "dev" if _place(f"page {title}") < 1 / HELD_OUT else "train"
     line = json.dumps(_example(sentence, found), ensure_ascii=False)
     entry = -_place(f"order {sentence.text}"), line
@@ -50,22 +54,44 @@ def write_typed(tables: Path, folder: Path, *, examples: int) -> dict[str, int]:
   return {split: len(lines) for split, lines in kept.items()} | {"labels": len(chosen.counts)}
 
 
-def _known(namer: Namer, tables: Path) -> dict[str, tuple[str, ...]]:
-  """Returns names that sentences give a type more than once, and nearly always the same."""
+def _told(tables: Path, sought: str) -> Iterator[ExportedSentence]:
+  """Yields the sentences of tables, and says on stderr how many there were."""
+  for number, sentence in enumerate(read_sentences(tables)):
+    if number % TOLD == 0:
+      print(f"looking for {sought}: {number:,} sentences read", file=sys.stderr, flush=True)
+    yield sentence
+
+
+def known(namer: Namer, sentences: Iterable[ExportedSentence]) -> dict[str, tuple[str, ...]]:
+  """Returns names that sentences give a type more than once, and nearly always the same.
+
+  Other words that are listed have no types there: they may have any, as has a word that is one.
+  """
   given: dict[str, collections.Counter[tuple[str, ...]]] = collections.defaultdict(
     collections.Counter
   )
-  for sentence in read_sentences(tables):
-    if len(sentence.text) in CHARACTERS:
-      for name in namer.names_in(sentence).typed:
-        if name.source in _TEACHING:
-          given[sentence.text[name.start : name.end]][name.labels] += 1
-  known = {}
+  for _, of_page in itertools.groupby(sentences, lambda x: x.title):
+    listed = set()  # on this page, whose sentences may be all alike
+    for sentence in of_page:
+      if len(sentence.text) not in CHARACTERS:
+        continue
+      for found in namer.names_in(sentence).typed:
+        name = sentence.text[found.start : found.end]
+        if found.source == "list":
+          listed.add((name, found.labels))
+        elif found.source in _TEACHING:
+          given[name][found.labels] += 1
+    for name, labels in listed:
+      given[name][labels] += 1
+  kept: dict[str, tuple[str, ...]] = {}
   for name, counts in given.items():
     labels, count = counts.most_common(1)[0]
-    if count >= SEEN and count >= MOSTLY * counts.total():
-      known[name] = labels
-  return known
+    sure = count >= (LISTED if name.islower() else SEEN) and count >= MOSTLY * counts.total()
+    if sure and name not in namer.types.heads:
+      kept[name] = labels
+    elif name.islower():
+      kept[name] = ()
+  return kept
 
 
 class _Chosen:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from luke_jax.wiki.export.rows import ExportedSentence
 from luke_jax.wiki.read.own_names import SMALL
 from luke_jax.wiki.typed.kinds import NAMES, kinds_of, words
+from luke_jax.wiki.typed.lists import listings
 from luke_jax.wiki.typed.types import PageTypes, with_kinds
 
 _WORD = re.compile(r"'s\b|\w+|[^\w\s]")
@@ -50,10 +51,17 @@ class Found(NamedTuple):
 
 
 class Namer:
-  """Rules that find names and their types; `known` are names that other sentences give types."""
+  """Rules that find names and their types.
+
+  `known` are names that other sentences give types, and those without types may have any.
+  """
 
   def __init__(self, types: PageTypes, known: Mapping[str, tuple[str, ...]] | None = None):
     self.types, self.known = types, known or {}
+    lower = {name: labels for name, labels in self.known.items() if name.islower()}
+    self.common = dict.fromkeys(types.common, ()) | lower
+    self.common_firsts = {name.split()[0] for name in self.common}
+    self.listed = {_plural(x): x for x in types.heads if "person" not in kinds_of(x)}
     self.plurals = {_plural(noun): noun for noun in types.nouns if kinds_of(noun)}
 
   def names_in(self, sentence: ExportedSentence) -> Found:
@@ -84,6 +92,7 @@ class _Reading:
     runs = list(self._runs())
     for number, run in enumerate(runs):
       self._run(run, runs[number + 1 :])
+    self._lists()
     self._common()
     typed = [Typed(*self._characters(x), *what) for x, what in sorted(self.typed.items())]
     return Found(typed, [self._characters(x) for x in self.unknown])
@@ -263,12 +272,28 @@ class _Reading:
       return NAMES["location"], "place"
     return (), ""
 
+  def _lists(self) -> None:
+    """Takes what is listed as examples of a type."""
+    for place, noun, items in listings(self.words, self.namer.listed):
+      for item in items:
+        self._put(item, self._with_phrase(place, noun), "list")
+
   def _common(self) -> None:
-    """Leaves titles that are no names, such as rock music: they may have any label."""
+    """Takes words without capitals that lists give a type, and leaves what may have any label.
+
+    That are words which lists give several types, and titles that are no names, such as rock music.
+    """
     lower = [word.lower() for word in self.words]
-    for start in range(len(lower)):
+    for start, word in enumerate(lower):
+      if word not in self.namer.common_firsts:
+        continue
       for end in range(min(len(lower), start + 3), start, -1):
-        if not any(self.taken[start:end]) and " ".join(lower[start:end]) in self.types.common:
+        labels = self.namer.common.get(" ".join(lower[start:end]))
+        if labels is None or any(self.taken[start:end]):
+          continue
+        if labels:
+          self._put((start, end), labels, "known")
+        else:
           self._leave((start, end))
 
 

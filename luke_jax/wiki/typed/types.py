@@ -55,8 +55,9 @@ def with_kinds(labels: Iterable[str]) -> tuple[str, ...]:
 class PageTypes:
   """Types of pages by title, and what these teach about the words of names.
 
-  `nouns` are types of one word, `phrases` all that several pages have; `first_names` begin names of
-  persons, `adjectives` say where someone is from, and `common` are titles that are no names.
+  `heads` are types of one word, `nouns` those and `phrases` all that several pages have;
+  `first_names` begin names of persons, `adjectives` say where someone is from, and `common` are
+  titles that are no names.
   """
 
   def __init__(self, pages: Iterable[ExportedPage]):
@@ -83,6 +84,7 @@ class PageTypes:
       if any("person" in kinds_of(x) for x in labels) and len(named) in (2, 3):
         firsts[named[0]] += 1
     self.phrases = {label for label, count in counts.items() if count >= FEW}
+    self.heads = {label for label in counts if " " not in label}
     self.nouns = {x for x, count in counts.items() if count >= OFTEN and " " not in x}
     self.adjectives = {word for word, count in adjectives.items() if count >= OFTEN}
     self.first_names = {

@@ -1,5 +1,6 @@
 """Sentences with typed names: what pages are, and what words in and around names say."""
 
+import dataclasses
 import itertools
 import json
 import time
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 from luke_jax.cli import main
 from luke_jax.files import Path
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
-from luke_jax.wiki.typed.build import CHARACTERS, _example, write_typed
+from luke_jax.wiki.typed.build import CHARACTERS, _example, known, write_typed
 from luke_jax.wiki.typed.kinds import KINDS, NAMES, kinds_of
+from luke_jax.wiki.typed.lists import listings
 from luke_jax.wiki.typed.names import Namer
 from luke_jax.wiki.typed.types import PageTypes, labels_of, with_kinds
 
@@ -24,7 +26,17 @@ def page(title, phrase=None, first="", **fields):
   return ExportedPage(title=title, type_phrase=phrase, first_sentence=first, **values)
 
 
-NOUNS = ("guitarist", "river", "party", "country", "election", "battle", "university", "town")
+NOUNS = (
+  "guitarist",
+  "instrument",
+  "river",
+  "party",
+  "country",
+  "election",
+  "battle",
+  "university",
+  "town",
+)
 PAGES = [
   *(page(f"{noun.title()} {i}", f"British {noun}") for noun in NOUNS for i in range(4)),
   *(page(f"Jimi Stone {i}"[:-2] + "abcd"[i], "American jazz guitarist") for i in range(4)),
@@ -46,7 +58,8 @@ def sentence(text, *links):
 
 @pytest.fixture(scope="module")
 def namer():
-  return Namer(PageTypes(PAGES), {"Chad": with_kinds(["country"])})
+  known = {"Chad": with_kinds(["country"]), "grand piano": ("instrument",), "spoons": ()}
+  return Namer(PageTypes(PAGES), known)
 
 
 def found(namer, text, *links):
@@ -95,11 +108,56 @@ def test_labels_have_kinds():
     ("A British sailor sank.", "British", "nationality", "adjective"),
     ("It was in January there.", "January", "month", "date"),
     ("Food in Chad is good.", "Chad", "country", "known"),
+    (
+      "They had instruments such as flutes, bass - drums and violins.",
+      "flutes",
+      "instrument",
+      "list",
+    ),
+    ("They had instruments such as flutes and bass-drums.", "bass-drums", "instrument", "list"),
+    ("All had instruments, including old violins.", "old violins", "instrument", "list"),
+    ("He made flutes, violins, and other instruments.", "violins", "instrument", "list"),
+    ("He bought a grand piano there.", "grand piano", "instrument", "known"),
   ],
 )
 def test_words_in_and_around_a_name_say_what_it_is(namer, text, name, label, source):
   typed, _ = found(namer, text)
   assert typed[name] == (label, source)
+
+
+@pytest.mark.parametrize(
+  "text",
+  [
+    "They had instruments such as the flute.",
+    "They had instruments such as flutes that are old.",  # where the last item ends is not known
+    "He made flutes and other instruments.",  # nor where one begins
+    "They were guitarists such as friends and neighbours.",
+    "They had things such as flutes and drums.",
+    "They had instruments such as",
+    "other instruments",
+  ],
+)
+def test_a_list_that_is_not_sure_gives_no_types(namer, text):
+  items = [
+    item for listing in listings(text.rstrip(".").split(), namer.listed) for item in listing.items
+  ]
+  assert items == [] and found(namer, text) == ({}, [])
+
+
+def test_what_lists_give_several_types_is_unknown(namer):
+  assert found(namer, "He played the spoons there.") == ({}, ["spoons"])
+
+
+def test_what_pages_list_is_known_on_others():
+  namer = Namer(PageTypes(PAGES))
+  once = "Some towns there had instruments such as flutes, pianos and towns."
+  pages = {"A": [once, once], "B": ["In all years there were instruments such as pianos."]}
+  sentences = [
+    dataclasses.replace(sentence(text), title=title)
+    for title, texts in pages.items()
+    for text in texts
+  ]
+  assert known(namer, sentences) == {"pianos": ("instrument",), "flutes": (), "towns": ()}
 
 
 def test_links_mean_pages_with_types_and_other_names_are_unknown(namer):
