@@ -108,6 +108,8 @@ def _for_examples(
   experiment: Experiment, recipe: Recipe, lengths: np.ndarray, assignments: Sequence[str]
 ) -> Experiment:
   """Returns the experiment with settings for rows of these lengths, changed by the assignments."""
+  if any(text.startswith("run.steps=") for text in assignments):
+    assignments = ["run.epochs=null", *assignments]
   changed = override(experiment, assignments)
   if not recipe.from_nothing:
     experiment = _suited(experiment, lengths, changed)

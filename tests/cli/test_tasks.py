@@ -27,7 +27,7 @@ from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
 
 # What makes a training two steps of one program.
-SHORT = ["run.epochs=null", "run.steps=2", "run.evaluate_every=null", "data.batch_size=4"]
+SHORT = ["run.steps=2", "run.evaluate_every=null", "data.batch_size=4"]
 SHORT += ["data.lengths=1", "task.fit_head=false"]
 SMALL = {"ner": ["task.words=64"], "cloze": ["task.words=128", "task.entities=32"]}
 SMALL["tagging"] = ["task.words=64", "task.crf=true"]
