@@ -106,10 +106,7 @@ def _part(graph: Graph, operation: Operation) -> Tensor:
   return Tensor(name, operation.shape)
 
 
-PRODUCTS: dict[str, Rule] = {"dot_general": _product, "gather": _lookup}
-
-
-RULES = ELEMENTWISE_AND_SHAPES | PRODUCTS
+RULES: dict[str, Rule] = ELEMENTWISE_AND_SHAPES | {"dot_general": _product, "gather": _lookup}
 _SAME = ("name", "optimization_barrier", "stop_gradient")
 
 
