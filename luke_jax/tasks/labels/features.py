@@ -79,7 +79,7 @@ class Lessons:
     Of spans it keeps those with labels, and as many again that share words with them or are others;
     of labels those of its spans, and others by how frequent they are.
     """
-    digest = hashlib.sha256(f"{example.text} {row.source[:1]}".encode()).digest()
+    digest = hashlib.sha256(f"{example.text} {row.source[:1].tolist()}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
     owners, chosen = self._spans(row.source, example, room.spans, rng)
     labels = self._labels([example.labels[x] for x in owners if x >= 0], room.labels, rng)
