@@ -3,7 +3,6 @@
 Both sides have the same weights and the same batches.
 """
 
-import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +26,7 @@ from luke_jax.bench.timing import Timing, alternate, imported
 from luke_jax.errors import InputError
 from luke_jax.models import keys
 from luke_jax.models.network import Network, abstract_params, apply, prepared
-from luke_jax.models.system import Backbone, Running
+from luke_jax.models.system import Backbone, Running, System
 from luke_jax.nn.layers import Dtype
 from luke_jax.plan.flops import TRAINING, encoder_flops
 from luke_jax.systems.luke import SIZES, LukeConfig
@@ -43,10 +42,10 @@ class BatchSizes:
 
   sequences: int
   words: int
-  entities: int
+  entities: int = 0
 
   def __str__(self) -> str:
-    return f"{self.sequences}x{self.words}+{self.entities}"
+    return f"{self.sequences}x{self.words}" + f"+{self.entities}" * bool(self.entities)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,13 +76,16 @@ class EncoderTimes:
     return {side: self.product_flops / self.peak.median(side) for side in ("ours", "theirs")}
 
 
-def batches(text: str) -> list[BatchSizes]:
+def batches(text: str, *, entities: bool = True) -> list[BatchSizes]:
   """Returns the batches of a text such as 1x64+8,4x128+32: texts, words and entities of each."""
+  pattern, form = r"([1-9]\d*)x([1-9]\d*)", "TEXTSxWORDS, such as 4x128"
+  if entities:
+    pattern, form = rf"{pattern}\+([1-9]\d*)", "TEXTSxWORDS+ENTITIES, such as 4x128+32"
   chosen = []
   for part in text.split(","):
-    sizes = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)\+([1-9]\d*)", part.strip(), re.ASCII)
+    sizes = re.fullmatch(pattern, part.strip(), re.ASCII)
     if not sizes:
-      raise InputError(f"batch: {part!r}; expected TEXTSxWORDS+ENTITIES, such as 4x128+32")
+      raise InputError(f"batch: {part!r}; expected {form}")
     chosen.append(BatchSizes(*map(int, sizes.groups())))
   return chosen
 
@@ -127,11 +129,11 @@ def _passes(
   forward, backward = _ours(backbone, reference)
   reference.to(torch_device())
   their_backward = _their_backward(reference, dtype)
-  inputs = [_inputs(config, batch) for batch in some]
+  arrays_of = [inputs(config, batch) for batch in some]
 
   def each(name, ours, theirs, times):
-    for batch, arrays in zip(some, inputs, strict=True):
-      sides = _on(ours, jax.device_put(arrays)), _on(theirs, _tensors(arrays))
+    for batch, arrays in zip(some, arrays_of, strict=True):
+      sides = _on(ours, jax.device_put(arrays)), _on(theirs, tensors(arrays))
       flops = encoder_flops(backbone, **dataclasses.asdict(batch))
       yield Pass(batch, name, times * flops, alternate(*sides, rounds))
 
@@ -144,7 +146,8 @@ def _on(run: Callable, arrays: Any) -> Callable[[], object]:
   return lambda: run(arrays)
 
 
-def _tensors(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def tensors(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+  """Returns arrays as PyTorch's, on the device that JAX computes on."""
   import torch
 
   return {name: torch.tensor(x, device=torch_device()) for name, x in arrays.items()}
@@ -161,17 +164,22 @@ def _reference(config: LukeConfig) -> Any:
   ).eval()
 
 
-def _inputs(config: LukeConfig, batch: BatchSizes) -> dict[str, np.ndarray]:
+def inputs(config: System, batch: BatchSizes) -> dict[str, np.ndarray]:
+  """Returns random words, and entities that are mentioned by up to five of them."""
   rng = np.random.default_rng(0)
-  b, w, e = batch.sequences, batch.words, batch.entities
+  b, w, e = dataclasses.astuple(batch)
   starts = rng.integers(0, w, (b, e, 1))
   positions = starts + np.arange(MENTION)
   lengths = rng.integers(1, 6, (b, e, 1))
   valid = (positions < starts + lengths) & (positions < w)
-  return {
+  words = {
     "input_ids": rng.integers(5, config.vocab_size, (b, w)),
     "attention_mask": np.ones((b, w), np.int64),
-    "entity_ids": rng.integers(1, config.entity_vocab_size, (b, e)),
+  }
+  if not e:
+    return words
+  return words | {
+    "entity_ids": rng.integers(1, config.decoders.entities, (b, e)),
     "entity_attention_mask": np.ones((b, e), np.int64),
     "entity_position_ids": np.where(valid, positions, -1),
   }
@@ -218,13 +226,9 @@ def _their_backward(model: Any, dtype: Dtype) -> Callable:
   """Returns a function that computes the gradients of parameters in float32."""
   import torch
 
-  mixed = contextlib.nullcontext()
-  if dtype == "bfloat16":
-    mixed = torch.autocast(torch_device(), torch.bfloat16)
-
   def backward(tensors):
     model.zero_grad()
-    with mixed:
+    with mixed(dtype):
       outputs = model(**tensors)
       loss = torch.stack([outputs[name].float().square().mean() for name in STATES]).sum()
     loss.backward()

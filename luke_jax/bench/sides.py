@@ -1,5 +1,6 @@
 """Devices of the two sides of a comparison, and the speed of a matrix product on each."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from typing import Any
@@ -66,6 +67,15 @@ def same_precision() -> None:
   config: Any = jax.config  # whose attributes are made at run time
   exact = config.jax_default_matmul_precision in ("highest", "float32")
   torch.set_float32_matmul_precision("highest" if exact else "high")
+
+
+def mixed(dtype: Dtype) -> contextlib.AbstractContextManager:
+  """Returns the context in which PyTorch multiplies in a type what has parameters in float32."""
+  import torch
+
+  if dtype == "float32":
+    return contextlib.nullcontext()
+  return torch.autocast(torch_device(), getattr(torch, dtype))
 
 
 def product_flops() -> float:

@@ -16,16 +16,21 @@ from luke_jax.files import Path
 
 @dataclasses.dataclass(frozen=True)
 class Timing:
-  """Seconds of ours and theirs, by round."""
+  """Seconds of ours and theirs, by round: of the clock, and those of the processor's cores."""
 
   ours: list[float]
   theirs: list[float]
+  processor: dict[str, list[float]] = dataclasses.field(default_factory=dict)  # by side
 
   @property
   def ratio(self) -> float:
     """Returns the median over rounds of theirs / ours: the speed-up of ours."""
-    pairs = zip(self.theirs, self.ours, strict=True)
-    return statistics.median(theirs / ours for theirs, ours in pairs)
+    return statistics.median(self.ratios)
+
+  @property
+  def ratios(self) -> list[float]:
+    """Returns theirs / ours of each round."""
+    return [theirs / ours for theirs, ours in zip(self.theirs, self.ours, strict=True)]
 
   def median(self, side: str) -> float:
     """Returns the median seconds of side `ours` or `theirs`."""
@@ -39,14 +44,19 @@ def alternate(ours: Callable[[], object], theirs: Callable[[], object], rounds: 
   turn and that a virtual machine must map again: a training loop pays for neither.
   """
   pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(rounds)]
-  return Timing(*map(list, zip(*pairs, strict=True)))
+  sides = {"ours": [x for x, _ in pairs], "theirs": [x for _, x in pairs]}
+  wall, processor = ({side: [x[n] for x in sides[side]] for side in sides} for n in range(2))
+  return Timing(**wall, processor=processor)
 
 
-def _seconds(run: Callable[[], object]) -> float:
+def _seconds(run: Callable[[], object]) -> tuple[float, float]:
+  """Returns the seconds of a function's second call by the clock, and those of all cores."""
   run()
-  start = time.perf_counter()
+  clocks = time.perf_counter, time.process_time
+  start = [clock() for clock in clocks]
   run()
-  return time.perf_counter() - start
+  wall, processor = (clock() - before for clock, before in zip(clocks, start, strict=True))
+  return wall, processor
 
 
 def cores_and_processor() -> str:

@@ -100,6 +100,10 @@ SECTIONS = {
       "bench:bench_step",
       "Times an experiment's training step, without the loop around it.",
     ),
+    "bench train": (
+      "bench_train:bench_train",
+      "Times steps of fine-tuning beside PyTorch with transformers and peft.",
+    ),
     "bench text": (
       "bench_data:bench_text",
       "Times texts to inputs against transformers' tokenizer.",

@@ -19,6 +19,7 @@ COMPUTING = {
   "bench ner",
   "bench step",
   "bench tener",
+  "bench train",
   "evaluate",
   "experiment run",
   "graph train",

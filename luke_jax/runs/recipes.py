@@ -101,13 +101,21 @@ def task_experiment(
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.config.for_fine_tuning, task, str(start))
-  return consistent(_for_examples(experiment, recipe, lengths, assignments))
+  return _for_examples(experiment, lengths, assignments)
+
+
+def made_up_experiment(
+  config: System, task: FineTunedTask, lengths: np.ndarray, assignments: Sequence[str]
+) -> Experiment:
+  """Returns the experiment of a task on rows of these lengths, without files and a start."""
+  return _for_examples(_with_recipe(config.for_fine_tuning, task, None), lengths, assignments)
 
 
 def _for_examples(
-  experiment: Experiment, recipe: Recipe, lengths: np.ndarray, assignments: Sequence[str]
+  experiment: Experiment, lengths: np.ndarray, assignments: Sequence[str]
 ) -> Experiment:
   """Returns the experiment with settings for rows of these lengths, changed by the assignments."""
+  recipe = experiment.model.recipes.get(experiment.task.name, Recipe())
   if any(text.startswith("run.steps=") for text in assignments):
     assignments = ["run.epochs=null", *assignments]
   changed = override(experiment, assignments)
@@ -119,7 +127,7 @@ def _for_examples(
     scores = f"run.evaluate_every={math.ceil(len(lengths) / changed.data.batch_size)}"
   else:
     scores = _evaluations(override(experiment, assignments), len(lengths))
-  return override(experiment, [scores, *assignments])
+  return consistent(override(experiment, [scores, *assignments]))
 
 
 def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, list[str]]:

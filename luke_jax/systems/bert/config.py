@@ -277,6 +277,9 @@ _LARGE: dict[str, Any] = {
 }
 
 SIZES: dict[str, BertConfig] = {
+  "minilm": BertConfig(
+    hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
+  ),
   "bert-base": BertConfig(),
   "bert-large": BertConfig(**_LARGE),
   "roberta-base": RobertaConfig(),
