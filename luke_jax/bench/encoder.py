@@ -14,6 +14,7 @@ import numpy as np
 
 from luke_jax.bench.sides import (
   devices,
+  mixed,
   product_flops,
   same_precision,
   share_gpu,

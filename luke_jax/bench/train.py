@@ -1,4 +1,4 @@
-"""Benchmark of steps of fine-tuning beside PyTorch with transformers, and with peft for adapters."""
+"""Benchmark of steps of fine-tuning beside PyTorch with transformers, and peft for adapters."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -68,9 +68,7 @@ class TrainTimes:
     }
 
 
-def run(
-  size: str, experiments: Sequence[tuple[BatchSizes, Experiment]], rounds: int
-) -> TrainTimes:
+def run(size: str, experiments: Sequence[tuple[BatchSizes, Experiment]], rounds: int) -> TrainTimes:
   """Times steps of both sides in turn, on batches without padding and with dropout."""
   torch, transformers = imported("torch", "transformers")
   if rounds < 1:

@@ -68,7 +68,7 @@ class Attention(nn.Module):
         probs = jnp.where(dropout_mask(seeds, x.shape[1], rate), probs / (1 - rate), 0.0)
       context = jnp.einsum("bnqk,bknh->bqnh", probs.astype(x.dtype), value)
     else:
-      queries = query_blocks(x, num_words, projections, wide=n.on_cpu)
+      queries = query_blocks(x, num_words, projections, on_cpu=n.on_cpu)
       attend = functools.partial(block_attention, dropout_rate=rate)
       if self._takes_kernel(queries):
         fused = functools.partial(pallas_attention, dropout_rate=rate)

@@ -119,17 +119,21 @@ def project(
   bias: jax.Array | None = None,
   output: Dtype | None = None,
   *,
-  wide: bool = False,
+  on_cpu: bool = False,
 ) -> jax.Array:
   """Multiplies x (..., D) by kernel (D, ...) and adds bias, as one product of two matrices.
 
-  The result is of the operands' type, or of type `output`; `wide` rounds it to that from float32,
-  twice as fast on CPUs in bfloat16.
+  The result is of the operands' type, or of type `output`; `on_cpu` rounds it to that from float32,
+  twice as fast there in bfloat16.
   """
   width = kernel.shape[0]
   matrices = x.reshape(x.size // width, width), kernel.reshape(width, -1)
-  wide = wide and x.dtype == jnp.bfloat16
-  y = _wide(*matrices) if wide else jnp.matmul(*matrices, preferred_element_type=output)
+  if on_cpu and x.dtype == jnp.bfloat16:
+    y = _wide(*matrices)
+  elif on_cpu and len(matrices[0]) >= MANY_ROWS and width > matrices[1].shape[1]:
+    y = _narrowing(*matrices)
+  else:
+    y = jnp.matmul(*matrices, preferred_element_type=output)
   y = y.astype(output or x.dtype)
   if bias is not None:
     y = y + bias.reshape(-1)
@@ -163,6 +167,25 @@ def _turned(matrix: jax.Array) -> jax.Array:
 
 
 _wide.defvjp(_wide_forward, _wide_backward)
+
+
+@jax.custom_vjp
+def _narrowing(x: jax.Array, kernel: jax.Array) -> jax.Array:
+  """Multiplies many rows by a kernel with fewer columns than rows.
+
+  The kernel's gradient is computed turned: XLA on CPUs multiplies a fifth faster to more columns
+  than rows, of float32 with 512 bits.
+  """
+  return jnp.matmul(x, kernel)
+
+
+def _narrowing_backward(residuals, d_y):
+  x, kernel = residuals
+  turned = jax.lax.optimization_barrier(jnp.matmul(d_y.T, x))
+  return jnp.matmul(d_y, kernel.T), turned.T
+
+
+_narrowing.defvjp(lambda x, kernel: (_narrowing(x, kernel), (x, kernel)), _narrowing_backward)
 
 
 def initializer(numerics: Numerics, square: float) -> nn.initializers.Initializer:
@@ -230,9 +253,9 @@ class Dense(nn.Module):
     kernel, bias = jax.tree.map(lambda p: p.astype(self.numerics.dtype), (kernel, bias))
     matrix = gathered(kernel, (math.prod(inputs), math.prod(self.features)))
     n = self.numerics
-    y = project(x, matrix.reshape(-1, *self.features), bias, self.output, wide=n.on_cpu)
+    y = project(x, matrix.reshape(-1, *self.features), bias, self.output, on_cpu=n.on_cpu)
     low = adapter_of(self, n.dtype)
-    return y if low is None else y + low_rank(x, *low, wide=n.on_cpu).reshape(y.shape)
+    return y if low is None else y + low_rank(x, *low, on_cpu=n.on_cpu).reshape(y.shape)
 
 
 def adapter_of(module: nn.Module, dtype: Dtype) -> tuple[jax.Array, jax.Array] | None:
@@ -243,9 +266,9 @@ def adapter_of(module: nn.Module, dtype: Dtype) -> tuple[jax.Array, jax.Array] |
   return first, second
 
 
-def low_rank(x: jax.Array, first: jax.Array, second: jax.Array, *, wide: bool) -> jax.Array:
+def low_rank(x: jax.Array, first: jax.Array, second: jax.Array, *, on_cpu: bool) -> jax.Array:
   """Multiplies x (..., D) by the matrices (D, R) and (R, F) of an adapter."""
-  return project(project(x, first, wide=wide), second, wide=wide)
+  return project(project(x, first, on_cpu=on_cpu), second, on_cpu=on_cpu)
 
 
 class LayerNorm(nn.Module):

@@ -102,7 +102,7 @@ def einsum_scores(
 
 
 def query_blocks(
-  x: jax.Array, num_words: int, projections: Projections, *, wide: bool = False
+  x: jax.Array, num_words: int, projections: Projections, *, on_cpu: bool = False
 ) -> Blocks:
   """Returns queries [query kind][key kind] of x (B, T, D); rows have W and E tokens.
 
@@ -113,9 +113,9 @@ def query_blocks(
   parts = [x] if alone else jnp.split(x, [num_words], axis=1)
 
   def query(part: jax.Array, a: int, c: int) -> jax.Array:
-    y = project(part, kernel[a][c], bias[a, c], wide=wide)
+    y = project(part, kernel[a][c], bias[a, c], on_cpu=on_cpu)
     if low is not None:
-      y = y + low_rank(part, low[0][a, c], low[1][a, c], wide=wide).reshape(y.shape)
+      y = y + low_rank(part, low[0][a, c], low[1][a, c], on_cpu=on_cpu).reshape(y.shape)
     return y.reshape(*part.shape[:2], *bias.shape[2:])
 
   return tuple(tuple(query(part, a, c) for c in range(len(parts))) for a, part in enumerate(parts))

@@ -10,14 +10,20 @@ from jax import lax
 
 
 def dropout_mask(seeds: jax.Array, num_tokens: int, rate: float) -> jax.Array:
-  """Returns True where a probability is kept, (B, N, T, T) as [query, key], for seeds (B, N)."""
+  """Returns True where a probability is kept, (B, N, T, T) as [query, key], for seeds (B, N).
 
-  def of_head(seed: jax.Array) -> jax.Array:
-    # (2 x ceil(T / 2), T), keys by queries
-    mask = kept_where(key_hash(num_tokens), query_hash(seed, slice(0, num_tokens)), rate)
-    return mask[:num_tokens].T
-
-  return jax.vmap(jax.vmap(of_head))(seeds)
+  As by `kept_where`, but each key has its own product: CPUs compute that many keys at a time, where
+  two halves that are joined and turned would be read one by one.
+  """
+  keys = key_hash(num_tokens)[:, 0]
+  first = jnp.arange(num_tokens) < len(keys)
+  keys, shifts = jnp.concatenate([keys, keys])[:num_tokens], jnp.where(first, 16, 0)
+  whole = slice(0, num_tokens)
+  queries = jax.vmap(jax.vmap(lambda seed: query_hash(seed, whole)[0]))(seeds)
+  # Hashes (T,) and (B, N, T) that are there, or they would be computed for every pair.
+  parts = keys, shifts.astype(jnp.uint32), queries
+  keys, shifts, queries = lax.optimization_barrier(parts)
+  return _kept(_spread(keys * queries[..., None]) << shifts, rate)
 
 
 def key_hash(num_tokens: int) -> jax.Array:
@@ -55,10 +61,17 @@ def kept_where(keys: jax.Array, queries: jax.Array, rate: float, axis: int = 0) 
   cheap as the TPU's own generator, whose numbers nothing else could repeat.
   """
   # (ceil(keys / 2), queries), uint32; after joining the halves (keys, queries), compared as int32.
-  product = keys * queries
-  bits = (product ^ (product >> 15)) * jnp.uint32(0x846CA68B)
-  bits = lax.bitcast_convert_type(jnp.concatenate([bits << 16, bits], axis), jnp.int32)
-  return bits >= (round(rate * 2**16) - 2**15) * 2**16
+  bits = _spread(keys * queries)
+  return _kept(jnp.concatenate([bits << 16, bits], axis), rate)
+
+
+def _spread(product: jax.Array) -> jax.Array:
+  return (product ^ (product >> 15)) * jnp.uint32(0x846CA68B)
+
+
+def _kept(bits: jax.Array, rate: float) -> jax.Array:
+  """Returns True where a value is kept, by the upper 16 of its bits."""
+  return lax.bitcast_convert_type(bits, jnp.int32) >= (round(rate * 2**16) - 2**15) * 2**16
 
 
 def _mixed(x: jax.Array) -> jax.Array:

@@ -12,7 +12,7 @@ import pytest
 
 from luke_jax.nn.layers import KEPT
 from luke_jax.nn.pallas_attention import pallas_attention, unsupported
-from luke_jax.nn.repeatable_dropout import dropout_mask
+from luke_jax.nn.repeatable_dropout import dropout_mask, kept_where, key_hash, query_hash
 
 SEQUENCES = 2
 RATE = 0.1
@@ -192,6 +192,17 @@ def test_the_mask_is_a_function_of_the_seed():
   one, same, other = (dropout_mask(seeds_for(2, start), 64, RATE) for start in (0, 0, 1))
   assert (one == same).all()
   assert (one != other).any(axis=(2, 3)).all()
+
+
+@pytest.mark.parametrize("tokens", [1, 6, 7])
+def test_the_mask_is_that_of_the_kernels(tokens):
+  """Which compute it for half of the keys at a time."""
+  seeds = seeds_for(2)
+  kept = dropout_mask(seeds, tokens, RATE)
+  for sequence, head in np.ndindex(seeds.shape):
+    queries = query_hash(seeds[sequence, head], slice(0, tokens))
+    half = kept_where(key_hash(tokens), queries, RATE)
+    assert (kept[sequence, head] == half[:tokens].T).all()
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.5, 0.9])
