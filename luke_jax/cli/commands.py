@@ -133,7 +133,7 @@ Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one 
 GROUPS = {
   "graph": "Vectors of a graph's entities:",
   "experiment": "Rows of the papers' tables:",
-  "bench": "Times one of",
+  "bench": "Times",
 }
 _SIMILAR = 0.6  # likeness from which a command is suggested
 
