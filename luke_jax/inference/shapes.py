@@ -1,8 +1,9 @@
 """Shapes to run rows in: another one is compiled if it saves more than compiling takes."""
 
+import contextlib
 import functools
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -31,6 +32,15 @@ class CompiledShapes:
     # Tokens of padding, by the shape that would save them.
     self.wasted: Counter[Hashable] = Counter()
 
+  @contextlib.contextmanager
+  def exact(self) -> Iterator[None]:
+    """Compiles each shape that is met within, however little it saves: while there is time."""
+    worth, self.worth = self.worth, 0.0
+    try:
+      yield
+    finally:
+      self.worth = worth
+
   def size(self, least: Sizes, roomy: Sizes, rows: int) -> Sizes:
     """Returns the size to pad rows to: the least, or a larger one that is compiled.
 
@@ -42,6 +52,10 @@ class CompiledShapes:
       size = least
     self.sizes.add(size)
     return size
+
+  def has(self, size: Sizes, height: int) -> bool:
+    """Returns whether batches of so many rows of a size are compiled."""
+    return height in self.heights[size]
 
   def height(self, size: Sizes, rows: int, most: int) -> int:
     """Returns the number of rows to pad a batch to."""

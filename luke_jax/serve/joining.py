@@ -3,7 +3,7 @@
 import dataclasses
 import itertools
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -68,6 +68,7 @@ class Joined:
     """Starts with nothing to do; of more requests than `most_waiting` the last are refused."""
     self._most_waiting = most_waiting
     self._requests: list[_Request] = []
+    self._meanwhile: Iterator[Callable[[], None]] = iter(())
     self._lock = threading.Lock()
     self._thread = ThreadPoolExecutor(1, thread_name_prefix="luke-jax-serve")
 
@@ -91,16 +92,28 @@ class Joined:
     self._thread.submit(self._turn)
     return request.future
 
+  def meanwhile(self, steps: Iterable[Callable[[], None]]) -> None:
+    """Takes these steps, one at a time, while no request waits; instead of those of before."""
+    self._meanwhile = iter(steps)
+    self._thread.submit(self._turn)
+
   def _awaited(self) -> list[_Request]:
     return [request for request in self._requests if not request.future.done()]
 
   def _turn(self) -> None:
-    """Computes one batch."""
+    """Computes one batch or, where nobody waits, takes a step of what is done meanwhile."""
     with self._lock:
       self._requests = self._awaited()
       chosen = _next_batch(self._requests)
-    if not chosen:
+    if chosen:
+      self._compute(chosen)
+    elif step := next(self._meanwhile, None):
+      step()
+    else:
       return
+    self._thread.submit(self._turn)
+
+  def _compute(self, chosen: Sequence[tuple[_Request, Item]]) -> None:
     results = computed(chosen[0][0].compute, [item for _, item in chosen])
     for (request, _), result in zip(chosen, results, strict=True):
       request.add(result)
@@ -108,9 +121,6 @@ class Joined:
     with self._lock:
       # Those that had their turn are behind the others.
       self._requests = sorted(self._awaited(), key=lambda request: request.key == key)
-      more = bool(self._requests)
-    if more:
-      self._thread.submit(self._turn)
 
 
 def _next_batch(requests: Sequence[_Request]) -> list[tuple[_Request, Item]]:

@@ -57,11 +57,13 @@ class Server:
     self._server.should_exit = True
 
   def _serve(self) -> None:
+    service = self.application.state.service
+    service.refine()
     try:
       self._server.run(sockets=[self._socket])
     finally:
       self._socket.close()
-      self.application.state.service.warmed.cancel()
+      service.close()
 
   def __enter__(self) -> "Server":
     self._thread.start()
@@ -119,6 +121,10 @@ class PatientProtocol(H11Protocol):
   def connection_made(self, transport: Any) -> None:
     """Starts to wait for headers."""
     super().connection_made(transport)
+    # asyncio leaves it away for a socket that was made without a protocol's number, and the body of
+    # an answer then waits 40 ms until the client has acknowledged its headers.
+    if connection := transport.get_extra_info("socket"):
+      connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     self._wait()
 
   def data_received(self, data: bytes) -> None:

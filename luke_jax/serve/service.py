@@ -1,6 +1,7 @@
 """Models that answer requests, apart from how those arrive."""
 
 import contextlib
+import functools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from luke_jax.errors import InputError
+from luke_jax.inference.shapes import shapes_of
 from luke_jax.model import Model
 from luke_jax.serve.answers import as_json, attention, coloured
 from luke_jax.serve.joining import MOST_WEIGHT, Compute, Item, Joined
@@ -29,6 +31,9 @@ PAGE = ("ner", "tagging", "labels", "typing", "relations", "qa", "linking")
 # Sentences of a text, and numbers of texts, whose programs are compiled before any request.
 SHORT = ((1, 1),)
 THOROUGH = (*SHORT, (1, 4), (1, 16), (8, 1), (8, 4), (24, 1))
+# Those that a server compiles while nobody waits, so that little is padded: all lengths up to 128
+# word pieces, and up to 64 of four texts. More would pad less, but a program takes 10 MB.
+EXACT = (*((i, 1) for i in range(1, 26)), *((i, 4) for i in range(1, 13)))
 
 
 class Service:
@@ -45,11 +50,22 @@ class Service:
     self.joined = Joined(limits.waiting)
     self._in_json: Callable[[Any], object] = coloured if page else as_json
     self.warmed = self.joined.submit(object(), self._warm, self._steps(SHORT if page else THOROUGH))
+    self._exact = self._steps(() if page else EXACT)
 
   @property
   def ready(self) -> bool:
     """Returns whether the programs are compiled."""
     return self.warmed.done() and not (self.warmed.cancelled() or self.warmed.exception())
+
+  def refine(self) -> None:
+    """Compiles more programs while nobody waits, until the service is closed."""
+    steps = (functools.partial(self._refined, step) for step in self._exact)
+    self.joined.meanwhile(steps)
+
+  def close(self) -> None:
+    """Compiles no more."""
+    self.warmed.cancel()
+    self.joined.meanwhile(())
 
   def about(self) -> list[dict[str, object]]:
     """Returns what there is to know of each model."""
@@ -111,3 +127,7 @@ class Service:
         asked = {name: x if name in SETTINGS else [x] * number for name, x in fields.items()}
         one.model.predict([text] * number, **asked)
     return [None] * len(steps)
+
+  def _refined(self, step: Item) -> None:
+    with shapes_of(step.value[0].model.backbone).exact():
+      self._warm([step])

@@ -51,6 +51,21 @@ def test_candidates_that_are_no_tokens_make_no_shapes():
   assert shapes(made) == {(Sizes(64, 0, TASK.mention), 16)}
 
 
+def test_rows_are_split_into_batches_that_are_compiled_rather_than_padded():
+  compiled = CompiledShapes(10**9)
+  assert heights_of(5, compiled) == [8]  # while nothing is, a program is dearer
+  for number in (1, 4):
+    with compiled.exact():
+      assert heights_of(number, compiled) == [number]
+  assert heights_of(5, compiled) == [4, 1]
+  assert heights_of(6, compiled) == [4, 4]
+  assert compiled.worth == 10**9
+
+
+def heights_of(number, compiled):
+  return [batch.height for batch in batches(rows([(56, 1)] * number), TASK, 1024, compiled)]
+
+
 @given(st.lists(LENGTHS, max_size=5), st.integers(0, 20_000))
 def test_padding_costs_no_more_than_the_programs_that_would_save_it(chunks, worth):
   shared = CompiledShapes(worth)

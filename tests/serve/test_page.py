@@ -32,6 +32,7 @@ class Fixed(Service):
     self.metrics = Metrics()
     self.joined = Joined(self.limits.waiting)
     self.warmed = Future()
+    self._exact = []
 
   def about(self):
     more = {"system": "LUKE", "queries": KINDS, "labels": [], "negative": None, **SIZES}

@@ -5,6 +5,7 @@ import json
 import socket
 import sys
 import threading
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -63,6 +64,7 @@ def models(directories):
 def few_programs(monkeypatch):
   """Servers here compile what the page needs, which takes less time."""
   monkeypatch.setattr("luke_jax.serve.service.THOROUGH", SHORT)
+  monkeypatch.setattr("luke_jax.serve.service.EXACT", ())
 
 
 @pytest.fixture(scope="module")
@@ -267,6 +269,34 @@ def test_it_is_not_ready_before_programs_are_compiled(models, monkeypatch):
     assert figures(server)["luke_jax_ready"] == 0
     go_on.set()
     wait_for(lambda: request(server, "GET", "/ready")[0].status == 200)
+
+
+def test_more_programs_are_compiled_while_nobody_waits_until_it_ends(models, monkeypatch):
+  monkeypatch.setattr("luke_jax.serve.service.EXACT", ((1, 1),) * 1000)
+  steps = []
+  monkeypatch.setattr("luke_jax.serve.service.Service._refined", lambda _, x: steps.append(x.value))
+  made = application({"ner": models["ner"]})
+  joined = made.state.service.joined
+  made.state.service.warmed.result(timeout=120)
+  go_on = busy(made.state.service)
+  with Server(made, port=0) as server:
+    assert request(server, "GET", "/health")[0].status == 200 and not steps
+    go_on.set()
+    wait_for(lambda: len(steps) == 1000)
+    assert asked(server, "ner", text="Ana")[0] == 200 and steps[0][1:] == (1, 1)
+  assert joined.waiting == 0 and next(joined._meanwhile, None) is None
+
+
+def test_answers_do_not_wait_for_the_clients_acknowledgement(server):
+  """Nagle's algorithm holds the second part of an answer back for 40 ms on an open connection."""
+  connection, seconds = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60), []
+  for _ in range(30):
+    begun = time.perf_counter()
+    connection.request("GET", "/health")
+    connection.getresponse().read()
+    seconds.append(time.perf_counter() - begun)
+  connection.close()
+  assert min(seconds[20:]) < 0.03
 
 
 def test_the_description_has_every_address(server):
