@@ -44,8 +44,8 @@ FEW_WIDTHS = Widths(
 # CPU small batches leave fewer rows to pad.
 TOKENS = {"cpu": 512}
 MOST_TOKENS = 32768
-# Padded tokens that take as long as one more batch does by itself: on a CPU, batches of four rows and
-# of one are faster than one of eight with three rows of padding.
+# Padded tokens that take as long as one more batch does by itself: on a CPU, batches of four rows
+# and of one are faster than one of eight with three rows of padding.
 BATCH = {"cpu": 16}
 
 
