@@ -8,9 +8,10 @@ TEXTS has a text a line, or a word and its tag a line, as CoNLL's files. A taggi
 CRF is one that transformers reads and computes to the end. Each client asks about one text, every
 fourth time about five, as soon as it has its answer. Both servers are started, left alone for
 `--pause` seconds, and warmed by 16 clients each. Then one and the other have their turns of
-`--seconds` with each number of clients, `--rounds` times. Prints a line of JSON for each load: processor seconds are
-the server's alone, and "errors" all that is not status 200. The last line has the names in the
-first hundred texts: transformers begins one at an I- without its B- too, and has parts of words.
+`--seconds` with each number of clients, `--rounds` times. Prints a line of JSON for each load:
+processor seconds are the server's alone, and "errors" all that is not status 200. The last line has
+the names in the first hundred texts: transformers begins one at an I- without its B- too, and has
+parts of words.
 """
 
 import argparse
