@@ -248,4 +248,5 @@ async def _gone(request: Request) -> None:
 async def _no_such_place(request: Request, fault: Exception) -> Response:
   assert isinstance(fault, HTTPException)
   asked = f"{request.method} {request.url.path}"
-  return fault_line(fault.status_code, f"{asked:.100}: {fault.detail.lower()}", fault.headers)
+  line = f"{asked:.100}: {fault.detail.lower()}; /openapi.json has what there is"
+  return fault_line(fault.status_code, line, fault.headers)

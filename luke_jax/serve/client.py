@@ -35,12 +35,12 @@ class Client:
   def predict(self, texts: str | Sequence[str], **fields: Any) -> Any:
     """Returns the prediction for one text, or for each text of a list, as JSON values.
 
-    `fields` are those of `luke_jax.Model.predict`.
+    `fields` are those of `luke_jax.Model.predict`, and `model` where it is another.
     """
     single = isinstance(texts, str)
     body = {"text": texts if single else list(texts), **fields}
     if self._model is not None:
-      body["model"] = self._model
+      body.setdefault("model", self._model)
     answer = self._ask("POST", "/predict", body)
     return answer["prediction"] if single else answer["predictions"]
 

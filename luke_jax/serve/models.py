@@ -89,14 +89,17 @@ def question_of(request: Mapping[str, object], most_characters: int) -> Question
   """Returns the question in an object of JSON: `text` with its other fields, or a list of each."""
   asked = {name: value for name, value in request.items() if name != "model"}
   if named := sorted(asked.keys() & LOCAL):
-    raise InputError(f"{named[0]}: not of a request; expected the fields of a text")
+    expected = "text" if named[0] == "texts" else "the fields of a text"
+    raise InputError(f"{named[0]}: not of a request; expected {expected}")
   settings = {name: asked.pop(name) for name in SETTINGS & asked.keys()}
   _check_number("threshold", settings.get("threshold"))
   if not isinstance(settings.get("labels"), list | dict | None):
-    raise InputError("labels: expected a list of labels, or an object with their descriptions")
+    expected = 'a list of labels, as ["person", "ship"], or an object with their descriptions'
+    raise InputError(f"labels: expected {expected}")
   text = asked.get("text")
   if not isinstance(text, str | list):
-    raise InputError("text: missing; expected a text, or a list of texts")
+    given = f"{text!r:.60}" if "text" in asked else "missing"
+    raise InputError(f"text: {given}; expected a text, or a list of texts")
   single = isinstance(text, str)
   columns: dict[str, Any] = {name: [x] for name, x in asked.items()} if single else asked
   count = len(columns["text"])

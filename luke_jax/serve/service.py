@@ -96,7 +96,8 @@ class Service:
     if name is None and len(self.models) == 1:
       return next(iter(self.models.values()))
     if not isinstance(name, str) or name not in self.models:
-      raise InputError(f"model: {name!r:.60}; expected one of {', '.join(self.models)}")
+      given = "missing" if name is None else f"{name!r:.60}"
+      raise InputError(f"model: {given}; expected one of {', '.join(self.models)}")
     return self.models[name]
 
   def _timed(self, run: Compute) -> Compute:
