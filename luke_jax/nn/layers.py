@@ -130,7 +130,7 @@ def project(
   matrices = x.reshape(x.size // width, width), kernel.reshape(width, -1)
   if on_cpu and x.dtype == jnp.bfloat16:
     y = _wide(*matrices)
-  elif on_cpu and len(matrices[0]) >= MANY_ROWS and width > matrices[1].shape[1]:
+  elif on_cpu and width > matrices[1].shape[1] and _many(matrices[0]):
     y = _narrowing(*matrices)
   else:
     y = jnp.matmul(*matrices, preferred_element_type=output)
@@ -141,6 +141,11 @@ def project(
 
 
 MANY_ROWS = 512  # from which a product is worth a copy of a matrix
+
+
+def _many(matrix: jax.Array) -> bool:
+  rows = matrix.shape[0]
+  return isinstance(rows, int) and rows >= MANY_ROWS  # an exported program's have no number
 
 
 @jax.custom_vjp
