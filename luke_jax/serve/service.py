@@ -32,8 +32,10 @@ PAGE = ("ner", "tagging", "labels", "typing", "relations", "qa", "linking")
 SHORT = ((1, 1),)
 THOROUGH = (*SHORT, (1, 4), (1, 16), (8, 1), (8, 4), (24, 1))
 # Those that a server compiles while nobody waits, so that little is padded: all lengths up to 128
-# word pieces, and up to 64 of four texts. More would pad less, but a program takes 10 MB.
+# word pieces, and up to 64 of four texts. More would pad less, but a program takes 10 MB: models
+# share `PROGRAMS`.
 EXACT = (*((i, 1) for i in range(1, 26)), *((i, 4) for i in range(1, 13)))
+PROGRAMS = 40
 
 
 class Service:
@@ -50,7 +52,7 @@ class Service:
     self.joined = Joined(limits.waiting)
     self._in_json: Callable[[Any], object] = coloured if page else as_json
     self.warmed = self.joined.submit(object(), self._warm, self._steps(SHORT if page else THOROUGH))
-    self._exact = self._steps(() if page else EXACT)
+    self._exact = self._steps(() if page else EXACT[: PROGRAMS // len(self.models)])
 
   @property
   def ready(self) -> bool:
