@@ -26,6 +26,7 @@ FILE = "calibration.json"  # of a run
 LEAST = 0.02  # score of the answers that are looked at
 STEPS, RIDGE = 50, 1.0  # of Newton's method, and what draws few answers to scores as they are
 MOST_LOGIT = 30.0
+NEARLY = 0.01  # of F1, which a lower threshold may lose on dev
 MOST = 500  # examples
 ENOUGH = 100  # answers that say what scores mean
 
@@ -52,7 +53,7 @@ def calibration_of(task: FineTunedTask, run: Path) -> dict[str, list[float]]:
 
 
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
-  """Writes what scores on dev mean, and the threshold by which names are found best.
+  """Writes what scores on dev mean, and the threshold by which names are found nearly best.
 
   Returns whether it did.
   """
@@ -64,7 +65,7 @@ def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   faults = Faults(skip=task.skip_bad)
   predicted = [spans for _, spans in predictions(model, asked, examples, faults)]
   slope, offset = fitted(asked.evaluate(examples, predicted).answers)
-  threshold = best_threshold(*score.found(examples, predicted, asked.labels))
+  threshold = low_threshold(*score.found(examples, predicted, asked.labels))
   logit = slope * np.log(threshold / (1 - threshold)) + offset
   found = {"slope": slope, "offset": offset, "threshold": float(1 / (1 + np.exp(-logit)))}
   write_json(run / FILE, {name: round(x, 6) for name, x in found.items()})
@@ -91,9 +92,15 @@ def fitted(answers: Sequence[Answered]) -> tuple[float, float]:
   return float(max(weights[0], 1e-3)), float(weights[1])
 
 
-def best_threshold(answers: Sequence[Answered], gold: float) -> float:
-  """Returns the score from which answers have the best F1 over so many names."""
+def low_threshold(answers: Sequence[Answered], gold: float) -> float:
+  """Returns the least score from which answers have nearly the best F1 over so many names.
+
+  Other texts than those of dev have lower scores, so that a higher one would miss more there.
+  """
   ranked = sorted(answers, key=lambda x: -x.score)
   right = np.cumsum([x.right for x in ranked])
   f1 = 2 * right / (np.arange(1, len(ranked) + 1) + gold)
-  return float(np.clip(ranked[int(f1.argmax())].score, LEAST, 1 - 1e-6)) if ranked else 0.5
+  if not ranked:
+    return 0.5
+  last = int(np.flatnonzero(f1 >= f1.max() - NEARLY)[-1])
+  return float(np.clip(ranked[last].score, LEAST, 1 - 1e-6))

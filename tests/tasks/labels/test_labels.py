@@ -17,7 +17,7 @@ from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.nn.losses import IGNORED
-from luke_jax.runs.calibration import best_threshold, fitted
+from luke_jax.runs.calibration import fitted, low_threshold
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels import score
@@ -254,11 +254,14 @@ def test_a_fit_makes_scores_the_shares_of_right_answers():
   assert fitted(answers[:5]) == (1.0, 0.0)
 
 
-def test_the_best_threshold_is_that_of_the_best_f1():
+def test_the_threshold_is_a_low_one_of_nearly_the_best_f1():
   answers = [Answered(0.9, True), Answered(0.8, True), Answered(0.7, False), Answered(0.6, True)]
-  assert best_threshold(answers, 2) == 0.8
-  assert best_threshold(answers, 9) == 0.6
-  assert best_threshold([], 9) == 0.5
+  assert low_threshold(answers[:3], 2) == 0.8
+  assert low_threshold(answers, 9) == 0.6
+  many = [Answered(0.9, True)] * 100 + [Answered(0.5, False)] * 2
+  assert low_threshold(many, 100) == 0.5  # F1 of 0.990 for 1
+  assert low_threshold([*many, Answered(0.4, False)], 100) == 0.5
+  assert low_threshold([], 9) == 0.5
 
 
 SENTENCES = [
