@@ -94,17 +94,18 @@ def _trained(step: train.StepOfBoth) -> str:
 
 
 def _table(result: train.TrainTimes) -> Table:
-  names = ("luke_jax", "PyTorch", "times as fast", "of cores", "theirs", "of the limit", "theirs")
-  table = Table("batch", "trained", *names, title=f"a step of {result.size}, {result.dtype}")
+  title = f"a step of {result.size}, {result.dtype}: seconds of luke_jax and PyTorch"
+  names = ("batch", "trained", "ours", "theirs", "times as fast", "of cores", "of the limit")
+  table = Table(*names, title=title)
   for step in result.steps:
     timing, least = step.timing, sum(result.least(step).values())
     seconds = {side: timing.median(side) for side in train.SIDES}
     table.add_row(
       str(step.batch),
-      _trained(step),
-      *(f"{x:.3f} s" for x in seconds.values()),
+      f"rank {step.adapter}" if step.adapter else "all",
+      *(f"{x:.3f}" for x in seconds.values()),
       f"{timing.ratio:.2f} ({min(timing.ratios):.2f}-{max(timing.ratios):.2f})",
-      *(f"{np.median(timing.processor[side]):.2f} s" for side in train.SIDES),
-      *(f"{least / x:.0%}" for x in seconds.values()),
+      " / ".join(f"{np.median(timing.processor[side]):.2f}" for side in train.SIDES),
+      " / ".join(f"{least / x:.0%}" for x in seconds.values()),
     )
   return table

@@ -152,7 +152,8 @@ def _task(
   """Returns a task's training on files, with changes."""
   if model is None:
     raise InputError("--model: missing; expected it, to fine-tune a model for a task")
-  print(f"reading {files[0]}", file=sys.stderr, flush=True)
+  if sys.stderr.isatty():
+    print(f"reading {files[0]}", file=sys.stderr, flush=True)
   return task_experiment(str(name), files, model, set)
 
 
