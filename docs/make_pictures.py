@@ -16,7 +16,7 @@ TEXT = (
   " the Nobel Prize with Frédéric Joliot in 1935."
 )
 CHOSEN = ("Irène Joliot-Curie", "Marie Curie")
-SIZE = {"width": 800, "height": 620}
+SIZE = {"width": 800, "height": 800}
 
 
 def choose(page: Page) -> None:

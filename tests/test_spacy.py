@@ -131,7 +131,7 @@ def test_labels_are_looked_for_as_one_asks_for_them(minilm):
     "luke_jax", config={"model": "english/labels", "labels": {"band": "a group that plays music"}}
   )
   doc = nlp("The Rolling Stones played in France.")
-  assert [(ent.text, ent.label_) for ent in doc.ents] == [("Rolling Stones", "band")]
+  assert [(ent.text, ent.label_) for ent in doc.ents] == [("The Rolling Stones", "band")]
 
 
 def test_a_fault_goes_to_the_pipelines_handler(nlp, monkeypatch):
