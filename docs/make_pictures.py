@@ -16,11 +16,13 @@ TEXT = (
   " the Nobel Prize with Frédéric Joliot in 1935."
 )
 CHOSEN = ("Irène Joliot-Curie", "Marie Curie")
+KINDS = "person, university, award"
 SIZE = {"width": 800, "height": 800}
 
 
 def choose(page: Page) -> None:
-  """Types the text, and chooses two of its names."""
+  """Types the text and kinds of names, and chooses two of its names."""
+  page.locator("#kinds").fill(KINDS)
   for text in (TEXT, TEXT[:-1], TEXT):  # the times on the page are those of a warm model
     with page.expect_response(lambda reply: "english/typing" in (reply.request.post_data or "")):
       page.locator("#text").fill(text)
