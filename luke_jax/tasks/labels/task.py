@@ -195,7 +195,8 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     rows = all_spans(processor, examples, limits, faults)
     table = open_wordings(self.table) if self.table else None
     if self.learns and table is None:  # a run that is prepared asks how long rows are
-      return [Row(x.example, x.input_ids, x.entity_ids[:0], x.entity_tokens[:0]) for x in rows]
+      none, nowhere = np.zeros(0, np.int32), np.zeros((0, 2), np.int32)  # no part of all spans
+      return [Row(row.example, row.input_ids, none, nowhere) for row in rows]
     if self.learns:
       lessons, room = Lessons(examples, table, self.described), Lesson(self.spans, self.row_labels)
       return [lessons.row(row, examples[row.example], room) for row in rows]
