@@ -1,0 +1,131 @@
+"""The plain command on so many examples, by task, with all parameters and with adapters.
+
+    luke-jax get english
+    python -m experiments.own_data.table ../shared/data results/own_data --sizes 100 1000 --seeds 3
+
+The first folder has the files that data/english/README.md names. Each training is `luke-jax train
+TASK --train FILE --model english` on a draw of the examples, a tenth of which it holds out itself,
+and is scored once on at most 2,000 test examples. One line of JSON for each is added to
+scores.jsonl of the second folder; what is there is not trained again. Prints the table.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from data.english.make import semeval, typing
+from data.english.texts import read_columns, span_of, text_of
+
+from .files import domains
+
+Examples = list[dict]
+FORMS = {"all parameters": [], "adapters of rank 16": ["--adapter", "16"]}
+TESTED = 2000
+
+
+def names(folder: Path) -> tuple[Examples, Examples]:
+  """Returns the sentences of WNUT-17, six kinds of names in tweets and posts."""
+  parts = []
+  for file in ("wnut17train.conll", "emerging.test.annotated"):
+    rows = []
+    for sentence in read_columns(folder / "wnut17" / file):
+      text, starts = text_of(sentence.words)
+      spans = [[*span_of(sentence.words, starts, *words), kind] for *words, kind in sentence.spans]
+      rows.append({"text": text, "spans": spans})
+    parts.append(rows)
+  return parts[0], parts[1]
+
+
+def of_splits(make: Callable[[Path], dict[str, Examples]]) -> Callable[[Path], tuple]:
+  """Returns the reader of training and test examples of one of the English sets."""
+  return lambda folder: (lambda made: (made["train"], made["test"]))(make(folder))
+
+
+SETS = {
+  "names": ("ner", "f1", names),
+  "relations": ("relations", "f1", of_splits(semeval)),
+  "types": ("typing", "f1", of_splits(typing)),
+  "texts with a label": ("classification", "accuracy", lambda folder: domains(folder / "crossner")),
+}
+
+
+def main() -> None:
+  """Trains what is not there yet, the first seed of all first, and prints the table."""
+  parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+  parser.add_argument("data", type=Path)
+  parser.add_argument("target", type=Path)
+  parser.add_argument("--sizes", type=int, nargs="+", default=[100, 200, 1000, 3000])
+  parser.add_argument("--seeds", type=int, default=3)
+  parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+  options = parser.parse_args()
+  options.target.mkdir(parents=True, exist_ok=True)
+  scores = options.target / "scores.jsonl"
+  done = {tuple(row[:4]): row[4] for row in map(json.loads, lines(scores))}
+  made = {name: SETS[name][2](options.data) for name in options.sets}
+  for seed in range(options.seeds):
+    for size in options.sizes:
+      for name, (train, test) in made.items():
+        for form in FORMS:
+          key = (name, size, form, seed)
+          if key not in done and len(train) >= size:
+            began = time.perf_counter()
+            done[key] = trained(name, random.Random(seed).sample(train, size), test, form, seed)
+            row = [*key, done[key], round(time.perf_counter() - began, 1)]  # the test included
+            with scores.open("a", encoding="utf-8") as file:
+              file.write(json.dumps(row) + "\n")
+            print(*row, flush=True)
+  print_table(done)
+
+
+def lines(file: Path) -> Iterable[str]:
+  """Returns the lines of a file, none if it is not there."""
+  return file.read_text(encoding="utf-8").splitlines() if file.is_file() else ()
+
+
+def trained(name: str, train: Examples, test: Examples, form: str, seed: int) -> float:
+  """Returns the test score of what the plain command makes of examples, in percent."""
+  task, metric, _ = SETS[name]
+  if len(test) > TESTED:
+    test = random.Random(0).sample(test, TESTED)
+  with tempfile.TemporaryDirectory() as folder:
+    files = {"train": Path(folder) / "train.jsonl", "test": Path(folder) / "test.jsonl"}
+    for part, rows in (("train", train), ("test", test)):
+      files[part].write_text("".join(json.dumps(x) + "\n" for x in rows), encoding="utf-8")
+    run = f"{folder}/run"
+    given = ["--train", str(files["train"]), "--model", "english", "--output", run, *FORMS[form]]
+    luke_jax("train", task, *given, "--set", f"run.seed={seed}", "--set", "task.skip_bad=true")
+    printed = luke_jax("evaluate", task, run, str(files["test"]), "--skip-bad")
+  return round(100 * json.loads(printed.splitlines()[-1])[metric], 1)
+
+
+def luke_jax(*arguments: str) -> str:
+  """Returns what a command prints."""
+  command = [sys.executable, "-m", "luke_jax", *arguments]
+  return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def print_table(done: dict[tuple, float]) -> None:
+  """Prints means and deviations, a row for each set and form and a column for each size."""
+  sizes = sorted({size for _, size, *_ in done})
+  print("| | | " + " | ".join(f"{size:,}" for size in sizes) + " |")
+  print("|---" * (2 + len(sizes)) + "|")
+  for name in SETS:
+    for form in FORMS:
+      cells = []
+      for size in sizes:
+        found = [x for key, x in done.items() if key[:3] == (name, size, form)]
+        deviation = f" ± {statistics.stdev(found):.1f}" if len(found) > 1 else ""
+        cells.append(f"{statistics.mean(found):.1f}{deviation}" if found else "")
+      if any(cells):
+        print(f"| {name} | {form} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+  main()
