@@ -39,8 +39,8 @@ def small(system: System, **fields: Any) -> Any:
   return system(**{name: x for name, x in (_SMALL | fields).items() if name in known})
 
 
-# Heads that have a program beside their weights. A linker's number of names is fixed, and what
-# matches labels has no weights of its own to lie beside.
+# Heads that have a program beside their weights; that of a linker has a fixed number of names, and
+# what matches labels is saved with a model that reads those.
 WITH_PROGRAM = [
   (system, kind)
   for system in DISTINCT

@@ -11,15 +11,16 @@ from luke_jax.cli.printing import stderr_console
 from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.onnx import DATA, INT8
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import READER, ModelParts
 from luke_jax.convert.programs import Specs, write_program
 from luke_jax.convert.reading import read
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
-from luke_jax.inference.inputs import symbolic_inputs
+from luke_jax.inference.inputs import symbolic_inputs, words_alone
+from luke_jax.inference.predicting import asking
 from luke_jax.inference.settings import task_of
-from luke_jax.runs.models import model_directory
+from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 
@@ -73,30 +74,31 @@ def run(
   for package in ("onnx", "onnxruntime") if onnx else ():
     if not find_spec(package):
       raise not_installed(package, "to write ONNX", "onnx")
-  model = read(directory, backbone=backbone)
-  if model.network.head and model.network.head.reads_start:
-    raise InputError(f"{source}: of labels, whose vectors another model makes; expected another")
-  model = model.merged
-  examples = None if check is None else _examples(form.of(task_of(model)), check)
+  model = read(directory, backbone=backbone or backbone_of(source)).merged
+  examples = None if check is None else _examples(model, form.of(task_of(model)), check)
   specs = symbolic_inputs(model)
   if output is not None:
     save(model, output)
   directory = output or directory
-  if onnx:
-    _write_onnx(model, specs, directory)
-    return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
-  with stderr_console().status(f"exporting {source}"):
-    file = write_program(model, specs, directory)
-  print(f"{file}: {file.stat().st_size:,} bytes; it computes what the model does in two shapes")
-  return 0
+  write = _write_onnx if onnx else _write_program
+  write(model, specs, directory)
+  if model.reader is not None:
+    write(*words_alone(read(directory / READER)), directory / READER)
+  return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
 
 
-def _examples(task: FineTunedTask, file: Path) -> Examples:
+def _examples(model: ModelParts, task: FineTunedTask, file: Path) -> Examples:
   faults = Faults()
   examples = task.check(task.read_examples(str(file), faults), faults)
   if not examples:
     raise InputError(f"{file}: no examples with answers; expected one at least")
-  return Examples(task, examples)
+  return Examples(asking(model, task, examples), examples)
+
+
+def _write_program(model: ModelParts, specs: Specs, directory: Path) -> None:
+  with stderr_console().status("exporting"):
+    file = write_program(model, specs, directory)
+  print(f"{file}: {file.stat().st_size:,} bytes; it computes what the model does in two shapes")
 
 
 def _write_onnx(model: ModelParts, specs: Specs, directory: Path) -> None:

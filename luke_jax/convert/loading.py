@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from luke_jax.convert import text_side
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import READER, ModelParts
 from luke_jax.convert.sources import Source, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
@@ -89,6 +89,8 @@ def read_model(
       file = source.tensors.naming.vocabulary
       raise InputError(f"no {file}; expected the vocabularies of these tensors in it")
     model = ModelParts(network, params, described.labels, *text, report, described.rest)
+    if (source.directory / READER).is_dir():
+      model = dataclasses.replace(model, whole_reader=source.directory / READER)
     model = text_side.add_markers(model)
     text_side.check_sizes(model)
     model = text_side.add_second_mask(model, source.archive)

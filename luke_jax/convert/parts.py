@@ -18,6 +18,7 @@ from luke_jax.text import Processor, Tokenizer
 
 Entities = Literal["none", "special", "whole"]
 ENTITIES = get_args(Entities)
+READER = "labels"  # of a whole model that is asked for labels: the folder of what reads those
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,7 @@ class ModelParts:
   rest: dict[str, Any] = dataclasses.field(default_factory=dict)  # of its config.json
   task: type | None = None  # a user's own, that the model was made for
   start: Start | None = None  # of a model with adapters, which stand beside its kernels
+  whole_reader: Path | None = None  # of labels, where there is no start
   # Computes the outputs of inputs by their names, in the place of the network.
   program: Callable[..., Mapping[str, Any]] | None = None
 
@@ -62,7 +64,14 @@ class ModelParts:
     if self.start is None:
       return self
     params = merge_adapters(self.params, self.system)
-    return dataclasses.replace(self, params=params, start=None)
+    return dataclasses.replace(self, params=params, start=None, whole_reader=self.reader)
+
+  @property
+  def reader(self) -> Path | None:
+    """Returns the directory of the model that reads labels, for one that is asked for them."""
+    if self.network.head is None or not self.network.head.reads_start:
+      return None
+    return self.start.directory if self.start else self.whole_reader
 
   @property
   def backbone(self) -> Backbone:

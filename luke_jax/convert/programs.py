@@ -34,8 +34,11 @@ from luke_jax.text import json_files
 PROGRAM = "program.zip"
 ABOUT, PREPARE, RUN = "about.json", "prepare.jaxexport", "run.jaxexport"
 PLATFORMS = ("cpu", "cuda", "tpu")
-DIMENSIONS = ("batch", "words", "entities", "mention", "choices")
-SHAPES = (dict.fromkeys(DIMENSIONS, 2), {"batch": 3, "words": 7, "entities": 5, "mention": 3})
+DIMENSIONS = ("batch", "words", "entities", "mention", "choices", "labels")
+SHAPES = (
+  dict.fromkeys(DIMENSIONS, 2),
+  {"batch": 3, "words": 7, "entities": 5, "mention": 3, "labels": 4},
+)
 CLOSE = 1e-5  # of outputs, by the largest one
 FIRST = (1980, 1, 1, 0, 0, 0)  # the date of an archive's files, so that equal ones have equal bytes
 

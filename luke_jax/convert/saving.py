@@ -12,9 +12,10 @@ import ml_dtypes
 import numpy as np
 
 from luke_jax.convert.card import model_card
+from luke_jax.convert.loading import read_model
 from luke_jax.convert.onnx import ONNX_FILES
 from luke_jax.convert.paddle import write_paddle
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import READER, ModelParts
 from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import (
   ADAPTER,
@@ -69,11 +70,11 @@ def save(
   for a system that Paddle has, or PyTorch's file with the names of TENER's authors.
   `progress` is called with the name of every tensor.
   """
-  if model.network.head and model.network.head.reads_start:
-    raise InputError(f"{path}: a model with labels at run time; expected adapter=True, --adapter")
-  model = model.merged
   if dtype not in _DTYPES:
     raise InputError(f"dtype: {dtype!r}; expected one of {', '.join(_DTYPES)}")
+  model = model.merged
+  if model.network.head and model.network.head.reads_start:
+    _save_reader(model, Path(path), dtype=dtype, form=form)
   with all_or_nothing(Path(path)) as folder:
     tensors = _reported(torch_tensors(model, dtype), progress)
     if form == TRANSFORMERS:
@@ -94,6 +95,13 @@ def save(
     released, _ = model.config.released_config
     if released and form in RELEASED_FORMS:
       (folder / released).write_bytes((folder / CONFIG).read_bytes())
+
+
+def _save_reader(model: ModelParts, target: Path, **options: Any) -> None:
+  """Writes the model that reads a model's labels into a folder of the same directory."""
+  if model.reader is None:
+    raise InputError(f"{target}: the model is without the one that reads its labels; expected both")
+  save(read_model(model.reader), target / READER, **options)
 
 
 def _tokenizer_settings(model: ModelParts) -> dict[str, Any]:

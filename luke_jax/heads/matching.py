@@ -73,7 +73,7 @@ class MatchHead(Head):
     usual = Dense(n, (1,), output="float32", name="label_classifier")(label_vectors)[..., 0]
     return {
       "logits": STRENGTH * alike.astype(jnp.float32) + some + UNLIKELY,
-      "label_logits": jnp.broadcast_to(STRENGTH * usual, (len(spans), usual.shape[-1])),
+      "label_logits": jnp.broadcast_to(STRENGTH * usual, (spans.shape[0], usual.shape[-1])),
     }
 
   def loss(

@@ -1,5 +1,6 @@
 """Shapes of a model's inputs, of any batch and any length."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -9,6 +10,8 @@ from jax import export
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.programs import DIMENSIONS
 from luke_jax.errors import InputError
+from luke_jax.heads.bare import without_head
+from luke_jax.heads.matching import LABELS, MatchHead
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking.task import EntityLinking
@@ -26,7 +29,7 @@ def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
   # A head may read the entities after the first: it has to be known that those are not < 0.
   some = ["batch*entities >= batch"] if network.places and not linking else []
   dimensions: Any = export.symbolic_shape(", ".join(DIMENSIONS), constraints=some)
-  batch, words, entities, mention, choices = dimensions
+  batch, words, entities, mention, choices, labels = dimensions
   if task and linking:
     entities = task.sizes.entities
   names = (*WORD_INPUTS, *(ENTITY_INPUTS if backbone.entities else ()))
@@ -42,7 +45,18 @@ def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
   for inputs in task.extra_inputs if task else ():
     rows |= inputs.shapes(backbone, words)
   before = (batch, choices) if network.choices else (batch,)
-  return {name: jax.ShapeDtypeStruct((*before, *x.shape), x.dtype) for name, x in rows.items()}
+  specs = {name: jax.ShapeDtypeStruct((*before, *x.shape), x.dtype) for name, x in rows.items()}
+  if isinstance(network.head, MatchHead):  # all texts are asked for the same labels
+    specs[LABELS] = jax.ShapeDtypeStruct((1, labels, network.head.width), jnp.float32)
+  return specs
+
+
+def words_alone(model: ModelParts) -> tuple[ModelParts, dict[str, jax.ShapeDtypeStruct]]:
+  """Returns a model as it reads labels, without its head, and the shapes of its inputs."""
+  network, params = without_head(model.network, model.params)
+  specs = symbolic_inputs(model)
+  alone = dataclasses.replace(model, network=network, params=params, labels=())
+  return alone, {name: specs[name] for name in WORD_INPUTS}
 
 
 def _task(model: ModelParts) -> FineTunedTask | None:

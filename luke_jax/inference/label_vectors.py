@@ -59,12 +59,12 @@ def label_settings(
   model: ModelParts, labels: Iterable[str] | Mapping[str, str]
 ) -> dict[str, object]:
   """Returns the settings of a task that asks for labels, whose vectors are in memory."""
-  if model.start is None:
-    expected = "expected the adapter that a training wrote, such as runs/labels"
+  if model.reader is None:
+    expected = "expected what luke_jax saves, or the adapter that a training wrote"
     raise InputError(f"labels: the model is without the one that reads them; {expected}")
   wordings = wordings_of(labels)
   texts = list(wordings.values())
-  vectors = reader_of(model.start.directory).vectors(texts)
+  vectors = reader_of(model.reader).vectors(texts)
   # A name may be read as different things: the table has names, and is known by what was read.
-  read = "\n".join((str(model.start.directory), *texts))
+  read = "\n".join((str(model.reader), *texts))
   return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}

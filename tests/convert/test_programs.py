@@ -9,11 +9,10 @@ import zipfile
 import jax
 import numpy as np
 import pytest
-from networks import network
-from small_systems import WITH_PROGRAM, drawn, small
+from small_systems import WITH_PROGRAM, drawn
 from tiny import tiny_model
 
-from luke_jax.cli import export_program, main
+from luke_jax.cli import main
 from luke_jax.convert import programs
 from luke_jax.convert.programs import (
   ABOUT,
@@ -25,8 +24,7 @@ from luke_jax.convert.programs import (
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.inputs import symbolic_inputs
-from luke_jax.model import Model, load
-from luke_jax.systems.luke import LukeConfig
+from luke_jax.model import load
 
 TEXT = "Beyoncé lives in Los Angeles."
 WITHOUT_THIS_PACKAGE = """
@@ -165,15 +163,6 @@ def test_an_adapter_needs_a_whole_model(tmp_path, capsys):
   (tmp_path / "adapter.safetensors").write_bytes(b"")
   assert main(["export-program", str(tmp_path)]) == 2
   assert "an adapter; expected --output DIRECTORY" in capsys.readouterr().err
-
-
-def test_a_model_of_labels_has_no_program(tmp_path, monkeypatch, capsys):
-  model = Model(network("LukeForLabelMatching", small(LukeConfig), labels=3), {})
-  monkeypatch.setattr(export_program, "read", lambda *_, **__: model)
-  (tmp_path / "model").mkdir()
-  assert main(["export-program", str(tmp_path / "model"), "--output", str(tmp_path / "new")]) == 2
-  assert "of labels, whose vectors another model makes" in capsys.readouterr().err
-  assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow

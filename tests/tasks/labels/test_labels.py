@@ -1,6 +1,12 @@
 """Labels that are given at run time: their wordings, rows to learn from, answers and scores."""
 
+import dataclasses
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +16,8 @@ from sample_models import save_roberta
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.convert.parts import READER
+from luke_jax.convert.programs import read_program
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.batches import outputs
@@ -35,6 +43,7 @@ from luke_jax.tasks.labels.wordings import (
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Row
 
+ROOT = Path(__file__).parents[3]
 TEXT = "Ana Sousa sailed the Arkessa to Castrel."
 LINE = {
   "text": TEXT,
@@ -343,12 +352,67 @@ def test_a_label_alone_scores_as_among_a_thousand(trained):
   assert not np.allclose(alone, among["ship 8"], atol=1e-4)
 
 
-def test_only_an_adapter_is_kept_and_read(trained, tmp_path, capsys):
+def test_a_whole_model_has_what_reads_its_labels_beside(trained, tmp_path):
+  model, _ = trained
+  model.save(tmp_path / "whole")
+  whole = luke_jax.load(tmp_path / "whole")
+  labels = ["ship", "sailor"]
+  assert whole.start is None and whole.reader == tmp_path / "whole" / READER
+  found, expected = (x.predict(TEXT, labels=labels, threshold=0.0) for x in (whole, model))
+  assert [x.label for x in found] == [x.label for x in expected] and found
+  np.testing.assert_allclose([x.score for x in found], [x.score for x in expected], atol=1e-5)
+  whole.save(tmp_path / "again")
+  shutil.rmtree(tmp_path / "again" / READER)
+  alone = luke_jax.load(tmp_path / "again")
+  with pytest.raises(InputError, match="the model is without the one that reads them"):
+    alone.predict(TEXT, labels=labels)
+  with pytest.raises(InputError, match="without the one that reads its labels; expected both"):
+    alone.save(tmp_path / "more")
+  assert not (tmp_path / "more").exists()
+
+
+def test_a_program_beside_a_model_is_asked_for_labels(trained, tmp_path, capsys):
+  _, folder = trained
+  line = ["export-program", str(folder / "made" / "run"), "--output", str(tmp_path / "served")]
+  assert main([*line, "--backbone", str(folder / "start")]) == 0
+  assert capsys.readouterr().out.count("it computes what the model does in two shapes") == 2
+  whole = luke_jax.load(tmp_path / "served")
+  by_program = dataclasses.replace(whole, program=read_program(tmp_path / "served"))
+  asked_for = {"labels": ["ship", "sailor", "town"], "threshold": 0.0}
+  texts = [TEXT, "Bo Ferrier sank it."]
+  found, expected = (x.predict(texts, **asked_for) for x in (by_program, whole))
+  assert [[x.label for x in of] for of in found] == [[x.label for x in of] for of in expected]
+
+
+def test_the_page_finds_kinds_without_jax(trained, tmp_path):
+  pytest.importorskip("onnxruntime")
+  _, folder = trained
+  line = ["export-program", str(folder / "made" / "run"), "--output", str(tmp_path / "served")]
+  assert main([*line, "--backbone", str(folder / "start"), "--onnx"]) == 0
+  config = tmp_path / "served" / "config.json"
+  content = json.loads(config.read_text())
+  content["luke_jax"]["settings"]["threshold"] = 0.0
+  config.write_text(json.dumps(content))
+  page = (ROOT / "docs/howto/onnx.md").read_text(encoding="utf-8")
+  (code,) = re.findall(r"```python find_kinds.py\n(.*?)```", page, re.DOTALL)
+  code += "import sys\nassert not {'jax', 'flax'} & sys.modules.keys()\n"
+  code += "print(json.dumps([[a, b, kind, float(x)] for a, b, kind, x in sorted(names)]))\n"
+  environment = os.environ | {"PYTHONPATH": str(ROOT)}
+  done = subprocess.run(
+    [sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, stdout=subprocess.PIPE
+  )
+  found = json.loads(done.stdout.splitlines()[-1])
+  kinds = {"award": "a prize given for merit", "novel": "", "person": ""}
+  text = re.search(r'^TEXT = "(.*)"$', code, re.MULTILINE)[1]
+  expected = luke_jax.load(tmp_path / "served").predict(text, labels=kinds)
+  assert [x[:3] for x in found] == [[x.start, x.end, x.label] for x in expected] and found
+  np.testing.assert_allclose([x[3] for x in found], [x.score for x in expected], atol=1e-5)
+
+
+def test_a_run_keeps_an_adapter_which_commands_read(trained, tmp_path, capsys):
   model, folder = trained
   run = folder / "made" / "run"
   assert (run / "adapter").is_dir() and not (run / "model").exists()
-  with pytest.raises(InputError, match="a model with labels at run time; expected adapter=True"):
-    model.save(tmp_path / "whole")
   line = ["predict", "labels", str(run), TEXT, "--backbone", str(folder / "start")]
   assert main([*line, "--labels", "ship, sailor", "--threshold", "0"]) == 0
   found = json.loads(capsys.readouterr().out)
