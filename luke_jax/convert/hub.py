@@ -50,7 +50,7 @@ def push(
   if not _OWNED.fullmatch(name):
     raise InputError(f"{name!r}: expected owner/name, as the hub calls models")
   if model.network.head and model.network.head.reads_start and not adapter:
-    raise InputError(f"{name}: a model of labels goes as an adapter; expected --adapter, adapter=True")
+    raise InputError(f"{name}: a model of labels is an adapter; expected --adapter, adapter=True")
   with tempfile.TemporaryDirectory(prefix="luke-jax-") as temporary:
     folder = Path(temporary) / name.rpartition("/")[2]
     if adapter:

@@ -195,5 +195,5 @@ def test_without_a_network_one_line_says_so(model, monkeypatch, tmp_path):
   with pytest.raises(InputError, match="'types': expected owner/name"):
     model.push_to_hub("types")
   labels = Model(network("LukeForLabelMatching", small(LukeConfig), labels=3), {})
-  with pytest.raises(InputError, match="ana/types: a model of labels goes as an adapter"):
+  with pytest.raises(InputError, match="ana/types: a model of labels is an adapter"):
     labels.push_to_hub(NAME)
