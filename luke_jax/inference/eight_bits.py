@@ -15,7 +15,7 @@ from luke_jax.tasks.fine_tuning import FineTunedTask
 
 
 class Compared(NamedTuple):
-  """A score of one model in 32 and in 8 bits; 1 is the best."""
+  """A score of one model in 32 and in 8 bits; the higher the better, up to 1."""
 
   score: str
   float32: float
@@ -27,13 +27,17 @@ class Compared(NamedTuple):
     """Returns how many of a hundred points are lost."""
     return 100 * (self.float32 - self.int8)
 
+  def within(self, most_lost: float) -> bool:
+    """Returns whether at most so many points are lost; a score that is no number is not within."""
+    return self.lost <= most_lost
+
 
 def write_int8(
   model: ModelParts, task: FineTunedTask, examples: Sequence[Any], directory: Path, most_lost: float
 ) -> Compared:
   """Writes the ONNX file of a directory in 8 bits too, unless more points are lost than that.
 
-  The scores are written into it.
+  The scores are written into it. If they are too far apart, an earlier one is removed.
   """
   before = _score(model, task, examples, directory / FILE)
   with moved_into(directory) as folder:
@@ -42,8 +46,8 @@ def write_int8(
     name, after = _score(model, task, examples, file)
     compared = Compared(name, before[1], after, len(examples))
     add_properties(file, {"scores": json.dumps(compared._asdict())})
-    if compared.lost > most_lost:
-      for part in folder.iterdir():
+    if not compared.within(most_lost):
+      for part in (*folder.iterdir(), *directory.glob(f"{INT8}*")):
         part.unlink()
   return compared
 
@@ -51,7 +55,9 @@ def write_int8(
 def _score(
   model: ModelParts, task: FineTunedTask, examples: Sequence[Any], file: Path
 ) -> tuple[str, float]:
-  """Returns the task's official score of what onnxruntime computes, and its name."""
+  """Returns the score of what onnxruntime computes by which the task selects checkpoints."""
   model = dataclasses.replace(model, program=OnnxProgram(file))
   predicted = [prediction for _, prediction in predictions(model, task, examples)]
-  return next(iter(task.evaluate(examples, predicted).scores.items()))
+  scores = task.evaluate(examples, predicted).scores
+  name = task.metric if task.metric in scores else next(iter(scores))
+  return name, scores[name]

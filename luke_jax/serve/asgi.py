@@ -43,9 +43,10 @@ def application(
   """Returns an ASGI application that answers for models by their names.
 
   It serves itself (`luke_jax.serve.Server`, uvicorn) or is mounted in another, as in FastAPI.
-  Programs are compiled in a thread from now on, and /ready says when that is done. With a `token`
-  requests need it; with `hosts` they have to name one of those, and no other site's name that
-  leads here. `page` adds the page of `luke-jax try`.
+  Programs are compiled in a thread from now on, and /ready says when that is done, or why it
+  failed; more of them follow after the first request. With a `token` requests need it; with `hosts`
+  they have to name one of those, and no other site's name that leads here. `page` adds the page of
+  `luke-jax try`.
   """
   service = Service(models, limits or Limits(), page=page)
   return of_service(service, token=token, hosts=hosts, page=page)
@@ -74,7 +75,7 @@ def of_service(
   guard = Middleware(
     Guard,
     paths=frozenset(route.path for route in routes),
-    observe=service.metrics.request,
+    observe=service.observe,
     token=token,
     hosts=hosts,
   )
@@ -127,8 +128,8 @@ class _Answers:
 
   async def ready(self, request: Request) -> Response:
     """Answers with 200 once the programs are compiled."""
-    if not self.service.ready:
-      return fault_line(503, "not ready: programs are being compiled", LATER)
+    if fault := self.service.readiness_fault:
+      return fault_line(503, f"not ready: {fault}", LATER)
     return JSONResponse({"ready": True})
 
   async def metrics(self, request: Request) -> Response:

@@ -52,6 +52,7 @@ class Service:
     self.joined = Joined(limits.waiting)
     self._in_json: Callable[[Any], object] = coloured if page else as_json
     self.warmed = self.joined.submit(object(), self._warm, self._steps(SHORT if page else THOROUGH))
+    self._refining = False
     self._exact = self._steps(() if page else EXACT[: PROGRAMS // len(self.models)])
 
   @property
@@ -59,15 +60,34 @@ class Service:
     """Returns whether the programs are compiled."""
     return self.warmed.done() and not (self.warmed.cancelled() or self.warmed.exception())
 
+  @property
+  def readiness_fault(self) -> str:
+    """Returns why the service is not ready, "" if it is."""
+    if self.ready:
+      return ""
+    fault = self.warmed.done() and not self.warmed.cancelled() and self.warmed.exception()
+    return f"a program failed: {fault!r:.200}" if fault else "programs are being compiled"
+
   def refine(self) -> None:
     """Compiles more programs while nobody waits, until the service is closed."""
-    steps = (functools.partial(self._refined, step) for step in self._exact)
-    self.joined.meanwhile(steps)
+    if not self._refining:
+      self._refining = True
+      steps = (functools.partial(self._refined, step) for step in self._exact)
+      self.joined.meanwhile(steps)
+
+  def observe(self, path: str, status: int, seconds: float) -> None:
+    """Counts a request; after the first one, more programs are compiled.
+
+    No server tells a mounted application that it begins to serve.
+    """
+    self.metrics.request(path, status, seconds)
+    self.refine()
 
   def close(self) -> None:
     """Compiles no more."""
     self.warmed.cancel()
     self.joined.meanwhile(())
+    self._refining = False
 
   def about(self) -> list[dict[str, object]]:
     """Returns what there is to know of each model."""

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import shutil
 import sys
 import types
@@ -167,6 +168,9 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   assert "do not tell from which score 90% are right" in printed[-2]
   assert main(["export-program", run]) == 0
   assert "computes what the model does" in capsys.readouterr().out
+  eight = ["--onnx", "--int8", "--check", files[1], "--most-lost", "100"]
+  assert main(["export-program", run, *eight]) == 0
+  assert re.search(r"accuracy [\d.]+ in 32 bits, [\d.]+ in 8 bits, on", capsys.readouterr().out)
   page = Service({"linker": linker}, Limits(), page=True)
   page.warmed.result(timeout=60)
   (shown,) = page.predict({"text": text})[0].result(timeout=60)

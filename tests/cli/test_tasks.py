@@ -102,6 +102,12 @@ def test_a_task_from_files_to_scores(task, start, tmp_path, one_device, capsys, 
   common = scores.keys() & again.keys() - {"examples"}
   assert common and all(again[name] == pytest.approx(scores[name], abs=1e-4) for name in common)
 
+  onnx = ["--onnx", "--int8", "--check", test, "--most-lost", "100"]
+  assert main(["export-program", run, "--output", str(tmp_path / "onnx"), *onnx]) == 0
+  out, err = capsys.readouterr()
+  name, before = re.search(r"bytes; (\w+) ([\d.]+) in 32 bits, .*, on 12 examples", out).groups()
+  assert float(before) == pytest.approx(scores[name], abs=1e-3) and "expected 100 or more" in err
+
   monkeypatch.setattr("sys.stdin", io.StringIO(Path(test).read_text("utf-8")))
   assert main(["predict", task, run]) == 0
   printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

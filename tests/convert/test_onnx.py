@@ -264,5 +264,8 @@ def test_8_bits_that_lose_too_much_are_not_written(directory, tmp_path, labelled
   assert main([*command, "--check", labelled, "--most-lost", "-1"]) == 1
   assert "not written: " in capsys.readouterr().err
   assert (Path(folder) / FILE).exists() and not (Path(folder) / INT8).exists()
+  (Path(folder) / INT8).touch()  # of an earlier time
+  assert main([*command[:1], folder, *command[4:], "--check", labelled, "--most-lost", "nan"]) == 1
+  assert not (Path(folder) / INT8).exists()
   assert main(command) == 2
   assert "--int8: belongs with --onnx and --check FILE" in capsys.readouterr().err

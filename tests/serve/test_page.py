@@ -32,7 +32,7 @@ class Fixed(Service):
     self.metrics = Metrics()
     self.joined = Joined(self.limits.waiting)
     self.warmed = Future()
-    self._exact = []
+    self._exact, self._refining = [], False
 
   def about(self):
     more = {"system": "LUKE", "queries": KINDS, "labels": [], "negative": None, **SIZES}

@@ -1,16 +1,21 @@
 """The server: answers of real models, and refusals of what it does not take."""
 
+import contextlib
 import http.client
 import json
 import socket
 import sys
 import threading
 import time
+import types
 
 import pytest
+import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sample_models import save_start
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from luke_jax.cli import main
 from luke_jax.convert.fine_tuning import fine_tuning_start
@@ -506,20 +511,50 @@ def test_a_fault_of_ours_is_one_line_and_the_server_goes_on(server, monkeypatch,
   assert asked(server, "ner", text=TEXT)[0] == 200
 
 
-def test_it_mounts_in_another_application(models):
-  from starlette.applications import Starlette
-  from starlette.routing import Mount
-
-  inner = application({"ner": models["ner"]})
+@contextlib.contextmanager
+def mounted(inner):
+  """A server of uvicorn's own with an application of others, in which ours is mounted."""
   outer = Starlette(routes=[Mount("/luke", inner)])
-  outer.state.service = inner.state.service
-  with Server(outer, port=0) as server:
+  with socket.create_server(("127.0.0.1", 0)) as listening:
+    made = uvicorn.Server(uvicorn.Config(outer, log_config=None, ws="none"))
+    thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]})
+    thread.start()
+    port = listening.getsockname()[1]
+    yield types.SimpleNamespace(port=port, address=f"http://127.0.0.1:{port}/")
+    made.should_exit = True
+    thread.join()
+
+
+def test_it_mounts_in_another_application_and_is_ready_there(models, monkeypatch):
+  monkeypatch.setattr("luke_jax.serve.service.EXACT", ((1, 1), (1, 4)))
+  steps = []
+  monkeypatch.setattr("luke_jax.serve.service.Service._refined", lambda _, x: steps.append(x.value))
+  inner = application({"ner": models["ner"]})
+  inner.state.service.warmed.result(timeout=120)
+  assert not steps  # an application that nobody asks compiles no more
+  with mounted(inner) as server:
+    assert request(server, "GET", "/luke/ready")[0].status == 200
+    wait_for(lambda: [x[1:] for x in steps] == [(1, 1), (1, 4)])
     client = Client(f"{server.address}luke")
     assert close(client.predict(TEXT), as_json(models["ner"].predict(TEXT)))
     described = json.loads(request(server, "GET", "/luke/openapi.json")[1])
     assert described["servers"] == [{"url": "/luke"}]
     found = json.loads(request(server, "GET", "/luke/nowhere")[1])
     assert found["fault"].startswith("GET /luke/nowhere: not found; ")
+    assert len(steps) == 2  # once, however many requests come
+
+
+def test_a_mounted_one_that_cannot_get_ready_says_why(models, monkeypatch):
+  def fails(service, steps):
+    raise MemoryError("no room")
+
+  monkeypatch.setattr("luke_jax.serve.service.Service._warm", fails)
+  inner = application({"ner": models["ner"]})
+  with mounted(inner) as server:
+    wait_for(inner.state.service.warmed.done)
+    reply, text = request(server, "GET", "/luke/ready")
+    assert reply.status == 503
+    assert json.loads(text)["fault"] == "not ready: a program failed: MemoryError('no room')"
 
 
 def test_many_clients_at_once_get_right_answers_whatever_others_send(models, monkeypatch):
