@@ -24,6 +24,7 @@ def run(
   port: int = 8765,
   body: int = 1_000_000,
   characters: int = 20_000,
+  labels: int = 1000,
   waiting: int = 256,
   seconds: float = 30,
 ) -> None:
@@ -45,6 +46,7 @@ def run(
     port: Port to listen at; 0 for any that is free.
     body: Most bytes of a request.
     characters: Most characters of a text.
+    labels: Most labels that a request looks for, with a model of labels.
     waiting: Most requests that wait; more are refused with status 429.
     seconds: Longest wait for an answer; then the status is 503.
   """
@@ -53,7 +55,9 @@ def run(
   token = os.environ.get(TOKEN)
   if token is not None and not token.strip():
     raise InputError(f"{TOKEN}: empty; expected a token, or no such variable")
-  limits = serve.Limits(body=body, characters=characters, waiting=waiting, seconds=seconds)
+  limits = serve.Limits(
+    body=body, characters=characters, labels=labels, waiting=waiting, seconds=seconds
+  )
   local = host in LOOPBACK or host == "::1"
   with stderr_console().status("reading the models"):
     read = serve.read_models(models, backbone)

@@ -98,7 +98,8 @@ def predictions(
 def asked(model: ModelParts, labels: Iterable[str] | Mapping[str, str]) -> dict[str, Any]:
   """Returns the settings of a task that looks for labels."""
   if model.kind != MatchHead.kind:
-    raise InputError(f"labels: a {model.architecture} has its own; expected none")
+    other = "expected none, or a model of labels such as english/labels"
+    raise InputError(f"labels: a {model.architecture} has its own; {other}")
   return label_settings(model, labels)
 
 

@@ -82,6 +82,7 @@ def of_service(
   made = Starlette(
     routes=routes, middleware=[guard], exception_handlers={HTTPException: _no_such_place}
   )
+  made.router.redirect_slashes = False  # a client that follows none would see an empty reply
   made.state.service = service
   return made
 
@@ -161,7 +162,8 @@ class _Answers:
     except BusyError:
       return fault_line(429, "too many requests wait; expected fewer at once", LATER)
     except TimeoutError:
-      return fault_line(503, f"no answer within {seconds:g} seconds; expected shorter texts", LATER)
+      expected = "expected fewer or shorter texts or, if others keep the server busy, to wait"
+      return fault_line(503, f"no answer within {seconds:g} seconds; {expected}", LATER)
 
 
 def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
@@ -186,8 +188,12 @@ class _RefusedError(Exception):
 async def _body(request: Request, most: int, seconds: float) -> bytes:
   """Returns the body of a request; of one that is too large nothing is kept."""
   # Another page's form cannot send this type without asking first.
-  if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-    raise _RefusedError(415, "expected application/json")
+  given = request.headers.get("content-type", "")
+  if given.partition(";")[0].strip().lower() != "application/json":
+    expected = "expected the header Content-Type: application/json"
+    raise _RefusedError(415, f"content-type: {given or 'missing':.60}; {expected}")
+  if coding := request.headers.get("content-encoding"):
+    raise _RefusedError(415, f"content-encoding: {coding:.60}; expected none")
   declared = request.headers.get("content-length", "0")
   if len(declared) > 20 or int(declared) > MOST_DISCARDED:
     raise _RefusedError(413, f"expected at most {most:,} bytes")
@@ -207,19 +213,23 @@ async def _body(request: Request, most: int, seconds: float) -> bytes:
   return bytes(body)
 
 
+_EXAMPLE = 'an object such as {"text": "Ana lives in Paris."}'
+
+
 def _object(body: bytes) -> Mapping[str, object]:
   """Returns the object of JSON in a body."""
   try:
     value = json.loads(body, parse_constant=_no_number)
   except (ValueError, RecursionError) as fault:  # InputError is one, and so are faults of JSON
-    raise InputError((str(fault).splitlines() or [repr(fault)])[0]) from None
+    reason = (str(fault).splitlines() or [repr(fault)])[0] if body else "empty"
+    raise InputError(f"the body is no JSON: {reason}; expected {_EXAMPLE}") from None
   if not isinstance(value, dict):
-    raise InputError("expected an object of JSON")
+    raise InputError(f"the body is no object; expected {_EXAMPLE}")
   return value
 
 
 def _no_number(name: str) -> None:
-  raise InputError(f"{name}: no number of JSON")
+  raise InputError(f"{name} is no number")
 
 
 async def _results(request: Request, promise: Future, seconds: float) -> list[Any]:
@@ -249,5 +259,7 @@ async def _gone(request: Request) -> None:
 async def _no_such_place(request: Request, fault: Exception) -> Response:
   assert isinstance(fault, HTTPException)
   asked = f"{request.method} {request.url.path}"
-  line = f"{asked:.100}: {fault.detail.lower()}; /openapi.json has what there is"
+  allowed = (fault.headers or {}).get("Allow")
+  more = f"expected {allowed}" if allowed else "/openapi.json has what there is"
+  line = f"{asked:.100}: {fault.detail.lower()}; {more}"
   return fault_line(fault.status_code, line, fault.headers)

@@ -90,8 +90,9 @@ class Guard:
 
   def _refusal(self, scope: Scope, path: str) -> ASGIApp | None:
     headers = dict(scope["headers"])
-    if self.hosts is not None:
-      host = headers.get(b"host", b"").decode("latin-1")
+    # Every browser names a host: who names none, as HTTP/1.0 allows, is no page of another site.
+    if self.hosts is not None and b"host" in headers:
+      host = headers[b"host"].decode("latin-1")
       if re.sub(r":\d*$", "", host).lower() not in self.hosts:
         return fault_line(403, f"host {host!r:.60}; expected one of {', '.join(self.hosts)}")
     given = headers.get(b"authorization", b"")

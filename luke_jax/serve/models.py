@@ -15,6 +15,7 @@ from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.serve.joining import Compute, Item
+from luke_jax.serve.limits import Limits
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.relations.score import negative_of
 from luke_jax.tasks.relations.task import RelationClassification
@@ -85,7 +86,7 @@ class Question(NamedTuple):
   single: bool
 
 
-def question_of(request: Mapping[str, object], most_characters: int) -> Question:
+def question_of(request: Mapping[str, object], limits: Limits) -> Question:
   """Returns the question in an object of JSON: `text` with its other fields, or a list of each."""
   asked = {name: value for name, value in request.items() if name != "model"}
   if named := sorted(asked.keys() & LOCAL):
@@ -93,9 +94,7 @@ def question_of(request: Mapping[str, object], most_characters: int) -> Question
     raise InputError(f"{named[0]}: not of a request; expected {expected}")
   settings = {name: asked.pop(name) for name in SETTINGS & asked.keys()}
   _check_number("threshold", settings.get("threshold"))
-  if not isinstance(settings.get("labels"), list | dict | None):
-    expected = 'a list of labels, as ["person", "ship"], or an object with their descriptions'
-    raise InputError(f"labels: expected {expected}")
+  _check_labels(settings.get("labels"), limits.labels)
   text = asked.get("text")
   if not isinstance(text, str | list):
     given = f"{text!r:.60}" if "text" in asked else "missing"
@@ -110,12 +109,20 @@ def question_of(request: Mapping[str, object], most_characters: int) -> Question
   for i, one in enumerate(columns["text"]):
     place = "text" if single else f"text {i}"
     characters = len(one) if isinstance(one, str) else 0
-    if characters > most_characters:
+    if characters > limits.characters:
       raise TooLongError(
-        f"{place}: {characters:,} characters; expected at most {most_characters:,}"
+        f"{place}: {characters:,} characters; expected at most {limits.characters:,}"
       )
     items.append(Item({name: column[i] for name, column in columns.items()}, place, characters))
   return Question(items, frozenset(columns), settings, single)
+
+
+def _check_labels(labels: object, most: int) -> None:
+  if not isinstance(labels, list | dict | None):
+    expected = 'a list of labels, as ["person", "ship"], or an object with their descriptions'
+    raise InputError(f"labels: expected {expected}")
+  if labels and len(labels) > most:
+    raise TooLongError(f"labels: {len(labels):,} of them; expected at most {most:,}")
 
 
 def _check_number(name: str, value: object) -> None:
@@ -126,7 +133,7 @@ def _check_number(name: str, value: object) -> None:
 
 
 class TooLongError(InputError):
-  """A text is longer than the server reads."""
+  """A text or a list of labels is longer than the server reads."""
 
 
 def compute(model: Model, question: Question, in_json: Callable[[Any], object]) -> Compute:

@@ -96,7 +96,7 @@ class Service:
   def predict(self, request: Mapping[str, object]) -> tuple[Future, bool]:
     """Returns the promise of a prediction for each text, and whether only one was asked for."""
     one = self.model(request)
-    question = question_of(request, self.limits.characters)
+    question = question_of(request, self.limits)
     self.metrics.texts(one.name, len(question.items))
     if not question.items:
       nothing: Future = Future()

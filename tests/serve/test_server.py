@@ -405,6 +405,24 @@ def test_texts_that_are_too_long_are_refused(server):
     status, found = asked(server, "ner", text=text)
     assert status == 413
     assert found["fault"] == f"{place}: 20,001 characters; expected at most 20,000"
+  status, found = asked(server, "ner", text=TEXT, labels=list(map(str, range(1001))))
+  assert status == 413 and found["fault"] == "labels: 1,001 of them; expected at most 1,000"
+
+
+@pytest.mark.parametrize(
+  ("body", "fault"),
+  [
+    ("", "the body is no JSON: empty; expected an object such as"),
+    ("{'text': 1}", "the body is no JSON: Expecting property name"),
+    (b'{"text": "Zo\xeb"}', "the body is no JSON: 'utf-8' codec can't decode"),
+    ('{"text": "a", "threshold": NaN}', "the body is no JSON: NaN is no number"),
+    ("[1]", "the body is no object; expected an object such as"),
+    ("[" * 100_000, "the body is no JSON: maximum recursion"),
+  ],
+)
+def test_a_body_that_is_no_object_is_told(server, body, fault):
+  reply, text = request(server, "POST", "/predict", body)
+  assert reply.status == 400 and json.loads(text)["fault"].startswith(fault)
 
 
 def test_empty_texts_have_no_answers(server):
@@ -420,6 +438,9 @@ def test_empty_texts_have_no_answers(server):
     ({"Host": "example.org:80"}, 403),
     ({"Host": "127.0.0.1.example.org"}, 403),
     ({"Content-Type": "text/plain"}, 415),
+    ({"Content-Type": ""}, 415),
+    ({"Content-Encoding": "gzip"}, 415),
+    ({"Content-Type": "Application/JSON; charset=utf-8"}, 200),
     ({"Content-Length": str(10**9)}, 413),
   ],
 )
@@ -443,11 +464,14 @@ def test_bodies_that_are_too_large_are_read_and_refused(server):
 
 
 def test_nothing_else_is_served(server):
-  for path in ("/../server.py", "/page.html", "/models.py", "//etc/passwd", "/%2e%2e/server.py"):
+  paths = ("/../server.py", "/page.html", "/models.py", "//etc/passwd", "/%2e%2e/server.py")
+  for path in (*paths, "/predict/"):
     reply, text = request(server, "GET", path)
     assert reply.status == 404 and "not found" in json.loads(text)["fault"]
   reply, text = request(server, "GET", "/predict")
-  assert reply.status == 405 and "GET /predict: method not allowed; /openapi" in text
+  assert reply.status == 405 and "GET /predict: method not allowed; expected POST" in text
+  with sent_raw(server, b"GET /health HTTP/1.0\r\n\r\n") as client:  # without a host
+    assert client.recv(12) == b"HTTP/1.1 200"
   for body in ("no json", "[" * 100_000, "[]", '{"text": NaN}', b"\xff", ""):
     reply, text = request(server, "POST", "/predict", body)
     assert reply.status == 400 and "\n" not in json.loads(text)["fault"]

@@ -222,7 +222,8 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     and a person is a politician.
     """
     candidates: list[list[Candidate]] = [[] for _ in examples]
-    pairs = zip(outputs["logits"], outputs["label_logits"], strict=True)
+    of_rows = (outputs.get(name, ()) for name in ("logits", "label_logits"))  # none: empty texts
+    pairs = zip(*of_rows, strict=True)
     for row, (logits, usual) in zip(rows, pairs, strict=True):
       logits = np.asarray(logits)[: len(row.source), : len(self.labels)]
       scores = self._scores(logits.max(-1))

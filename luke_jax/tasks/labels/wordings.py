@@ -102,6 +102,9 @@ def wordings_of(labels: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
   if isinstance(labels, str):
     raise InputError(f"labels: {labels!r:.60}; expected a list of labels, or a mapping")
   if isinstance(labels, Mapping):
+    for name, about in labels.items():
+      if not isinstance(about, str | None):
+        raise InputError(f"labels: {name}: {about!r:.60}; expected a description of words")
     pairs = [(name, f"{name}: {about}" if about else name) for name, about in labels.items()]
   else:
     pairs = [_named(text) if isinstance(text, str) else (text, text) for text in labels]

@@ -95,6 +95,7 @@ def test_a_label_has_a_name_and_what_is_read_of_it():
     ([" "], "expected a label of words"),
     ([3], "expected a label of words"),
     ("ship", "expected a list of labels"),
+    ({"ship": {"sails": 3}}, "labels: ship: .*; expected a description of words"),
   ],
 )
 def test_labels_that_are_none_are_refused(labels, fault):
@@ -316,6 +317,7 @@ def test_labels_are_asked_for_at_run_time(trained):
   assert found == model.predict([text], labels=labels, threshold=0.0)[0]
   described = {"ship": "", "sailor": "", "award": "a prize given for merit"}
   assert found == model.predict(text, labels=described, threshold=0.0)
+  assert model.predict("", labels=labels) == model.predict([" ", ""], labels=labels)[0] == []
 
 
 @pytest.mark.parametrize(
