@@ -6,15 +6,17 @@ spaCy imports this file with every pipeline, wherever the package is installed: 
 until the component is made.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spacy.language import Language
 from spacy.pipeline import Pipe
+from spacy.scorer import get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.util import minibatch
 
-from luke_jax.errors import InputError
+from luke_jax.errors import InputError, at
 
 if TYPE_CHECKING:
   from luke_jax.inference.triples import Extractor, Name, Triple
@@ -39,10 +41,16 @@ class Component(Pipe):
   def __init__(self, name: str, extractor: "Extractor") -> None:
     """Makes a component of models that are in memory."""
     self.name, self.extractor = name, extractor
+    self.scorer = get_ner_prf  # what nlp.evaluate calls
+    self._process = os.getpid()
     if not Span.has_extension(SCORE):
       Span.set_extension(SCORE, default=None)
     if not Doc.has_extension(RELATIONS):
       Doc.set_extension(RELATIONS, getter=_relations)
+
+  def __reduce__(self) -> tuple[type, tuple[str, "Extractor"]]:
+    """Returns what another process makes it of, in which it may compute."""
+    return Component, (self.name, self.extractor)
 
   def __call__(self, doc: Doc) -> Doc:
     """Annotates a document."""
@@ -50,6 +58,11 @@ class Component(Pipe):
 
   def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
     """Annotates documents, which are read in batches."""
+    if self._process != os.getpid():
+      raise InputError(
+        "n_process: JAX would wait for ever in a process that is forked from its own; expected"
+        " n_process=1, whose batches use all cores"
+      )
     handle_error = self.get_error_handler()
     for docs in minibatch(stream, size=batch_size):
       try:
@@ -109,6 +122,7 @@ def _relations(doc: Doc) -> list[Related]:
 @Language.factory(
   "luke_jax",
   assigns=["doc.ents", "token.ent_iob", "token.ent_type", "span._.score"],
+  default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
   default_config={
     "model": "english/ner",
     "labels": None,
@@ -133,13 +147,17 @@ def make(
   `labels` are those that a model with labels at run time looks for, as a list or with descriptions.
   Names of a score below `threshold` are left out, and relations below `least_relation`.
   """
+  from luke_jax.inference.abstaining import Abstaining, check_share
+  from luke_jax.inference.predicting import asked
   from luke_jax.inference.settings import task_of
   from luke_jax.inference.triples import Extractor
 
+  check_share("least_relation", least_relation)
   found = _read("model", model, FINDERS)
   if (task_of(found).name == "labels") != bool(labels):
     expected = "a list of them" if task_of(found).name == "labels" else "none"
     raise InputError(f"labels: {labels}; expected {expected} for {model}")
+  Abstaining(task_of(found, **(asked(found, labels) if labels else {})), threshold)
   extractor = Extractor(
     found,
     _read("relations", relations, ("relations",)) if relations else None,
@@ -158,7 +176,8 @@ def _read(setting: str, place: str, tasks: Sequence[str]) -> Any:
   from luke_jax.runs.models import backbone_of, model_directory
 
   directory = Path(place)
-  model = read(model_directory(directory), backbone=backbone_of(directory))
+  with at(setting):
+    model = read(model_directory(directory), backbone=backbone_of(directory))
   if (task := task_of(model).name) not in tasks:
     raise InputError(f"{setting}: {place}: of {task}; expected a model of {' or '.join(tasks)}")
   return model

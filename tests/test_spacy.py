@@ -1,5 +1,6 @@
 """The component of spaCy, in pipelines of a real one."""
 
+import copy
 import subprocess
 import sys
 import tomllib
@@ -123,6 +124,35 @@ def test_a_model_of_another_task_is_refused(models):
     nlp.add_pipe("luke_jax", config={"model": str(models / "Pair")})
   with pytest.raises(InputError, match=r"labels: \['ship'\]; expected none for"):
     nlp.add_pipe("luke_jax", config={"model": str(models / "Span"), "labels": ["ship"]})
+
+
+@pytest.mark.parametrize(
+  ("settings", "fault"),
+  [
+    ({"threshold": 2}, "threshold: 2; expected a number from 0 to 1"),
+    ({"threshold": "0.5"}, "threshold: '0.5'; expected a number from 0 to 1"),
+    ({"least_relation": 2}, "least_relation: 2; expected a number from 0 to 1"),
+    ({"relations": "gone/model"}, "relations: gone/model: no such file or directory"),
+  ],
+)
+def test_a_faulty_setting_is_told_before_any_document(models, settings, fault):
+  with pytest.raises(InputError, match=fault):
+    spacy.blank("en").add_pipe("luke_jax", config={"model": str(models / "Span"), **settings})
+
+
+def test_a_forked_process_is_refused_and_a_spawned_one_makes_its_own(monkeypatch):
+  made = ours.Component("names", Known())
+  assert len(copy.copy(made)(spacy.blank("en")(TEXTS[0])).ents) == 3
+  monkeypatch.setattr(ours.os, "getpid", lambda: -1)
+  with pytest.raises(InputError, match="expected n_process=1"):
+    made(spacy.blank("en")(TEXTS[0]))
+
+
+def test_the_pipelines_evaluation_scores_names(nlp):
+  gold = nlp(TEXTS[0])
+  entities = [(x.start_char, x.end_char, x.label_) for x in gold.ents]
+  example = spacy.training.Example.from_dict(nlp.make_doc(TEXTS[0]), {"entities": entities})
+  assert nlp.evaluate([example])["ents_f"] == 1
 
 
 def test_labels_are_looked_for_as_one_asks_for_them(minilm):

@@ -14,8 +14,8 @@ from luke_jax.convert.onnx import DATA, INT8
 from luke_jax.convert.parts import READER, ModelParts
 from luke_jax.convert.programs import Specs, write_program
 from luke_jax.convert.reading import read
-from luke_jax.convert.saving import save
-from luke_jax.errors import InputError, not_installed
+from luke_jax.convert.saving import full_disk_named, save
+from luke_jax.errors import InputError, at, not_installed
 from luke_jax.files import Path
 from luke_jax.inference.inputs import symbolic_inputs, words_alone
 from luke_jax.inference.predicting import asking
@@ -77,16 +77,21 @@ def run(
     if not find_spec(package):
       raise not_installed(package, "to write ONNX", "onnx")
   model = read(directory, backbone=backbone or backbone_of(source)).merged
-  examples = None if check is None else _examples(model, form.of(task_of(model)), check)
+  examples = None
+  if check is not None:
+    with at(source):
+      task = task_of(model)
+    examples = _examples(model, form.of(task), check)
   specs = symbolic_inputs(model)
   if output is not None:
     save(model, output)
   directory = output or directory
   write = _write_onnx if onnx else _write_program
-  write(model, specs, directory)
-  if model.reader is not None:
-    write(*words_alone(read(directory / READER)), directory / READER)
-  return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
+  with full_disk_named(directory):
+    write(model, specs, directory)
+    if model.reader is not None:
+      write(*words_alone(read(directory / READER)), directory / READER)
+    return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
 
 
 def _examples(model: ModelParts, task: FineTunedTask, file: Path) -> Examples:
@@ -125,6 +130,8 @@ def _write_int8(model: ModelParts, examples: Examples, directory: Path, most_los
   if count < ENOUGH:
     few = f"{count} examples do not show a loss of one point; expected {ENOUGH} or more"
     print(f"luke-jax: warning: {few}", file=sys.stderr)
+  if before <= 0:
+    print(f"luke-jax: warning: a {name} of {before:.4f} has no point to lose", file=sys.stderr)
   if not compared.within(most_lost):
     print(f"{INT8}: not written: {scores}; --most-lost {most_lost:g}", file=sys.stderr)
     return 1

@@ -8,17 +8,19 @@ from typing import Any, NamedTuple
 
 from luke_jax.convert.adapters import save_adapter
 from luke_jax.convert.onnx import ONNX_FILES
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import READER, ModelParts
 from luke_jax.convert.saving import MODEL_FILES, save
 from luke_jax.convert.tensors import TORCH, Dtype
 from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path, sizes
 
 START = "hf://"
-_PLACE = re.compile(r"hf:/+([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?")  # a Path keeps one slash of the two
-_OWNED = re.compile(r"[\w.-]+/[\w.-]+")
+_PART = r"(?!\S*(?:--|\.\.))\w(?:[\w.-]{0,94}\w)?"  # of a name, by the hub's rules
+_OWNED = re.compile(f"{_PART}/{_PART}", re.ASCII)
+_PLACE = re.compile(rf"hf:/+({_OWNED.pattern})(?:@([\w./-]+))?", re.ASCII)  # of a Path: one slash
 # What is read of a model; an archive of PyTorch only where there are no other weights.
 WANTED = [*sorted(MODEL_FILES - {TORCH, *ONNX_FILES}), "model-*-of-*.safetensors"]
+WANTED += [f"{READER}/{name}" for name in WANTED]
 
 
 class Sent(NamedTuple):
@@ -49,10 +51,8 @@ def push(
   """
   if not _OWNED.fullmatch(name):
     raise InputError(f"{name!r}: expected owner/name, as the hub calls models")
-  if model.network.head and model.network.head.reads_start and not adapter:
-    raise InputError(f"{name}: a model of labels is an adapter; expected --adapter, adapter=True")
   with tempfile.TemporaryDirectory(prefix="luke-jax-") as temporary:
-    folder = Path(temporary) / name.rpartition("/")[2]
+    folder = Path(temporary) / "model"
     if adapter:
       save_adapter(model, folder)
     else:

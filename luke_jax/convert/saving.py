@@ -188,8 +188,8 @@ def _reported(
 
 
 @contextlib.contextmanager
-def _at(target: Path) -> Iterator[None]:
-  """Raises InputError with the target for whatever a library raises where a disk is full."""
+def full_disk_named(target: Path) -> Iterator[None]:
+  """Raises InputError with the target for whatever a library raises where its disk is full."""
   try:
     yield
   except Exception as fault:
@@ -219,7 +219,7 @@ def all_or_nothing(target: Path) -> Iterator[Path]:
   bucket each file appears whole, and they do one after the other.
   """
   if in_bucket(target):
-    with _at(target), filled(target) as folder:
+    with full_disk_named(target), filled(target) as folder:
       yield folder
       written = {file.name for file in folder.iterdir()}
     for name in MODEL_FILES & set(sizes(target)) - written:
@@ -235,7 +235,7 @@ def all_or_nothing(target: Path) -> Iterator[Path]:
   except OSError as fault:
     raise InputError(f"{target}: {fault.strerror}; expected a directory to write to") from None
   try:
-    with _at(target):
+    with full_disk_named(target):
       yield folder
       sync_all(folder)
       _move(folder, target)

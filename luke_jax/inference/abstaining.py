@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from luke_jax.errors import InputError
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.labels.task import LabelledNames
@@ -14,12 +16,17 @@ from luke_jax.tasks.relations.task import RelationClassification
 OWN = (EntityLinking, LabelledNames)  # tasks whose threshold is a setting
 
 
+def check_share(name: str, value: object) -> None:
+  """Raises InputError for what is neither None nor a number from 0 to 1."""
+  if value is not None and not (isinstance(value, int | float | np.number) and 0 <= value <= 1):
+    raise InputError(f"{name}: {value!r:.60}; expected a number from 0 to 1")
+
+
 class Abstaining:
   """A task that answers nothing of a score below a threshold; None: all that it answers."""
 
   def __init__(self, task: FineTunedTask, threshold: float | None):
-    if threshold is not None and not 0 <= threshold <= 1:
-      raise InputError(f"threshold: {threshold!r}; expected a number from 0 to 1")
+    check_share("threshold", threshold)
     if threshold is not None and isinstance(task, OWN):
       task, threshold = dataclasses.replace(task, threshold=threshold), None
     self.task, self._threshold = task, threshold

@@ -7,19 +7,21 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import jax
 import numpy as np
 import pytest
 from huggingface_hub import constants
 from networks import network
-from small_systems import small
 from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.convert.hub import fetch
+from luke_jax.convert.parts import READER
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.model import Model
-from luke_jax.systems.luke import LukeConfig
+from luke_jax.models.network import initial_params
 
 NAME = "ana/types"
 COMMIT = "0123456789" * 4
@@ -73,7 +75,7 @@ class Hub(BaseHTTPRequestHandler):
       siblings = [{"rfilename": name} for name in self.files]
       self.answer({"id": NAME, "modelId": NAME, "sha": COMMIT, "siblings": siblings})
     elif f"/{NAME}/resolve/" in self.path:
-      data = self.files[self.path.rpartition("/")[2]]
+      data = self.files[self.path.partition(f"/resolve/{COMMIT}/")[2]]
       self.send(200, data, ETag=f'"{hashlib.sha1(data).hexdigest()}"', **{"X-Repo-Commit": COMMIT})
     else:
       self.send(404, b"{}", **{"X-Error-Code": "RepoNotFound"})
@@ -192,8 +194,26 @@ def test_without_a_network_one_line_says_so(model, monkeypatch, tmp_path):
   monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
   with pytest.raises(InputError, match=r"^hf://ana/types: .*; expected a network$"):
     model.push_to_hub(NAME)
-  with pytest.raises(InputError, match="'types': expected owner/name"):
-    model.push_to_hub("types")
-  labels = Model(network("LukeForLabelMatching", small(LukeConfig), labels=3), {})
-  with pytest.raises(InputError, match="ana/types: a model of labels is an adapter"):
-    labels.push_to_hub(NAME)
+
+
+@pytest.mark.parametrize(
+  "name", ["types", "ana/..", "../ana", "ana/a--b", "ana/-x", "ana/" + 97 * "x"]
+)
+def test_a_name_that_the_hub_refuses_is_refused_before(name, model):
+  with pytest.raises(InputError, match="expected owner/name"):
+    model.push_to_hub(name, dry_run=True)
+  with pytest.raises(InputError, match="expected hf://owner/name"):
+    fetch(f"hf://{name}")
+
+
+def test_what_reads_labels_goes_with_a_model_of_labels(hub, model, tmp_path):
+  model.save(tmp_path / "reader")
+  made = network("LukeForLabelMatching", model.config, labels=3)
+  params = initial_params(made, jax.random.key(0))
+  reader = {"whole_reader": Path(tmp_path) / "reader"}
+  labels = Model(made, params, (), model.tokenizer, model.processor, **reader)
+  labels.push_to_hub(NAME)
+  assert {"config.json", f"{READER}/config.json"} <= hub.files.keys()
+  directory = fetch(f"hf://{NAME}")
+  assert luke_jax.load(directory).reader == directory / READER
+  assert luke_jax.load(directory / READER).architecture == model.architecture

@@ -1,6 +1,7 @@
 """ONNX files: equal to the model in onnxruntime, and readable by the text side alone."""
 
 import dataclasses
+import errno
 import json
 import os
 import re
@@ -244,7 +245,9 @@ def test_the_command_writes_8_bits_beside_and_their_scores(directory, tmp_path, 
   folder = str(tmp_path / "copy")
   command = ["export-program", str(directory), "--output", folder, "--onnx", "--int8"]
   assert main([*command, "--check", labelled, "--most-lost", "100"]) == 0
-  printed = capsys.readouterr().out
+  printed, warned = capsys.readouterr()
+  assert "2 examples do not show a loss of one point; expected 100 or more" in warned
+  assert ("has no point to lose" in warned) == ("f1 0.0000 in 32 bits" in printed)
   assert "opset 20; it computes what the model does" in printed
   assert "entity_position_ids: int32 (batch, entities, mention)" in printed
   assert "in 32 bits" in printed and "on 2 examples" in printed
@@ -269,3 +272,12 @@ def test_8_bits_that_lose_too_much_are_not_written(directory, tmp_path, labelled
   assert not (Path(folder) / INT8).exists()
   assert main(command) == 2
   assert "--int8: belongs with --onnx and --check FILE" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_named(directory, monkeypatch, capsys):
+  def full(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+  monkeypatch.setattr("luke_jax.convert.onnx.files.save", full)
+  assert main(["export-program", str(directory), "--onnx"]) == 2
+  assert f"{directory}: No space left on device; expected a disk" in capsys.readouterr().err
