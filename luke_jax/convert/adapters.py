@@ -24,7 +24,7 @@ from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, wr
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import kind_of
-from luke_jax.models.adapters import add_adapters, is_adapter, stays
+from luke_jax.models.adapters import add_adapters, is_adapter, merge_adapters, stays
 from luke_jax.models.finite import check_finite
 from luke_jax.models.keys import LoadReport, flatten, places, unflatten
 from luke_jax.models.system import System
@@ -94,6 +94,36 @@ def read_adapter(
   return dataclasses.replace(
     model, params=unflatten(arrays), rest=rest, report=LoadReport(), start=start
   )
+
+
+def adapter_backbone(path: Path) -> Path:
+  """Returns the directory of an adapter's backbone, if it is a published model."""
+  raw = json_files.read_json_object(path / CONFIG, "the config of an adapter")
+  return find_backbone(_origin(raw, path / CONFIG)["backbone"], path)
+
+
+def adapter_rank(path: Path) -> int:
+  """Returns the rank of the matrices of an adapter."""
+  return _rank(read_safetensors(path / ADAPTER))
+
+
+def as_adapter_has_it(model: ModelParts, path: Path, weights: Path, rank: int) -> dict:
+  """Returns the parameters of a model of some weights, as an adapter for them changes these.
+
+  The head is the adapter's if it is one for the same labels. Of rank 0 adapters are in the kernels.
+  """
+  adapter, name = read_adapter(path, backbone=weights), model.config.name
+  if (
+    type(adapter.config) is not model.system or adapter.config.vocab_size != model.config.vocab_size
+  ):
+    raise InputError(f"{path}: an adapter for other words; expected one for those of {weights}")
+  same = (adapter.kind, adapter.labels) == (model.kind, model.labels)
+  params = adapter.params if same else {**model.params, name: adapter.params[name]}
+  if rank == 0:
+    return merge_adapters(params, model.system)
+  if rank != (own := adapter_rank(path)):
+    raise InputError(f"optimizer.adapter: {rank}; expected {own} as {path} has, or 0")
+  return params
 
 
 def _before(
@@ -228,12 +258,15 @@ def _check_scales(tensors: Mapping[str, np.ndarray], file: Path) -> None:
 
 def _with_adapters(before: ModelParts, tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:
   """Returns the shapes of all parameters, with adapters of the rank that the first tensor has."""
+  rank, key = _rank(tensors), jax.random.key(0)
+  return flatten(jax.eval_shape(lambda x: add_adapters(x, before.system, rank, key), before.params))
+
+
+def _rank(tensors: Mapping[str, np.ndarray]) -> int:
   names = [
     name for name in tensors if name.endswith(f"/{layers.ADAPTER[0]}") and tensors[name].ndim
   ]
-  rank = tensors[names[0]].shape[-1] if names else 1
-  key = jax.random.key(0)
-  return flatten(jax.eval_shape(lambda x: add_adapters(x, before.system, rank, key), before.params))
+  return tensors[names[0]].shape[-1] if names else 1
 
 
 def _scale(

@@ -13,3 +13,9 @@ def directory(task: str) -> Path:
     names = ", ".join(f"{NAME}/{task}" for task in TASKS)
     raise InputError(f"{NAME}/{task}: no such model; expected one of {names}")
   return Path(__file__).parent / task
+
+
+def named(directory: Path) -> str:
+  """Returns the name of a directory of the box, or the directory itself."""
+  inside = directory.parent == Path(__file__).parent
+  return f"{NAME}/{directory.name}" if inside else str(directory)

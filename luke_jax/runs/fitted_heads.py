@@ -11,6 +11,7 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.heads.labels import TokenHead
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.head import LabelHead
@@ -20,13 +21,16 @@ from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.text import Row
 
 LAYER = "classifier"  # of a head, from its states to its labels
-KINDS = ("entity", "pair", "text", "mean_text")  # heads that give each row one answer by that layer
+# Heads whose answers are that layer over states, one for each word or for each row.
+OF_WORDS = ("token", "crf")
+KINDS = ("entity", "pair", "text", "mean_text", *OF_WORDS)
 PENALTIES = np.geomspace(1e-2, 1e3, 26)  # in mean squares of a direction of the states
 # Of all squares of states: texts that differ by less, as in a random encoder, are not told apart,
 # since that takes a kernel which is too large to train on from.
 LEAST_PENALTY = 1e-4
 SPREAD = 0.5  # of first logits: larger ones leave no loss to learn from, as examples are few
-MOST = 4096  # rows that a head is fitted to; the others would change little
+# Rows that a head is fitted to, one for each answer or with many; others would change little.
+MOST, MOST_OF_WORDS = 4096, 512
 
 
 def fits(model: ModelParts) -> bool:
@@ -54,19 +58,24 @@ def with_fitted_head(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]
   """Returns the model with its head fitted to the labels of rows."""
   if not fits(model):
     raise InputError(f"task.fit_head: true; expected false for the {model.kind} head")
-  if len(rows) > MOST:
-    rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))[:MOST]]
-  old = model.params[LAYER]
-  labels = np.stack([np.asarray(row.labels) for row in rows])  # records have them all
+  old, of_words = model.params[LAYER], model.kind in OF_WORDS
+  if len(rows) > (most := MOST_OF_WORDS if of_words else MOST):
+    rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))[:most]]
+  read, labels = states(model, task, rows), [np.asarray(row.labels) for row in rows]
+  if of_words:
+    known = [y != IGNORED for y in labels]
+    read = [x[: len(of)][of] for x, of in zip(read, known, strict=True)]
+    labels = [y[of] for y, of in zip(labels, known, strict=True)]
+  join = np.concatenate if of_words else np.stack
   count, biased = old["kernel"].shape[1], "bias" in old
-  kernel, bias = head_for(states(model, task, rows), labels, count, biased=biased)
+  kernel, bias = head_for(join(read).astype(np.float64), join(labels), count, biased=biased)
   layer = {"kernel": kernel.astype(np.float32)}
   layer |= {"bias": bias.astype(np.float32)} if biased else {}
   return dataclasses.replace(model, params={**model.params, LAYER: layer})
 
 
-def states(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> np.ndarray:
-  """Returns what the linear layer of a model's head reads of each row (n, D)."""
+def states(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> list[np.ndarray]:
+  """Returns what the linear layer of a model's head reads of each row, (D,) or (W, D)."""
   head = model.network.head
   assert isinstance(head, LabelHead)
   layer = model.params[LAYER]
@@ -74,12 +83,13 @@ def states(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> np.nd
   # With the unit matrix as its kernel the logits of any head are the states that it reads.
   unit = {name: np.zeros(width, np.float32) for name in layer}
   unit["kernel"] = np.eye(width, dtype=np.float32)
-  network = Network(model.backbone, head.clone(labels=width))
-  params = {**model.params, LAYER: unit}
+  layer_alone = TokenHead(head.numerics, width) if model.kind in OF_WORDS else None
+  network = Network(model.backbone, layer_alone or head.clone(labels=width))
+  params = {model.config.name: model.params[model.config.name], LAYER: unit}
   reading = dataclasses.replace(model, network=network, params=params, labels=())
   pad = model.processor.entity_vocab.pad_id if model.processor else 0
   found = outputs(reading, task, rows, pad, shapes_of(model.backbone))
-  return np.stack(found["logits"]).astype(np.float64)
+  return list(found["logits"])
 
 
 def head_for(

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from luke_jax.convert.adapters import is_adapter_directory, save_adapter
+from luke_jax.convert.adapters import adapter_backbone, is_adapter_directory, save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import ModelParts, Start
@@ -122,7 +122,15 @@ def backbone_of(directory: Path) -> Path | None:
   if (directory / MODEL).is_dir():
     return None
   start = read_json(directory / CONFIG)["run"]["start"]
-  return None if start is None else model_directory(Path(start))
+  return None if start is None else start_weights(Path(start))
+
+
+def start_weights(start: Path) -> Path:
+  """Returns the directory of the weights of a start: the model itself, or an adapter's backbone."""
+  directory = model_directory(start)
+  if not is_adapter_directory(directory):
+    return directory
+  return backbone_of(start) or adapter_backbone(directory)
 
 
 def _start(experiment: Experiment) -> Start | None:
@@ -132,7 +140,10 @@ def _start(experiment: Experiment) -> Start | None:
     return None
   entities = task.entity_table if experiment.backbone.entities else "none"
   added = experiment.model.added_words(task.name, task.new_words)
-  return Start(model_directory(Path(start)), dict(added), entities)
+  directory = model_directory(Path(start))
+  if is_adapter_directory(directory):  # which went on from there, over the same backbone
+    directory = Path(task.text)
+  return Start(directory, dict(added), entities)
 
 
 def _pretrained(experiment: Experiment, backbone: Backbone, params: dict) -> ModelParts:

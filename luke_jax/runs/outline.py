@@ -4,6 +4,9 @@ import collections
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from luke_jax import english
+from luke_jax.convert.adapters import is_adapter_directory
+from luke_jax.files import Path
 from luke_jax.pipeline.batches import Lengths
 from luke_jax.tasks.files import asked_in, labels_in
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask
@@ -13,6 +16,7 @@ from luke_jax.training.experiment import Experiment, total_steps
 
 MOST_LABELS = 12
 FEW = 5  # examples of a label
+AT_END = "once, at the end"
 
 
 def outline(experiment: Experiment) -> str:
@@ -35,6 +39,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
       yield "form", "tags, for it has no entity tokens; train ner --set task.form=spans has spans"
   else:
     yield "task", f"{task.name}, with a {title}"
+  if run.start and is_adapter_directory(Path(run.start)):
+    yield "start", f"{english.named(Path(run.start))}, an adapter of {Path(task.text).name}"
   yield "examples", f"{len(train.examples):,} of {task.train}"
   if task.scored:
     yield "dev", f"{len(dev):,}: {task.dev or f'{task.held_out:.0%} held out of {task.train}'}"
@@ -63,12 +69,14 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
   epochs = steps * data.batch_size / len(train)
   if run.minutes is None:
     yield "training", f"{steps:,} {of_rows}, {epochs:.1f} epochs, {rate}"
-    often = f"every {run.evaluate_every or steps:,} steps"
+    every = run.evaluate_every or steps
+    often = f"every {every:,} steps" if every < steps else AT_END
   else:
     yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
     often = "in a tenth of the time"
   if task.scored:
-    yield "scores", f"of dev {often}; the best checkpoint by {run.best_metric} is kept"
+    kept = f"; the best checkpoint by {run.best_metric} is kept"
+    yield "scores", f"of dev {often}{kept if often != AT_END else ''}"
 
 
 def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> set[str]:

@@ -8,6 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from luke_jax import english
+from luke_jax.convert.adapters import adapter_rank, is_adapter_directory
 from luke_jax.convert.sentence_encoders import pools_means
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
@@ -18,7 +20,7 @@ from luke_jax.models.system import Backbone, Recipe, System, TokenCounts
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data, Lengths
 from luke_jax.runs.fitted_heads import fits
-from luke_jax.runs.models import model_directory
+from luke_jax.runs.models import model_directory, start_weights
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -31,6 +33,7 @@ from luke_jax.training.overrides import override
 
 WIDTHS = range(64, 513, 64)  # of rows
 FORM, FORMS = "task.form", {"spans": "ner", "tags": BY_TAGS}  # of names
+KNOWS_NAMES = "labels"  # the model of the box whose encoder names of any kind start from
 _OWN_DATA: dict[str, dict[str, Any]] = {BY_TAGS: {"crf": True}}  # beside the defaults of a task
 # Share of the training file that is dev where no file of dev is given. Of a few examples a label
 # none are, since each makes the model better and a score of four says nothing.
@@ -40,7 +43,10 @@ FEW = 32  # examples a label, up to which the head is fitted first, and all trai
 BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 # The width of a model up to which a rate suits it: narrow ones learn from little at high rates.
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
-RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))  # from a head that is fitted
+# From a head that is fitted: to texts, or to words.
+RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))
+RATES_OF_WORDS = ((512, 2e-4), *RATES[1:])
+TELLING = 50  # examples of dev, fewer of which do not tell which checkpoint is best
 # Rows of linking, from which its rate is this share of these.
 MANY, SHARE_OF_MANY = 10_000, 0.4
 RANK = 16  # of adapters, for a task whose model has to be one
@@ -60,7 +66,9 @@ def task_experiment(
   Its settings suit the number and the lengths of the examples; `assignments` change them. `system`
   is that of the start, if it is the user's own.
   """
-  start = model_directory(start)
+  if kind in FORMS.values() and start == Path(english.NAME):
+    start = english.directory(KNOWS_NAMES)
+  begun, start = model_directory(start), start_weights(start)
   backbone = read_backbone(start, system)
   system = type(backbone.config)
   if kind == "ner":
@@ -94,13 +102,17 @@ def task_experiment(
   if not any(text.startswith("task.fit_head") for text in of_task):
     few = len(rows) <= FEW * len(task.labels) and not recipe.from_nothing
     task = dataclasses.replace(task, fit_head=few and fits(model) and is_known(type(task)))
-  if task.fit_head and not any(text.startswith("task.held_out") for text in of_task):
+  if _of_few_texts(task) and not any(text.startswith("task.held_out") for text in of_task):
     task = dataclasses.replace(task, held_out=0.0)
   lengths = np.array([len(row.input_ids) for row in rows])
   if not any(text.startswith("task.words") for text in of_task):
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
-  experiment = _with_recipe(model.config.for_fine_tuning, task, str(start))
+  experiment = _with_recipe(model.config.for_fine_tuning, task, str(begun))
+  if is_adapter_directory(begun):
+    rank = experiment.optimizer.adapter and adapter_rank(begun)  # else it is in the kernels
+    optimizer = dataclasses.replace(experiment.optimizer, adapter=rank)
+    experiment = dataclasses.replace(experiment, optimizer=optimizer)
   return _for_examples(experiment, lengths, assignments)
 
 
@@ -165,7 +177,8 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   width = experiment.model.hidden_size
   adapter = changed.optimizer.adapter > 0
   many = task.name == "linking" and len(lengths) >= MANY
-  rates = RATES_OF_FEW if task.fit_head else RATES
+  of_few = _of_few_texts(task)
+  rates = RATES_OF_FEW if of_few else RATES_OF_WORDS if task.fit_head else RATES
   rate = ADAPTER_RATE if adapter else next(rate for most, rate in rates if width <= most)
   optimizer = dataclasses.replace(
     experiment.optimizer,
@@ -175,7 +188,7 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
   )
   rows = len(lengths) * (1 - task.held_out)
   all_spans = task.scores_all_spans(experiment.backbone)
-  most = 5 if task.fit_head else 20 if all_spans else 10
+  most = 5 if of_few else 20 if all_spans else 10
   epochs = round(min(2 * most, max(2, most * (200 / rows) ** 0.4)), 1)
   data = Data(
     batch_size=math.lcm(BATCH, devices),
@@ -189,6 +202,11 @@ def _suited(experiment: Experiment, lengths: np.ndarray, changed: Experiment) ->
     schedule=Schedule(warmup_ratio=0.1),
     run=dataclasses.replace(experiment.run, epochs=epochs),
   )
+
+
+def _of_few_texts(task: FineTunedTask) -> bool:
+  """Returns whether the head is fitted to the answers of whole texts, of which there are few."""
+  return task.fit_head and task.name != BY_TAGS
 
 
 def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: float) -> int:
@@ -222,7 +240,9 @@ def _evaluations(experiment: Experiment, rows: int) -> str:
   held_out = dev if task.held_out and not task.dev else 0
   steps = total_steps(experiment.run, max(1, round((rows - held_out) * task.used)), batch)
   # A row that is scored costs a third of one that is trained on.
-  often = 1 if task.fit_head else max(1, min(10, int(0.3 * steps * batch / dev)))
+  often = (
+    1 if _of_few_texts(task) or dev < TELLING else max(1, min(10, int(0.3 * steps * batch / dev)))
+  )
   return f"run.evaluate_every={math.ceil(steps / often)}"
 
 

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 from flax.traverse_util import flatten_dict, unflatten_dict
 
+from luke_jax.convert.adapters import as_adapter_has_it, is_adapter_directory
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import Entities, ModelParts
@@ -49,7 +50,8 @@ def start_params(start: Path, experiment: Experiment) -> dict:
   be the same there, and entities keep their rows by title: others begin fresh.
   """
   if isinstance(experiment.task, FineTunedTask):
-    return _fine_tuned(start, experiment.task, experiment.backbone)
+    rank = experiment.optimizer.adapter
+    return _fine_tuned(start, experiment.task, experiment.backbone, rank)
   named = experiment.task.text_directory
   if export.is_run(start):
     system, other = experiment.model, export.read_experiment(start, experiment).model
@@ -106,11 +108,16 @@ def start_model(
   )
 
 
-def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone) -> dict:
+def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone, rank: int) -> dict:
   entities: Entities = task.entity_table if backbone.entities else "none"
   changes = {"system": type(backbone.config), "trained": backbone.config}
-  model = start_model(start, task, entities, **changes)
-  _check_text(start, model, task, task.processor(backbone))
+  adapter = model_directory(start)
+  weights = Path(task.text) if is_adapter_directory(adapter) else start
+  model = start_model(weights, task, entities, **changes)
+  _check_text(weights, model, task, task.processor(backbone))
+  if weights is not start:
+    params = as_adapter_has_it(model, adapter, weights, rank)
+    model = dataclasses.replace(model, params=params)
   if task.fit_head:
     model = with_fitted_head(model, task, task.records(backbone, "train").rows)
   elif task.scores_all_spans(backbone):

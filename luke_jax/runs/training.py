@@ -21,7 +21,7 @@ from luke_jax.inference.label_vectors import reader_of
 from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
 from luke_jax.runs.examples import Data, examples_file, train_and_dev
-from luke_jax.runs.models import model_directory, run_model, write_model
+from luke_jax.runs.models import model_directory, run_model, start_weights, write_model
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (
   FORM,
@@ -60,15 +60,14 @@ def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _write(task: LabelledNames, start: Path, place: Path) -> None:
-  if is_adapter_directory(start):
-    raise InputError(f"run.start: {start}: an adapter; expected the model that it was made from")
+  weights = Path(task.text) if is_adapter_directory(model_directory(start)) else start
   faults = Faults(skip=task.skip_bad)
   examples = [x for file in task.splits.values() for x in task.read_examples(file, faults)]
   texts = list(dict.fromkeys(task.wordings(examples)))
   if (place / TEXTS).is_file() and open_wordings(str(place)).texts == tuple(texts):
     return
   print(f"reading {len(texts):,} labels", flush=True)
-  write_wordings(place, texts, reader_of(start).vectors(texts))
+  write_wordings(place, texts, reader_of(weights).vectors(texts))
 
 
 class Trained(NamedTuple):
@@ -134,7 +133,7 @@ def fine_tune(
     start = _directory(model, inputs / "start")
     fields = plain_experiment(task)
     system = model.system if isinstance(model, ModelParts) else None  # which may be one's own
-    backbone = read_backbone(model_directory(start), system)
+    backbone = read_backbone(start_weights(start), system)
     form = [f"{FORM}={settings.pop('form')}"] if task == "ner" and "form" in settings else []
     if task == "ner":
       fields = plain_experiment(form_of_names(backbone, form)[0])

@@ -59,9 +59,8 @@ class Checkpoints:
 
   @property
   def best(self) -> int | None:
-    """Returns the step where the best metric is highest, the first of equals."""
-    metrics = self._metrics()
-    return max(sorted(metrics), key=metrics.__getitem__, default=None)
+    """Returns the step where the best metric is highest, the last of equals."""
+    return max(((x, step) for step, x in self._metrics().items()), default=(0, None))[1]
 
   def save(self, step: int, state: State, scores: Mapping[str, float] | None = None) -> None:
     """Starts writing a checkpoint, after the previous one is finished."""
@@ -122,9 +121,12 @@ class Checkpoints:
     return dict(self._scores.get(step, {}))
 
   def better(self, scores: Mapping[str, float]) -> bool:
-    """Returns whether the best metric is higher than at every checkpoint."""
+    """Returns whether the best metric is as high as at every checkpoint.
+
+    Of equals the last one is kept: where few examples cannot tell, more training does.
+    """
     name = self._run.best_metric
-    return bool(name) and scores[name] > max(self._metrics().values(), default=float("-inf"))
+    return bool(name) and scores[name] >= max(self._metrics().values(), default=float("-inf"))
 
   def read_params(self, step: int, shapes: State) -> State:
     """Returns the trained and frozen parameters of a checkpoint, sharded as `shapes`.

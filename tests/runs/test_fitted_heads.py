@@ -99,12 +99,36 @@ def test_a_run_starts_from_a_head_that_is_fitted_to_its_states(start, tmp_path, 
   plain = start_model(start, task, task.entity_table)
   labels = np.array([row.labels for row in rows])
   biased = kind == "classification"  # LUKE's head of pairs has none
-  kernel, _ = head_for(states(plain, task, rows), labels, 2, biased=biased)
+  kernel, _ = head_for(np.stack(states(plain, task, rows)), labels, 2, biased=biased)
   np.testing.assert_allclose(params["classifier"]["kernel"], kernel, atol=1e-5)
   without = dataclasses.replace(task, fit_head=False)
   other = start_params(start, dataclasses.replace(chosen, task=without))
   assert not np.allclose(other["classifier"]["kernel"], kernel)
   assert "head      begins as a ridge regression" in outline(chosen)
+
+
+def test_tags_start_from_a_head_that_is_fitted_to_the_states_of_words(start, tmp_path):
+  values = [
+    {"text": f"{x} saw {y} sail {i} .", "spans": [[0, len(x), "PER"]]}
+    for i, (x, y) in enumerate([("Ana", "Bo"), ("Bo", "Carl"), ("Dora", "Ana"), ("Carl", "Bo")])
+  ]
+  chosen = experiment("ner", values, start, tmp_path, "task.form=tags", "task.crf=true")
+  task, rows = chosen.task, chosen.task.records(chosen.backbone, "train").rows
+  assert task.fit_head and chosen.optimizer.learning_rate == 2e-4
+  found = start_params(start, chosen)["classifier"]
+  plain = start_model(start, task, task.entity_table)
+  pairs = [
+    (x[: len(row.labels)][row.labels >= 0], row.labels[row.labels >= 0])
+    for x, row in zip(states(plain, task, rows), rows, strict=True)
+  ]
+  read, tags = (np.concatenate(x) for x in zip(*pairs, strict=True))
+  assert len(read) == 4 * 6  # a state for each word, of pieces none
+  kernel, bias = head_for(read.astype(np.float64), tags, len(task.labels))
+  np.testing.assert_allclose(found["kernel"], kernel, atol=1e-5)
+  np.testing.assert_allclose(found["bias"], bias, atol=1e-5)
+  many = written(tmp_path / "many.jsonl", [{**values[0], "text": f"Ana {x}"} for x in range(40)])
+  held = task_experiment("ner", (many, None), start, ["task.form=tags"])
+  assert held.task.fit_head and held.task.held_out == 0.1  # a sentence has many words to learn from
 
 
 def test_few_examples_a_label_have_a_fitted_head_and_fewer_epochs(start, tmp_path):

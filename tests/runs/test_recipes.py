@@ -58,6 +58,16 @@ def test_scoring_takes_a_tenth_of_the_time_unless_told(start, batch):
   assert made(start, "run.evaluate_every=7").run.evaluate_every == 7
 
 
+def test_a_dev_of_few_examples_chooses_no_checkpoint(start, tmp_path):
+  train, lines = sample_file("typing", "train"), Path(sample_file("typing", "dev")).read_text()
+  for number in (recipes.TELLING - 1, recipes.TELLING):
+    dev = tmp_path / f"{number}.jsonl"
+    dev.write_text("".join(lines.splitlines(keepends=True)[:number]))
+    chosen = task_experiment("typing", (train, dev), Path(start), ["task.fit_head=false"])
+    once = "of dev once, at the end" in outline(chosen)
+    assert once == (number < recipes.TELLING) == ("is kept" not in outline(chosen))
+
+
 @pytest.mark.parametrize(("config", "form"), [(None, "ner"), (BertConfig(), "tagging")])
 def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, form):
   base = backbone() if config is None else backbone(config)

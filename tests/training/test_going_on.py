@@ -222,12 +222,13 @@ def test_old_checkpoints_go_and_kept_ones_stay(tmp_path, one_device):
   state = chosen.fresh_state()
   checkpoints = Checkpoints(tmp_path, Run(keep=1, keep_every=4, best_metric="x"))
   for step in range(1, 8):
-    checkpoints.save(step, state, {"x": 0.5 if step == 3 else 0.1})
+    checkpoints.save(step, state, {"x": 0.5 if step in (2, 3) else 0.1})
   checkpoints.close()
   assert checkpoints.steps == [3, 4, 7]
   assert sorted(int(path.name) for path in tmp_path.iterdir()) == [3, 4, 7]
   again = Checkpoints(tmp_path, Run(best_metric="x"))
-  assert again.steps == [3, 4, 7] and again.best == 3
+  assert again.steps == [3, 4, 7] and again.best == 3  # the last of equals
+  assert again.better({"x": 0.5}) and not again.better({"x": 0.4})
 
 
 def test_processes_alone_hear_themselves():

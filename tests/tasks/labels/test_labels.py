@@ -24,6 +24,7 @@ from luke_jax.inference.batches import outputs
 from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
+from luke_jax.models.keys import flatten
 from luke_jax.nn.losses import IGNORED
 from luke_jax.runs.calibration import fitted, low_threshold
 from luke_jax.tasks.calibration import Answered, calibration_error
@@ -272,6 +273,7 @@ def test_the_threshold_is_a_low_one_of_nearly_the_best_f1():
   assert low_threshold(many, 100) == 0.5  # F1 of 0.990 for 1
   assert low_threshold([*many, Answered(0.4, False)], 100) == 0.5
   assert low_threshold([], 9) == 0.5
+  assert low_threshold(many, 100, 0.0) == 0.9  # of few kinds, which texts like dev ask for
 
 
 SENTENCES = [
@@ -433,6 +435,33 @@ def test_a_run_keeps_what_its_scores_mean(trained):
   kept = json.loads((folder / "made" / "run" / "calibration.json").read_text())
   settings = model.rest["luke_jax"]["settings"]
   assert {name: settings[name] for name in kept} == kept and "table" not in settings
+
+
+def test_a_training_goes_on_from_an_adapter(trained, tmp_path):
+  _, folder = trained
+  run = folder / "made" / "run"
+  settings = {"train": SENTENCES, "dev": SENTENCES[:6], "epochs": 0.5, "lengths": 1}
+  again = luke_jax.fine_tune("labels", run, **settings, learning_rate=1e-9)
+  before = luke_jax.load(run / "adapter", backbone=folder / "start")
+  for labels in (["ship"], ["ship", "sailor"]):
+    found, expected = logits_of(again.model, labels), logits_of(before, labels)
+    for label in labels:
+      np.testing.assert_allclose(found[label], expected[label], atol=1e-5)
+  assert again.model.start.directory == folder / "start"
+  with pytest.raises(InputError, match=r"optimizer\.adapter: 3; expected 2 as .*adapter has, or 0"):
+    luke_jax.fine_tune("labels", run, **settings, adapter=3)
+
+
+def test_names_with_tags_start_from_the_encoder_of_an_adapter(trained):
+  _, folder = trained
+  lines = [{**x, "spans": [span[:3] for span in x["spans"]]} for x in SENTENCES]
+  settings = {"train": lines, "dev": lines, "steps": 1, "learning_rate": 1e-9, "lengths": 1}
+  made = luke_jax.fine_tune("ner", folder / "made" / "run", **settings).model
+  before = luke_jax.load(folder / "made" / "run" / "adapter", backbone=folder / "start").merged
+  assert made.kind == "crf" and made.start is None
+  name = made.config.name
+  for path, x in flatten(before.params[name]).items():
+    np.testing.assert_allclose(x, flatten(made.params[name])[path], atol=1e-6, err_msg=path)
 
 
 def test_all_parameters_cannot_be_trained(trained, tmp_path):
