@@ -21,6 +21,12 @@ ENTITIES = get_args(Entities)
 READER = "labels"  # of a whole model that is asked for labels: the folder of what reads those
 
 
+def reader_in(directory: Path) -> Path:
+  """Returns the directory of what reads labels for trainings from a model: mostly that model."""
+  reader = directory / READER
+  return reader if reader.is_dir() else directory
+
+
 @dataclasses.dataclass(frozen=True)
 class Start:
   """Origin of a model with adapters: its backbone, and what its task added to that."""
@@ -71,7 +77,7 @@ class ModelParts:
     """Returns the directory of the model that reads labels, for one that is asked for them."""
     if self.network.head is None or not self.network.head.reads_start:
       return None
-    return self.start.directory if self.start else self.whole_reader
+    return reader_in(self.start.directory) if self.start else self.whole_reader
 
   @property
   def backbone(self) -> Backbone:

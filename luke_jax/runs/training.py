@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 
 from luke_jax.convert.adapters import is_adapter_directory
-from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.parts import ModelParts, reader_in
 from luke_jax.convert.saving import save
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
@@ -67,7 +67,7 @@ def _write(task: LabelledNames, start: Path, place: Path) -> None:
   if (place / TEXTS).is_file() and open_wordings(str(place)).texts == tuple(texts):
     return
   print(f"reading {len(texts):,} labels", flush=True)
-  write_wordings(place, texts, reader_of(weights).vectors(texts))
+  write_wordings(place, texts, reader_of(reader_in(weights)).vectors(texts))
 
 
 class Trained(NamedTuple):
