@@ -23,6 +23,7 @@ class Traffic:
   dtype: str
   count: int
   bytes: float  # sent by the chip, with the best algorithm for a ring
+  hidden: float = 0.0  # of these bytes: sent inside operations that compute
 
   def seconds(self, chip: Chip) -> float:
     """Returns the seconds at the published speed of all the chip's links together."""
@@ -73,22 +74,29 @@ def only_moves(program: HloModule, instruction: Instruction) -> bool:
 
 def traffic(program: HloModule, executed: Execution) -> list[Traffic]:
   """Returns counts and bytes of the collectives of a step, most bytes first."""
-  counts: dict[tuple[str, str], int] = defaultdict(int)
-  sent: dict[tuple[str, str], float] = defaultdict(float)
-  seen = set()
+  rows: dict[tuple[str, str], Traffic] = {}
+  for times, collective, hidden in _once(program, executed):
+    for dtype, number in collective.sent.items():
+      key = collective.kind, dtype
+      before, sent = rows.get(key, Traffic(*key, 0, 0.0)), number * times
+      rows[key] = Traffic(
+        *key, before.count + times, before.bytes + sent, before.hidden + sent * hidden
+      )
+  return sorted(rows.values(), key=lambda row: -row.bytes)
+
+
+def _once(program: HloModule, executed: Execution) -> Iterator[tuple[int, "_Collective", bool]]:
+  """Yields every collective once: the times it runs, and if other operations carry its parts."""
+  chains: dict[tuple, list] = {}
   for run in executed.instructions:
-    where = run.computation
-    for collective in _inside(program, where, run.instruction):
-      if collective.chain is not None:
-        part = (where.name, collective.kind, collective.chain)
-        if part in seen:
-          continue
-        seen.add(part)
-      for dtype, number in collective.sent.items():
-        counts[collective.kind, dtype] += run.times
-        sent[collective.kind, dtype] += number * run.times
-  rows = [Traffic(kind, dtype, counts[kind, dtype], n) for (kind, dtype), n in sent.items()]
-  return sorted(rows, key=lambda row: -row.bytes)
+    for collective in _inside(program, run.computation, run.instruction):
+      if collective.chain is None:
+        yield run.times, collective, False
+        continue
+      key = run.computation.name, collective.kind, collective.chain
+      chain = chains.setdefault(key, [run.times, collective, False])
+      chain[-1] |= not only_moves(program, run.instruction)
+  yield from (tuple(chain) for chain in chains.values())
 
 
 def between_slices(program: HloModule, executed: Execution, slices: int) -> list[Traffic]:
@@ -140,11 +148,8 @@ def _collective(
   program: HloModule, computation: Computation, instruction: Instruction
 ) -> _Collective:
   kind = instruction.opcode.removesuffix("-start")
-  root = computation.instructions[computation.root]
-  # The TPU compiler writes a reduce-scatter whose shards need padding as these two instructions.
-  if kind == "all-reduce" and root.opcode == "dynamic-slice":
-    sliced = computation.operand(root, 0)
-    kind = "reduce-scatter" if sliced is instruction else kind
+  if kind == "all-reduce" and _scatters(computation):
+    kind = "reduce-scatter"
   operands = (computation.instructions.get(name) for name in instruction.operands)
   chain = re.search(r'chain_id="(\d+)"', instruction.attributes)
   return _Collective(
@@ -153,6 +158,24 @@ def _collective(
     group=_group(program, instruction.attributes),
     chain=chain.group(1) if chain else None,
   )
+
+
+def _scatters(computation: Computation) -> bool:
+  """Returns whether a fusion is a reduce-scatter, of one array or of several.
+
+  The TPU compiler writes that as an all-reduce whose results are sliced.
+  """
+  root = computation.instructions[computation.root]
+  parts = [root]
+  if root.opcode == "tuple":
+    parts = [computation.instructions[name] for name in root.operands]
+  for part in parts:
+    source = computation.operand(part, 0) if part.opcode == "dynamic-slice" else None
+    if source is not None and source.opcode == "get-tuple-element":
+      source = computation.operand(source, 0)
+    if source is None or source.opcode != "all-reduce":
+      return False
+  return True
 
 
 def _group(program: HloModule, attributes: str) -> int:

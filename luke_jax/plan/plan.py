@@ -65,6 +65,12 @@ class Plan:
     return sum(row.seconds(self.topology.chip) for row in self.collectives)
 
   @property
+  def alone_seconds(self) -> float:
+    """Returns the time of those of a step's collectives that no computing operation carries."""
+    alone = sum(row.bytes - row.hidden for row in self.collectives)
+    return alone / self.topology.chip.link_bandwidth
+
+  @property
   def network_seconds(self) -> float:
     """Returns the time of what a step sends to other slices, at the network's published speed."""
     sent = sum(row.bytes for row in self.network)
@@ -103,6 +109,7 @@ class Plan:
         dataclasses.asdict(row) | {"seconds": row.seconds(chip)} for row in self.collectives
       ],
       "collective_seconds": self.collective_seconds,
+      "collective_seconds_alone": self.alone_seconds,
       "network": [dataclasses.asdict(row) for row in self.network],
       "network_seconds": self.network_seconds,
       "unknown_loops": self.unknown_loops,

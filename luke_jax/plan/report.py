@@ -77,7 +77,11 @@ def _bound(table: Table, name: str, seconds: float, plan: Plan) -> None:
 def _collectives(plan: Plan) -> Table:
   speed = plan.topology.chip.link_bandwidth
   title = f"Sent by each chip in one step, at {speed / 1e9:.0f} GB/s (all links)"
-  return _sent(title, plan.collectives, speed)
+  table = _sent(title, plan.collectives, speed)
+  alone = plan.alone_seconds
+  ms = f"{alone * 1e3:.2f}"
+  table.add_row("of these while nothing computes", "", f"{alone * speed / GIB:.3f}", ms)
+  return table
 
 
 def _network(plan: Plan) -> Table:

@@ -32,10 +32,17 @@ from luke_jax.training.task import Batch, Params, Tree
 from luke_jax.training.update import AVERAGE, State, Update
 
 # On a TPU the partitioner otherwise cuts the products of gradients into many small ones to hide
-# their collectives, which takes a third more time on v5e. A CPU with vectors of 512 bits otherwise
-# uses half of them: distances by L1 take half as long again.
+# their collectives, which takes a third more time on v5e; and gradients would be summed over the
+# chips while nothing computes. Products carry those sums only of single arrays, so that arrays are
+# not to be combined beyond a megabyte. A CPU with vectors of 512 bits otherwise uses half of them:
+# distances by L1 take half as long again.
 OPTIONS = {
-  "tpu": {"xla_jf_spmd_threshold_for_windowed_einsum_mib": "100000"},
+  "tpu": {
+    "xla_jf_spmd_threshold_for_windowed_einsum_mib": "100000",
+    "xla_enable_async_all_reduce": "true",
+    "xla_tpu_enable_async_collective_fusion_fuse_all_reduce": "true",
+    "xla_jf_crs_combiner_threshold_in_bytes": "1000000",
+  },
   "cpu": {"xla_cpu_prefer_vector_width": "512"},
 }
 PARAMS = ("trained", "frozen")

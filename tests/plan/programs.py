@@ -55,3 +55,18 @@ def too_much(layers):
     return jax.lax.scan(lambda x, _: (jnp.tanh(x @ x), None), x, None, length=layers)[0].sum()
 
   return jax.jit(jax.grad(loss)).lower(*shapes), shapes
+
+
+def gradients():
+  """Sums over the chips the gradients of weights that every chip holds."""
+  mesh, width = _mesh(), 1024
+  weights = [_shape(mesh, jax.P(), jnp.bfloat16, width, width) for _ in range(3)]
+  x = _shape(mesh, jax.P("data"), jnp.bfloat16, CHIPS * 512, width)
+
+  def loss(weights, x):
+    for weight in weights:
+      x = x + jnp.maximum(x @ weight, 0)
+    return x.astype(jnp.float32).sum()
+
+  places = [weight.sharding for weight in weights]
+  return jax.jit(jax.grad(loss), out_shardings=places).lower(weights, x)

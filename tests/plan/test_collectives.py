@@ -32,6 +32,39 @@ def test_most_bytes_come_first():
   assert rows[0].kind == "reduce-scatter"
 
 
+def scatters(text):
+  program = parse(text)
+  rows = traffic(program, execution(program))
+  return sum(x.count for x in rows if x.kind == "reduce-scatter")
+
+
+def test_a_reduce_scatter_of_several_arrays():
+  sliced = "  ROOT %slice = f32[256,128]{1,0:T(8,128)} dynamic-slice(%all-reduce.1, %none, %none)"
+  part = "  %part = f32[1024,128]{1,0:T(8,128)} get-tuple-element(%all-reduce.1), index=0\n"
+  parts = part + sliced.replace("ROOT ", "").replace("all-reduce.1", "part")
+  text = COLLECTIVES.replace(sliced, parts).replace(
+    "dynamic_slice_sizes={256,128}",
+    "dynamic_slice_sizes={256,128}\n  ROOT %both = () tuple(%slice)",
+  )
+  assert text.count("ROOT %both") == 1
+  assert scatters(text) == scatters(COLLECTIVES) == 4
+  assert scatters(text.replace("tuple(%slice)", "tuple(%slice, %part)")) == 1
+
+
+def test_sent_inside_what_computes():
+  """A third part of the chain is in a fusion that multiplies."""
+
+  def hidden(text):
+    program = parse(text)
+    return {(x.kind, x.dtype): x.hidden for x in traffic(program, execution(program)) if x.hidden}
+
+  assert not hidden(COLLECTIVES)
+  start = COLLECTIVES.index("  %async-collective-done = ")
+  computing = "  %carries = bf16[512,128]{1,0} fusion(%x), kind=kOutput, calls=%chain_done\n"
+  text = COLLECTIVES[:start] + computing + COLLECTIVES[start:]
+  assert hidden(text) == {("all-gather", "bf16"): 3 * 7 * 64 * BF16}
+
+
 def test_time_on_the_links():
   assert Traffic("all-gather", "bf16", 1, 1e9).seconds(CHIPS["v5e"]) == 1 / 200
 

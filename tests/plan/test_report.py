@@ -97,6 +97,16 @@ def test_links_that_limit():
   text = printed(plan_of(COLLECTIVES))
   assert "Limited by links" in text
   assert "The largest collective is reduce-scatter f32" in " ".join(text.split())
+  assert "of these while nothing computes" in text
+
+
+def test_collectives_that_computation_hides():
+  plan = plan_of(COLLECTIVES)
+  assert plan.alone_seconds == pytest.approx(plan.collective_seconds)
+  hidden = tuple(dataclasses.replace(row, hidden=row.bytes / 2) for row in plan.collectives)
+  plan = dataclasses.replace(plan, collectives=hidden)
+  assert plan.alone_seconds == pytest.approx(plan.collective_seconds / 2)
+  assert plan.to_json()["collective_seconds_alone"] == plan.alone_seconds
 
 
 @pytest.mark.parametrize(("slices", "rounds"), [(2, 1), (4, 1.5)])

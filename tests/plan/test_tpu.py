@@ -1,13 +1,27 @@
 """The compiler's figures against arithmetic."""
 
 import pytest
-from plan.programs import CHIPS, HIDDEN, LAYERS, ROWS, TOPOLOGY, WIDTH, layers, too_much
+from plan.programs import (
+  CHIPS,
+  HIDDEN,
+  LAYERS,
+  ROWS,
+  TOPOLOGY,
+  WIDTH,
+  gradients,
+  layers,
+  too_much,
+)
 
 from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
+from luke_jax.plan.collectives import traffic
 from luke_jax.plan.compiling import Compiled, compile_in_child
+from luke_jax.plan.hlo import parse
+from luke_jax.plan.loops import execution
 from luke_jax.plan.memory import OutOfMemory
 from luke_jax.plan.plan import make_plan
+from luke_jax.training.program import OPTIONS
 
 pytestmark = pytest.mark.tpu_aot
 
@@ -38,6 +52,13 @@ def test_a_step_as_arithmetic_has_it():
   arguments = (ROWS * WIDTH + WIDTH // CHIPS * HIDDEN + HIDDEN * WIDTH) * 2
   assert plan.memory.arguments == arguments
   assert plan.unknown_loops == 0
+
+
+def test_the_options_of_training_sum_gradients_while_others_are_computed():
+  program = parse(gradients().compile(OPTIONS["tpu"]).as_text())
+  (row,) = traffic(program, execution(program))
+  assert (row.kind, row.count) == ("all-reduce", 3)
+  assert row.hidden >= row.bytes / 3
 
 
 def test_out_of_memory():
