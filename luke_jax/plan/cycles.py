@@ -148,6 +148,18 @@ class Operation:
   bundles: Bundles | None
   hbm_bytes: int
   kernel: bool  # whether it is a Pallas kernel
+  source: str = ""  # path of the model's code that it was compiled from
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Share:
+  """Part of a step's cycles that one operation takes, by its final bundles."""
+
+  name: str
+  source: str
+  times: int
+  cycles: float
+  product_cycles: float  # of these: the least that its matrix products need
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,6 +232,7 @@ def _operation(program: HloModule, executed: Executed, bundles: Mapping[str, Bun
     bundles=bundles.get(instruction.name),
     hbm_bytes=hbm_bytes(program, executed.computation, instruction),
     kernel='custom_call_target="tpu_custom_call"' in instruction.attributes,
+    source="".join(re.findall(r'op_name="([^"]*)"', instruction.attributes)),
   )
 
 
@@ -253,11 +266,21 @@ def final_cycles(step_work: Work, chip: Chip, *, kernel_flops: float = 0.0) -> C
     return None
   sources: dict[Source, float] = defaultdict(float)
   rest = [o for o in step_work.operations if o.bundles is None]
-  for operation in step_work.operations:
-    if operation.bundles is not None:
-      memory = operation.hbm_bytes / chip.hbm_bytes_per_cycle
-      sources["bundles"] += max(bundle_cycles(operation.bundles, chip), memory) * operation.times
+  sources["bundles"] = sum(share.cycles for share in shares(step_work, chip))
   without = estimated_cycles(Work(tuple(rest), 0), chip, kernel_flops=kernel_flops)
   for source, cycles in without.sources.items():
     sources[source] += cycles
   return Cycles(sum(sources.values()), dict(sources))
+
+
+def shares(step_work: Work, chip: Chip) -> list[Share]:
+  """Returns the cycles of all operations that have bundles, most first."""
+  found = []
+  for operation in step_work.operations:
+    if operation.bundles is not None:
+      memory = operation.hbm_bytes / chip.hbm_bytes_per_cycle
+      cycles = max(bundle_cycles(operation.bundles, chip), memory) * operation.times
+      rows = operation.bundles.rows * operation.times
+      products = rows / chip.matrix_units / chip.rows_per_cycle
+      found.append(Share(operation.name, operation.source, operation.times, cycles, products))
+  return sorted(found, key=lambda share: -share.cycles)

@@ -5,7 +5,7 @@ import dataclasses
 from luke_jax.plan.chips import Topology
 from luke_jax.plan.collectives import Traffic, between_slices, traffic
 from luke_jax.plan.compiling import Compiled
-from luke_jax.plan.cycles import Cycles, estimated_cycles, final_cycles, work
+from luke_jax.plan.cycles import Cycles, Share, estimated_cycles, final_cycles, shares, work
 from luke_jax.plan.loops import execution
 from luke_jax.plan.memory import Memory
 
@@ -47,6 +47,7 @@ class Plan:
   unknown_loops: int  # loops of unknown length, also inside operations, counted as one trip
   steps: int
   checkpoint_bytes: int  # of all chips
+  operations: tuple[Share, ...]  # most cycles first
 
   @property
   def checkpoint_seconds(self) -> float:
@@ -112,6 +113,7 @@ class Plan:
       "collective_seconds_alone": self.alone_seconds,
       "network": [dataclasses.asdict(row) for row in self.network],
       "network_seconds": self.network_seconds,
+      "operations": [dataclasses.asdict(row) for row in self.operations],
       "unknown_loops": self.unknown_loops,
       "steps": self.steps,
       "hours": self.hours,
@@ -157,6 +159,7 @@ def make_plan(
     unknown_loops=len(executed.unknown_loops) + step_work.unknown_loops,
     steps=steps,
     checkpoint_bytes=compiled.checkpoint_bytes,
+    operations=tuple(shares(step_work, chip)),
   )
 
 

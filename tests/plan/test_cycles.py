@@ -3,7 +3,14 @@ from plan.texts import COLLECTIVES, SCATTER, TRAFFIC
 
 from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import CHIPS
-from luke_jax.plan.cycles import estimated_cycles, final_cycles, hbm_bytes, window_counts, work
+from luke_jax.plan.cycles import (
+  estimated_cycles,
+  final_cycles,
+  hbm_bytes,
+  shares,
+  window_counts,
+  work,
+)
 from luke_jax.plan.hlo import parse
 from luke_jax.plan.loops import execution
 
@@ -87,6 +94,23 @@ def test_final_bundles_are_at_least_as_long_as_memory():
     "estimate": 2000,
     "memory": pytest.approx(2 * ROW / V5E.hbm_bytes_per_cycle),
   }
+
+
+def test_shares_of_operations():
+  found = {
+    "sliced": Bundles(700, 2000, (), False, False, 0),
+    "kernel": Bundles(100, 0, (), False, False, 0),
+  }
+  step = work_of(TRAFFIC, found)
+  cycles = final_cycles(step, V5E)
+  assert cycles is not None
+  rows = {row.name: row for row in shares(step, V5E)}
+  assert set(rows) == set(found)
+  assert sum(row.cycles for row in rows.values()) == pytest.approx(cycles.sources["bundles"])
+  assert rows["sliced"].product_cycles == 2000 / 4
+  assert [row.cycles for row in shares(step, V5E)] == sorted(
+    (row.cycles for row in rows.values()), reverse=True
+  )
 
 
 def test_without_bundles_there_is_no_second_estimate():
