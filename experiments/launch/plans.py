@@ -18,7 +18,7 @@ EXPERIMENTS = Path(__file__).parents[1]
 CHIPS_16 = ("v5e:4x4", "v5p:2x2x4", "v6e:4x4")
 AWARE = "model.use_entity_aware_attention=true"
 PRETRAINING = "data.batch_size=128", "data.evaluation_batch_size=128", "run.accumulation=1"
-FINE_TUNING = ("run.steps=1000",)  # of epochs, the number of records would be needed
+FINE_TUNING = "run.epochs=null", "run.steps=1000"  # the number of records would be needed
 TASKS = "typing", "relations", "ner", "cloze", "qa"
 PODS = (  # slice, batch, mesh.replica
   ("v5e:4x4", 128, 1),

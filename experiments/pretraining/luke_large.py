@@ -13,6 +13,8 @@ Hardware: v5e:16x16, 8 sequences a chip; fewer chips with more run.accumulation.
 to plan it, which says 3.1 GiB a chip, 79 ms of computation a step and 2.2 to 2.8 hours a stage:
 
     luke-jax plan experiments/pretraining/luke_large.py --topology v5e:16x16
+
+There --set mesh.replica=16 halves what chips send (docs/plan.md).
 """
 
 import dataclasses
