@@ -18,7 +18,8 @@ EXPERIMENTS = Path(__file__).parents[1]
 CHIPS_16 = ("v5e:4x4", "v5p:2x2x4", "v6e:4x4")
 AWARE = "model.use_entity_aware_attention=true"
 PRETRAINING = "data.batch_size=128", "data.evaluation_batch_size=128", "run.accumulation=1"
-FINE_TUNING = "run.epochs=null", "run.steps=1000"  # the number of records would be needed
+# For the length of epochs, the number of records would be needed.
+FINE_TUNING = "run.epochs=null", "run.steps=1000"
 TASKS = "typing", "relations", "ner", "cloze", "qa"
 PODS = (  # slice, batch, mesh.replica
   ("v5e:4x4", 128, 1),
@@ -46,7 +47,6 @@ ROWS: tuple[Row, ...] = (
   *((f"{task}/luke_large.py", "v5e:1x1", FINE_TUNING) for task in TASKS),
   ("ernie_thu/pretraining.py", "v5e:2x2", FINE_TUNING),
   ("graph/wikidata.py", "v5e:1x1", ()),
-  ("linking/msnbc.py", "v5e:2x2", (*FINE_TUNING, "model.entity_vocab_size=6000000")),
 )
 
 
