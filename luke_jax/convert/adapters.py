@@ -112,13 +112,16 @@ def as_adapter_has_it(model: ModelParts, path: Path, weights: Path, rank: int) -
 
   The head is the adapter's if it is one for the same labels. Of rank 0 adapters are in the kernels.
   """
-  adapter, name = read_adapter(path, backbone=weights), model.config.name
-  if (
-    type(adapter.config) is not model.system or adapter.config.vocab_size != model.config.vocab_size
-  ):
-    raise InputError(f"{path}: an adapter for other words; expected one for those of {weights}")
+  adapter, encoder = read_adapter(path, backbone=weights), f"{model.config.name}/"
+  if type(adapter.config) is not model.system:
+    raise InputError(f"{path}: of a {adapter.config.title}; expected one of a {model.config.title}")
   same = (adapter.kind, adapter.labels) == (model.kind, model.labels)
-  params = adapter.params if same else {**model.params, name: adapter.params[name]}
+  changed = {
+    path: x
+    for path, x in flatten(adapter.params).items()
+    if not stays(path, model.system) and (same or path.startswith(encoder))
+  }
+  params = unflatten(flatten(model.params) | changed)
   if rank == 0:
     return merge_adapters(params, model.system)
   if rank != (own := adapter_rank(path)):

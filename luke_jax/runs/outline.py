@@ -41,7 +41,10 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "task", f"{task.name}, with a {title}"
   if run.start and is_adapter_directory(Path(run.start)):
     weights = Path(task.text).name
-    yield "start", f"{english.named(Path(run.start))}; --set run.start={weights} for {weights} alone"
+    yield (
+      "start",
+      f"{english.named(Path(run.start))}; --set run.start={weights} for {weights} alone",
+    )
   yield "examples", f"{len(train.examples):,} of {task.train}"
   if task.scored:
     yield "dev", f"{len(dev):,}: {task.dev or f'{task.held_out:.0%} held out of {task.train}'}"

@@ -45,7 +45,7 @@ BATCH = 16  # rows: a few hundred examples are then a hundred steps or more
 RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
 # From a head that is fitted: to texts, or to words.
 RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))
-RATES_OF_WORDS = ((512, 2e-4), *RATES[1:])
+RATES_OF_WORDS = ((512, 3e-4), *RATES[1:])
 TELLING = 50  # examples of dev, fewer of which do not tell which checkpoint is best
 # Rows of linking, from which its rate is this share of these.
 MANY, SHARE_OF_MANY = 10_000, 0.4
@@ -100,8 +100,9 @@ def task_experiment(
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
   if not any(text.startswith("task.fit_head") for text in of_task):
-    few = len(rows) <= FEW * len(task.labels) and not recipe.from_nothing
-    task = dataclasses.replace(task, fit_head=few and fits(model) and is_known(type(task)))
+    few = task.name == BY_TAGS or len(rows) <= FEW * len(task.labels)
+    able = fits(model) and is_known(type(task)) and not recipe.from_nothing
+    task = dataclasses.replace(task, fit_head=few and able)
   if _of_few_texts(task) and not any(text.startswith("task.held_out") for text in of_task):
     task = dataclasses.replace(task, held_out=0.0)
   lengths = np.array([len(row.input_ids) for row in rows])

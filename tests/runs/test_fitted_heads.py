@@ -114,7 +114,7 @@ def test_tags_start_from_a_head_that_is_fitted_to_the_states_of_words(start, tmp
   ]
   chosen = experiment("ner", values, start, tmp_path, "task.form=tags", "task.crf=true")
   task, rows = chosen.task, chosen.task.records(chosen.backbone, "train").rows
-  assert task.fit_head and chosen.optimizer.learning_rate == 2e-4
+  assert task.fit_head and chosen.optimizer.learning_rate == 3e-4
   found = start_params(start, chosen)["classifier"]
   plain = start_model(start, task, task.entity_table)
   pairs = [
