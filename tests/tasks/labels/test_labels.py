@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from marked_tasks import written
 from sample_models import save_roberta
 
 import luke_jax
@@ -27,6 +28,8 @@ from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.keys import flatten
 from luke_jax.nn.losses import IGNORED
 from luke_jax.runs.calibration import fitted, low_threshold
+from luke_jax.runs.recipes import task_experiment
+from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels import score
@@ -452,16 +455,19 @@ def test_a_training_goes_on_from_an_adapter(trained, tmp_path):
     luke_jax.fine_tune("labels", run, **settings, adapter=3)
 
 
-def test_names_with_tags_start_from_the_encoder_of_an_adapter(trained):
+def test_names_with_tags_start_from_the_encoder_of_an_adapter(trained, tmp_path):
   _, folder = trained
+  run = folder / "made" / "run"
   lines = [{**x, "spans": [span[:3] for span in x["spans"]]} for x in SENTENCES]
-  settings = {"train": lines, "dev": lines, "steps": 1, "learning_rate": 1e-9, "lengths": 1}
-  made = luke_jax.fine_tune("ner", folder / "made" / "run", **settings).model
-  before = luke_jax.load(folder / "made" / "run" / "adapter", backbone=folder / "start").merged
-  assert made.kind == "crf" and made.start is None
-  name = made.config.name
-  for path, x in flatten(before.params[name]).items():
-    np.testing.assert_allclose(x, flatten(made.params[name])[path], atol=1e-6, err_msg=path)
+  file = written(tmp_path / "train.jsonl", lines)
+  chosen = task_experiment("ner", (file, file), run, ["task.fit_head=false"])
+  assert chosen.optimizer.adapter == 0 and chosen.task.text == str(folder / "start")
+  made = start_params(start_directory(chosen.run.start), chosen)
+  before = luke_jax.load(run / "adapter", backbone=folder / "start").merged
+  name = before.config.name
+  assert made.keys() == {name, "classifier", "crf"}
+  for path, x in flatten(made[name]).items():
+    np.testing.assert_allclose(x, flatten(before.params[name])[path], atol=1e-6, err_msg=path)
 
 
 def test_all_parameters_cannot_be_trained(trained, tmp_path):
