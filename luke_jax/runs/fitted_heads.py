@@ -55,10 +55,15 @@ def with_shares(model: ModelParts, rows: Sequence[Row]) -> ModelParts:
 
 
 def with_fitted_head(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> ModelParts:
-  """Returns the model with its head fitted to the labels of rows."""
+  """Returns the model with its head fitted to the labels of rows.
+
+  A head that was trained before, which its bias shows, stays as it is.
+  """
   if not fits(model):
     raise InputError(f"task.fit_head: true; expected false for the {model.kind} head")
   old, of_words = model.params[LAYER], model.kind in OF_WORDS
+  if np.any(old.get("bias", 0)):
+    return model
   if len(rows) > (most := MOST_OF_WORDS if of_words else MOST):
     rows = [rows[i] for i in np.random.default_rng(0).permutation(len(rows))[:most]]
   read, labels = states(model, task, rows), [np.asarray(row.labels) for row in rows]

@@ -12,7 +12,7 @@ from sample_models import save_roberta, save_start
 from luke_jax.convert.sentence_encoders import pools_means
 from luke_jax.errors import InputError
 from luke_jax.runs import fitted_heads
-from luke_jax.runs.fitted_heads import head_for, ridge, states, with_shares
+from luke_jax.runs.fitted_heads import head_for, ridge, states, with_fitted_head, with_shares
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import FEW, task_experiment
 from luke_jax.runs.starts import start_model, start_params
@@ -126,6 +126,8 @@ def test_tags_start_from_a_head_that_is_fitted_to_the_states_of_words(start, tmp
   kernel, bias = head_for(read.astype(np.float64), tags, len(task.labels))
   np.testing.assert_allclose(found["kernel"], kernel, atol=1e-5)
   np.testing.assert_allclose(found["bias"], bias, atol=1e-5)
+  trained = dataclasses.replace(plain, params={**plain.params, "classifier": found})
+  assert with_fitted_head(trained, task, rows) is trained
   many = written(tmp_path / "many.jsonl", [{**values[0], "text": f"Ana {x}"} for x in range(40)])
   held = task_experiment("ner", (many, None), start, ["task.form=tags"])
   assert held.task.fit_head and held.task.held_out == 0.1  # a sentence has many words to learn from
