@@ -4,17 +4,15 @@
     python -m experiments.own_data.table ../shared/data results/own_data --sizes 100 1000 --seeds 3
 
 The first folder has the files that data/english/README.md names. Each training is `luke-jax train
-TASK --train FILE --model english` on a draw of the examples, a tenth of which it holds out itself,
-and is scored once on at most 2,000 test examples. One line of JSON for each is added to
-scores.jsonl of the second folder; what is there is not trained again. Prints the table.
+TASK --train FILE --model english` on a draw of the examples, and is scored once on at most 2,000
+test examples. One line of JSON for each is added to scores.jsonl of the second folder; what is
+there is not trained again. Prints the table.
 """
 
 import argparse
 import json
 import random
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -24,6 +22,7 @@ from data.english.make import semeval, typing
 from data.english.texts import read_columns, span_of, text_of
 
 from .files import domains
+from .names import luke_jax
 
 Examples = list[dict]
 FORMS = {"all parameters": [], "adapters of rank 16": ["--adapter", "16"]}
@@ -103,12 +102,6 @@ def trained(name: str, train: Examples, test: Examples, form: str, seed: int) ->
     luke_jax("train", task, *given, "--set", f"run.seed={seed}", "--set", "task.skip_bad=true")
     printed = luke_jax("evaluate", task, run, str(files["test"]), "--skip-bad")
   return round(100 * json.loads(printed.splitlines()[-1])[metric], 1)
-
-
-def luke_jax(*arguments: str) -> str:
-  """Returns what a command prints."""
-  command = [sys.executable, "-m", "luke_jax", *arguments]
-  return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def print_table(done: dict[tuple, float]) -> None:

@@ -17,7 +17,7 @@ from luke_jax.convert.card import OURS, model_card, with_record
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ENTITIES, ModelParts, Start
-from luke_jax.convert.published import find_backbone
+from luke_jax.convert.published import PUBLISHED, WEIGHTS, find_backbone
 from luke_jax.convert.saving import all_or_nothing, write_config
 from luke_jax.convert.sources import CONFIG, system_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
@@ -99,7 +99,13 @@ def read_adapter(
 def adapter_backbone(path: Path) -> Path:
   """Returns the directory of an adapter's backbone, if it is a published model."""
   raw = json_files.read_json_object(path / CONFIG, "the config of an adapter")
-  return find_backbone(_origin(raw, path / CONFIG)["backbone"], path)
+  backbone = _origin(raw, path / CONFIG)["backbone"]
+  if all(model.files[WEIGHTS] != backbone["sha256"] for model in PUBLISHED.values()):
+    raise InputError(
+      f"{path}: an adapter of {backbone['name']}, which luke-jax get does not know; expected it in"
+      f" the folder of its run, or what `luke-jax convert {path} DIRECTORY --backbone …` makes"
+    )
+  return find_backbone(backbone, path)
 
 
 def adapter_rank(path: Path) -> int:

@@ -121,16 +121,20 @@ def backbone_of(directory: Path) -> Path | None:
     return None
   if (directory / MODEL).is_dir():
     return None
-  start = read_json(directory / CONFIG)["run"]["start"]
-  return None if start is None else start_weights(Path(start))
+  return start_weights(directory)
 
 
 def start_weights(start: Path) -> Path:
-  """Returns the directory of the weights of a start: the model itself, or an adapter's backbone."""
+  """Returns the directory of the weights of a start: the model itself, or an adapter's backbone.
+
+  That is known of an adapter in the folder of its run, and of one for a published model.
+  """
   directory = model_directory(start)
   if not is_adapter_directory(directory):
     return directory
-  return backbone_of(start) or adapter_backbone(directory)
+  if is_run(run := directory.parent) and (origin := read_json(run / CONFIG)["run"]["start"]):
+    return start_weights(Path(origin))
+  return adapter_backbone(directory)
 
 
 def _start(experiment: Experiment) -> Start | None:

@@ -13,6 +13,7 @@ from luke_jax.tasks.fine_tuning import Example, FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, is_known, task_files
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.training.experiment import Experiment, total_steps
+from luke_jax.training.pace import TELLING
 
 MOST_LABELS = 12
 FEW = 5  # examples of a label
@@ -77,7 +78,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     often = f"every {every:,} steps" if every < steps else AT_END
   else:
     yield "training", f"{run.minutes:g} minutes in all, {of_rows}, {rate}"
-    often = "in a tenth of the time"
+    few = task.scored and len(task.records(backbone, "dev")) < TELLING
+    often = AT_END if few else "in a tenth of the time"
   if task.scored:
     kept = f"; the best checkpoint by {run.best_metric} is kept"
     yield "scores", f"of dev {often}{kept if often != AT_END else ''}"

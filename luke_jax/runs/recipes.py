@@ -30,6 +30,7 @@ from luke_jax.training.experiment import Experiment, Run, total_steps
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
+from luke_jax.training.pace import TELLING
 
 WIDTHS = range(64, 513, 64)  # of rows
 FORM, FORMS = "task.form", {"spans": "ner", "tags": BY_TAGS}  # of names
@@ -46,7 +47,6 @@ RATES = ((512, 5e-4), (768, 5e-5), (math.inf, 2e-5))
 # From a head that is fitted: to texts, or to words.
 RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))
 RATES_OF_WORDS = ((512, 3e-4), *RATES[1:])
-TELLING = 50  # examples of dev, fewer of which do not tell which checkpoint is best
 # Rows of linking, from which its rate is this share of these.
 MANY, SHARE_OF_MANY = 10_000, 0.4
 RANK = 16  # of adapters, for a task whose model has to be one
@@ -66,9 +66,9 @@ def task_experiment(
   Its settings suit the number and the lengths of the examples; `assignments` change them. `system`
   is that of the start, if it is the user's own.
   """
-  if kind in FORMS.values() and start == Path(english.NAME):
-    start = english.directory(KNOWS_NAMES)
-  begun, start = model_directory(start), start_weights(start)
+  names_of_english = kind in FORMS.values() and start == Path(english.NAME)
+  begun = english.directory(KNOWS_NAMES) if names_of_english else model_directory(start)
+  start = start_weights(begun)
   backbone = read_backbone(start, system)
   system = type(backbone.config)
   if kind == "ner":
@@ -110,10 +110,6 @@ def task_experiment(
     fitting = [width for width in (*WIDTHS, room) if lengths.max() <= width <= room]
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.config.for_fine_tuning, task, str(begun))
-  if is_adapter_directory(begun):
-    rank = experiment.optimizer.adapter and adapter_rank(begun)  # else it is in the kernels
-    optimizer = dataclasses.replace(experiment.optimizer, adapter=rank)
-    experiment = dataclasses.replace(experiment, optimizer=optimizer)
   return _for_examples(experiment, lengths, assignments)
 
 
@@ -290,12 +286,19 @@ def _with_recipe(config: System, task: FineTunedTask, start: str | None) -> Expe
       beta2=recipe.beta2,
       max_gradient_norm=recipe.max_gradient_norm,
       frozen=(*recipe.frozen, *config.unread),
-      adapter=RANK if task.head in HEADS and HEADS[task.head].reads_start else 0,
+      adapter=_rank(start) if task.head in HEADS and HEADS[task.head].reads_start else 0,
       **recipe.optimizer,
     ),
     schedule=Schedule(warmup_ratio=recipe.warmup_ratio, decay=recipe.decay),
     run=Run(epochs=recipe.epochs, start=start, best_metric=task.metric),
   )
+
+
+def _rank(start: str | None) -> int:
+  """Returns the rank of the adapter that a training goes on from, or of a new one."""
+  if start is None or not is_adapter_directory(Path(start)):
+    return RANK
+  return adapter_rank(Path(start))
 
 
 def read_experiment(file: Path, assignments: Sequence[str]) -> Experiment:

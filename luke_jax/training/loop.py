@@ -32,7 +32,7 @@ from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.mesh import make_mesh, own_rows
 from luke_jax.training.metrics import MetricsWriter, read_numbers
-from luke_jax.training.pace import Pace, TimedPace
+from luke_jax.training.pace import TELLING, Pace, TimedPace
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress, Trace
 from luke_jax.training.saved_configs import to_json
@@ -94,7 +94,8 @@ def _pace(program: Program, ledger: Ledger, step: int) -> Pace:
     return Pace(program.steps, run.evaluate_every)
   dev = len(experiment.task.records(program.backbone, "dev")) if experiment.task.scored else 0
   scoring = dev / size / STEP_TO_SCORE
-  return TimedPace(ledger, 60 * run.minutes, step, program.steps, scoring)
+  timed = ledger, 60 * run.minutes, step, program.steps, scoring
+  return TimedPace(*timed, once=dev < TELLING)
 
 
 def _check_evaluation(program: Program) -> None:

@@ -13,6 +13,7 @@ MOST_STEPS = 50  # between two plans
 SCORING = 0.1  # most share of the time
 SCORED = 1 / 20  # least share of the time between two scores
 CLOSING = 4.0  # seconds that the last checkpoint and the model's files take
+TELLING = 50  # examples of dev, fewer of which do not tell which checkpoint is best
 NEVER = 2**31 - 1
 
 
@@ -46,12 +47,22 @@ class TimedPace(Pace):
   """Pace that uses up so many seconds, those before the first step and after the last included.
 
   `first` is the step that this process begins with. Until it has measured, `steps` is the number,
-  and scoring dev takes as long as `scoring` steps.
+  and scoring dev takes as long as `scoring` steps. With `once` it is scored at the end alone.
   """
 
-  def __init__(self, ledger: Ledger, seconds: float, first: int, steps: int, scoring: float):
+  def __init__(
+    self,
+    ledger: Ledger,
+    seconds: float,
+    first: int,
+    steps: int,
+    scoring: float,
+    *,
+    once: bool = False,
+  ):
     super().__init__(max(steps, first + 1))
     self._ledger, self._seconds, self._first, self._scoring = ledger, seconds, first, scoring
+    self._once = once
     self._before: dict[str, float] = ledger.seconds
     self._score, self._next = NEVER, first + 1
     self._scored: float | None = None  # when dev was scored, or the first plan was made
@@ -86,10 +97,11 @@ class TimedPace(Pace):
     scoring = pace * self._scoring if self._evaluation is None else self._evaluation
     between = max(scoring * (1 / SCORING - 1), SCORED * self._seconds)
     remaining = self._seconds - wall - scoring - CLOSING
-    stepping = remaining - max(remaining, 0) // (between + scoring) * scoring
+    times = 0 if self._once else max(remaining, 0) // (between + scoring)
+    stepping = remaining - times * scoring
     steps = step + max(0, int(stepping / pace))
     self._scored = wall if self._scored is None else self._scored
     score = step + math.ceil(max(self._scored + between - wall, 0) / pace)
-    worth = score + between / 2 / pace < steps
+    worth = not self._once and score + between / 2 / pace < steps
     again = step + min(MOST_STEPS, max(1, int(PLANNED / pace)))
     return [steps, score if worth else NEVER, again]

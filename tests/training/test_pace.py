@@ -31,9 +31,9 @@ class Machine:
     with self.ledger.part("start"):
       self.now += start
 
-  def run(self, seconds, first=0, guess=100):
+  def run(self, seconds, first=0, guess=100, once=False):
     """The step at which a run of so many seconds ends."""
-    run = TimedPace(self.ledger, seconds, first, guess, self.score / self.step)
+    run = TimedPace(self.ledger, seconds, first, guess, self.score / self.step, once=once)
     step = first
     while True:
       if run.ready(step):
@@ -58,6 +58,10 @@ def test_the_time_is_used_and_not_exceeded(seconds, step, score, slower):
   last = machine.run(seconds)
   assert 0.9 * seconds < machine.now + CLOSING < 1.1 * seconds
   assert machine.scores[-1] == last
+  machine = Machine(seconds / 10, step * seconds, score * step * seconds, slower)
+  last = machine.run(seconds, once=True)
+  assert 0.9 * seconds < machine.now + CLOSING < 1.1 * seconds
+  assert machine.scores == [last]
   # The last score comes in any case.
   share = machine.score * (len(machine.scores) - 1) / seconds
   assert share <= 0.1 and len(machine.scores) <= 20

@@ -16,6 +16,7 @@ from marked_tasks import written
 from sample_models import save_roberta
 
 import luke_jax
+from luke_jax import english
 from luke_jax.cli import main
 from luke_jax.convert.parts import READER
 from luke_jax.convert.programs import read_program
@@ -28,6 +29,7 @@ from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.keys import flatten
 from luke_jax.nn.losses import IGNORED
 from luke_jax.runs.calibration import fitted, low_threshold
+from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.calibration import Answered, calibration_error
@@ -468,6 +470,25 @@ def test_names_with_tags_start_from_the_encoder_of_an_adapter(trained, tmp_path)
   assert made.keys() == {name, "classifier", "crf"}
   for path, x in flatten(made[name]).items():
     np.testing.assert_allclose(x, flatten(before.params[name])[path], atol=1e-6, err_msg=path)
+
+
+def test_names_of_the_model_english_start_from_the_labels_of_the_box(
+  trained, tmp_path, monkeypatch
+):
+  adapter = trained[1] / "made" / "run" / "adapter"
+  monkeypatch.setattr(english, "directory", {"labels": adapter}.__getitem__)
+  lines = [{**x, "spans": [span[:3] for span in x["spans"]]} for x in SENTENCES]
+  file = written(tmp_path / "train.jsonl", lines)
+  chosen = task_experiment("ner", (file, file), Path("english"), [])
+  assert chosen.run.start == str(adapter) and chosen.task.fit_head
+  assert f"start     {adapter}; --set run.start=start for start alone" in outline(chosen)
+
+
+def test_an_adapter_without_its_run_or_a_known_backbone_is_told(trained, tmp_path):
+  alone = tmp_path / "alone"
+  shutil.copytree(trained[1] / "made" / "run" / "adapter", alone)
+  with pytest.raises(InputError, match="in the folder of its run, or what `luke-jax convert"):
+    luke_jax.fine_tune("labels", alone, train=SENTENCES)
 
 
 def test_all_parameters_cannot_be_trained(trained, tmp_path):
