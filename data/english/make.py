@@ -147,7 +147,6 @@ def write(task: str, found: Examples, folder: Path) -> None:
       continue
     lines = (json.dumps(x, ensure_ascii=False) + "\n" for x in examples)
     (folder / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
-  print(f"{folder}: {', '.join(f'{split} {len(x):,}' for split, x in found.items())}")
 
 
 def main(originals: Path, folder: Path) -> int:
@@ -160,7 +159,10 @@ def main(originals: Path, folder: Path) -> int:
       print(f"{task}: left out, no {fault.filename}", file=sys.stderr)
       missing = 1
       continue
-    write(task, found if task == "qa" else without_repeats(found), folder / task)
+    found = found if task == "qa" else without_repeats(found)
+    write(task, found, folder / task)
+    counts = ", ".join(f"{split} {len(x):,}" for split, x in found.items())
+    print(f"{folder / task}: {counts}")
   return missing
 
 

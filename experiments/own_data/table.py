@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from data.english.make import semeval, typing
+from data.english.make import qa, semeval, typing, write
 from data.english.texts import read_columns, span_of, text_of
 
 from .files import domains
@@ -42,6 +42,25 @@ def names(folder: Path) -> tuple[Examples, Examples]:
   return parts[0], parts[1]
 
 
+def questions(folder: Path) -> tuple[Examples, Examples]:
+  """Returns the questions of SQuAD's development articles, each with its paragraph."""
+  parts = qa(folder)
+  return one_by_one(parts["train"]), one_by_one(parts["test"])
+
+
+def one_by_one(articles: Examples) -> Examples:
+  """Returns an article of one paragraph and one question for each question of articles."""
+  return [
+    {
+      "title": article["title"],
+      "paragraphs": [{"context": paragraph["context"], "qas": [question]}],
+    }
+    for article in articles
+    for paragraph in article["paragraphs"]
+    for question in paragraph["qas"]
+  ]
+
+
 def of_splits(make: Callable[[Path], dict[str, Examples]]) -> Callable[[Path], tuple]:
   """Returns the reader of training and test examples of one of the English sets."""
   return lambda folder: (lambda made: (made["train"], made["test"]))(make(folder))
@@ -52,6 +71,7 @@ SETS = {
   "relations": ("relations", "f1", of_splits(semeval)),
   "types": ("typing", "f1", of_splits(typing)),
   "texts with a label": ("classification", "accuracy", lambda folder: domains(folder / "crossner")),
+  "questions": ("qa", "f1", questions),
 }
 
 
@@ -94,9 +114,8 @@ def trained(name: str, train: Examples, test: Examples, form: str, seed: int) ->
   if len(test) > TESTED:
     test = random.Random(0).sample(test, TESTED)
   with tempfile.TemporaryDirectory() as folder:
-    files = {"train": Path(folder) / "train.jsonl", "test": Path(folder) / "test.jsonl"}
-    for part, rows in (("train", train), ("test", test)):
-      files[part].write_text("".join(json.dumps(x) + "\n" for x in rows), encoding="utf-8")
+    write(task, {"train": train, "test": test}, Path(folder))
+    files = {part: next(Path(folder).glob(f"{part}.json*")) for part in ("train", "test")}
     run = f"{folder}/run"
     given = ["--train", str(files["train"]), "--model", "english", "--output", run, *FORMS[form]]
     luke_jax("train", task, *given, "--set", f"run.seed={seed}", "--set", "task.skip_bad=true")
