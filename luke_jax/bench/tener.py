@@ -4,22 +4,238 @@ import dataclasses
 import itertools
 import random
 import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from luke_jax.bench.ner import LONGEST, SENTENCE
-from luke_jax.bench.tener_sides import Ours, Theirs
 from luke_jax.bench.timing import Timing, alternate, cores_and_processor, imported, one_core
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.systems.tener.config import SIZES
+from luke_jax.inference.batches import outputs
+from luke_jax.inference.predicting import predictions
+from luke_jax.inference.shapes import shapes_of
+from luke_jax.models import keys
+from luke_jax.models.network import initial_params
+from luke_jax.pipeline.batches import Data
+from luke_jax.systems.tener.config import SIZES, TenerConfig
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.ner.documents import Example
+from luke_jax.tasks.tagging.task import Tagging, legal_neighbours
+from luke_jax.text import Processor, Row, save_processor
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
+from luke_jax.text.whole_words import (
+  CHARACTERS,
+  LONGEST_WORD,
+  PLAIN,
+  SPECIAL,
+  Vocabularies,
+  WholeWordTokenizer,
+)
+from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.optimizer import Optimizer
+from luke_jax.training.program import Program
 
 # English words: their number, and mean and deviation of the log of their letters.
 VOCABULARY, LETTERS = 8000, (1.9, 0.35)
 LABELS = ("LOC", "MISC", "ORG", "PER")
 NAMES = 0.08  # share of the words that begin a name, of 1 to 3 words
 SAME = 1e-4  # largest difference of two equal logits or losses
+RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout")
+RATES += ("embedding_dropout", "character_dropout", "word_dropout")
+SETTLED = 4  # passes in a row that compile nothing
+
+
+class Indexed(NamedTuple):
+  """A sentence as ids: of its words, of the characters of each, and of its tags."""
+
+  words: list[int]
+  characters: list[list[int]]
+  tags: list[int]
+
+
+def vocabularies(examples: Sequence[Example]) -> Vocabularies:
+  """Returns the words and characters of documents."""
+  words = Counter(
+    x.text[start:end] for x in examples for sentence in x.sentences for start, end in sentence
+  )
+  characters = sorted({character for word in words for character in word})
+  return Vocabularies((*SPECIAL, *words), (*PLAIN, *characters))
+
+
+def sized(config: TenerConfig, vocabularies: Vocabularies, dropout: bool) -> TenerConfig:
+  """Returns the sizes with those of vocabularies, with dropout or without any."""
+  fields: dict[str, Any] = {} if dropout else dict.fromkeys(RATES, 0.0)
+  fields |= {
+    "vocab_size": len(vocabularies.words),
+    "character_vocab_size": len(vocabularies.characters),
+  }
+  return dataclasses.replace(config, character_encoder="adatrans", **fields)
+
+
+def indexed(row: Row) -> Indexed:
+  """Returns the sentence of a row, without the ends."""
+  assert row.extra is not None and row.labels is not None
+  spelt = [[id for id in word if id] for word in row.extra[CHARACTERS][1:-1].tolist()]
+  return Indexed(row.input_ids[1:-1].tolist(), spelt, row.labels[1:-1].tolist())
+
+
+class Ours:
+  """Training by the engine's compiled step, and predictions as `luke-jax predict` makes them."""
+
+  def __init__(self, path: Path, folder: Path, size: str, batch: int, dropout: bool):
+    reading = Tagging(train=str(path), crf=True, context=False, scheme="BIOES")
+    self.examples = reading.read(path, Faults())
+    tokenizer = WholeWordTokenizer(vocabularies(self.examples))
+    save_processor(Processor(tokenizer, SPECIAL_ENTITIES), folder)
+    labels = reading.found_labels(self.examples)
+    self.task: Any = dataclasses.replace(reading, text=str(folder), labels=labels)
+    self.config = sized(SIZES[size], tokenizer.vocabularies, dropout)
+    recipe = self.config.recipes["tagging"]
+    options: dict[str, Any] = dict(recipe.optimizer)
+    experiment = Experiment(
+      model=self.config,
+      task=self.task,
+      data=Data(batch_size=batch, lengths=recipe.lengths),
+      optimizer=Optimizer(recipe.learning_rate, **options),
+    )
+    self.batch, self.backbone = batch, experiment.backbone
+    records = self.task.records(self.backbone, "train")
+    self.rows: Sequence[Row] = records.rows
+    steps = max(1, len(records) // batch)
+    experiment = dataclasses.replace(experiment, run=Run(steps=steps))
+    self.program = Program(experiment, make_mesh(experiment.mesh, jax.devices()[:1]), steps)
+    self.batches = self.program.training_batches(records)
+    self.programs = {room: self.program.padded_to(room) for room in self.batches.rooms}
+    start = time.perf_counter()
+    self.steps: Any = {room: program.step for room, program in self.programs.items()}
+    self.compiling = time.perf_counter() - start
+    network = self.task.network(experiment.backbone)
+    self.params = jax.device_get(initial_params(network, jax.random.key(0)))
+    self.state = self.program.state_from(self.params)[0]
+    self.model = ModelParts(network, self.params, labels, tokenizer)
+
+  def train(self) -> None:
+    """Trains for an epoch, rows included."""
+    for number, rows in enumerate(self.batches.iterate(0, self.program.steps, workers=0)):
+      room = self.batches.room(number)
+      self.state, _ = self.steps[room](self.state, self.programs[room].placed(rows))
+    jax.block_until_ready(self.state)
+
+  def predict(self) -> list[str]:
+    """Returns the tags of all sentences, one after the other."""
+    pairs = predictions(self.model, self.task, self.examples)
+    return [tag for _, tagged in pairs for tag in tagged.tags]
+
+  def settle(self) -> None:
+    """Predicts until some passes in a row compile nothing, as shapes are added where it pays."""
+    heights, quiet = shapes_of(self.backbone).heights, 0
+    while quiet < SETTLED:
+      before = sum(map(len, heights.values()))
+      self.predict()
+      quiet = quiet + 1 if sum(map(len, heights.values())) == before else 0
+
+  def logits(self, some: slice) -> list[np.ndarray]:
+    """Returns the logits of the words of some sentences, without dropout."""
+    rows, shapes = self.rows[some], shapes_of(self.backbone)
+    logits = outputs(self.model, self.task, rows, SPECIAL_ENTITIES.pad_id, shapes)["logits"]
+    return [x[1 : len(row.input_ids) - 1] for x, row in zip(logits, rows, strict=True)]
+
+  def loss(self, some: slice) -> float:
+    """Returns the mean loss of some sentences, without dropout."""
+    arrays = self.task.rows(self.backbone, self.rows[some], [])
+
+    @jax.jit
+    def loss(params: dict, arrays: dict) -> jax.Array:
+      weights = self.task.weights(arrays)
+      return self.task.loss(self.backbone, params, arrays, weights, None)[0]
+
+    return float(loss(self.params, arrays))
+
+
+class Theirs:
+  """Training and predictions as usual in PyTorch, batch by batch."""
+
+  def __init__(self, ours: Ours, batch: int):
+    import torch
+
+    from luke_jax.bench import torch_tener
+
+    config, labels, self.torch = ours.config, ours.model.labels, torch_tener
+    tensors = dict(keys.to_torch(ours.params, config.keys("crf")))
+    self.model = torch_tener.with_weights(config, len(labels), tensors)
+    self.labels, self.batch = labels, batch
+    self.legal = torch.tensor(legal_neighbours(labels, "BIOES"))
+    self.indexed = [indexed(row) for row in ours.rows]
+    settings: Any = ours.program.experiment.optimizer
+    self.limit = settings.max_gradient
+    self.optimizer = torch.optim.SGD(
+      self.model.parameters(), settings.learning_rate, momentum=settings.beta1
+    )
+    tokenizer: Any = ours.model.tokenizer
+    self.ids = {word: id for id, word in enumerate(tokenizer.vocabularies.words)}
+    self.characters = {x: id for id, x in enumerate(tokenizer.vocabularies.characters)}
+    self.sentences = [
+      [example.text[start:end] for start, end in words]
+      for example in ours.examples
+      for words in example.sentences
+    ]
+    numbers = map(ours.batches.record_ids, range(ours.program.steps))
+    self.trained = [[self.indexed[i] for i in of_batch] for of_batch in numbers]
+
+  def train(self) -> None:
+    """Trains for an epoch, of the same batches as ours."""
+    import torch
+
+    self.model.train()
+    for some in self.trained:
+      self.optimizer.zero_grad()
+      self.model.loss(self.torch.padded(some)).backward()
+      torch.nn.utils.clip_grad_value_(self.model.parameters(), self.limit)
+      self.optimizer.step()
+
+  def predict(self) -> list[str]:
+    """Returns the tags of all sentences, one after the other."""
+    import torch
+
+    self.model.eval()
+    tags: list[str] = []
+    with torch.no_grad():
+      for some in self._batches(self.sentences):
+        inputs = self.torch.padded([self._read(words) for words in some])
+        logits = self.model(inputs.words, inputs.characters)
+        paths = self.model.crf.best(logits, inputs.words != 0, self.legal)
+        tags += [self.labels[number] for path in paths for number in path]
+    return tags
+
+  def logits(self, some: slice) -> list[np.ndarray]:
+    """Returns the logits of the words of some sentences, without dropout."""
+    import torch
+
+    chosen = self.indexed[some]
+    inputs = self.torch.padded(chosen)
+    with torch.no_grad():
+      logits = self.model.eval()(inputs.words, inputs.characters).numpy()
+    return [x[: len(sentence.words)] for x, sentence in zip(logits, chosen, strict=True)]
+
+  def loss(self, some: slice) -> float:
+    """Returns the mean loss of some sentences, without dropout."""
+    return self.model.eval().loss(self.torch.padded(self.indexed[some])).item()
+
+  def _batches(self, items: Sequence[object]) -> Iterator[Sequence[Any]]:
+    return (items[i : i + self.batch] for i in range(0, len(items), self.batch))
+
+  def _read(self, words: Sequence[str]) -> "Indexed":
+    unknown = SPECIAL.index("[UNK]")
+    ids = [self.ids.get(word, self.ids.get(word.lower(), unknown)) for word in words]
+    spelt = [[self.characters.get(x, unknown) for x in word[:LONGEST_WORD]] for word in words]
+    return Indexed(ids, spelt, [0] * len(words))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Benchmark of steps of fine-tuning beside PyTorch with transformers, and peft for adapters."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -9,25 +10,169 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.bench.encoder import BatchSizes
+from luke_jax.bench.encoder import BatchSizes, inputs, tensors
 from luke_jax.bench.sides import (
   devices,
+  mixed,
   product_flops,
   same_precision,
   share_gpu,
   square_product,
+  torch_device,
   torch_square_product,
+  waited,
 )
 from luke_jax.bench.step import flops_of
 from luke_jax.bench.timing import Timing, alternate, imported
-from luke_jax.bench.train_sides import Ours, Theirs
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
+from luke_jax.models.adapters import add_adapters, is_adapter
+from luke_jax.models.keys import Keys, flatten, places, to_torch, unflatten
+from luke_jax.models.network import initial_params
+from luke_jax.models.system import Described
+from luke_jax.nn.layers import ADAPTER
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
+from luke_jax.training.mesh import make_mesh
+from luke_jax.training.optimizer import decays
+from luke_jax.training.program import Program
 
 NUMBERS = 2**26  # of an array that is read and written, beyond all caches
 # Of a parameter that trains: its gradient is written and read, itself and two moments both.
 TRAFFIC, FLOAT = 8, 4
 SIDES = ("ours", "theirs")
+STEPS = 1000  # of the run whose first steps are timed
+KERNEL = "kernel"
+
+
+class Ours:
+  """Steps of a run on one batch, as `luke-jax train` compiles them."""
+
+  def __init__(self, experiment: Experiment, batch: BatchSizes):
+    task, key = experiment.task, jax.random.key(0)
+    assert isinstance(task, FineTunedTask)
+    network, adapter = task.network(experiment.backbone), experiment.optimizer.adapter
+    params: dict = initial_params(network, key)
+    if adapter:
+      params = add_adapters(params, type(experiment.model), adapter, key)
+    self.params: dict = jax.device_get(params)
+    self.model = ModelParts(network, self.params, task.labels)
+    self.program = Program(experiment, make_mesh(experiment.mesh, jax.devices()[:1]), STEPS)
+    start = time.perf_counter()
+    compiled: Any = self.program.step
+    self.compiling, self._step = time.perf_counter() - start, compiled
+    self.state: Any = self.program.state_from(params)[0]
+    self.arrays = self._arrays(batch)
+    self.placed = self.program.placed({name: x[None] for name, x in self.arrays.items()})
+
+  def _arrays(self, batch: BatchSizes) -> dict[str, np.ndarray]:
+    """Returns the inputs of a batch and its labels, both random."""
+    arrays, rng = inputs(self.model.config, batch), np.random.default_rng(1)
+    shapes = {name: x.shape[1:] for name, x in self.program.batch_shapes.items()}
+    if batch.entities:
+      positions = arrays["entity_position_ids"]
+      arrays |= {"entity_start_positions": positions[..., 0]}
+      arrays |= {"entity_end_positions": positions.max(-1)}
+    arrays["labels"] = rng.integers(0, self.model.num_labels, shapes["labels"])
+    return {name: arrays.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()}
+
+  def step(self) -> float:
+    """Takes a step; returns the loss before it."""
+    self.state, metrics = self._step(self.state, self.placed)
+    jax.block_until_ready(self.state)
+    return float(metrics["loss"])
+
+
+class Theirs:
+  """The same steps in PyTorch: weights, batch, parameters that train, clipping and AdamW."""
+
+  def __init__(self, ours: Ours):
+    import torch
+
+    options = ours.program.experiment.optimizer
+    self.dtype, self.limit = ours.program.experiment.running.dtype, options.max_gradient_norm
+    model = _model(ours.model, options.adapter).to(torch_device()).train()
+    trained = dict(_trained(ours))
+    groups: dict[bool, list] = {True: [], False: []}
+    for name, x in model.named_parameters():
+      name = name.replace(".base_layer.", ".")  # of peft
+      x.requires_grad = name in trained
+      if x.requires_grad:
+        groups[trained[name]].append(x)
+    assert sum(map(len, groups.values())) == len(trained), "parameters of other names"
+    self.model, self.trained = model, [x for group in groups.values() for x in group]
+    self.optimizer = torch.optim.AdamW(
+      [
+        {"params": groups[True], "weight_decay": options.weight_decay},
+        {"params": groups[False], "weight_decay": 0.0},
+      ],
+      lr=options.learning_rate,
+      betas=(options.beta1, options.beta2),
+      eps=options.epsilon,
+      fused=True,  # as transformers' Trainer by default
+    )
+    batch = tensors(ours.arrays)
+    self.step = waited(lambda: self._step(batch))
+
+  def _step(self, batch: dict[str, Any]) -> float:
+    """Takes a step; returns the loss before it."""
+    import torch
+
+    self.optimizer.zero_grad()
+    with mixed(self.dtype):
+      loss = self.model(**batch).loss
+    loss.backward()
+    if self.limit is not None:
+      torch.nn.utils.clip_grad_norm_(self.trained, self.limit)
+    self.optimizer.step()
+    return loss.item()
+
+
+def _model(ours: ModelParts, adapter: int) -> Any:
+  """Returns the model of transformers, with adapters of peft if there are any."""
+  import torch
+  import transformers
+
+  table, leaves = ours.system.keys(ours.kind), flatten(ours.params)
+  raw = ours.system.write_config(
+    Described(ours.config, ours.architecture, ours.labels, ours.num_labels)
+  )
+  model = getattr(transformers, ours.architecture)(transformers.AutoConfig.for_model(**raw))
+  rest = unflatten({path: x for path, x in leaves.items() if not is_adapter(path)})
+  state = {name: torch.tensor(x) for name, x in to_torch(rest, table)}
+  assert not model.load_state_dict(state, strict=False).unexpected_keys
+  if not adapter:
+    return model
+  import peft
+
+  low_rank = {name: torch.tensor(x) for name, x in _low_rank(leaves, table)}
+  modules = sorted({name.partition(".lora_")[0] for name in low_rank})
+  settings = peft.LoraConfig(r=adapter, lora_alpha=adapter, target_modules=modules)
+  model = peft.inject_adapter_in_model(settings, model)
+  assert not model.load_state_dict(low_rank, strict=False).unexpected_keys
+  return model
+
+
+def _trained(ours: Ours) -> Iterator[tuple[str, bool]]:
+  """Yields the names in PyTorch of what trains, and whether weight decay shrinks it."""
+  table, decayed = ours.model.system.keys(ours.model.kind), ours.model.config.layout.decayed
+  for path, x in flatten(ours.program.state_shapes["trained"]).items():
+    if not is_adapter(path):
+      names: Any = [name for name, _ in places(table.key(path), x.shape)]
+    else:
+      names = [name for name, _ in _low_rank({path: x}, table)]
+    yield from ((name, decays(path, decayed)) for name in names)
+
+
+def _low_rank(leaves: dict[str, Any], table: Keys) -> Iterator[tuple[str, np.ndarray]]:
+  """Yields the matrices of adapters, as peft names and turns them."""
+  for path, x in leaves.items():
+    module, _, leaf = path.rpartition("/")
+    if is_adapter(path):
+      part = f"lora_{'AB'[ADAPTER.index(leaf)]}.default.weight"
+      for name, index in places(table.key(f"{module}/{KERNEL}"), x.shape):
+        matrix = np.zeros(0) if isinstance(x, jax.ShapeDtypeStruct) else x[index].T
+        yield f"{name.removesuffix('weight')}{part}", matrix
 
 
 @dataclasses.dataclass(frozen=True)

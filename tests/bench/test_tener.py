@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from luke_jax.bench.ner import LONGEST
-from luke_jax.bench.tener import LABELS, check_same, made_up
-from luke_jax.bench.tener_sides import Ours, Theirs
+from luke_jax.bench.tener import LABELS, Ours, Theirs, check_same, made_up
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.models import keys
