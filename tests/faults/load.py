@@ -158,7 +158,7 @@ def load(address: str, expected: Expected, seconds: float, clients: int, faults:
 def expected_of(model: str) -> list[tuple[str, Any]]:
   """Returns texts with what `predict` answers."""
   import luke_jax
-  from luke_jax.serve.answers import as_json
+  from luke_jax.serve.service import as_json
   from luke_jax.tasks.files import Faults
   from luke_jax.tasks.ner.files import read
 

@@ -10,7 +10,7 @@ import ray
 
 import luke_jax
 from luke_jax.serve import Client
-from luke_jax.serve.answers import as_json
+from luke_jax.serve.service import as_json
 
 PAGE = Path(__file__).parents[2] / "docs/howto/serving.md"
 TEXT = "Ana lives in Paris."

@@ -22,11 +22,10 @@ from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
 from luke_jax.model import Model, load
 from luke_jax.serve import Client, Limits, Server, application, read_models
-from luke_jax.serve.answers import as_json
 from luke_jax.serve.guard import LOOPBACK, REQUESTS
 from luke_jax.serve.joining import Item
 from luke_jax.serve.models import LOCAL, SETTINGS
-from luke_jax.serve.service import SHORT
+from luke_jax.serve.service import SHORT, as_json
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
 from tests.faults import load as faulty_clients

@@ -12,7 +12,7 @@ from rich.console import Console
 from tiny import tiny_processor
 
 from luke_jax import english
-from luke_jax.serve.answers import coloured
+from luke_jax.serve.service import coloured
 from luke_jax.show import entities, relations
 from luke_jax.show.marked import (
   MOST_PIECES,
