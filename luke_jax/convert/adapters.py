@@ -25,7 +25,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import kind_of
 from luke_jax.models.adapters import add_adapters, is_adapter, merge_adapters, stays
-from luke_jax.models.finite import check_finite
+from luke_jax.models.checks import check_finite
 from luke_jax.models.keys import LoadReport, flatten, places, unflatten
 from luke_jax.models.system import System
 from luke_jax.nn import layers

@@ -29,7 +29,7 @@ from luke_jax.convert.tensors import (
 from luke_jax.errors import InputError
 from luke_jax.files import FULL, Path, filled, in_bucket, sizes, sync, sync_all
 from luke_jax.models import keys
-from luke_jax.models.finite import check_finite
+from luke_jax.models.checks import check_finite
 from luke_jax.models.names import OtherNames
 from luke_jax.models.system import NONE, Described
 from luke_jax.text import entity_vocab_files, save_processor, save_tokenizer

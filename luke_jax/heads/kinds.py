@@ -1,13 +1,13 @@
 """Heads by their kind, and the classes that a system has for them."""
 
-from luke_jax.heads import answers, attributes, chain, labels, linking, masked, matching
+from luke_jax.heads import attributes, chain, labels, linking, masked, matching
 from luke_jax.models.head import Head
 from luke_jax.models.system import NONE, Backbone, System
 
 HEADS: dict[str, type[Head]] = {
   head.kind: head
   for heads in (
-    *(masked.HEADS, labels.HEADS, answers.HEADS, chain.HEADS, attributes.HEADS),
+    *(masked.HEADS, labels.HEADS, chain.HEADS, attributes.HEADS),
     *(linking.HEADS, matching.HEADS),
   )
   for head in heads

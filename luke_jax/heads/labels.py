@@ -1,4 +1,4 @@
-"""Heads that give labels: to entities, pairs, spans, texts or word pieces; one picks a text."""
+"""Heads that label entities, pairs, spans, texts or word pieces, or pick a text or an answer."""
 
 from typing import ClassVar, Self
 
@@ -272,6 +272,34 @@ class NextSentenceHead(Head):
     return losses.cross_entropy(outputs["logits"], labels, weights)
 
 
+class AnswerHead(Head):
+  """Scores of every word as the start and as the end of an answer."""
+
+  kind: ClassVar[str] = "answer"
+  suffix: ClassVar[str] = "ForQuestionAnswering"
+  in_transformers: ClassVar[bool] = True
+  hub_task: ClassVar[str] = "question-answering"
+
+  @nn.compact
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns start_logits and end_logits (B, W)."""
+    words = Dropout(self.numerics.of_classifiers)(states.words)
+    logits = Dense(self.numerics, (2,), output="float32", name="qa_outputs")(words)
+    return {"start_logits": logits[..., 0], "end_logits": logits[..., 1]}
+
+  def loss(
+    self,
+    outputs: Outputs,
+    start_positions: jax.Array,
+    end_positions: jax.Array,
+    weights: jax.Array | None = None,
+  ) -> jax.Array:
+    """Returns the loss of positions (B,), weights (B, 2); one outside the text is ignored."""
+    logits = jnp.stack([outputs["start_logits"], outputs["end_logits"]], axis=-1)
+    positions = jnp.stack([start_positions, end_positions], axis=-1)
+    return losses.span_loss(logits, positions, weights)
+
+
 def _classified(
   numerics: Numerics,
   labels: int,
@@ -290,4 +318,4 @@ def _dense(numerics: Numerics, labels: int, features: jax.Array) -> jax.Array:
 
 
 HEADS = (EntityHead, PairHead, SpanHead, ClozeHead, TextHead, MeanTextHead)
-HEADS += (TokenHead, ChoiceHead, NextSentenceHead)
+HEADS += (TokenHead, ChoiceHead, NextSentenceHead, AnswerHead)

@@ -10,7 +10,7 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.shapes import CompiledShapes, largest_first, tokens
-from luke_jax.models.finite import check_finite
+from luke_jax.models.checks import check_finite
 from luke_jax.models.network import Network, apply
 from luke_jax.tasks.fine_tuning import LOGITS, FineTunedTask
 from luke_jax.text.rows import Row, Sizes

@@ -18,7 +18,7 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import any_processor
-from luke_jax.models.finite import check_finite
+from luke_jax.models.checks import check_finite
 from luke_jax.models.network import Network
 from luke_jax.tasks.facts import Fact, Relation
 from luke_jax.text import Processor, Row

@@ -1,10 +1,12 @@
-"""Checks of the fields of configs, by their declared types."""
+"""Checks of the fields of configs, by their declared types, and of arrays for finite numbers."""
 
 import dataclasses
 import math
 from collections.abc import Sequence
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 from luke_jax.errors import InputError
 
@@ -76,3 +78,18 @@ def _check(name: str, value: object, kind: object, least: int) -> None:
     expected = "a string"
   if expected:
     raise InputError(f"{name}: {value!r}; expected {expected}")
+
+
+def is_finite(array: np.ndarray) -> bool:
+  """Returns whether all numbers of a float32 array are finite, in one pass and without a copy."""
+  flat = array.reshape(-1)
+  with np.errstate(all="ignore"):
+    # Finite sums of squares have finite terms; others may be sums of large ones.
+    return bool(np.isfinite(np.dot(flat, flat)) or np.isfinite(flat).all())
+
+
+def check_finite(name: str, array: np.ndarray) -> None:
+  """Raises InputError for an array with numbers that are not finite."""
+  if not is_finite(array):
+    count = array.size - np.count_nonzero(np.isfinite(array))
+    raise InputError(f"{name}: {count} of {array.size} numbers are not finite; expected all to be")

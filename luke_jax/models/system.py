@@ -3,6 +3,7 @@
 import abc
 import dataclasses
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
@@ -18,7 +19,6 @@ from luke_jax.models.head import Head
 from luke_jax.models.head import States as States
 from luke_jax.models.head import Tables as Tables
 from luke_jax.models.keys import Keys
-from luke_jax.models.products import traced_products
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics, Remat
 from luke_jax.nn.queries import AttentionForm
@@ -359,3 +359,18 @@ class Backbone(Generic[Config]):
   def entities(self) -> int:
     """Returns the size of the entity vocabulary; 0 for a system that reads words only."""
     return self.decoders.entities
+
+
+def traced_products(jaxpr: Any) -> float:
+  """Returns the multiplications and additions of all matrix products of a program."""
+  total = 0.0
+  for equation in jaxpr.eqns:
+    if equation.primitive.name == "dot_general":
+      (contracted, _), _ = equation.params["dimension_numbers"]
+      shape = equation.invars[0].aval.shape
+      total += 2 * equation.outvars[0].aval.size * math.prod(shape[axis] for axis in contracted)
+    times = equation.params.get("length", 1) if equation.primitive.name == "scan" else 1
+    for inner in jax.tree.leaves(equation.params, is_leaf=lambda x: hasattr(x, "eqns")):
+      if hasattr(inner, "eqns"):
+        total += times * traced_products(getattr(inner, "jaxpr", inner))
+  return total

@@ -1,10 +1,10 @@
-"""A stack of post-norm transformer layers, scanned over stacked parameters or one by one."""
+"""A stack of post-norm layers, scanned over stacked parameters or one by one; and the pooler."""
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from luke_jax.nn.activations import activate
+from luke_jax.nn.activations import Activation, activate
 from luke_jax.nn.attention import Attention
 from luke_jax.nn.layers import KEPT, Dense, Dropout, LayerNorm, Numerics, Remat, constrain
 from luke_jax.nn.queries import AttentionSizes, split_queries
@@ -120,3 +120,16 @@ def _sown(layers: dict) -> dict:
 
 def _number(name: str) -> int:
   return int(name.rpartition("_")[2])
+
+
+class Pooler(nn.Module):
+  """Linear layer and tanh, or another activation, over the first word's state."""
+
+  numerics: Numerics
+  activation: Activation | None = None  # None: tanh in the type of products
+
+  @nn.compact
+  def __call__(self, words: jax.Array) -> jax.Array:
+    """Maps (B, W, D) to (B, D)."""
+    x = Dense(self.numerics, words.shape[-1:], name="dense")(words[:, 0])
+    return nn.tanh(x) if self.activation is None else activate(x, self.activation)

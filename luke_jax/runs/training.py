@@ -1,26 +1,27 @@
-"""Training from Python, as in notebooks and on the command line."""
+"""Training from Python, as in notebooks and on the command line; examples may be in memory."""
 
 import contextlib
 import dataclasses
 import functools
+import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.convert.parts import ModelParts, reader_in
 from luke_jax.convert.saving import save
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, whole
 from luke_jax.files.locks import locked
 from luke_jax.inference.label_vectors import reader_of
 from luke_jax.model import Model
 from luke_jax.pipeline.cache import clear_caches
-from luke_jax.runs.examples import Data, examples_file, train_and_dev
 from luke_jax.runs.models import model_directory, run_model, start_weights, write_model
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (
@@ -36,11 +37,15 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import TEXTS, open_wordings, write_wordings
+from luke_jax.tasks.tables import named
 from luke_jax.training import loop, messages
 from luke_jax.training.directory import LABELS
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.overrides import assignment, override
+
+Data = str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Mapping[str, Any]]]
+TRAIN, DEV = "train", "validation"  # of a dictionary of data sets
 
 
 def with_label_table(experiment: Experiment, folder: Path) -> Experiment:
@@ -198,3 +203,48 @@ def _directory(model: str | Path | ModelParts, path: Path) -> Path:
     return Path(model)
   save(model, path)
   return path
+
+
+def train_and_dev(train: Data, dev: Data | None) -> tuple[Data, Data | None]:
+  """Returns what to train on and what to score on, which may be one dictionary of data sets."""
+  named: Any = train
+  if not isinstance(train, Mapping) or TRAIN not in named:
+    return train, dev
+  return named[TRAIN], named.get(DEV) if dev is None else dev
+
+
+def examples_file(data: Data, path: Path) -> Path:
+  """Returns the file of the data: of examples in memory one that is written now.
+
+  Labels that a data set of Hugging Face has as numbers are written by their names.
+  """
+  if isinstance(data, str | Path):
+    return Path(data)
+  as_records = getattr(data, "to_dict", None) if hasattr(data, "columns") else None
+  rows: object = as_records("records") if as_records else data  # of a data frame
+  if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
+    raise InputError(f"{path.stem}: {data!r:.60}; expected a file, or a list of dictionaries")
+  names = _label_names(getattr(data, "features", None))
+  path.parent.mkdir(parents=True, exist_ok=True)
+  with whole(path) as part, part.open("w", encoding="utf-8") as file:
+    for number, row in enumerate(rows, start=1):
+      if not isinstance(row, Mapping):
+        raise InputError(f"{path.stem}: example {number}: {row!r:.60}; expected a dictionary")
+      row = {key: named(value, names.get(key)) for key, value in row.items()}
+      file.write(json.dumps(row, ensure_ascii=False, default=_plain) + "\n")
+  return path
+
+
+def _plain(value: object) -> object:
+  """Returns an array or a NumPy number as JSON has it."""
+  if isinstance(value, np.ndarray | np.generic):
+    return value.tolist()
+  raise InputError(f"{value!r:.60}: a {type(value).__name__}; expected what JSON has")
+
+
+def _label_names(features: object) -> dict[str, list[str]]:
+  """Returns the names of labels by column, of a data set that has them."""
+  if not isinstance(features, Mapping):
+    return {}
+  columns = {key: getattr(x, "feature", x) for key, x in features.items()}
+  return {key: x.names for key, x in columns.items() if hasattr(x, "names")}

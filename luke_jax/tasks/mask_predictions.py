@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.models.finite import check_finite
+from luke_jax.models.checks import check_finite
 from luke_jax.text import Processor, TextInput
 from luke_jax.text.special_tokens import Bounds
 

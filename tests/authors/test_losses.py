@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from authors.recorded import read
 
-from luke_jax.heads.answers import AnswerHead
-from luke_jax.heads.labels import ClozeHead, EntityHead, PairHead, SpanHead
+from luke_jax.heads.labels import AnswerHead, ClozeHead, EntityHead, PairHead, SpanHead
 from luke_jax.nn import losses
 from luke_jax.nn.layers import Numerics
 from luke_jax.nn.losses import IGNORED

@@ -13,8 +13,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, locks, write_json
-from luke_jax.files.locks import LOCK, locked
-from luke_jax.files.owners import this_process
+from luke_jax.files.locks import LOCK, locked, this_process
 
 HOLD = """
 import sys, time

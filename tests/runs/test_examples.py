@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from luke_jax.runs.examples import examples_file, train_and_dev
+from luke_jax.runs.training import examples_file, train_and_dev
 
 ROWS = [{"text": "Ana sings.", "label": "verb"}, {"text": "A red ship.", "label": "noun"}]
 

@@ -26,9 +26,8 @@ from luke_jax.models.system import (
 )
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.embeddings import real_tokens
-from luke_jax.nn.encoder import Encoder
+from luke_jax.nn.encoder import Encoder, Pooler
 from luke_jax.nn.layers import Dtype, Numerics
-from luke_jax.nn.pooler import Pooler
 from luke_jax.systems.bert.keys import OF_ROBERTA, Names, keys_of
 
 

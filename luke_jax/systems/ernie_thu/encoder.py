@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from luke_jax.models.shapes import attention_sizes, word_embeddings
 from luke_jax.models.system import Backbone, Running, States, Tables
 from luke_jax.nn.embeddings import real_tokens
-from luke_jax.nn.pooler import Pooler
+from luke_jax.nn.encoder import Pooler
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.ernie_thu.layers import EqualLayers, LayerSizes, Masks, Streams
 

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from luke_jax.models.shapes import attention_sizes, word_embeddings
 from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.embeddings import real_tokens
-from luke_jax.nn.encoder import Encoder
-from luke_jax.nn.pooler import Pooler
+from luke_jax.nn.encoder import Encoder, Pooler
 
 if TYPE_CHECKING:
   from luke_jax.systems.luke.config import LukeConfig

@@ -13,8 +13,7 @@ from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.tener.attention import Distances, RelativeSizes
-from luke_jax.systems.tener.by_length import by_length
-from luke_jax.systems.tener.characters import CharacterEncoder
+from luke_jax.systems.tener.characters import CharacterEncoder, by_length
 from luke_jax.systems.tener.layers import Attending, LayerStack, absolute_positions
 from luke_jax.text.rows import Room
 from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD

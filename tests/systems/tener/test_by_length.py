@@ -9,8 +9,7 @@ import pytest
 
 from luke_jax.nn.layers import Dropout, Numerics
 from luke_jax.systems.tener.attention import RelativeSizes
-from luke_jax.systems.tener.by_length import PART, by_length
-from luke_jax.systems.tener.characters import CharacterEncoder
+from luke_jax.systems.tener.characters import PART, CharacterEncoder, by_length
 from luke_jax.training.mesh import MeshShape, make_mesh
 
 LONGEST, WIDTH, KINDS = 30, 6, 11
