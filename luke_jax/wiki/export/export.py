@@ -12,7 +12,6 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, sample, sha256, whole
 from luke_jax.files.locks import locked
-from luke_jax.wiki.export.card import card
 from luke_jax.wiki.export.items import (
   NO_ITEM,
   Aliases,
@@ -29,7 +28,7 @@ from luke_jax.wiki.export.rows import (
   page_row,
   sentence_rows,
 )
-from luke_jax.wiki.export.tables import SUFFIXES, Form, check_form, default_form, table_writer
+from luke_jax.wiki.export.tables import SUFFIXES, Form, card, check_form, default_form, table_writer
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.read.wikidata import KINDS
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph

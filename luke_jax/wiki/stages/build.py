@@ -19,10 +19,9 @@ from luke_jax.wiki.stages.files import write_records
 from luke_jax.wiki.stages.packing import SPECIAL_WORDS, Limits, Packer
 from luke_jax.wiki.stages.page_stage import Shards, shard_path, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.scatter_stage import Scatter
 from luke_jax.wiki.stages.segment_encoder import SegmentEncoder
 from luke_jax.wiki.stages.settings import Settings
-from luke_jax.wiki.stages.shuffle_stage import Shuffle
+from luke_jax.wiki.stages.shuffle_stage import Scatter, Shuffle
 from luke_jax.wiki.stages.sources import Source, check_different, hash_of, source_of
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
 from luke_jax.wiki.stages.title_stage import NOWHERE, MakeTitles, Titles

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from luke_jax.wiki.export.rows import ExportedSentence
 from luke_jax.wiki.read.own_names import SMALL
-from luke_jax.wiki.typed.kinds import NAMES, kinds_of, words
-from luke_jax.wiki.typed.lists import listings
+from luke_jax.wiki.typed.kinds import NAMES, kinds_of, listings, words
 from luke_jax.wiki.typed.types import PageTypes, with_kinds
 
 _WORD = re.compile(r"'s\b|\w+|[^\w\s]")

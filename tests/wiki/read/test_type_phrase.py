@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from luke_jax.wiki.read.facts import type_phrase
 from luke_jax.wiki.read.type_grammars import GRAMMARS
-from luke_jax.wiki.read.type_phrase import type_phrase
 
 SENTENCES = {
   "Ana Lee (born 1990 in Rome) is an Italian former skier who won twice.": "Italian former skier",

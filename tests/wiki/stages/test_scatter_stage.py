@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.wiki.stages.scatter_stage import permuted, places_of
+from luke_jax.wiki.stages.shuffle_stage import permuted, places_of
 
 
 @given(size=st.integers(1, 3000), seed=st.integers(0, 2**40))

@@ -8,10 +8,10 @@ import pytest
 from wiki_builds import contents, made
 
 from luke_jax.pipeline.stored import StoredRecords
-from luke_jax.wiki.stages import files, scatter_stage
+from luke_jax.wiki.stages import files, shuffle_stage
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.page_stage import shard_path
-from luke_jax.wiki.stages.scatter_stage import Scatter, permuted, read_scattered
+from luke_jax.wiki.stages.shuffle_stage import Scatter, permuted, read_scattered
 from luke_jax.wiki.stages.stage import Stage, finish
 
 SIZES, PER_FILE, SEED = (7, 0, 50, 31, 1, 90, 0, 21), 17, 3
@@ -41,8 +41,8 @@ def scattered(folder, source):
 @pytest.mark.parametrize("held", [1, 5_000, 1 << 25])
 @pytest.mark.parametrize("most", [1, 3, 32])
 def test_every_record_is_in_its_place(most, held, source, tmp_path, monkeypatch):
-  monkeypatch.setattr(scatter_stage, "_MOST", most)
-  monkeypatch.setattr(scatter_stage, "_HELD", held)
+  monkeypatch.setattr(shuffle_stage, "_MOST", most)
+  monkeypatch.setattr(shuffle_stage, "_HELD", held)
   place, records = source
   folder = scattered(tmp_path / "scattered", place)
   assert len(list(folder.glob("*.array_record"))) == min(most, len(SIZES))
@@ -55,7 +55,7 @@ def test_every_record_is_in_its_place(most, held, source, tmp_path, monkeypatch)
 
 
 def test_few_files_are_opened_and_one_at_a_time(source, tmp_path, monkeypatch):
-  monkeypatch.setattr(scatter_stage, "_MOST", 3)
+  monkeypatch.setattr(shuffle_stage, "_MOST", 3)
   opened, most, now = [], 0, 0
   original = files.open_records
 
@@ -78,7 +78,7 @@ def test_few_files_are_opened_and_one_at_a_time(source, tmp_path, monkeypatch):
     return Counted(original(path, expected))
 
   monkeypatch.setattr(files, "open_records", counting)
-  monkeypatch.setattr(scatter_stage, "open_records", counting)
+  monkeypatch.setattr(shuffle_stage, "open_records", counting)
   folder = scattered(tmp_path / "scattered", source[0])
   assert len(opened) == len(SIZES)
   for file in range(FILES):
