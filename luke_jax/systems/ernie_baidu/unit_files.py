@@ -17,7 +17,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, cache_folder
 from luke_jax.files.copies import local
 from luke_jax.files.made import Made, made
-from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import cached
 from luke_jax.pipeline.stored import most_open
 from luke_jax.systems.ernie_baidu.units import (
   BLOCK,

@@ -16,7 +16,7 @@ from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.systems.luke import files
 from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
-from luke_jax.systems.luke.keys import KEYS
+from luke_jax.systems.luke.files import KEYS
 
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
 # Parameters that the first stage of the paper's pretraining does not train (appendix A).

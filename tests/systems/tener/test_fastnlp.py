@@ -18,7 +18,7 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.systems.tener import TenerConfig
-from luke_jax.systems.tener.fastnlp import FASTNLP
+from luke_jax.systems.tener.keys import FASTNLP
 from luke_jax.text.whole_words import PLAIN, SPECIAL
 
 D, C, HEADS, LAYERS = 12, 6, 2, 2
