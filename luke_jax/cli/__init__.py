@@ -58,7 +58,7 @@ def _run(arguments: list[str]) -> int | None:
     words = name.split()
     if arguments[: len(words)] == words:
       from luke_jax.cli.arguments import bound
-      from luke_jax.pipeline.cache import clear_caches
+      from luke_jax.pipeline.reads import clear_caches
 
       clear_caches()
       return bound(command(name), f"luke-jax {name}", arguments[len(words) :])()

@@ -9,8 +9,7 @@ from tyro.conf import Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.graph.neighbours import nearest
-from luke_jax.graph.vectors import folder_norm, open_vectors
+from luke_jax.graph.vectors import folder_norm, nearest, open_vectors
 
 
 def graph_train(

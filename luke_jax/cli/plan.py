@@ -12,8 +12,7 @@ from luke_jax.bench.step import flops_of
 from luke_jax.cli.printing import stderr_console
 from luke_jax.files import Path, check_place, write_json
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
-from luke_jax.plan.compiling import Compiled, compile_in_child
-from luke_jax.plan.fit import largest_fit
+from luke_jax.plan.compiling import Compiled, compile_in_child, largest_fit
 from luke_jax.plan.flops import kernel_flops, token_counts
 from luke_jax.plan.memory import OutOfMemory, advice
 from luke_jax.plan.plan import Plan, make_plan

@@ -1,4 +1,4 @@
-"""Vectors of a graph in a folder: written, opened memory-mapped, and looked up by name.
+"""Vectors of a graph in a folder: written, opened memory-mapped, and looked up by name or nearness.
 
 The folder has `entity2id.txt`, and `entity2vec` as `.npy` or as `.vec` of OpenKE and of ERNIE's
 authors, lines of numbers; and the same of `relation`, where the graph's relations are needed.
@@ -6,7 +6,7 @@ authors, lines of numbers; and the same of `relation`, where the graph's relatio
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ CONFIG = "transe.json"
 PARTS = ("entity", "relation")
 NONE = -1  # the id of what has no vector
 _LINES = 2**14  # of a text that are read at once
+BLOCK = 2**16  # vectors that are compared at once
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -178,3 +179,35 @@ def _fault(lines: Sequence[tuple[int, str]], width: int) -> str:
     if not finite:
       return f"line {number}: not finite; expected numbers"
   return f"line {lines[0][0]}: expected vectors, one in a line"
+
+
+def nearest(
+  table: np.ndarray, query: np.ndarray, count: int, norm: int
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the rows of a table (U, K) that are nearest to a vector (K,), and their distances."""
+  return _smallest(table, count, lambda block: np.linalg.norm(block - query, norm, axis=1))
+
+
+def most_similar(table: np.ndarray, query: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the rows of a table (U, K) at the smallest angles to a vector (K,), and cosines."""
+  unit = query / _lengths(query)
+  rows, opposite = _smallest(table, count, lambda block: -(block @ unit) / _lengths(block))
+  return rows, -opposite
+
+
+def _lengths(vectors: np.ndarray) -> np.ndarray:
+  return np.maximum(np.linalg.norm(vectors, axis=-1), np.finfo(np.float32).tiny)
+
+
+def _smallest(
+  table: np.ndarray, count: int, measure: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+  rows = np.empty(0, np.int64)
+  values = np.empty(0, np.float32)
+  for start in range(0, len(table), BLOCK):
+    block = np.asarray(table[start : start + BLOCK], np.float32)
+    rows = np.concatenate([rows, start + np.arange(len(block))])
+    values = np.concatenate([values, measure(block)])
+    order = np.argsort(values, kind="stable")[:count]
+    rows, values = rows[order], values[order]
+  return rows, values

@@ -8,8 +8,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.graph.neighbours import most_similar
-from luke_jax.graph.vectors import Vectors, open_vectors
+from luke_jax.graph.vectors import Vectors, most_similar, open_vectors
 from luke_jax.show.marked import html_text
 from luke_jax.show.picture import Picture, bars
 from luke_jax.tasks.evaluation import Mark

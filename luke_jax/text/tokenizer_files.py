@@ -29,8 +29,7 @@ from luke_jax.text.sentence_piece import (
 from luke_jax.text.special_tokens import MARKERS, ROBERTA, ROLE_KEYS, Roles
 from luke_jax.text.tokenizer import Tokenizer
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
-from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE
-from luke_jax.text.word_piece_files import is_word_piece, load_word_piece
+from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE, is_word_piece, load_word_piece
 
 VOCAB, MERGES = "vocab.json", "merges.txt"
 MODEL_CONFIG = "config.json"

@@ -7,8 +7,14 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.graph.ids import Ids
-from luke_jax.graph.neighbours import most_similar, nearest
-from luke_jax.graph.vectors import Vectors, folder_norm, open_vectors, write_vectors
+from luke_jax.graph.vectors import (
+  Vectors,
+  folder_norm,
+  most_similar,
+  nearest,
+  open_vectors,
+  write_vectors,
+)
 
 
 @pytest.fixture
@@ -133,7 +139,7 @@ def test_other_files_are_refused(folder):
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_neighbours_are_found_over_blocks(norm, monkeypatch):
-  monkeypatch.setattr("luke_jax.graph.neighbours.BLOCK", 7)
+  monkeypatch.setattr("luke_jax.graph.vectors.BLOCK", 7)
   table = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
   rows, distances = nearest(table, table[3], 6, norm)
   expected = np.linalg.norm(table - table[3], norm, axis=1)
@@ -142,7 +148,7 @@ def test_neighbours_are_found_over_blocks(norm, monkeypatch):
 
 
 def test_similar_vectors_are_found_over_blocks(monkeypatch):
-  monkeypatch.setattr("luke_jax.graph.neighbours.BLOCK", 7)
+  monkeypatch.setattr("luke_jax.graph.vectors.BLOCK", 7)
   table = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
   table[9] = 0
   rows, cosines = most_similar(table, table[3], 40)

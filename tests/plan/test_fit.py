@@ -1,7 +1,6 @@
 import pytest
 
-from luke_jax.plan.compiling import Compiled
-from luke_jax.plan.fit import largest_fit
+from luke_jax.plan.compiling import Compiled, largest_fit
 from luke_jax.plan.hlo import HloModule
 from luke_jax.plan.memory import Memory, OutOfMemory
 

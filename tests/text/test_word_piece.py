@@ -13,8 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.text import Processor, TextInput, load_tokenizer, save_tokenizer
 from luke_jax.text.special_tokens import BERT, MARKERS, SpecialTokens
 from luke_jax.text.unknown import CountingTokenizer
-from luke_jax.text.word_piece import Normalization, WordPieceTokenizer
-from luke_jax.text.word_piece_files import read_pieces
+from luke_jax.text.word_piece import Normalization, WordPieceTokenizer, read_pieces
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 PIECES = [
