@@ -14,7 +14,7 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
-from luke_jax.inference.sentence_vectors import encode
+from luke_jax.inference.text_vectors import encode
 from luke_jax.tasks.linking.knowledge import (
   KEPT,
   NONE,

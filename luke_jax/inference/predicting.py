@@ -14,9 +14,9 @@ from luke_jax.heads.matching import MatchHead
 from luke_jax.inference.abstaining import Abstaining
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.calibrated import Calibration
-from luke_jax.inference.label_vectors import label_settings
 from luke_jax.inference.settings import check_knowledge, processor_of, task_of
 from luke_jax.inference.shapes import shapes_of
+from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.labels.task import LabelledNames

@@ -1,7 +1,7 @@
-"""Vectors of texts: means of an encoder's states."""
+"""Vectors of texts, means of an encoder's states; and of labels that are given at run time."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -9,13 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read
+from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.heads.bare import without_head
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.network import Network
+from luke_jax.tasks.labels.wordings import keep_wordings, wordings_of
 from luke_jax.text import TextInput
 
 PIECES = 64  # of a text that are read
 BATCH = 64
+KEPT = 100_000  # vectors in memory, by directory and label
 
 
 def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
@@ -44,3 +49,56 @@ def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> 
   states = found["last_hidden_state"].astype(jnp.float32)
   total = jnp.einsum("bwd,bw->bd", states, mask.astype(jnp.float32))
   return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
+
+
+class Reader:
+  """A model that reads labels, and the vectors of those that it has read."""
+
+  def __init__(self, model: ModelParts):
+    self.model = model
+    self._vectors: dict[str, np.ndarray] = {}
+
+  def vectors(self, texts: Sequence[str]) -> np.ndarray:
+    """Returns the vectors of labels, (N, D), each of length 1; each label is read once."""
+    new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+    if new:
+      self._check(new)
+      if len(self._vectors) + len(new) > KEPT:
+        self._vectors.clear()
+        new = list(dict.fromkeys(texts))
+      self._vectors |= zip(new, encode(self.model, new), strict=True)
+    return np.stack([self._vectors[text] for text in texts])
+
+  def _check(self, texts: Sequence[str]) -> None:
+    """Raises InputError for labels that are too long, or of which the model knows no word."""
+    processor = any_processor(self.model)
+    unknown = processor.tokenizer.special.unknown
+    rows = processor.encode([TextInput(x) for x in texts], truncation=True)
+    for text, row in zip(texts, rows, strict=True):
+      pieces = row.input_ids[1:-1]
+      if len(row.input_ids) > PIECES:
+        expected = "expected a shorter label"
+        raise InputError(f"labels: {text!r:.40}: more than {PIECES - 2} word pieces; {expected}")
+      if all(piece == unknown for piece in pieces.tolist()):
+        raise InputError(f"labels: {text!r:.40}: no word that the model knows; expected one")
+
+
+@functools.lru_cache(4)
+def reader_of(directory: Path) -> Reader:
+  """Returns the reader of labels in a directory; there is one for all models that start from it."""
+  return Reader(read(directory))
+
+
+def label_settings(
+  model: ModelParts, labels: Iterable[str] | Mapping[str, str]
+) -> dict[str, object]:
+  """Returns the settings of a task that asks for labels, whose vectors are in memory."""
+  if model.reader is None:
+    expected = "expected what luke_jax saves, or the adapter that a training wrote"
+    raise InputError(f"labels: the model is without the one that reads them; {expected}")
+  wordings = wordings_of(labels)
+  texts = list(wordings.values())
+  vectors = reader_of(model.reader).vectors(texts)
+  # A name may be read as different things: the table has names, and is known by what was read.
+  read = "\n".join((str(model.reader), *texts))
+  return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}

@@ -9,8 +9,8 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
-from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.masking import MaskIds, Masking, mask_entities, mask_words
+from luke_jax.pipeline.reads import cached
 from luke_jax.pipeline.records import Record
 from luke_jax.text import SpecialTokens, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK, SPECIAL

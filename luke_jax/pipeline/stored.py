@@ -15,8 +15,8 @@ from array_record.python.array_record_module import ArrayRecordReader
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
-from luke_jax.pipeline.cache import cached
 from luke_jax.pipeline.metadata import Metadata, check_files, read_metadata
+from luke_jax.pipeline.reads import cached
 from luke_jax.pipeline.records import Record, record_from_bytes
 
 _AT_ONCE = 512  # records per read, when all are read in order

@@ -19,9 +19,9 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.files.locks import locked
-from luke_jax.inference.label_vectors import reader_of
+from luke_jax.inference.text_vectors import reader_of
 from luke_jax.model import Model
-from luke_jax.pipeline.cache import clear_caches
+from luke_jax.pipeline.reads import clear_caches
 from luke_jax.runs.models import model_directory, run_model, start_weights, write_model
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (

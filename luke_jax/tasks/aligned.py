@@ -13,8 +13,7 @@ from luke_jax.files import Path
 from luke_jax.graph import vectors as graph_vectors
 from luke_jax.graph.vectors import NONE, Vectors
 from luke_jax.models.system import Backbone
-from luke_jax.pipeline.cache import cached
-from luke_jax.pipeline.reads import Reads
+from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.text import Row, Tokenizer
 from luke_jax.text.alignment import NO_LINK, Alignment, Link, align

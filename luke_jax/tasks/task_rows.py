@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
-from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.files import Faults, Share, used_share, without_held_out
 from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES

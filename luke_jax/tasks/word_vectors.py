@@ -8,8 +8,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.models.system import Backbone
-from luke_jax.pipeline.cache import cached
-from luke_jax.pipeline.reads import Reads
+from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.text.rows import Room
 from luke_jax.text.word_vectors import (

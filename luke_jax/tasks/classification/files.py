@@ -11,8 +11,16 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.attributes import UNKNOWN
 from luke_jax.tasks import label_studio
-from luke_jax.tasks.classification.forms import FIELDS, NO_AGREEMENT, PLAIN, Form, form_of, named
-from luke_jax.tasks.classification.reviews import REVIEWS, reviews
+from luke_jax.tasks.classification.forms import (
+  FIELDS,
+  NO_AGREEMENT,
+  PLAIN,
+  REVIEWS,
+  Form,
+  form_of,
+  named,
+  reviews,
+)
 from luke_jax.tasks.files import (
   Faults,
   check_fields,

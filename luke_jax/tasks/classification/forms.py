@@ -1,18 +1,28 @@
 """Forms of files: the fields that an example has, under the names that a file gives them.
 
 A benchmark's name stands for the form of its released files: GLUE's are tables with tabs, CLUE's
-lines of JSON.
+lines of JSON. Reviews in the form of Tang et al. (2015) have two tabs between user, product, rating
+and text, which is cleaned as the authors of MA-BERT do:
+
+    u1\t\tp7\t\t4\t\tthe room was small . <sssss> we do n't mind .
 """
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.files import listed, string
+from luke_jax.files import Path
+from luke_jax.tasks.files import lines, listed, string
 
 FIELDS = ("id", "text", "text_pair", "label", "labels", "qid")
 NO_AGREEMENT = "-"  # the label of a pair that annotators disagree on, in MNLI and its like
+REVIEWS = ".ss"
+_REVIEW = ("user", "product", "label", "text")
+_END = "<sssss>"
+_RARE = re.compile(r"[^A-Za-z0-9(),!?\'.`]+")
 
 
 class Form(NamedTuple):
@@ -144,3 +154,37 @@ def named(value: Mapping[str, object], form: Form, place: str) -> dict[str, obje
     columns = ", ".join(value)
     raise InputError(f"{place}: no {texts[0]!r}; expected it, as --columns says, among {columns}")
   return fields
+
+
+def reviews(
+  path: Path, attributes: Sequence[str]
+) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
+  """Yields the place of each review, and a function that returns its fields.
+
+  User and product are among them where they are attributes that are asked for.
+  """
+  wanted = ("label", "text", *attributes)
+  for number, line in lines(path):
+    if line.strip():
+      place = f"{path}: line {number}"
+      yield place, functools.partial(_review_fields, line, wanted, place)
+
+
+def _review_fields(line: str, wanted: Sequence[str], place: str) -> Mapping[str, str]:
+  parts = line.split("\t\t")
+  if len(parts) != len(_REVIEW):
+    raise InputError(
+      f"{place}: {len(parts)} parts between two tabs; expected user, product, rating and text"
+    )
+  fields = dict(zip(_REVIEW, parts, strict=True))
+  fields["label"] = fields["label"].strip()
+  if not fields["label"].isdecimal():
+    raise InputError(f"{place}: rating {fields['label']!r}; expected a whole number")
+  fields["text"] = cleaned(fields["text"])
+  return {name: x for name, x in fields.items() if name in wanted}
+
+
+def cleaned(text: str) -> str:
+  """Returns a review without marks of sentences and rare characters, in small letters."""
+  text = text.replace(_END, " ").replace(" n't", "n't")
+  return " ".join(_RARE.sub(" ", text).lower().split())

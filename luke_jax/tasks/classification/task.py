@@ -1,7 +1,10 @@
-"""Classification of texts as the engine trains it."""
+"""Classification of texts as the engine trains it: one row for each text or pair of texts."""
 
+import collections
 import contextlib
 import dataclasses
+import itertools
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -11,12 +14,13 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.attributes import Attributes, AttributesHead
+from luke_jax.heads.attributes import UNKNOWN, Attributes, AttributesHead
 from luke_jax.heads.kinds import make_head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.tasks.classification import features, files, score
+from luke_jax.pipeline.reads import cached
+from luke_jax.tasks.classification import files, score
 from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.evaluation import Evaluation
@@ -24,7 +28,9 @@ from luke_jax.tasks.files import COMMON, Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, check_label
 from luke_jax.tasks.predictions import Label, Labels, Number
 from luke_jax.text import Processor, Row
-from luke_jax.text.rows import Sizes
+from luke_jax.text.parts import Part
+from luke_jax.text.rows import Sizes, enclosed
+from luke_jax.text.windows import longest_first
 from luke_jax.training.task import Batch
 
 Target = Literal["label", "labels", "number"]
@@ -36,6 +42,8 @@ PROBLEMS: Mapping[Target, str] = {
   "number": "regression",
 }
 PROBLEM, NUMBER = "problem_type", "number"
+IDS = "attribute_ids"  # of a row's `extra`
+_SHOWN = 3  # unknown values in a warning
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +102,7 @@ class TextClassification(FineTunedTask[Example, Any]):
     """Returns the attributes with their values, by default those of the training file."""
     if self.attributes.values or not self.attributes.names:
       return self.attributes
-    return features.with_values(self)
+    return with_values(self)
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with the task's head."""
@@ -151,9 +159,9 @@ class TextClassification(FineTunedTask[Example, Any]):
   ) -> list[Row]:
     """A row for each example."""
     numbers = {label: number for number, label in enumerate(self.labels)}
-    rows = features.features(processor, examples, self.keep)
+    rows = features(processor, examples, self.keep)
     if self.attributes.names:
-      rows = features.with_ids(rows, examples, self.known_attributes)
+      rows = with_ids(rows, examples, self.known_attributes)
     return [row.labelled(self._target(examples[row.example], numbers)) for row in rows]
 
   def _target(self, example: Example, numbers: Mapping[str, int]) -> np.ndarray | None:
@@ -218,3 +226,78 @@ class TextClassification(FineTunedTask[Example, Any]):
     names = [x.label for x in prediction]
     answer = {"labels": names} if self.target == "labels" else {"label": prediction.label}
     return {"id": example.id, **answer, "scores": scores}
+
+
+def with_values(task: TextClassification) -> Attributes:
+  """Returns a task's attributes with their values in its training file, the most frequent first."""
+  if not task.train:
+    raise InputError("task.train: empty; expected the file that attributes have their values from")
+  # Without what differs in the course of preparing a run, so that the file is read once.
+  plain = dataclasses.replace(task, labels=(), words=512, dev="", test="", text="", positive="")
+  return _with_values(plain)
+
+
+@cached(4)
+def _with_values(task: TextClassification) -> Attributes:
+  examples = task.read_examples(task.train, Faults(skip=task.skip_bad))
+  columns = zip(*(example.attributes for example in examples), strict=True)
+  values = tuple(_by_frequency(column) for column in columns)
+  return dataclasses.replace(task.attributes, values=values)
+
+
+def _by_frequency(column: Sequence[str]) -> tuple[str, ...]:
+  counts = collections.Counter(value for value in column if value != UNKNOWN)
+  return tuple(sorted(counts, key=lambda value: (-counts[value], value)))
+
+
+def with_ids(rows: Sequence[Row], examples: Sequence[Example], attributes: Attributes) -> list[Row]:
+  """Returns rows with the numbers of their examples' values; warns of values without a vector."""
+  ids = np.zeros((len(examples), len(attributes.names)), np.int32)
+  for i, (name, values) in enumerate(zip(attributes.names, attributes.known, strict=True)):
+    numbers = {value: number for number, value in enumerate((UNKNOWN, *values))}
+    ids[:, i] = [numbers.get(example.attributes[i], 0) for example in examples]
+    unseen = [x.attributes[i] for x in examples if x.attributes[i] not in numbers]
+    if new := list(dict.fromkeys(unseen)):
+      shown = ", ".join(new[:_SHOWN]) + (", …" if len(new) > _SHOWN else "")
+      warnings.warn(
+        f"{name}: {len(new)} not seen in training ({shown}), of {len(unseen)} of {len(examples)}"
+        f" texts, which are read as of an unknown {name}",
+        stacklevel=4,
+      )
+  return [dataclasses.replace(row, extra={IDS: ids[row.example]}) for row in rows]
+
+
+def features(processor: Processor, examples: Sequence[Example], keep: Sequence[int]) -> list[Row]:
+  """Returns a row for each example; warns of the word pieces that no row has.
+
+  `keep` are the pieces to read of the beginning and of the end of a text that is too long; by
+  default it is read from the beginning. Of a pair the longer text is cut first, each in the
+  proportion of the two numbers.
+  """
+  texts = [[x.text] if x.text_pair is None else [x.text, x.text_pair] for x in examples]
+  tokens = iter(processor.tokenizer.encode(list(itertools.chain.from_iterable(texts))))
+  special, rows, missing = processor.tokenizer.special, [], []
+  for number, pair in enumerate(texts):
+    ids = [encoded.ids for encoded in itertools.islice(tokens, len(pair))]
+    room = processor.max_length - special.around(len(pair))
+    if keep and sum(map(len, ids)) > room:
+      room = min(room, sum(keep))
+    lengths = longest_first(list(map(len, ids)), room)
+    shortened = [_shortened(part, length, keep) for part, length in zip(ids, lengths, strict=True)]
+    missing.append(sum(map(len, ids)) - sum(lengths))
+    rows.append(enclosed([Part(part, [], []) for part in shortened], special, number))
+  if any(missing):
+    warnings.warn(
+      f"{np.count_nonzero(missing)} of {len(examples)} texts are longer than their rows:"
+      f" {sum(missing)} of their word pieces are not read; task.words and task.keep choose which",
+      stacklevel=3,
+    )
+  return rows
+
+
+def _shortened(ids: list[int], length: int, keep: Sequence[int]) -> list[int]:
+  """Returns as many pieces of a text, of its beginning or, by `keep`, of its two ends."""
+  if len(ids) <= length:
+    return ids
+  last = length * keep[1] // sum(keep) if keep else 0
+  return ids[: length - last] + ids[len(ids) - last :]

@@ -10,7 +10,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
-from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import cached
 
 TEXTS, VECTORS = "labels.json", "vectors.npy"  # of a folder; the first is written last
 NONE = -1  # in the place of a label's number: no label

@@ -15,7 +15,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
-from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.special_tokens import Bounds
 

@@ -10,7 +10,7 @@ from luke_jax.files import Path
 from luke_jax.graph.known import Known
 from luke_jax.graph.ranking import map_bytes
 from luke_jax.graph.triples import Graph, read_graph
-from luke_jax.pipeline.cache import cached
+from luke_jax.pipeline.reads import cached
 
 START_COUNT = 3  # added to the counts of the frequency weights, as the recipe's authors do
 

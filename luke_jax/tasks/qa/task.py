@@ -16,8 +16,7 @@ from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.pipeline.cache import cached
-from luke_jax.pipeline.reads import Reads
+from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.answers import check_language
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults

@@ -13,7 +13,7 @@ from peak_memory import PEAK
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path as LukePath
-from luke_jax.pipeline.cache import clear_caches
+from luke_jax.pipeline.reads import clear_caches
 from luke_jax.systems.ernie_baidu import unit_files, units
 from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
 from luke_jax.systems.ernie_baidu.units import UnitInstance, _any, _plain, write_units
