@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.wiki_annotate import printable
+from luke_jax.cli.printing import printable
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.heads.kinds import class_names

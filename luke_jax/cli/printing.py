@@ -1,7 +1,8 @@
-"""Lines that commands print: progress on stderr, and figures of what was timed."""
+"""Lines that commands print: progress on stderr, texts of users, and figures of what was timed."""
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,9 @@ from luke_jax.files import Path, write_json
 if TYPE_CHECKING:
   from luke_jax.training.loop import Summary
 
+# Characters that control a terminal, or that Rich would leave out, which would move its marks.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 
 def stderr_console() -> Console:
   """Returns a console on stderr, without animation in a notebook, which keeps every frame of it."""
@@ -20,6 +24,11 @@ def stderr_console() -> Console:
   if console.is_jupyter:
     return Console(stderr=True, force_jupyter=False, force_terminal=False)
   return console
+
+
+def printable(text: str) -> str:
+  """Returns the text in the same length, with a mark in the place of control characters."""
+  return CONTROLS.sub("\ufffd", text)
 
 
 def print_figures(

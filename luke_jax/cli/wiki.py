@@ -1,9 +1,7 @@
 """`luke-jax wiki build`, `join`, `mentions` and `show`."""
 
-import contextlib
 import dataclasses
 import json
-import shlex
 import sys
 from typing import Annotated, Literal
 
@@ -19,7 +17,7 @@ from luke_jax.wiki.mentions.table import TABLE
 from luke_jax.wiki.read.wikidata import check_name, read_items
 from luke_jax.wiki.show import as_text, figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, StageName, build
-from luke_jax.wiki.stages.engines import beam, local
+from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.multilingual_vocabulary import (
   join,
   most_linked,
@@ -28,31 +26,7 @@ from luke_jax.wiki.stages.multilingual_vocabulary import (
 )
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.settings import Settings
-from luke_jax.wiki.stages.stage import Engine
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection, read_lists
-
-
-@dataclasses.dataclass(frozen=True)
-class EngineOptions:
-  """Options for the engine that makes the shards."""
-
-  workers: int = 1
-  """Processes of the local engine."""
-  engine: Literal["local", "beam"] = "local"
-  """Processes of this machine, or an Apache Beam runner."""
-  beam_options: str = ""
-  """Flags of the Beam runner in one string, such as "--runner=FlinkRunner"."""
-
-  def opened(self) -> contextlib.AbstractContextManager[Engine]:
-    """Returns the engine that the options select."""
-    if self.engine == "local":
-      if self.beam_options:
-        raise InputError("--beam-options: without --engine beam; expected both or neither")
-      return local(self.workers)
-    try:
-      return beam(shlex.split(self.beam_options))
-    except ValueError as fault:
-      raise InputError(f"--beam-options: {fault}; expected flags as in a shell") from None
 
 
 @dataclasses.dataclass(frozen=True)

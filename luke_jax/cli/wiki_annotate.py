@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, arg
 
+from luke_jax.cli.printing import printable
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.web_page import FOOT, head
@@ -31,8 +32,6 @@ from luke_jax.wiki.mentions.table import Mentions
 Annotations = Sequence[Annotation | PageAnnotation]
 
 COLOUR = "black on cyan"
-# Characters that control a terminal, or that Rich would leave out, which would move its marks.
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 LIKE_A_FILE = re.compile(r"\S*/\S*|.*\.(txt|jsonl?)")
 
 
@@ -96,11 +95,6 @@ def run(
       web.write(FOOT)
   for file in filter(None, (output, html_file)):
     print(f"{file}: {names} names")
-
-
-def printable(text: str) -> str:
-  """Returns the text in the same length, with a mark in the place of control characters."""
-  return CONTROLS.sub("\ufffd", text)
 
 
 def marked_html(text: str, annotations: Annotations) -> str:

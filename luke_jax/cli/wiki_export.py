@@ -5,10 +5,10 @@ from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.wiki import EngineOptions
 from luke_jax.files import Path
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.tables import Form
+from luke_jax.wiki.stages.engines import EngineOptions
 
 
 def run(
