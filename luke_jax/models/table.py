@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from luke_jax.errors import InputError
 from luke_jax.models.system import System
 
-PLACES = {  # model_type of config.json -> folder and class
+PLACES = {  # model_type of config.json -> module and class
   "luke": "luke:LukeConfig",
   "luke-bert": "luke:LukeConfig",
   "bert": "bert:BertConfig",

@@ -1,4 +1,4 @@
-"""DistilBERT: its sizes, and in what it is another BERT."""
+"""DistilBERT: half of a BERT's layers, which learned its predictions (Sanh et al., 2019)."""
 
 import dataclasses
 from collections.abc import Mapping

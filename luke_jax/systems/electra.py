@@ -1,4 +1,4 @@
-"""ELECTRA: its sizes, and in what it is another BERT."""
+"""ELECTRA: a BERT that learned which words of a text were replaced (Clark et al., ICLR 2020)."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -15,8 +15,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from luke_jax.nn.layers import Dense, Dropout, Numerics, batch_axes, embedding
-from luke_jax.systems.tener.attention import RelativeSizes
-from luke_jax.systems.tener.layers import Attending, TenerLayer, absolute_positions
+from luke_jax.systems.tener.layers import Attending, RelativeSizes, TenerLayer, absolute_positions
 
 KERNEL = 3  # characters that the convolution sees at once
 T = TypeVar("T")

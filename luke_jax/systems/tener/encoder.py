@@ -12,9 +12,14 @@ from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.layers import Dense, Dropout, Numerics, embedding
 from luke_jax.nn.queries import AttentionSizes
-from luke_jax.systems.tener.attention import Distances, RelativeSizes
 from luke_jax.systems.tener.characters import CharacterEncoder, by_length
-from luke_jax.systems.tener.layers import Attending, LayerStack, absolute_positions
+from luke_jax.systems.tener.layers import (
+  Attending,
+  Distances,
+  LayerStack,
+  RelativeSizes,
+  absolute_positions,
+)
 from luke_jax.text.rows import Room
 from luke_jax.text.whole_words import BIGRAMS, CHARACTERS, LONGEST_WORD
 from luke_jax.text.word_vectors import VECTORS

@@ -14,8 +14,8 @@ from luke_jax.nn.layers import LayerNorm, Numerics
 from luke_jax.nn.losses import IGNORED
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.ernie_thu import ErnieThuConfig, heads
+from luke_jax.systems.ernie_thu.encoder import FusedLayer, Fusion, LayerSizes, Masks, Streams
 from luke_jax.systems.ernie_thu.heads import AlignedEntities, Candidates
-from luke_jax.systems.ernie_thu.layers import FusedLayer, Fusion, LayerSizes, Masks, Streams
 
 EXACT = Numerics(epsilon=1e-12)
 entity_scores = jax.jit(heads.entity_scores, static_argnames="whole_batch")

@@ -5,8 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from luke_jax.systems.tener.attention import Biases, Distances, attended, relative_scores
-from luke_jax.systems.tener.layers import absolute_positions
+from luke_jax.systems.tener.layers import (
+  Biases,
+  Distances,
+  absolute_positions,
+  attended,
+  relative_scores,
+)
 
 
 def filled(shape, start):
