@@ -2,7 +2,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import html
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import jax
@@ -20,7 +21,6 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import own_head
-from luke_jax.inference.summary import as_html, as_text
 from luke_jax.models.head import Outputs
 from luke_jax.models.network import Network, apply
 from luke_jax.models.system import System
@@ -29,6 +29,7 @@ from luke_jax.tasks.predictions import Answer, Relation, Span, Types
 from luke_jax.text import EntityVocab
 
 Characters = tuple[int, int] | list[int]  # the first one, and the one after the last
+_MOST_LABELS = 8
 
 
 class Model(ModelParts):
@@ -131,10 +132,15 @@ class Model(ModelParts):
       raise InputError(f"label {label!r}: unknown; expected one of {names}") from None
 
   def __repr__(self) -> str:
-    return as_text(self)
+    lines = (f"  {name}: {value}" for name, value in _rows(self).items())
+    return "\n".join([f"Model({self.architecture})", *lines])
 
   def _repr_html_(self) -> str:
-    return as_html(self)
+    rows = "".join(
+      f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+      for name, value in _rows(self).items()
+    )
+    return f"<table><caption>{html.escape(self.architecture)}</caption>{rows}</table>"
 
 
 def load(
@@ -197,3 +203,26 @@ def _apply_with_states(network: Network, params: dict, inputs: dict) -> tuple[di
   if "entity_ids" in inputs:
     named["entity_hidden_states"] = states[:, :, num_words:]
   return outputs, named
+
+
+def _rows(model: ModelParts) -> Mapping[str, str]:
+  """Returns what a terminal and a notebook show of a model, by name."""
+  config = model.config
+  count = sum(x.size for x in jax.tree.leaves(model.params))
+  heads = f"{config.num_attention_heads} heads"
+  rows = {
+    "system": model.config.title,
+    "sizes": f"{config.num_hidden_layers} layers, width {config.hidden_size}, {heads}",
+    "words": f"{config.vocab_size:,}",
+    "parameters": f"{count:,}",
+  }
+  if model.start:
+    rows["adapters of"] = str(model.start.directory)
+  if model.backbone.entities:
+    rows["entities"] = f"{model.backbone.entities:,}"
+  if model.labels:
+    more = " …" if len(model.labels) > _MOST_LABELS else ""
+    rows["labels"] = f"{len(model.labels)}: {', '.join(model.labels[:_MOST_LABELS])}{more}"
+  if model.tokenizer is None:
+    rows["text"] = "no tokenizer"
+  return rows

@@ -10,7 +10,7 @@ SECTIONS = {
   "First": {
     "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
     "get": ("doctor:get", "Fetches a published model that knows English, once."),
-    "try": ("try_page", "Opens a page that shows names, relations and answers as you type."),
+    "try": ("serve:try_page", "Opens a page that shows names, relations and answers as you type."),
     "serve": ("serve", "Answers requests for predictions over HTTP, for programs."),
     "doctor": (
       "doctor:doctor",

@@ -16,9 +16,8 @@ from luke_jax.cli.process import BEGUN, outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, whole
 from luke_jax.runs import training
-from luke_jax.runs.curves import CURVE, learning_curve, verdict
-from luke_jax.runs.folds import cross_validated
 from luke_jax.runs.outline import outline
+from luke_jax.runs.parts import CURVE, cross_validated, learning_curve, verdict
 from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.report import REPORT, write_report
 from luke_jax.tasks.known import CLASSES

@@ -1,4 +1,4 @@
-"""Model cards: the recorded facts of a saved model, and what is not recorded."""
+"""Model cards: the recorded facts of a saved model, and what is read of them."""
 
 import dataclasses
 import json
@@ -81,6 +81,8 @@ _WHOLE = "In PyTorch: a whole model, which `luke-jax convert DIRECTORY WHOLE` wr
 _NO_WHOLE = "Not in PyTorch: it reads labels with its backbone, and is an adapter alone."
 # Letters that YAML reads as ends of lines or refuses, and JSON does not escape.
 _NOT_IN_YAML = "[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
+POOLING = Path("1_Pooling") / "config.json"  # of sentence-transformers
+LIBRARY = "sentence-transformers"
 
 
 def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> str:
@@ -324,3 +326,18 @@ def _yaml(value: object) -> str:
     return value
   quoted = json.dumps(value, ensure_ascii=False)
   return re.sub(_NOT_IN_YAML, lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def pools_means(directory: Path) -> bool:
+  """Returns true if a model's files say so: that of its pooling, else the head of its card."""
+  try:
+    pooling = json.loads((directory / POOLING).read_text(encoding="utf-8"))
+    return pooling.get("pooling_mode_mean_tokens") is True
+  except (OSError, ValueError, AttributeError):
+    pass
+  try:
+    card = (directory / CARD).read_text(encoding="utf-8")
+  except (OSError, UnicodeDecodeError):
+    return False
+  head = re.match(r"\s*---\n(.*?)\n---", card, re.DOTALL)
+  return bool(head and re.search(rf"^library_name: {LIBRARY}\s*$", head[1], re.MULTILINE))

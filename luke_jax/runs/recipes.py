@@ -10,7 +10,7 @@ import numpy as np
 
 from luke_jax import english
 from luke_jax.convert.adapters import adapter_rank, is_adapter_directory
-from luke_jax.convert.sentence_encoders import pools_means
+from luke_jax.convert.card import pools_means
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path

@@ -9,7 +9,7 @@ import pytest
 from marked_tasks import written
 from sample_models import save_roberta, save_start
 
-from luke_jax.convert.sentence_encoders import pools_means
+from luke_jax.convert.card import pools_means
 from luke_jax.errors import InputError
 from luke_jax.runs import fitted_heads
 from luke_jax.runs.fitted_heads import head_for, ridge, states, with_fitted_head, with_shares

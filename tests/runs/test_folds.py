@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
-from luke_jax.runs import folds
+from luke_jax.runs import parts
 from luke_jax.tasks.files import Share, without_held_out
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
@@ -42,15 +42,15 @@ def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
     scores = {} if len(runs) == 1 else {"dev/f1": len(runs) / 10}
     return {"status": "done", "model": str(folder / "model"), **scores}
 
-  monkeypatch.setattr(folds, "run", run)
-  summary = folds.cross_validated(ONE, tmp_path, 2)
+  monkeypatch.setattr(parts, "run", run)
+  summary = parts.cross_validated(ONE, tmp_path, 2)
   assert summary["model"] == str(tmp_path / "model")
   assert summary["folds"]["dev/f1"]["mean"] == pytest.approx(0.25)
   assert summary["folds"]["dev/f1"]["deviation"] == pytest.approx(0.0707, abs=1e-4)
-  (whole, place), *parts = runs
+  (whole, place), *held = runs
   assert place == tmp_path and not whole.task.scored and whole.run.best_metric is None
-  assert [folder.name for _, folder in parts] == ["1", "2"]
-  assert [x.task.fold for x, _ in parts] == [0, 1] and parts[0][0].task.held_out == 0.5
+  assert [folder.name for _, folder in held] == ["1", "2"]
+  assert [x.task.fold for x, _ in held] == [0, 1] and held[0][0].task.held_out == 0.5
   assert {x.run.minutes for x, _ in runs} == {2}
 
 
@@ -64,7 +64,7 @@ def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
 def test_what_cannot_be_parted_is_refused(task, number, fault, tmp_path):
   chosen = dataclasses.replace(ONE, task=dataclasses.replace(ONE.task, **task))
   with pytest.raises(InputError, match=fault):
-    folds.cross_validated(chosen, tmp_path, number)
+    parts.cross_validated(chosen, tmp_path, number)
 
 
 def test_a_model_does_not_know_which_part_it_was_scored_on():
