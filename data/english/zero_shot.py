@@ -3,7 +3,8 @@
     python -m data.english.zero_shot MODEL ORIGINALS [SPLIT]
 
 ORIGINALS is that of README.md, SPLIT test or dev. Labels are the kinds of each set in words: of
-CrossNER those of types.tsv, without its misc, which says nothing. F1 is of whole names.
+CrossNER those of types.tsv, without its misc, which says nothing. F1 is of whole names. With dev,
+also prints the settings by which scores would be shares of right answers on these sets together.
 """
 
 import json
@@ -15,12 +16,16 @@ from data.english.make import DOMAINS, types
 from data.english.make import WNUT as WNUT_FILES
 from data.english.texts import read_columns
 from luke_jax.files import Path as LukePath
+from luke_jax.inference.calibrated import Calibration
 from luke_jax.inference.predicting import asked, predictions
 from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
+from luke_jax.runs.calibration import fitted, plain, refitted
 from luke_jax.runs.models import backbone_of, model_directory
-from luke_jax.tasks.calibration import calibration_error
+from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 
 OTHER = "misc"
 WNUT_WORDS = {
@@ -43,14 +48,30 @@ def sets(originals: Path, split: str) -> Iterator[tuple[str, Path, dict[str, str
   yield "wnut17", originals / "wnut17" / WNUT_FILES[split], WNUT_WORDS
 
 
-def scores(model: Model, file: Path, labels: dict[str, str]) -> dict[str, float]:
-  """Returns the scores of a model on a file."""
-  task = task_of(model, **asked(model, [f"{name}={wording}" for name, wording in labels.items()]))
+def asking(model: Model, labels: dict[str, str]) -> FineTunedTask:
+  """Returns a model's task with the labels of a set."""
+  return task_of(model, **asked(model, [f"{name}={wording}" for name, wording in labels.items()]))
+
+
+def evaluation_of(model: Model, task: FineTunedTask, file: Path) -> Evaluation:
+  """Returns a model's evaluation on a file."""
   faults = Faults(skip=True)
   examples = task.check(task.read_examples(str(file), faults), faults)
-  predicted = [spans for _, spans in predictions(model, task, examples)]
-  evaluation = task.evaluate(examples, predicted)
+  return task.evaluate(examples, [spans for _, spans in predictions(model, task, examples)])
+
+
+def scores(model: Model, file: Path, labels: dict[str, str]) -> dict[str, float]:
+  """Returns the scores of a model on a file."""
+  evaluation = evaluation_of(model, asking(model, labels), file)
   return dict(evaluation.scores) | {"calibration_error": calibration_error(evaluation.answers)}
+
+
+def meaning(model: Model, originals: Path, split: str) -> dict[str, float]:
+  """Returns the settings by which a model's scores are shares of right answers on all sets."""
+  answers: list[Answered] = []
+  for _, file, labels in sets(originals, split):
+    answers += evaluation_of(model, plain(asking(model, labels)), file).answers
+  return refitted(task_of(model), Calibration(*(round(x, 6) for x in fitted(answers))))
 
 
 def main(directory: str, originals: str, split: str = "test") -> None:
@@ -62,7 +83,9 @@ def main(directory: str, originals: str, split: str = "test") -> None:
     found[name] = scores(model, file, labels)
     print(json.dumps({"set": name, **{x: round(y, 4) for x, y in found[name].items()}}), flush=True)
   mean = sum(found[domain]["f1"] for domain in DOMAINS) / len(DOMAINS)
-  print(json.dumps({"set": "mean of the five domains", "f1": round(mean, 4)}))
+  print(json.dumps({"set": "mean of the five domains", "f1": round(mean, 4)}), flush=True)
+  if split == "dev":
+    print(json.dumps(meaning(model, Path(originals), split)))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
 from luke_jax.inference.calibrated import ENTRY, Calibration, without_calibration
-from luke_jax.inference.predicting import predictions
+from luke_jax.inference.predicting import asking, predictions
 from luke_jax.inference.settings import KEY
-from luke_jax.runs.calibration import ENOUGH, fitted
+from luke_jax.runs.calibration import ENOUGH, fitted, plain, refitted
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
@@ -31,6 +31,7 @@ def run(
   *,
   backbone: Path | None = None,
   skip_bad: bool = False,
+  labels: str = "",
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Fits a model's scores to be shares of right answers on texts like a file's.
@@ -41,33 +42,40 @@ def run(
       luke-jax calibrate ner runs/ner dev.conll
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification or tagging, or an experiment file that
-      defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging or labels, or an experiment
+      file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples with answers, which nothing was trained on.
     backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
+    labels: For labels: those to look for, such as "PER=person, LOC=place"; by default all that the
+      file has.
   """
   place = model_directory(directory) / CONFIG
   if Path(english.__file__).parent in place.parents:
     raise InputError(f"{directory}: in the box; expected a model of yours, or a copy")
-  model, settings = load_for(task, directory, backbone)
+  model, settings = load_for(task, directory, backbone, labels=labels)
   settings = form.of(settings)
-  if isinstance(settings, LabelledNames | EntityLinking):
+  if isinstance(settings, EntityLinking):
     raise InputError(f"{task}: has a threshold, of scores as they are; expected another task")
   faults = Faults(skip=skip_bad)
   examples = settings.check(settings.read_examples(str(file), faults), faults)
-  plain = without_calibration(model)
-  predicted = [x for _, x in predictions(plain, settings, examples, faults, file=str(file))]
+  asking_plainly = asking(model, plain(settings), examples)
+  model = without_calibration(model)
+  predicted = [x for _, x in predictions(model, asking_plainly, examples, faults, file=str(file))]
   report_faults(faults)
-  answers = settings.evaluate(examples, predicted).answers
+  answers = asking_plainly.evaluate(examples, predicted).answers
   if len(answers) < ENOUGH:
     raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
   found = Calibration(*(round(x, 6) for x in fitted(answers)))
   better = [Answered(found.score(x.score), x.right) for x in answers]
   config = read_json_object(place, "the config of a model")
   ours = config.get(KEY)
-  entry = {**(ours if isinstance(ours, dict) else {}), ENTRY: list(found)}
+  entry = {**(ours if isinstance(ours, dict) else {})}
+  if isinstance(settings, LabelledNames):
+    entry["settings"] = entry.get("settings", {}) | refitted(settings, found)
+  else:
+    entry[ENTRY] = list(found)
   write_json(place, {**config, KEY: entry})
   errors = {"before": calibration_error(answers), "after": calibration_error(better)}
   print(summary_line({**found._asdict(), "answers": len(answers), **errors, "config": str(place)}))

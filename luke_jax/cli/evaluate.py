@@ -12,10 +12,11 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults, with_attributes
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
+from luke_jax.inference.abstaining import answering_all
 from luke_jax.inference.predicting import asking, predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
-from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for
+from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for, threshold_for_recall
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -44,6 +45,7 @@ def evaluate(
   only_labels_of_gold: bool = False,
   find_names: bool = False,
   precision: float | None = None,
+  recall: float | None = None,
   labels: str = "",
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
@@ -70,10 +72,12 @@ def evaluate(
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
     find_names: For linking: finds the names as well, instead of taking those of the file.
     precision: Share of right answers, such as 0.95, to print the score from which they have it.
+    recall: Share of what there is to find, such as 0.9, to print the score from which answers have
+      it.
     labels: For labels: those to look for, such as "PER=person, LOC=place"; by default all that the
       file has.
   """
-  _check(mistakes, precision, json_file, html_file)
+  _check(mistakes, precision, recall, json_file, html_file)
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
   )
@@ -93,28 +97,52 @@ def evaluate(
     _write(json_file, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
   if html_file:
     _write(html_file, page(evaluation, f"{task}: {directory.name} on {file.name}", 10 * mistakes))
-  print(summary_line(dict(evaluation.scores) | _meaning(evaluation, precision, len(examples))))
+  figures: dict[str, float | None] = {**evaluation.scores, "examples": len(examples)}
+  if evaluation.answers:
+    figures["calibration_error"] = calibration_error(evaluation.answers)
+  if precision is not None:
+    figures |= _for_precision(evaluation, precision)
+  if recall is not None:
+    if (everything := answering_all(settings)) != settings:
+      of_all = [x for _, x in predictions(model, everything, examples, Faults(skip=skip_bad))]
+      evaluation = everything.evaluate(examples, of_all)
+    figures |= _for_recall(evaluation, recall)
+  print(summary_line(figures))
 
 
-def _meaning(
-  evaluation: Evaluation, precision: float | None, examples: int
-) -> dict[str, float | None]:
-  """Returns what scores mean, and says from which on answers have a precision."""
+def _for_precision(evaluation: Evaluation, precision: float) -> dict[str, float | None]:
+  """Returns the threshold for a precision, and says it."""
   answers = evaluation.answers
-  figures: dict[str, float | None] = {"examples": examples}
-  if answers:
-    figures["calibration_error"] = calibration_error(answers)
-  if precision is None:
-    return figures
   kept = threshold_for(answers, precision)
   if kept is None:
     print(f"{len(answers)} answers do not tell from which score {precision:.0%} are right")
-    return figures | {"threshold": None}
+    return {"threshold": None}
   print(
     f"answers with a score of {kept.threshold:.4f} or more are right in {precision:.0%}, with a"
     f" certainty of {SURE:.0%}: {kept.count} of {len(answers)} answers, {kept.precision:.1%} right"
   )
-  return figures | {"threshold": kept.threshold, "coverage": kept.coverage}
+  return {"threshold": kept.threshold, "coverage": kept.coverage}
+
+
+def _for_recall(everything: Evaluation, recall: float) -> dict[str, float | None]:
+  """Returns the threshold for a recall, and says it and what it costs."""
+  some = [x for x in everything.wanted if x.count]
+  told = threshold_for_recall(some, recall)
+  if told is None:
+    found = sum(len(x.scores) / x.count for x in some) / max(1, len(some))
+    print(
+      f"no score has answers that find {recall:.0%} of what there is: all of them find {found:.1%},"
+      f" in the mean of {len(some)} examples with something to find"
+    )
+    return {"threshold": None}
+  kept = [x.right for x in everything.answers if x.score >= told.threshold]
+  precision = sum(kept) / len(kept)
+  print(
+    f"answers with a score of {told.threshold:.4f} or more find {recall:.0%} of what there is in"
+    f" an example, in the mean: {told.recall:.1%} in the {told.examples} that have something;"
+    f" {precision:.1%} of {len(kept)} answers are right"
+  )
+  return {"threshold": told.threshold, "recall_of_examples": told.recall}
 
 
 def _finding(settings: FineTunedTask, find_names: bool) -> FineTunedTask:
@@ -126,10 +154,15 @@ def _finding(settings: FineTunedTask, find_names: bool) -> FineTunedTask:
   return dataclasses.replace(settings, find=True)
 
 
-def _check(mistakes: int, precision: float | None, *outputs: Path | None) -> None:
+def _check(
+  mistakes: int, precision: float | None, recall: float | None, *outputs: Path | None
+) -> None:
   """Raises InputError for numbers that are none of these, and for files that cannot be written."""
-  if precision is not None and not 0 < precision < 1:
-    raise InputError(f"--precision: {precision:g}; expected a share above 0 and below 1")
+  for name, share in (("precision", precision), ("recall", recall)):
+    if share is not None and not 0 < share < 1:
+      raise InputError(f"--{name}: {share:g}; expected a share above 0 and below 1")
+  if precision is not None and recall is not None:
+    raise InputError("--recall: beside --precision; expected one of them: both are a threshold")
   if mistakes < 0:
     raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
   for output in filter(None, outputs):

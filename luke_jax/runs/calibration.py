@@ -8,7 +8,7 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.files import Path, write_json
-from luke_jax.inference.calibrated import ENTRY
+from luke_jax.inference.calibrated import ENTRY, Calibration
 from luke_jax.inference.predicting import asking, predictions
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.calibration import Answered
@@ -53,6 +53,19 @@ def calibration_of(task: FineTunedTask, run: Path) -> dict[str, list[float]]:
   return {ENTRY: [round(x, 6) for x in fitted(answers)]}
 
 
+def plain(task: FineTunedTask) -> FineTunedTask:
+  """Returns a task whose scores are as they are computed, and which answers most of all."""
+  if not isinstance(task, LabelledNames):
+    return task
+  return dataclasses.replace(task, slope=1.0, offset=0.0, threshold=LEAST)
+
+
+def refitted(task: LabelledNames, found: Calibration) -> dict[str, float]:
+  """Returns settings with which a task has other scores and the answers that it had."""
+  least = Calibration(1 / task.slope, -task.offset / task.slope).score(task.threshold)
+  return {**found._asdict(), "threshold": round(found.score(least), 6)}
+
+
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   """Writes what scores on dev mean, and the threshold by which names are found nearly best.
 
@@ -62,17 +75,16 @@ def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   if not isinstance(task, LabelledNames) or not task.scored:
     return False
   examples = rows_of(task, model.backbone, "dev").examples[:MOST]
-  asked = asking(model, task_of(model, slope=1.0, offset=0.0, threshold=LEAST), examples)
+  asked = asking(model, plain(task_of(model)), examples)
   faults = Faults(skip=task.skip_bad)
   predicted = [spans for _, spans in predictions(model, asked, examples, faults)]
-  slope, offset = fitted(asked.evaluate(examples, predicted).answers)
+  found = Calibration(*fitted(asked.evaluate(examples, predicted).answers))
   # Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
   kinds = {label for x in examples for labels in x.labels for label in labels}
   answers, gold = score.found(examples, predicted, asked.labels)
   threshold = low_threshold(answers, gold, NEARLY if len(kinds) > MOST_ASKED else 0.0)
-  logit = slope * np.log(threshold / (1 - threshold)) + offset
-  found = {"slope": slope, "offset": offset, "threshold": float(1 / (1 + np.exp(-logit)))}
-  write_json(run / FILE, {name: round(x, 6) for name, x in found.items()})
+  settings = {**found._asdict(), "threshold": found.score(threshold)}
+  write_json(run / FILE, {name: round(x, 6) for name, x in settings.items()})
   return True
 
 

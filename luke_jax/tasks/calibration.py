@@ -1,7 +1,7 @@
-"""Meaning of scores: how often answers of a score are right, and what to answer for a precision."""
+"""Meaning of scores: how often answers are right, and thresholds for a precision or a recall."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,13 @@ class Answered(NamedTuple):
   right: bool
 
 
+class Wanted(NamedTuple):
+  """What there is to find in an example: how much, and the scores of what was found of it."""
+
+  count: int
+  scores: tuple[float, ...]
+
+
 class Bin(NamedTuple):
   """Answers of like scores: the mean of these, how many of them are right, and their number."""
 
@@ -35,6 +42,22 @@ class Kept(NamedTuple):
   coverage: float
   count: int
   precision: float
+
+
+class Recalled(NamedTuple):
+  """A threshold, the mean share that is found with it, and the examples that have something."""
+
+  threshold: float
+  recall: float
+  examples: int
+
+
+def wanted_of(answers: Iterable[Sequence[Answered]], counts: Iterable[int]) -> list[Wanted]:
+  """Returns what there is to find in examples, by the answers and the number of right ones."""
+  return [
+    Wanted(count, tuple(x.score for x in of_one if x.right))
+    for of_one, count in zip(answers, counts, strict=True)
+  ]
 
 
 def bins_of(answers: Sequence[Answered]) -> list[Bin]:
@@ -78,6 +101,24 @@ def threshold_for(answers: Sequence[Answered], precision: float) -> Kept | None:
       break
     best = kept
   return best
+
+
+def threshold_for_recall(wanted: Sequence[Wanted], recall: float) -> Recalled | None:
+  """Returns the highest threshold with which a share is found; None if that cannot be told of any.
+
+  By conformal risk control (Angelopoulos et al., 2024): with one more example of which all is
+  missed, the mean share of what is missed is small enough. So it is, in the mean over such draws,
+  for the next example that is drawn as these were and has something to find.
+  """
+  some = [x for x in wanted if x.count]
+  gains = sorted(((score, 1 / x.count) for x in some for score in x.scores), reverse=True)
+  found = np.cumsum([gain for _, gain in gains])
+  enough = np.flatnonzero(len(some) + 1 - found <= (1 - recall) * (len(some) + 1) + 1e-9)
+  if not len(enough):
+    return None
+  threshold = gains[enough[0]][0]
+  with_it = sum(gain for score, gain in gains if score >= threshold)
+  return Recalled(threshold, with_it / len(some), len(some))
 
 
 def _at_most(wrong: int, count: int, rate: float) -> float:

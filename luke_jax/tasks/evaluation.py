@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, Wanted
 
 Item = TypeVar("Item")
 Predicted = TypeVar("Predicted")
@@ -43,6 +43,7 @@ class Evaluation:
   confusion: Mapping[tuple[str, str], int] = dataclasses.field(default_factory=dict)
   mistakes: Sequence[Mistake] = ()  # the worst first
   answers: Sequence[Answered] = ()  # what was answered, of those whose scores are probabilities
+  wanted: Sequence[Wanted] = ()  # what there is to find in each example; not kept in JSON
 
   def as_json(self) -> dict[str, Any]:
     """Returns all of it as JSON values."""

@@ -22,10 +22,12 @@ from luke_jax.tasks.predictions import (
   Types,
 )
 from luke_jax.tasks.relations.task import RelationClassification
+from luke_jax.tasks.typing.task import EntityTyping
 
 SPANS = (Span("Ana", 0, 3, "PER", 0.9), Span("Bo", 4, 6, "LOC", 0.4))
 HEAD, TAIL = Mention("Ana", 0, 3), Mention("Bo", 4, 6)
 NER = NamedEntities(labels=("NIL", "PER"))
+SEVERAL = [EntityTyping(labels=("a", "b")), TextClassification(target="labels")]
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,12 @@ def test_only_sure_answers_are_kept(task, prediction, kept):
   assert Abstaining(task, 0.5).kept(prediction) == kept
   assert Abstaining(task, None).kept(prediction) is prediction
   assert Abstaining(task, 0.2).kept(prediction) == prediction
+
+
+@pytest.mark.parametrize("task", SEVERAL)
+def test_a_least_score_below_the_usual_threshold_answers_more(task):
+  assert Abstaining(task, None).task == task
+  assert Abstaining(task, 0.1).task.threshold < task.threshold
 
 
 @pytest.mark.parametrize("task", [LabelledNames(labels=("ship",)), EntityLinking()])

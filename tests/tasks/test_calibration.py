@@ -1,4 +1,4 @@
-"""What scores mean: calibration error, the surest answers, thresholds for a precision."""
+"""What scores mean: calibration error, surest answers, thresholds for a precision or a recall."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 from luke_jax.tasks.calibration import (
   BINS,
   Answered,
+  Wanted,
   bins_of,
   calibration_error,
   coverage_of,
   threshold_for,
+  threshold_for_recall,
+  wanted_of,
 )
 from luke_jax.tasks.evaluation import Evaluation, false_answers
 
@@ -67,6 +70,33 @@ def test_few_or_bad_answers_have_no_threshold():
   assert threshold_for([Answered(1.0, True)] * 59, 0.95).coverage == 1
   assert threshold_for([Answered(0.9, False)] * 500, 0.5) is None
   assert threshold_for([], 0.9) is None
+
+
+def texts(count, seed):
+  """Texts with up to four names, each found with some score or not at all."""
+  rng = np.random.default_rng(seed)
+  names = rng.integers(0, 5, count)
+  return [Wanted(int(n), tuple(rng.uniform(0, 1, rng.binomial(n, 0.99)))) for n in names]
+
+
+def test_a_threshold_finds_its_share_in_other_texts():
+  """In the mean over draws; twenty texts make it a little careful."""
+  shares = []
+  for seed in range(400):
+    told = threshold_for_recall(texts(20, seed), 0.7)
+    (*_, later) = (x for x in texts(30, 1000 + seed) if x.count)
+    shares.append(sum(x >= told.threshold for x in later.scores) / later.count)
+  assert 0.7 <= np.mean(shares) < 0.8
+
+
+def test_a_threshold_for_a_recall_is_the_highest_that_holds():
+  answers = [[Answered(0.9, True), Answered(0.8, False), Answered(0.7, True)], []] + [[]] * 3
+  wanted = wanted_of(answers, [2, 0, 0, 0, 0])
+  assert wanted[0] == Wanted(2, (0.9, 0.7)) and wanted[1] == Wanted(0, ())
+  assert threshold_for_recall(wanted, 0.25)[:2] == (0.9, 0.5)
+  assert threshold_for_recall(wanted, 0.5)[:2] == (0.7, 1.0)  # one more text could have nothing
+  assert threshold_for_recall(wanted, 0.6) is None  # which one text cannot tell
+  assert threshold_for_recall([], 0.5) is None and threshold_for_recall(wanted[1:], 0.5) is None
 
 
 def test_answers_are_kept_in_json():

@@ -3,12 +3,13 @@
 import collections
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.classification.files import Example, labels_in, number_in
 from luke_jax.tasks.evaluation import (
   Evaluation,
@@ -242,10 +243,11 @@ def evaluate(
     if x.label != example_gold
   ]
   answers = [
-    Answered(x[0].score, x.label == label) for label, x in zip(gold, predictions, strict=True) if x
+    [Answered(x[0].score, x.label == label)] if x else []
+    for label, x in zip(gold, predictions, strict=True)
   ]
-  scores = _of_one(examples, predictions, positive)
-  return Evaluation(scores, table, dict(pairs), _surest(wrong), answers)
+  scores, wanted = _of_one(examples, predictions, positive), wanted_of(answers, [1] * len(gold))
+  return Evaluation(scores, table, dict(pairs), _surest(wrong), list(chain(*answers)), wanted)
 
 
 def evaluate_sets(
@@ -266,12 +268,11 @@ def evaluate_sets(
   ]
   table = f1_of_sets(gold, predicted, names)
   answers = [
-    Answered(one.score, one.label in wanted)
-    for wanted, x in zip(gold, predictions, strict=True)
-    for one in x
+    [Answered(one.score, one.label in right) for one in x]
+    for right, x in zip(gold, predictions, strict=True)
   ]
-  scores = score_sets(gold, predicted)
-  return Evaluation(scores, table, mistakes=_surest(wrong), answers=answers)
+  scores, wanted = score_sets(gold, predicted), wanted_of(answers, map(len, gold))
+  return Evaluation(scores, table, {}, _surest(wrong), list(chain(*answers)), wanted)
 
 
 def evaluate_numbers(examples: Sequence[Example], predictions: Sequence[Number]) -> Evaluation:

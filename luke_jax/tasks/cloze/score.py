@@ -1,10 +1,11 @@
 """Exact match and F1 as ReCoRD's script counts them."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.answers import answer_marks, exact_match, read_predictions, token_f1
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.cloze.files import Example
 from luke_jax.tasks.evaluation import Evaluation, Mistake
 from luke_jax.tasks.predictions import Answer
@@ -40,11 +41,11 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
   best = [answers[0] if answers else None for answers in predictions]
   scores = score(list(map(_golds, examples)), [answer.text if answer else None for answer in best])
   answers = [
-    Answered(answer.score, exact_match(answer.text, _golds(example)))
-    for example, answer in zip(examples, best, strict=True)
-    if answer is not None
+    [Answered(x.score, exact_match(x.text, _golds(example)))] if x else []
+    for example, x in zip(examples, best, strict=True)
   ]
-  return Evaluation(scores, mistakes=_mistakes(examples, best), answers=answers)
+  wanted = wanted_of(answers, [1] * len(examples))
+  return Evaluation(scores, {}, {}, _mistakes(examples, best), list(chain(*answers)), wanted)
 
 
 def _golds(example: Example) -> list[str]:

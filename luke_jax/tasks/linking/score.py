@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, precision_recall_f1
 from luke_jax.tasks.files import Faults, listed, read_json_lines
 from luke_jax.tasks.linking.files import Example
@@ -149,12 +150,16 @@ def evaluate(
   said = [{(x.start, x.end): Meaning(x.title or "", x.item) for x in y} for y in predictions]
   scores = score(gold, said) | _of_candidates(gold, said, candidates)
   answers = [
-    Answered(link.score, _meant(link, right).same(Meaning(link.title, link.item)))
+    [
+      Answered(link.score, _meant(link, right).same(Meaning(link.title, link.item)))
+      for link in links
+      if link.title and not _meant(link, right).optional
+    ]
     for right, links in zip(gold, predictions, strict=True)
-    for link in links
-    if link.title and not _meant(link, right).optional
   ]
-  return Evaluation(scores, mistakes=_mistakes(examples, gold, predictions), answers=answers)
+  counts = (sum(x.known and not x.optional for x in right.values()) for right in gold)
+  mistakes = _mistakes(examples, gold, predictions)
+  return Evaluation(scores, {}, {}, mistakes, list(chain(*answers)), wanted_of(answers, counts))
 
 
 def _meant(link: Link, gold: Answers) -> Meaning:

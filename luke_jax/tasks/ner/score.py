@@ -3,11 +3,12 @@
 import collections
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
@@ -130,12 +131,15 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]])
   predicted = [set(labelled(spans)) for spans in predictions]
   pairs = list(zip(gold, predicted, strict=True))
   answers = [
-    Answered(span.score, place in wanted)
-    for wanted, spans in zip(gold, predictions, strict=True)
-    for span, place in zip(spans, labelled(spans), strict=True)
+    [
+      Answered(span.score, place in right)
+      for span, place in zip(spans, labelled(spans), strict=True)
+    ]
+    for right, spans in zip(gold, predictions, strict=True)
   ]
   mistakes = _mistakes(examples, predictions)
-  return Evaluation(score(gold, predicted), _by_label(pairs), _confusion(pairs), mistakes, answers)
+  figures = (score(gold, predicted), _by_label(pairs), _confusion(pairs), mistakes)
+  return Evaluation(*figures, list(chain(*answers)), wanted_of(answers, map(len, gold)))
 
 
 def _by_label(pairs: Sequence[tuple[Spans, Spans]]) -> dict[str, dict[str, float]]:

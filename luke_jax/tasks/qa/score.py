@@ -6,12 +6,13 @@ a language, answers are compared as MLQA's script does.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.answers import answer_marks, exact_match, normalized, read_predictions, token_f1
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import Evaluation, Mistake, false_answers
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.files import Example
@@ -64,11 +65,11 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
       split = kind.replace(" ", "_")
       table[kind] = {metric: scores[f"{split}_{metric}"] for metric in METRICS} | {"count": count}
   answers = [
-    Answered(answer.score, exact_match(answer.text, texts, language))
-    for texts, answer, language in zip(gold, best, languages, strict=True)
-    if answer.text
+    [Answered(x.score, exact_match(x.text, texts, language))] if x.text else []
+    for texts, x, language in zip(gold, best, languages, strict=True)
   ]
-  return Evaluation(scores, table, mistakes=_mistakes(examples, best), answers=answers)
+  wanted = wanted_of(answers, (int(bool(texts)) for texts in gold))
+  return Evaluation(scores, table, {}, _mistakes(examples, best), list(chain(*answers)), wanted)
 
 
 def best_thresholds(

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
@@ -146,12 +147,12 @@ def evaluate(
   table = {label: row for label, row in (absent | _table(pairs)).items() if label != UNANSWERED}
   negative = negative or negative_of(labels) or ""
   answers = [
-    Answered(x.score, x.label == label)
+    [Answered(x.score, x.label == label)] if x.label not in (negative, UNANSWERED) else []
     for label, x in zip(gold, predictions, strict=True)
-    if x.label not in (negative, UNANSWERED)
   ]
-  scores = score(gold, predicted, negative)
-  return Evaluation(scores, table, Counter(pairs), _mistakes(examples, predictions), answers)
+  wanted = wanted_of(answers, (int(label != negative) for label in gold))
+  scores, mistakes = score(gold, predicted, negative), _mistakes(examples, predictions)
+  return Evaluation(scores, table, Counter(pairs), mistakes, list(chain(*answers)), wanted)
 
 
 def _mistakes(examples: Sequence[Example], predictions: Sequence[Relation]) -> list[Mistake]:

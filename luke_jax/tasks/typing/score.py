@@ -1,10 +1,11 @@
 """Metrics of entity typing: loose micro, loose macro and strict (Ling and Weld, 2012)."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mark,
@@ -97,12 +98,11 @@ def evaluate(
   scores = score(gold, predicted) | {"best_threshold": threshold, "best_threshold_f1": f1}
   mistakes = _mistakes(examples, predictions)
   answers = [
-    Answered(span.score, span.label in wanted)
-    for wanted, types in zip(gold, predictions, strict=True)
-    for span in types
+    [Answered(span.score, span.label in right) for span in types]
+    for right, types in zip(gold, predictions, strict=True)
   ]
-  table = _by_label(gold, predicted, labels)
-  return Evaluation(scores, table, mistakes=mistakes, answers=answers)
+  table, wanted = _by_label(gold, predicted, labels), wanted_of(answers, map(len, gold))
+  return Evaluation(scores, table, {}, mistakes, list(chain(*answers)), wanted)
 
 
 def _by_label(

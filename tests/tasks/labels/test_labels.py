@@ -431,8 +431,12 @@ def test_a_run_keeps_an_adapter_which_commands_read(trained, tmp_path, capsys):
   file = tmp_path / "gold.jsonl"
   file.write_text("".join(json.dumps(x) + "\n" for x in SENTENCES[:4]))
   scored = ["evaluate", "labels", str(run), str(file), "--backbone", str(folder / "start")]
-  assert main(scored) == 0
-  assert json.loads(capsys.readouterr().out.splitlines()[-1])["examples"] == 4
+  assert main([*scored, "--recall", "0.5"]) == 0
+  told, scores = capsys.readouterr().out.splitlines()[-2:]
+  found = json.loads(scores)
+  assert found["examples"] == 4 and "what there is" in told
+  assert main([*scored, "--recall", "0.5", "--precision", "0.5"]) == 2
+  assert "--recall: beside --precision" in capsys.readouterr().err
 
 
 def test_a_run_keeps_what_its_scores_mean(trained):
@@ -440,6 +444,32 @@ def test_a_run_keeps_what_its_scores_mean(trained):
   kept = json.loads((folder / "made" / "run" / "calibration.json").read_text())
   settings = model.rest["luke_jax"]["settings"]
   assert {name: settings[name] for name in kept} == kept and "table" not in settings
+
+
+def test_scores_are_fitted_to_other_texts_and_answers_stay(trained, tmp_path, capsys):
+  model, _ = trained
+  file, copy = tmp_path / "gold.jsonl", str(tmp_path / "model")
+  file.write_text("".join(json.dumps(x) + "\n" for x in SENTENCES * 4))
+  model.save(copy)
+  asked = ["ship", "sailor", "person", "poet"]
+  before, threshold = model.predict(TEXT, labels=asked), settings_of(model)["threshold"]
+  fit = ["calibrate", "labels", copy, str(file)]
+  for _ in range(2):  # the second time not to what was fitted
+    assert main([*fit, "--labels", "ship=sailor, person=poet"]) == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["after"] <= found["before"] and found["answers"] >= 100
+    again = luke_jax.load(copy)
+    kept = settings_of(again)
+    assert (found["slope"], found["offset"]) == pytest.approx(
+      (kept["slope"], kept["offset"]), rel=1e-4
+    )
+    assert kept["threshold"] != threshold
+    after = again.predict(TEXT, labels=asked)
+    assert [x[:4] for x in after] == [x[:4] for x in before]
+
+
+def settings_of(model):
+  return model.rest["luke_jax"]["settings"]
 
 
 def test_a_training_goes_on_from_an_adapter(trained, tmp_path):
