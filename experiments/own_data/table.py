@@ -1,12 +1,12 @@
 """The plain command on so many examples, by task, with all parameters and with adapters.
 
     luke-jax get english
-    python -m experiments.own_data.table ../shared/data results/own_data --sizes 100 1000 --seeds 3
+    python -m experiments.own_data.table ORIGINALS results/own_data --sizes 100 1000 --seeds 3
 
 The first folder has the files that data/english/README.md names. Each training is `luke-jax train
 TASK --train FILE --model english` on a draw of the examples, and is scored once on at most 2,000
-test examples. One line of JSON for each is added to scores.jsonl of the second folder; what is
-there is not trained again. Prints the table.
+test examples, or 500 questions. One line of JSON for each is added to scores.jsonl of the second
+folder; what is there is not trained again. Prints the table.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from .names import luke_jax
 
 Examples = list[dict]
 FORMS = {"all parameters": [], "adapters of rank 16": ["--adapter", "16"]}
-TESTED = 2000
+TESTED, ASKED = 2000, 500  # examples of a test part, questions of it
 
 
 def names(folder: Path) -> tuple[Examples, Examples]:
@@ -111,8 +111,9 @@ def lines(file: Path) -> Iterable[str]:
 def trained(name: str, train: Examples, test: Examples, form: str, seed: int) -> float:
   """Returns the test score of what the plain command makes of examples, in percent."""
   task, metric, _ = SETS[name]
-  if len(test) > TESTED:
-    test = random.Random(0).sample(test, TESTED)
+  most = ASKED if task == "qa" else TESTED
+  if len(test) > most:
+    test = random.Random(0).sample(test, most)
   with tempfile.TemporaryDirectory() as folder:
     write(task, {"train": train, "test": test}, Path(folder))
     files = {part: next(Path(folder).glob(f"{part}.json*")) for part in ("train", "test")}
