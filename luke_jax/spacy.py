@@ -151,11 +151,15 @@ def make(
   from luke_jax.inference.predicting import asked
   from luke_jax.inference.settings import task_of
   from luke_jax.inference.triples import Extractor
+  from luke_jax.tasks.labels.task import LabelledNames
 
   check_share("least_relation", least_relation)
   found = _read("model", model, FINDERS)
-  if (task_of(found).name == "labels") != bool(labels):
-    expected = "a list of them" if task_of(found).name == "labels" else "none"
+  task = task_of(found)
+  by_labels = isinstance(task, LabelledNames)
+  lacking = isinstance(task, LabelledNames) and not (labels or task.kinds)
+  if lacking or (labels and not by_labels):
+    expected = "a list of them" if by_labels else "none"
     raise InputError(f"labels: {labels}; expected {expected} for {model}")
   Abstaining(task_of(found, **(asked(found, labels) if labels else {})), threshold)
   extractor = Extractor(

@@ -16,7 +16,7 @@ from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.abstaining import Abstaining
-from luke_jax.inference.predicting import check_asked, predictions
+from luke_jax.inference.predicting import looking, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.datasets import is_split
@@ -77,14 +77,14 @@ def run(
     skip_bad: Leaves out examples that are faulty, and counts them.
     threshold: Least score of an answer, as luke-jax evaluate --precision tells it; others are none.
     labels: For labels: those to look for, such as "person, award: a prize given for merit", set
-      apart by semicolons where a description has commas, or a .txt file with one on each line.
+      apart by semicolons where a description has commas, or a .txt file with one on each line; by
+      default the kinds that the model learnt, if they are at most 40.
   """
   write = _writer(output, task)
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
   )
-  check_asked(settings)
-  abstaining = Abstaining(form.of(settings), threshold)
+  abstaining = Abstaining(form.of(looking(model, settings)), threshold)
   settings = abstaining.task
   faults = Faults(skip=skip_bad)
   examples, total = examples_in(settings, source, faults)

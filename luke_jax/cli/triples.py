@@ -18,6 +18,7 @@ from luke_jax.inference.settings import task_of
 from luke_jax.inference.triples import Extractor, Name, Triple, merged
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import labels_in
 
 CHUNK = 64  # texts that are read together
@@ -80,7 +81,8 @@ def _extractor(
   of_relations = _read(relations, ("relations",), "--relations")
   linking = None if linker is None else _read(linker, ("linking",), "--linker")
   asked = labels_in(labels) if labels else None
-  if asked is None and task_of(finder).name == "labels":
+  task = task_of(finder)
+  if asked is None and isinstance(task, LabelledNames) and not task.kinds:
     raise InputError(f"--labels: none; expected those that {names} looks for")
   return Extractor(finder, of_relations, linking, asked, threshold)
 

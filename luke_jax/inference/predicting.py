@@ -49,9 +49,8 @@ def predict(
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
   if labels is not None:
     settings |= asked(model, labels)
-  abstaining = Abstaining(task_of(model, **settings), threshold)
+  abstaining = Abstaining(looking(model, task_of(model, **settings)), threshold)
   task = abstaining.task
-  check_asked(task)
   task.check_inputs(model.backbone)
   check_knowledge(model, task)
   single = isinstance(texts, str)
@@ -110,10 +109,16 @@ def asking(model: ModelParts, task: FineTunedTask, examples: Sequence[Any]) -> F
   return dataclasses.replace(task, **asked(model, task.asked_of(examples)))
 
 
-def check_asked(task: FineTunedTask) -> None:
-  """Raises InputError for a task that looks for labels and is given none."""
-  if isinstance(task, LabelledNames) and not task.labels:
+def looking(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
+  """Returns a task that has labels to look for: the kinds that it learnt, where none are given.
+
+  Raises InputError if these are many.
+  """
+  if not isinstance(task, LabelledNames) or task.labels:
+    return task
+  if not task.kinds:
     raise InputError('labels: none; expected those to look for, such as "person, ship"')
+  return dataclasses.replace(task, **asked(model, task.kinds))
 
 
 def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, object]]:

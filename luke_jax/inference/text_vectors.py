@@ -15,7 +15,7 @@ from luke_jax.files import Path
 from luke_jax.heads.bare import without_head
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.network import Network
-from luke_jax.tasks.labels.wordings import keep_wordings, wordings_of
+from luke_jax.tasks.labels.wordings import in_words, keep_wordings, wordings_of
 from luke_jax.text import TextInput
 
 PIECES = 64  # of a text that are read
@@ -57,6 +57,7 @@ class Reader:
   def __init__(self, model: ModelParts):
     self.model = model
     self._vectors: dict[str, np.ndarray] = {}
+    self._processor = any_processor(model)
 
   def vectors(self, texts: Sequence[str]) -> np.ndarray:
     """Returns the vectors of labels, (N, D), each of length 1; each label is read once."""
@@ -66,14 +67,17 @@ class Reader:
       if len(self._vectors) + len(new) > KEPT:
         self._vectors.clear()
         new = list(dict.fromkeys(texts))
-      self._vectors |= zip(new, encode(self.model, new), strict=True)
+      read = [in_words(text, self._is_word) for text in new]
+      self._vectors |= zip(new, encode(self.model, read), strict=True)
     return np.stack([self._vectors[text] for text in texts])
+
+  def _is_word(self, text: str) -> bool:
+    return len(self._processor.encode([TextInput(text)])[0].input_ids) == 3  # with two marks
 
   def _check(self, texts: Sequence[str]) -> None:
     """Raises InputError for labels that are too long, or of which the model knows no word."""
-    processor = any_processor(self.model)
-    unknown = processor.tokenizer.special.unknown
-    rows = processor.encode([TextInput(x) for x in texts], truncation=True)
+    unknown = self._processor.tokenizer.special.unknown
+    rows = self._processor.encode([TextInput(x) for x in texts], truncation=True)
     for text, row in zip(texts, rows, strict=True):
       pieces = row.input_ids[1:-1]
       if len(row.input_ids) > PIECES:

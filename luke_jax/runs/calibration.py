@@ -36,7 +36,8 @@ def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
   """Returns a task with what a run found its scores to mean, if it looked."""
   if not (run / FILE).is_file():
     return task
-  return dataclasses.replace(task, **json.loads((run / FILE).read_text(encoding="utf-8")))
+  settings = json.loads((run / FILE).read_text(encoding="utf-8"))
+  return dataclasses.replace(task, **settings | {"kinds": tuple(settings.get("kinds", ()))})
 
 
 def calibration_of(task: FineTunedTask, run: Path) -> dict[str, list[float]]:
@@ -82,9 +83,13 @@ def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   # Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
   kinds = {label for x in examples for labels in x.labels for label in labels}
   answers, gold = score.found(examples, predicted, asked.labels)
-  threshold = low_threshold(answers, gold, NEARLY if len(kinds) > MOST_ASKED else 0.0)
-  settings = {**found._asdict(), "threshold": found.score(threshold)}
-  write_json(run / FILE, {name: round(x, 6) for name, x in settings.items()})
+  few = len(kinds) <= MOST_ASKED
+  threshold = low_threshold(answers, gold, 0.0 if few else NEARLY)
+  numbers = {**found._asdict(), "threshold": found.score(threshold)}
+  settings: dict[str, object] = {name: round(x, 6) for name, x in numbers.items()}
+  if few:
+    settings["kinds"] = task.asked_of(rows_of(task, model.backbone, "train").examples)
+  write_json(run / FILE, settings)
   return True
 
 

@@ -17,6 +17,7 @@ from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.serve.joining import Compute, Item
 from luke_jax.serve.limits import Limits
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.relations.score import negative_of
 from luke_jax.tasks.relations.task import RelationClassification
 
@@ -43,7 +44,7 @@ class ServedModel(NamedTuple):
       "name": self.name,
       "task": task.name,
       "system": config.title,
-      "labels": list(self.model.labels),
+      "labels": list(task.kinds if isinstance(task, LabelledNames) else self.model.labels),
       "negative": negative,
       "layers": config.num_hidden_layers,
       "heads": config.num_attention_heads,

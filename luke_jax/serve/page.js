@@ -334,6 +334,8 @@ function setUp({ models: all }) {
     );
   }
   byId("kinds-section").hidden = !state.models.labels;
+  const learnt = state.models.labels?.[0].labels ?? [];
+  if (learnt.length) byId("kinds").value = learnt.join(", ");
   byId("links-section").hidden = !state.models.linking;
   byId("names-section").hidden = !state.models.ner;
   byId("question-section").hidden = !state.models.qa;

@@ -91,6 +91,7 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   spans: int = 32  # of a row to learn from
   row_labels: int = 24  # labels of a row to learn from
   descriptions: str = ""  # file of an object of JSON: labels and what they are, to learn from
+  kinds: tuple[str, ...] = ()  # that are asked for where no labels are given: the few learnt
   threshold: float = 0.5  # the least score of a name
   slope: float = 1.0  # of the logits that become scores
   offset: float = 0.0  # that is added to these

@@ -4,7 +4,7 @@ import collections
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,22 @@ TEXTS, VECTORS = "labels.json", "vectors.npy"  # of a folder; the first is writt
 NONE = -1  # in the place of a label's number: no label
 IN_MEMORY = "memory:"
 KEPT = 8  # tables in memory
+TAGS = {
+  "PER": "person",
+  "PERS": "person",
+  "PERSON": "person",
+  "LOC": "location",
+  "ORG": "organization",
+  "MISC": "miscellaneous",
+  "GPE": "country, city or state",
+  "FAC": "building",
+  "NORP": "nationality, religion or political group",
+  "PROD": "product",
+  "WORK_OF_ART": "work of art",
+  "VEH": "vehicle",
+  "WEA": "weapon",
+}  # of CoNLL-2003, OntoNotes, ACE and others
+SHORTEST = 4  # letters of a word that is run together with another
 _tables: "collections.OrderedDict[str, Wordings]" = collections.OrderedDict()
 
 
@@ -70,6 +86,23 @@ def _read(place: str) -> Wordings:
       return Wordings(texts, np.load(file, allow_pickle=False))
   except (OSError, ValueError) as fault:
     raise InputError(f"{folder}: {fault}; expected the labels of a run") from None
+
+
+def in_words(label: str, is_word: Callable[[str], bool]) -> str:
+  """Returns a label of annotators as words: PER, politicalparty, musical_artist, BookTitle.
+
+  Others stay as they are. `is_word` tells what the reader knows as one word.
+  """
+  name, colon, about = label.partition(": ")
+  if name in TAGS:
+    name = TAGS[name]
+  elif " " not in name:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|_+", " ", name).strip() or name
+    if name.isalpha() and name.islower() and not is_word(name):
+      splits = range(len(name) - SHORTEST, SHORTEST - 1, -1)
+      found = ((name[:i], name[i:]) for i in splits)
+      name = next((" ".join(x) for x in found if all(map(is_word, x))), name)
+  return f"{name}{colon}{about}"
 
 
 def labels_in(text: str) -> tuple[str, ...]:

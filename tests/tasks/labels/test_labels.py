@@ -40,7 +40,9 @@ from luke_jax.tasks.labels.files import Example, parse, read, to_json
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import (
   NONE,
+  TAGS,
   Wordings,
+  in_words,
   keep_wordings,
   labels_in,
   open_wordings,
@@ -90,6 +92,35 @@ def test_a_label_has_a_name_and_what_is_read_of_it():
   }
   described = wordings_of({"award": "a prize", "ship": ""})
   assert described == {"award": "award: a prize", "ship": "ship"}
+
+
+@pytest.mark.parametrize(
+  ("label", "words"),
+  [
+    ("PER", "person"),
+    ("WORK_OF_ART", "work of art"),
+    ("politicalparty", "political party"),
+    ("sportsteam: who play", "sports team: who play"),  # the longest word first: no sport steam
+    ("BookTitle", "Book Title"),
+    ("musical_artist", "musical artist"),
+    ("songwriter", "songwriter"),  # which is a word
+    ("artform", "artform"),  # art is too short
+    ("political party", "political party"),
+    ("creative-work", "creative-work"),
+    ("_", "_"),
+    ("", ""),
+  ],
+)
+def test_labels_of_annotators_are_read_as_words(label, words):
+  known = "political party sport sports steam team song writer songwriter art form"
+  assert in_words(label, re.findall(r"\w+", known).__contains__) == words
+
+
+@given(st.text(max_size=40))
+def test_any_label_has_words(label):
+  made = in_words(label, lambda text: len(text) % 2 == 0)
+  assert bool(made.strip()) == bool(label.strip())
+  assert "".join(made.split()) == "".join(label.replace("_", " ").split()) or label in TAGS
 
 
 @pytest.mark.parametrize(
@@ -330,7 +361,6 @@ def test_labels_are_asked_for_at_run_time(trained):
 @pytest.mark.parametrize(
   ("settings", "fault"),
   [
-    ({}, "labels: none; expected those to look for"),
     ({"labels": []}, "labels: none; expected some"),
     ({"labels": ["ship"], "threshold": 2.0}, "threshold: 2.0; expected a number from 0 to 1"),
     ({"labels": ["ship " * 500]}, "ship.*: more than 62 word pieces; expected a shorter label"),
@@ -339,6 +369,18 @@ def test_labels_are_asked_for_at_run_time(trained):
 def test_what_cannot_be_asked_for_is_told(trained, settings, fault):
   with pytest.raises(InputError, match=fault):
     trained[0].predict(TEXT, **settings)
+
+
+def test_kinds_that_a_model_learnt_are_the_usual_ones(trained):
+  model, _ = trained
+  kinds = sorted({label for x in SENTENCES for _, _, *of in x["spans"] for label in of})
+  assert settings_of(model)["kinds"] == kinds
+  found = model.predict(TEXT, threshold=0.0)
+  assert found == model.predict(TEXT, labels=kinds, threshold=0.0) and found
+  ours = {**model.rest["luke_jax"], "settings": {**settings_of(model), "kinds": []}}
+  of_many = dataclasses.replace(model, rest={**model.rest, "luke_jax": ours})
+  with pytest.raises(InputError, match="labels: none; expected those to look for"):
+    of_many.predict(TEXT)
 
 
 def logits_of(model, labels):
@@ -427,7 +469,10 @@ def test_a_run_keeps_an_adapter_which_commands_read(trained, tmp_path, capsys):
   found = json.loads(capsys.readouterr().out)
   expected = model.predict(TEXT, labels=["ship", "sailor"], threshold=0.0)
   assert found["texts"] == [x.text for x in expected]
-  assert main(line) == 2 and "labels: none" in capsys.readouterr().err
+  assert main([*line, "--threshold", "0"]) == 0  # of the kinds that it learnt
+  assert json.loads(capsys.readouterr().out)["texts"] == [
+    x.text for x in model.predict(TEXT, threshold=0.0)
+  ]
   file = tmp_path / "gold.jsonl"
   file.write_text("".join(json.dumps(x) + "\n" for x in SENTENCES[:4]))
   scored = ["evaluate", "labels", str(run), str(file), "--backbone", str(folder / "start")]
