@@ -18,9 +18,15 @@ def main() -> int:
   signal.signal(signal.SIGINT, _interrupted)
   if any(sys.argv[1 : len(words) + 1] == words for words in TRAININGS):
     signal.signal(signal.SIGTERM, _preempted)  # as the watch of a training does later
-  from luke_jax import cli
+  try:
+    # A command that started itself again blocked them until here.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT, signal.SIGTERM))
+    from luke_jax import cli
 
-  return cli.main()
+    return cli.main()
+  except KeyboardInterrupt:  # before or after the command itself
+    _leave("interrupted", 130)
+    raise  # for the type checker: the process has ended
 
 
 def _interrupted(*_: object) -> None:
@@ -43,7 +49,7 @@ def _is_importing() -> bool:
 
 
 def _leave(line: str, status: int) -> None:
-  print(f"luke-jax: {line}", file=sys.stderr, flush=True)
+  os.write(2, f"luke-jax: {line}\n".encode())  # what is imported may have replaced sys.stderr
   os._exit(status)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ COMPUTING = {
 }
 ASKED = "GLIBC_TUNABLES"  # glibc reads it only when a process starts
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
+HANDLED = (signal.SIGINT, signal.SIGTERM)
 MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
@@ -43,8 +45,11 @@ def ask_for_huge_pages(arguments: Sequence[str]) -> None:
   if not computes or ASKED in os.environ or not waits_to_be_asked():
     return
   os.environ[ASKED] = HUGE_PAGES
+  # What comes while Python starts again waits for the handlers of `luke_jax.__main__`.
+  signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
   with contextlib.suppress(OSError):  # it can do without
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+  signal.pthread_sigmask(signal.SIG_UNBLOCK, HANDLED)
 
 
 def waits_to_be_asked(mode: Path = MODE) -> bool:

@@ -6,14 +6,19 @@ import sys
 
 import pytest
 
+AGAIN = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
+os.kill(os.getpid(), int(sys.argv[1]))
+os.execv(sys.executable, [sys.executable, "-m", "luke_jax", "train", "none.py"])
+"""
+ENDS = [
+  (signal.SIGINT, 130, "luke-jax: interrupted"),
+  (signal.SIGTERM, 75, "luke-jax: SIGTERM while no step runs"),
+]
 
-@pytest.mark.parametrize(
-  ("number", "status", "line"),
-  [
-    (signal.SIGINT, 130, "luke-jax: interrupted"),
-    (signal.SIGTERM, 75, "luke-jax: SIGTERM while no step runs"),
-  ],
-)
+
+@pytest.mark.parametrize(("number", "status", "line"), ENDS)
 def test_a_training_that_imports_jax_leaves_at_once(number, status, line, tmp_path):
   command = [sys.executable, "-X", "importtime", "-m", "luke_jax", "train", "none.py"]
   command += ["--output", str(tmp_path / "run")]
@@ -25,3 +30,11 @@ def test_a_training_that_imports_jax_leaves_at_once(number, status, line, tmp_pa
     rest = [said for said in process.stderr if not said.startswith("import time:")]
   assert process.returncode == status
   assert len(rest) == 1 and rest[0].startswith(line)
+
+
+@pytest.mark.parametrize(("number", "status", "line"), ENDS)
+def test_a_signal_that_comes_while_python_starts_again_is_kept(number, status, line):
+  command = [sys.executable, "-c", AGAIN, str(int(number))]
+  run = subprocess.run(command, capture_output=True, text=True, check=False)
+  assert run.returncode == status
+  assert run.stderr.startswith(line) and run.stderr.count("\n") == 1

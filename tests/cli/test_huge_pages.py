@@ -1,9 +1,11 @@
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from luke_jax.cli import process
 from luke_jax.cli.commands import COMMANDS
 from luke_jax.cli.process import ASKED, COMPUTING, HUGE_PAGES, waits_to_be_asked
 
@@ -34,6 +36,21 @@ def test_a_command_that_computes_starts_again_once_with_the_same_words(arguments
 )
 def test_other_commands_start_once(arguments):
   assert starts(*arguments) == [f"None {arguments}"]
+
+
+def test_signals_wait_while_a_command_starts_again(monkeypatch):
+  blocked = []
+
+  def execv(*_):
+    blocked.append(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    raise OSError
+
+  monkeypatch.setattr(os, "execv", execv)
+  monkeypatch.setattr(os, "environ", {})
+  monkeypatch.setattr(process, "waits_to_be_asked", lambda: True)
+  process.ask_for_huge_pages(["train"])
+  assert blocked[0] >= set(process.HANDLED)
+  assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & set(process.HANDLED)
 
 
 def test_settings_of_the_user_stay():

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from safetensors import safe_open
 
 import luke_jax
 from data.english.unrelated import NONE
 from luke_jax import english
 from luke_jax.convert.published import ENGLISH, WEIGHTS
+from luke_jax.convert.tensors import ADAPTER, CHECKSUMS
 
 MOST = 5_000_000  # bytes of all
 TEXT = "Marie Curie and her husband Pierre Curie worked in Paris."
@@ -27,6 +29,8 @@ def test_all_of_them_are_small_and_of_the_english_backbone():
     if task == "ner":  # documents are read as its sentences were
       trained = config["luke_jax"]["run"]["settings"]["task.words"]
       assert config["luke_jax"]["settings"]["window"] == trained
+    with safe_open(english.directory(task) / ADAPTER, framework="np") as file:
+      assert CHECKSUMS in file.metadata()  # without them damage would go unnoticed
     card = (english.directory(task) / "README.md").read_text("utf-8")
     assert "license: apache-2.0" in card and "/root" not in card
 
