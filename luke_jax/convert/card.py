@@ -330,6 +330,8 @@ def _yaml(value: object) -> str:
 
 def pools_means(directory: Path) -> bool:
   """Returns true if a model's files say so: that of its pooling, else the head of its card."""
+  check_regular(directory / POOLING)
+  check_regular(directory / CARD)
   try:
     pooling = json.loads((directory / POOLING).read_text(encoding="utf-8"))
     return pooling.get("pooling_mode_mean_tokens") is True

@@ -53,7 +53,7 @@ _NOTES = {
 def sizes_from(kind: type[Config], fields: Mapping[str, object], path: Path) -> Config:
   """Returns the config whose fields a file has, under the same names."""
   for name in REQUIRED:
-    if name in _names(kind) and name not in fields:
+    if name in _names(kind) and fields.get(name) is None:
       raise InputError(f"{path}: {name}: missing; expected a number")
   # transformers writes null for what a model has no use for, such as BERT's bos_token_id.
   optional = {name for name, hint in get_type_hints(kind).items() if NoneType in get_args(hint)}

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -37,7 +38,12 @@ _SPREADSHEET = (
 _KINDS = {
   b"\xd0\xcf\x11\xe0": _SPREADSHEET[0],
   b"PK\x03\x04": _SPREADSHEET[1],
-  b"\x1f\x8b": "compressed; expected a text file, which `gunzip {path}` makes",
+  b"\x1f\x8b": "compressed; expected a text file, which `zcat < {path}` prints",
+  b"BZh": "compressed; expected a text file, which `bzcat < {path}` prints",
+  b"\xfd7zXZ": "compressed; expected a text file, which `xzcat < {path}` prints",
+  b"\x28\xb5\x2f\xfd": "compressed; expected a text file, which `zstdcat < {path}` prints",
+  b"%PDF": "a PDF; expected a text file, which `pdftotext {path} -` prints",
+  bytes(4): "begins with zeros; expected a text file in UTF-8",
   b"PAR1": "a table of Parquet; expected lines of JSON, such as pandas writes by"
   " to_json(…, orient='records', lines=True)",
 }
@@ -324,9 +330,9 @@ def check_head(head: bytes, path: object) -> None:
   """Raises InputError for the first bytes of a spreadsheet, an archive, or a text in UTF-16."""
   for start, fault in _KINDS.items():
     if head.startswith(start):
-      raise InputError(f"{path}: {fault.format(path=path)}")
-  if encoding := _utf_16(head):
-    raise InputError(f"{path}: in UTF-16; expected UTF-8, {_converted(path, encoding)}")
+      raise InputError(f"{path}: {fault.format(path=_quoted(path))}")
+  if encoding := _wide(head):
+    raise InputError(f"{path}: in {encoding[:6]}; expected UTF-8, {_converted(path, encoding)}")
 
 
 def not_utf_8(fault: UnicodeDecodeError, name: str, number: int) -> InputError:
@@ -338,8 +344,10 @@ def not_utf_8(fault: UnicodeDecodeError, name: str, number: int) -> InputError:
   )
 
 
-def _utf_16(head: bytes) -> str:
-  """Returns the encoding of a text in UTF-16, with a mark or by its zeros; empty for any other."""
+def _wide(head: bytes) -> str:
+  """Returns the encoding of a text in UTF-16, with a mark or by its zeros, or in UTF-32 with one."""
+  if head.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+    return "UTF-32"
   if head.startswith((b"\xff\xfe", b"\xfe\xff")):
     return "UTF-16"
   zeros = [byte == 0 for byte in head[:4]]
@@ -349,4 +357,8 @@ def _utf_16(head: bytes) -> str:
 
 
 def _converted(name: object, encoding: str) -> str:
-  return f"which `iconv -f {encoding} -t UTF-8 {name}` prints"
+  return f"which `iconv -f {encoding} -t UTF-8 {_quoted(name)}` prints"
+
+
+def _quoted(path: object) -> str:
+  return shlex.quote(str(path))

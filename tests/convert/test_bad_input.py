@@ -61,6 +61,7 @@ FAULTS = {
   "no type": (lambda d: config(d, model_type="drop"), "model_type: None; expected one of luke"),
   "no entities": (lambda d: config(d, entity_vocab_size="drop"), "entity_vocab_size: missing"),
   "missing": (lambda d: config(d, hidden_size="drop"), "hidden_size: missing; expected a number"),
+  "null": (lambda d: config(d, layer_norm_eps=None), "layer_norm_eps: missing; expected a number"),
   "text": (lambda d: config(d, hidden_size="64"), "hidden_size: '64'; expected a whole number"),
   "negative": (lambda d: config(d, num_hidden_layers=-1), "num_hidden_layers: -1; expected"),
   "true": (lambda d: config(d, vocab_size=True), "vocab_size: True; expected a whole number"),

@@ -1,6 +1,7 @@
 """Heads that begin in closed form: their arithmetic, what they read, and when they are chosen."""
 
 import dataclasses
+import os
 import types
 from pathlib import Path
 
@@ -192,3 +193,7 @@ def test_a_sentence_encoder_is_known_by_its_pooling_or_its_card(tmp_path):
   assert not pools_means(tmp_path)
   (tmp_path / "1_Pooling/config.json").write_text('{"pooling_mode_mean_tokens": true}')
   assert pools_means(tmp_path)
+  (tmp_path / "1_Pooling/config.json").unlink()
+  os.mkfifo(tmp_path / "1_Pooling/config.json")
+  with pytest.raises(InputError, match="not a regular file"):
+    pools_means(tmp_path)

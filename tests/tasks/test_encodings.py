@@ -1,7 +1,9 @@
 """Files of examples that are no text in UTF-8 are refused by name, with the way to one."""
 
+import bz2
 import gzip
 import io
+import lzma
 import zipfile
 
 import pytest
@@ -32,7 +34,12 @@ FAULTS = {
     f"{LINE}{LINE}Renée".encode("latin-1"),
     f"line 3: byte 0xe9 is not UTF-8; {ICONV.format('WINDOWS-1252')}",
   ),
-  "gzip": (gzip.compress(LINE.encode()), "compressed; expected a text file, which `gunzip"),
+  "UTF-32": (LINE.encode("utf-32"), f"in UTF-32; {ICONV.format('UTF-32')}"),
+  "gzip": (gzip.compress(LINE.encode()), "compressed; expected a text file, which `zcat <"),
+  "bzip2": (bz2.compress(LINE.encode()), "compressed; expected a text file, which `bzcat <"),
+  "xz": (lzma.compress(LINE.encode()), "compressed; expected a text file, which `xzcat <"),
+  "PDF": (b"%PDF-1.4\n%\xe2\xe3", "a PDF; expected a text file, which `pdftotext"),
+  "zeros": (bytes(100), "begins with zeros; expected a text file"),
   "Parquet": (b"PAR1\x15\x04", "a table of Parquet; expected lines of JSON"),
 }
 
@@ -44,12 +51,13 @@ FAULTS = {
 @pytest.mark.parametrize("kind", FAULTS)
 def test_what_is_no_utf_8(kind, read, ending, tmp_path):
   content, message = FAULTS[kind]
-  path = tmp_path / f"a.{ending}"
+  path = tmp_path / f"a file.{ending}"  # of a name that shells need in quotes
   path.write_bytes(content)
   with pytest.raises(InputError) as refused:
     read(path, files.Faults())
   assert message in str(refused.value)
   assert str(refused.value).startswith(str(path)) and "\n" not in str(refused.value)
+  assert ("`" in message) == (f" '{path}'" in str(refused.value))
 
 
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"])

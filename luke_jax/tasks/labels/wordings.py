@@ -11,6 +11,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.pipeline.reads import cached
+from luke_jax.tasks.files import lines
 
 TEXTS, VECTORS = "labels.json", "vectors.npy"  # of a folder; the first is written last
 NONE = -1  # in the place of a label's number: no label
@@ -114,7 +115,7 @@ def labels_in(text: str) -> tuple[str, ...]:
   if file.suffix == ".txt":
     if not file.is_file():
       raise InputError(f"--labels: {text}: no such file; expected one with a label on each line")
-    text = file.read_text(encoding="utf-8") + "\n"
+    text = "".join(f"{line}\n" for _, line in lines(file))
   parts = re.split(r"[;\n]" if re.search(r"[;\n]", text) else ",", text)
   return tuple(part.strip() for part in parts if part.strip())
 

@@ -17,6 +17,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.predictions import Evidence
+from luke_jax.text.json_files import read_json_object
 from luke_jax.text.special_tokens import Bounds
 
 MANIFEST = "knowledge.json"
@@ -65,7 +66,7 @@ class Knowledge:
     if not (folder / MANIFEST).is_file():
       expected = "expected a folder that luke-jax entities describe made"
       raise InputError(f"{folder}: no knowledge of entities; {expected}")
-    self.facts: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    self.facts = read_json_object(folder / MANIFEST, "the facts of that folder")
     self._offsets, self._vectors = self._array(OFFSETS), self._array(VECTORS)
     self._titles, self._title_ids = self._array(TITLES), self._array(TITLE_IDS)
     self._names, self._starts = self._array(NAMES), self._array(STARTS)

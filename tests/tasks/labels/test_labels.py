@@ -82,6 +82,9 @@ def test_labels_of_a_file_are_one_on_each_line(tmp_path):
   assert labels_in(str(tmp_path / "l.txt")) == ("award: a prize, given", "ship")
   with pytest.raises(InputError, match=r"--labels: no\.txt: no such file"):
     labels_in("no.txt")
+  (tmp_path / "l.txt").write_bytes("ship\ncafé\n".encode("latin-1"))
+  with pytest.raises(InputError, match="line 2: byte 0xe9 is not UTF-8; expected UTF-8, which"):
+    labels_in(str(tmp_path / "l.txt"))
 
 
 def test_a_label_has_a_name_and_what_is_read_of_it():
