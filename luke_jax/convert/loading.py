@@ -228,7 +228,8 @@ def _as_tensors_say(system: type[System], config: Any, kind: str, tensors: Tenso
     for path, field in _DECODERS.items():
       if path in table.rows:
         (decoder,) = table.rows[path].names
-        config = dataclasses.replace(config, **{field: decoder not in tensors.apart})
+        lost = not getattr(config, field) and decoder not in tensors.names
+        config = dataclasses.replace(config, **{field: not (lost or decoder in tensors.apart)})
     if "page_entity/decoder/kernel" in table.rows:
       (page,) = table.rows["page_entity/decoder/kernel"].names
       config = dataclasses.replace(config, cls_entity_prediction=page in tensors.names)

@@ -345,7 +345,7 @@ def not_utf_8(fault: UnicodeDecodeError, name: str, number: int) -> InputError:
 
 
 def _wide(head: bytes) -> str:
-  """Returns the encoding of a text in UTF-16, with a mark or by its zeros, or in UTF-32 with one."""
+  """Returns the encoding of a text in UTF-16, marked or by its zeros, or in UTF-32 with a mark."""
   if head.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
     return "UTF-32"
   if head.startswith((b"\xff\xfe", b"\xfe\xff")):

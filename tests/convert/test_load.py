@@ -84,6 +84,14 @@ def test_a_decoder_trained_apart_stays_apart(saved):
   np.testing.assert_array_equal(model.params["word_decoder"]["embedding"], table + 1)
 
 
+def test_a_decoder_that_an_untied_model_lacks_is_named(saved):
+  edit(saved, lambda t: {name: x for name, x in t.items() if name != "lm_head.decoder.weight"})
+  config = json.loads((saved / "config.json").read_text()) | {"tie_word_embeddings": False}
+  (saved / "config.json").write_text(json.dumps(config))
+  with pytest.warns(UserWarning, match=r"1 initialised, .* \(lm_head\.decoder\.weight\)"):
+    luke_jax.load(saved)
+
+
 APART = ("entity_predictions.decoder.weight", "lm_head.decoder.bias")
 
 
