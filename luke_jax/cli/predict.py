@@ -16,7 +16,7 @@ from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.abstaining import Abstaining
-from luke_jax.inference.predicting import looking, predictions
+from luke_jax.inference.predicting import for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.datasets import is_split
@@ -84,7 +84,7 @@ def run(
   model, settings = load_for(
     task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
   )
-  abstaining = Abstaining(form.of(looking(model, settings)), threshold)
+  abstaining = Abstaining(form.of(for_predictions(model, settings)), threshold)
   settings = abstaining.task
   faults = Faults(skip=skip_bad)
   examples, total = examples_in(settings, source, faults)

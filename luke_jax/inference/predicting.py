@@ -20,6 +20,8 @@ from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.qa.features import WHOLE
+from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
@@ -49,7 +51,7 @@ def predict(
   settings: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
   if labels is not None:
     settings |= asked(model, labels)
-  abstaining = Abstaining(looking(model, task_of(model, **settings)), threshold)
+  abstaining = Abstaining(for_predictions(model, task_of(model, **settings)), threshold)
   task = abstaining.task
   task.check_inputs(model.backbone)
   check_knowledge(model, task)
@@ -109,11 +111,13 @@ def asking(model: ModelParts, task: FineTunedTask, examples: Sequence[Any]) -> F
   return dataclasses.replace(task, **asked(model, task.asked_of(examples)))
 
 
-def looking(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
-  """Returns a task that has labels to look for: the kinds that it learnt, where none are given.
+def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
+  """Returns a task that reads questions whole, and looks for the kinds that it learnt if for none.
 
   Raises InputError if these are many.
   """
+  if isinstance(task, QuestionAnswering):
+    return dataclasses.replace(task, question_words=WHOLE)
   if not isinstance(task, LabelledNames) or task.labels:
     return task
   if not task.kinds:

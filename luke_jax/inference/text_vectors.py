@@ -59,11 +59,15 @@ class Reader:
     self._vectors: dict[str, np.ndarray] = {}
     self._processor = any_processor(model)
 
-  def vectors(self, texts: Sequence[str]) -> np.ndarray:
-    """Returns the vectors of labels, (N, D), each of length 1; each label is read once."""
+  def vectors(self, texts: Sequence[str], *, known: bool = False) -> np.ndarray:
+    """Returns the vectors of labels, (N, D), each of length 1; each label is read once.
+
+    Raises InputError for a label without a word that the model knows; with `known`, for one with a
+    word that it does not know.
+    """
     new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
     if new:
-      self._check(new)
+      self._check(new, known)
       if len(self._vectors) + len(new) > KEPT:
         self._vectors.clear()
         new = list(dict.fromkeys(texts))
@@ -72,10 +76,13 @@ class Reader:
     return np.stack([self._vectors[text] for text in texts])
 
   def _is_word(self, text: str) -> bool:
-    return len(self._processor.encode([TextInput(text)])[0].input_ids) == 3  # with two marks
+    return len(self._pieces(text)) == 1
 
-  def _check(self, texts: Sequence[str]) -> None:
-    """Raises InputError for labels that are too long, or of which the model knows no word."""
+  def _pieces(self, text: str) -> list[int]:
+    return self._processor.encode([TextInput(text)])[0].input_ids[1:-1].tolist()
+
+  def _check(self, texts: Sequence[str], known: bool) -> None:
+    """Raises InputError for labels that are too long, or of which it does not know the words."""
     unknown = self._processor.tokenizer.special.unknown
     rows = self._processor.encode([TextInput(x) for x in texts], truncation=True)
     for text, row in zip(texts, rows, strict=True):
@@ -85,6 +92,10 @@ class Reader:
         raise InputError(f"labels: {text!r:.40}: more than {PIECES - 2} word pieces; {expected}")
       if all(piece == unknown for piece in pieces.tolist()):
         raise InputError(f"labels: {text!r:.40}: no word that the model knows; expected one")
+      if known and unknown in pieces:
+        words = (word for word in text.split() if unknown in self._pieces(word))
+        odd = ", ".join(words) or "a part of it"
+        raise InputError(f"labels: {text!r:.40}: not known to the model: {odd}; expected words")
 
 
 @functools.lru_cache(4)
@@ -102,7 +113,7 @@ def label_settings(
     raise InputError(f"labels: the model is without the one that reads them; {expected}")
   wordings = wordings_of(labels)
   texts = list(wordings.values())
-  vectors = reader_of(model.reader).vectors(texts)
+  vectors = reader_of(model.reader).vectors(texts, known=True)
   # A name may be read as different things: the table has names, and is known by what was read.
   read = "\n".join((str(model.reader), *texts))
   return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}

@@ -355,6 +355,11 @@ def test_attention_has_a_row_for_each_token(server):
     (["ner"], {"text": TEXT}, "model: ['ner']; expected one of ner"),
     (None, {"text": TEXT}, "model: missing; expected one of ner"),
     ("qa", {"text": TEXT}, "question: missing"),
+    (
+      "qa",
+      {"text": TEXT, "question": "Who? " * 400},
+      "question: 80",
+    ),
     ("relations", {"text": TEXT, "head": [0, 3]}, "tail"),
     ("relations", {"text": TEXT, "head": [0, 300], "tail": [1, 2]}, "head"),
     ("relations", {"text": TEXT, "head": [0, 10**400], "tail": [1, 2]}, "head"),

@@ -18,6 +18,7 @@ from luke_jax.text.rows import enclosed
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.windows import even_groups, sliding
 
+WHOLE = 0  # in the place of the longest question: as long as half a row
 NOWHERE = (0, 0)  # `<s>`, which stands for no answer
 _TOGETHER = 512  # examples that are tokenized at once
 
@@ -53,17 +54,25 @@ def features(
 
   Entities whose titles the vocabulary lacks are left out. Of a question longer than
   `question_words`, or than half a row, the beginning is read, as in the paper's code. A warning
-  says how many such there are, and another how many answers cannot be found.
+  says how many such there are, and another how many answers cannot be found. Where whole questions
+  are read, one longer than half a row is a fault.
   """
   rows: list[Row] = []
   around = processor.tokenizer.special.around(2)
-  most = min(limits.question_words, (processor.max_length - around) // 2)
+  half = (processor.max_length - around) // 2
+  whole, most = limits.question_words == WHOLE, min(limits.question_words or half, half)
   limits = limits._replace(question_words=most)
   cut = missed = 0
   for number, asked in enumerate(_tokenized(processor, examples, limits.authors)):
-    cut += len(asked.question.ids) > limits.question_words
+    too_long = len(asked.question.ids) > most
+    cut += too_long
     windows: list[Row] = []
     with faults.caught():
+      if too_long and whole:
+        raise InputError(
+          f"{asked.example.place}: question: {len(asked.question.ids)} word pieces; expected at"
+          f" most {most}"
+        )
       windows += _windows(processor, asked, limits)
     places = [NOWHERE] * len(windows)
     if windows and asked.example.answers:
@@ -73,7 +82,7 @@ def features(
     for row, place in zip(windows, places, strict=True):
       labels = None if asked.example.answers is None else np.array(place, np.int32)
       rows.append(dataclasses.replace(row, example=number, labels=labels))
-  if cut:
+  if cut and not whole:
     _warn(f"{cut} questions are cut: longer than {most} pieces, task.question_words or half a row")
   if missed:
     _warn(

@@ -43,7 +43,7 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
   words: int = 512  # the longest row
   entities: int = 128  # of the question and the passage; more of these take several rows
   mention: int = 30  # positions of an entity
-  question_words: int = 64  # pieces of the question that are read
+  question_words: int = 64  # pieces of the question that are read; 0: all of it
   stride: int = 128  # pieces from the start of a window to that of the next; fewer in short rows
   answer_words: int = 30  # pieces of the longest answer that is predicted
   n_best: int = 20  # number of answers to predict for a question
@@ -62,7 +62,8 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
     super().__post_init__()
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, for tokens are scored")
-    check_whole(1, question_words=self.question_words, stride=self.stride)
+    check_whole(0, question_words=self.question_words)
+    check_whole(1, stride=self.stride)
     check_language(self.language, "language")
     check_whole(1, answer_words=self.answer_words, n_best=self.n_best)
     if not math.isfinite(self.null_threshold):

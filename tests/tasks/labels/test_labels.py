@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from luke_jax.convert.parts import READER
 from luke_jax.convert.programs import read_program
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.inference import text_vectors
 from luke_jax.inference.batches import outputs
 from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import processor_of, task_of
@@ -372,6 +374,29 @@ def test_labels_are_asked_for_at_run_time(trained):
 def test_what_cannot_be_asked_for_is_told(trained, settings, fault):
   with pytest.raises(InputError, match=fault):
     trained[0].predict(TEXT, **settings)
+
+
+class Words:
+  """A processor that knows ships and persons."""
+
+  tokenizer = types.SimpleNamespace(special=types.SimpleNamespace(unknown=0))
+
+  def encode(self, inputs, truncation=False):
+    known = {"ship": 7, "person": 8}
+    rows = [[known.get(word, 0) for word in x.text.split()] for x in inputs]
+    return [types.SimpleNamespace(input_ids=np.array([1, *row, 2])) for row in rows]
+
+
+def test_labels_of_words_that_the_model_does_not_know(monkeypatch):
+  monkeypatch.setattr(text_vectors, "any_processor", lambda _: Words())
+  monkeypatch.setattr(text_vectors, "encode", lambda _, texts: np.ones((len(texts), 2)))
+  reader = text_vectors.Reader(None)
+  assert reader.vectors(["ship person", "ship"], known=True).shape == (2, 2)
+  assert reader.vectors(["ship 船"]).shape == (1, 2)  # as a wiki may say it
+  with pytest.raises(InputError, match="labels: 'person 船 舶': not known to the model: 船, 舶;"):
+    reader.vectors(["person 船 舶"], known=True)
+  with pytest.raises(InputError, match="no word that the model knows"):
+    reader.vectors(["船"])
 
 
 def test_kinds_that_a_model_learnt_are_the_usual_ones(trained):

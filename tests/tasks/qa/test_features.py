@@ -12,7 +12,14 @@ from tiny import tiny_processor
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.decoding import Choice, decode
-from luke_jax.tasks.qa.features import NOWHERE, PassageLimits, features, original, spaced_words
+from luke_jax.tasks.qa.features import (
+  NOWHERE,
+  WHOLE,
+  PassageLimits,
+  features,
+  original,
+  spaced_words,
+)
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity, EntityVocab
 from luke_jax.text.entity_vocab import SPECIAL
@@ -142,6 +149,18 @@ def test_long_questions_are_cut_and_counted():
   assert long.startswith(read)
   assert len(processor().tokenizer.encode([read])[0].ids) == 12
   assert second.entity_ids.tolist() == [6]
+
+
+def test_whole_questions_are_read_or_refused():
+  long = "Who of them all lives in Los Angeles?"
+  limits = LIMITS._replace(question_words=WHOLE)
+  (row,) = features(processor(max_length=64), [example(question=long)], limits, Faults())
+  assert long in processor().tokenizer.decode(row.input_ids)
+  asked = [example(question=long), example()]
+  with pytest.raises(InputError, match=r"question: \d+ word pieces; expected at most 8"):
+    features(processor(max_length=20), asked, limits, Faults())
+  rows = features(processor(max_length=20), asked, limits, faults := Faults(skip=True))
+  assert {row.example for row in rows} == {1} and len(faults.found) == 1
 
 
 def test_short_rows_are_shared_by_question_and_passage():
