@@ -32,6 +32,7 @@ def test_the_error_is_that_of_scores_that_say_too_much():
   assert calibration_error(drawn(20000)) < 0.02
   assert calibration_error(drawn(20000, offset=0.3)) == pytest.approx(0.3, abs=0.06)
   assert calibration_error([Answered(0.9, True)] * 9 + [Answered(0.9, False)]) == pytest.approx(0)
+  assert calibration_error([Answered(0.2, True), Answered(0.6, False)]) == pytest.approx(0.7)
   assert calibration_error([]) == 0 and coverage_of([]) == []
 
 

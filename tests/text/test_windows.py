@@ -36,6 +36,10 @@ def test_a_window_starts_sooner_for_an_entity_that_would_lie_in_none():
   assert windows[1].entities[0].tokens == (0, 5)
 
 
+def test_an_entity_that_ends_with_a_window_moves_none():
+  assert starts(sliding(part(30, (7, 10)), 10, 10)) == [0, 10, 20]
+
+
 def test_an_entity_longer_than_a_window_moves_none():
   windows = sliding(part(30, (5, 16)), 10, 10)
   assert starts(windows) == [0, 10, 20]

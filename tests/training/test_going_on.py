@@ -6,6 +6,7 @@ import shutil
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from shared_programs import SharedProgram
 from tiny_runs import experiment, left_at, program, same
@@ -168,6 +169,16 @@ def test_sums_of_little_are_those_of_a_program(version, monkeypatch):
   little = integrity.sums(state, version)
   monkeypatch.setattr(integrity, "_LITTLE", 0)
   assert little == integrity.sums(state, version)
+
+
+def test_a_bit_that_flips_anywhere_changes_a_sum():
+  bits = np.arange(150, dtype=np.uint32).reshape(3, 50)
+  whole = integrity.sums({"x": bits.view(np.float32)}, version=2)
+  for place in np.ndindex(bits.shape):
+    for bit in (0, 31):
+      other = bits.copy()
+      other[place] ^= np.uint32(1 << bit)
+      assert integrity.sums({"x": other.view(np.float32)}, version=2) != whole
 
 
 def test_rows_that_changed_places_are_damage(copied):
