@@ -49,7 +49,7 @@ SECTIONS = {
       "Makes what a linker knows of a wiki's pages, and examples.",
     ),
     "entities own": ("linking:entities_own", "Adds entities of your own to a linker's knowledge."),
-    "predict-masks": ("predict_masks", "Shows a pretrained model's predictions for masks."),
+    "predict-masks": ("probe:show_masks", "Shows a pretrained model's predictions for masks."),
     "probe": ("probe:probe", "Scores what a pretrained model knows, by questions about facts."),
   },
   "Wikipedia": {

@@ -21,12 +21,12 @@ from luke_jax.wiki.mentions.annotate import (
   LINKED_AT_ALL,
   LINKED_OFTEN,
   Annotation,
+  BuiltPages,
   PageAnnotation,
   annotate,
   annotate_with,
   names_on_page,
 )
-from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.table import Mentions
 
 Annotations = Sequence[Annotation | PageAnnotation]
