@@ -1,8 +1,14 @@
-"""Heads by their kind, and the classes that a system has for them."""
+"""Heads by their kind, and one that computes nothing; the classes that a system has for them."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from luke_jax.heads import attributes, chain, labels, linking, masked, matching
-from luke_jax.models.head import Head
-from luke_jax.models.system import NONE, Backbone, System
+from luke_jax.models.head import Head, Outputs
+from luke_jax.models.network import Network
+from luke_jax.models.system import NONE, Backbone, States, System, Tables
 
 HEADS: dict[str, type[Head]] = {
   head.kind: head
@@ -38,3 +44,26 @@ def make_head(kind: str, backbone: Backbone, *, labels: int = 2) -> Head | None:
   """Returns the head of a kind for a backbone, with the usual settings."""
   system: type[System] = type(backbone.config)
   return None if kind == NONE else heads_of(system)[kind].fresh(backbone, labels)
+
+
+class Bare(Head):
+  """Stands for a head of some kind, which decides on the encoder's parts."""
+
+  kind: str  # pyrefly: ignore[bad-override]
+  pooled: bool  # pyrefly: ignore[bad-override]
+
+  def __call__(self, states: States, tables: Tables) -> Outputs:
+    """Returns no outputs."""
+    return {}
+
+  def loss(self, outputs: Outputs, *labels: Any, **named: Any) -> jax.Array:
+    """Returns no loss: there are no outputs."""
+    return jnp.zeros(())
+
+
+def without_head(network: Network, params: dict) -> tuple[Network, dict]:
+  """Returns the encoder alone, which reads texts that the head has no use for."""
+  backbone, head = network.backbone, network.head
+  name = backbone.config.name
+  pooled = head is not None and head.pooled
+  return Network(backbone, Bare(backbone.numerics, network.kind, pooled)), {name: params[name]}

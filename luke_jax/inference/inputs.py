@@ -10,7 +10,7 @@ from jax import export
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.programs import DIMENSIONS
 from luke_jax.errors import InputError
-from luke_jax.heads.bare import without_head
+from luke_jax.heads.kinds import without_head
 from luke_jax.heads.matching import LABELS, MatchHead
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.fine_tuning import FineTunedTask

@@ -12,7 +12,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.bare import without_head
+from luke_jax.heads.kinds import without_head
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.network import Network
 from luke_jax.tasks.labels.wordings import in_words, keep_wordings, wordings_of

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from luke_jax.plan.chips import Chip
-from luke_jax.plan.hlo import Array, Computation, HloModule, Instruction
-from luke_jax.plan.loops import Execution, execution
+from luke_jax.plan.hlo import Array, Computation, Execution, HloModule, Instruction, execution
 
 KINDS = (
   *("all-gather", "all-reduce", "reduce-scatter", "all-to-all", "ragged-all-to-all"),

@@ -17,8 +17,7 @@ from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.bundles import cycles as bundle_cycles
 from luke_jax.plan.chips import Chip
 from luke_jax.plan.collectives import is_collective, only_moves
-from luke_jax.plan.hlo import Computation, HloModule, Instruction
-from luke_jax.plan.loops import Executed, Execution
+from luke_jax.plan.hlo import Computation, Executed, Execution, HloModule, Instruction
 
 SLICES = ("dynamic-slice", "slice", "gather")
 # Operations that write a part of their first operand in place, and the operand with that part.

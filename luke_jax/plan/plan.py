@@ -6,7 +6,7 @@ from luke_jax.plan.chips import Topology
 from luke_jax.plan.collectives import Traffic, between_slices, traffic
 from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.cycles import Cycles, Share, estimated_cycles, final_cycles, shares, work
-from luke_jax.plan.loops import execution
+from luke_jax.plan.hlo import execution
 from luke_jax.plan.memory import Memory
 
 NOTE = (

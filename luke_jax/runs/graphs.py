@@ -4,7 +4,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.graph import classification, ranking
+from luke_jax.graph import ranking
 from luke_jax.graph.known import Known
 from luke_jax.graph.triples import Graph, read_false, read_graph
 from luke_jax.graph.vectors import PARTS, Vectors, open_vectors, write_vectors
@@ -89,8 +89,8 @@ def _accuracy(graph: Graph, place: Path, vectors: tuple, norm: int) -> float:
   for seed, split in enumerate(("valid", "test")):
     true, path = graph.splits[split], place / NEGATIVES.format(split)
     has_file = path.is_file()
-    false = read_false(graph, path) if has_file else classification.corrupted(graph, true, seed)
+    false = read_false(graph, path) if has_file else ranking.corrupted(graph, true, seed)
     triples = np.concatenate([true, false])
-    distances = classification.triple_distances(vectors, triples, norm)
+    distances = ranking.triple_distances(vectors, triples, norm)
     splits.append((triples[:, 1], distances, np.arange(len(triples)) < len(true)))
-  return classification.accuracy(splits[0], splits[1])
+  return ranking.accuracy(splits[0], splits[1])

@@ -69,7 +69,7 @@ def attention_of(
 ) -> AttentionWeights:
   """Returns the weights that `attention` draws."""
   # Other pictures need no jax.
-  from luke_jax.heads.bare import without_head
+  from luke_jax.heads.kinds import without_head
   from luke_jax.inference.settings import any_processor
 
   config = model.config

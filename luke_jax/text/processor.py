@@ -8,7 +8,16 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text.entity_vocab import SPECIAL, EntityVocab
-from luke_jax.text.parts import Part, ReadAs, as_written, tokenized
+from luke_jax.text.parts import (
+  Part,
+  ReadAs,
+  as_written,
+  centred,
+  even_groups,
+  longest_first,
+  sliding,
+  tokenized,
+)
 from luke_jax.text.rows import (
   BOUNDARY_INPUTS,
   ENTITY_INPUTS,
@@ -26,7 +35,6 @@ from luke_jax.text.rows import (
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.text.text_inputs import MARKED, TASKS, Task, TextInput, mentions, text_inputs
 from luke_jax.text.tokenizer import Tokenizer
-from luke_jax.text.windows import centred, even_groups, longest_first, sliding
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.graph import classification
-from luke_jax.graph.ids import Ids
-from luke_jax.graph.triples import Graph, read_graph
+from luke_jax.graph import ranking
+from luke_jax.graph.triples import Graph, Ids, read_graph
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_graph"
 
@@ -18,29 +17,29 @@ def test_every_relation_has_the_threshold_that_is_right_most_often():
   distances = np.array([1.0, 2.0, 3.0, 9.0, 10.0, 20.0])
   truths = np.array([True, True, False, False, True, False])
   valid = (relations, distances, truths)
-  assert classification.accuracy(valid, valid) == 1
-  assert classification.best_threshold(distances[:4], truths[:4]) == 2.5
+  assert ranking.accuracy(valid, valid) == 1
+  assert ranking.best_threshold(distances[:4], truths[:4]) == 2.5
   # Relation 2 has none of its own: 15 of all six is right on five.
   test = (np.array([2, 2]), np.array([2.4, 14.0]), np.array([True, False]))
-  assert classification.accuracy(valid, test) == 1
+  assert ranking.accuracy(valid, test) == 1
 
 
 @pytest.mark.parametrize("truth", [True, False])
 def test_one_kind_of_triples_has_a_threshold_beyond_them(truth):
   distances = np.array([1.0, 1.0, 2.0])
-  limit = classification.best_threshold(distances, np.full(3, truth))
+  limit = ranking.best_threshold(distances, np.full(3, truth))
   assert ((distances <= limit) == truth).all()
 
 
 def test_between_equal_distances_there_is_no_threshold():
-  limit = classification.best_threshold(np.ones(3), np.array([True, False, False]))
+  limit = ranking.best_threshold(np.ones(3), np.array([True, False, False]))
   assert limit < 1
 
 
 def test_false_triples_are_in_no_split():
   graph = read_graph(SAMPLE)
   true = graph.splits["train"]
-  false = classification.corrupted(graph, true, 0)
+  false = ranking.corrupted(graph, true, 0)
   assert len(np.unique(np.concatenate([false, graph.all]), axis=0)) > len(graph.all)
   both = {tuple(x) for x in false.tolist()} & {tuple(x) for x in graph.all.tolist()}
   assert not both and (false[:, 1] == true[:, 1]).all()
@@ -50,11 +49,11 @@ def test_a_graph_of_all_triples_has_no_false_ones():
   triples = np.array([(h, 0, t) for h in range(2) for t in range(2)], np.int32)
   graph = Graph(Ids("ab"), Ids("r"), {"train": triples})
   with pytest.raises(InputError, match="every triple is true"):
-    classification.corrupted(graph, triples, 0)
+    ranking.corrupted(graph, triples, 0)
 
 
 def test_distances_are_those_of_the_triples():
   entity, relation = np.array([[0.6, 0.8], [0.0, 1.0]]), np.array([[-0.5, 0.1]])
   triples = np.array([[0, 0, 1]])
-  found = [classification.triple_distances((entity, relation), triples, norm) for norm in (1, 2)]
+  found = [ranking.triple_distances((entity, relation), triples, norm) for norm in (1, 2)]
   np.testing.assert_allclose(np.concatenate(found), [0.2, 0.141421], atol=1e-6)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.graph.ids import read_ids, write_ids
-from luke_jax.graph.triples import read_false, read_graph
+from luke_jax.graph.triples import read_false, read_graph, read_ids, write_ids
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample_graph"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.graph.ids import Ids
+from luke_jax.graph.triples import Ids
 from luke_jax.graph.vectors import (
   Vectors,
   folder_norm,

@@ -2,8 +2,7 @@ from plan.texts import COLLECTIVES, TRAFFIC
 
 from luke_jax.plan.chips import CHIPS
 from luke_jax.plan.collectives import Traffic, largest_collective, only_moves, traffic
-from luke_jax.plan.hlo import parse
-from luke_jax.plan.loops import execution
+from luke_jax.plan.hlo import execution, parse
 
 ROW = 128
 F32, BF16 = 4 * ROW, 2 * ROW

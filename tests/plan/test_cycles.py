@@ -11,8 +11,7 @@ from luke_jax.plan.cycles import (
   window_counts,
   work,
 )
-from luke_jax.plan.hlo import parse
-from luke_jax.plan.loops import execution
+from luke_jax.plan.hlo import execution, parse
 
 V5E = CHIPS["v5e"]
 ROW, STACK = 128 * 4, 12 * 64 * 128 * 4

@@ -1,8 +1,7 @@
 import pytest
 from plan.texts import LOOPS, TRAFFIC
 
-from luke_jax.plan.hlo import Array, parse
-from luke_jax.plan.loops import execution
+from luke_jax.plan.hlo import Array, execution, parse
 
 
 def test_instructions():

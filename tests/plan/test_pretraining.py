@@ -9,8 +9,7 @@ from luke_jax.cli.plan import PlannedStep, lowered_step
 from luke_jax.plan.chips import parse_topology
 from luke_jax.plan.collectives import largest_collective, traffic
 from luke_jax.plan.compiling import Compiled
-from luke_jax.plan.hlo import parse
-from luke_jax.plan.loops import execution
+from luke_jax.plan.hlo import execution, parse
 from luke_jax.plan.memory import memory_of
 
 pytestmark = pytest.mark.tpu_aot

@@ -1,8 +1,7 @@
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.text.parts import Entity, Part
-from luke_jax.text.windows import centred, even_groups, longest_first, sliding
+from luke_jax.text.parts import Entity, Part, centred, even_groups, longest_first, sliding
 
 
 def part(length, *spans):

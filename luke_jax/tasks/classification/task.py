@@ -28,9 +28,8 @@ from luke_jax.tasks.files import COMMON, Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, check_label
 from luke_jax.tasks.predictions import Label, Labels, Number
 from luke_jax.text import Processor, Row
-from luke_jax.text.parts import Part
+from luke_jax.text.parts import Part, longest_first
 from luke_jax.text.rows import Sizes, enclosed
-from luke_jax.text.windows import longest_first
 from luke_jax.training.task import Batch
 
 Target = Literal["label", "labels", "number"]

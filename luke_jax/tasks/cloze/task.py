@@ -18,10 +18,17 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.text import Entity, Processor, Row
-from luke_jax.text.parts import Mentions, Part, as_written, begins_after_space, tokenized
+from luke_jax.text.parts import (
+  Mentions,
+  Part,
+  as_written,
+  begins_after_space,
+  even_groups,
+  sliding,
+  tokenized,
+)
 from luke_jax.text.rows import Sizes, enclosed
 from luke_jax.text.special_tokens import Bounds
-from luke_jax.text.windows import even_groups, sliding
 
 HIGHLIGHT_WORD = "[HIGHLIGHT]"
 _SIGN = re.compile(r" *@highlight\b")

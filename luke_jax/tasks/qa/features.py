@@ -13,10 +13,17 @@ from luke_jax.errors import InputError, at
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity, Processor, Row
-from luke_jax.text.parts import Mentions, Part, as_written, begins_after_space, tokenized
+from luke_jax.text.parts import (
+  Mentions,
+  Part,
+  as_written,
+  begins_after_space,
+  even_groups,
+  sliding,
+  tokenized,
+)
 from luke_jax.text.rows import enclosed
 from luke_jax.text.special_tokens import Bounds
-from luke_jax.text.windows import even_groups, sliding
 
 WHOLE = 0  # in the place of the longest question: as long as half a row
 NOWHERE = (0, 0)  # `<s>`, which stands for no answer

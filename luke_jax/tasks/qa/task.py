@@ -27,8 +27,7 @@ from luke_jax.tasks.qa.files import Example, Link, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
-from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page
-from luke_jax.wiki.mentions.pages import BuiltPages
+from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
 from luke_jax.wiki.mentions.table import TABLE, Mentions
 from luke_jax.wiki.stages.stage import MANIFEST
 

@@ -6,9 +6,8 @@ import time
 import pytest
 from small_wikis import TOKENIZER
 
-from luke_jax.wiki.mentions.annotate import annotate, annotate_with, names_on_page
+from luke_jax.wiki.mentions.annotate import BuiltPages, annotate, annotate_with, names_on_page
 from luke_jax.wiki.mentions.build import make_mentions
-from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.stages import CountDocuments, Filter
 from luke_jax.wiki.mentions.table import Mentions
 from luke_jax.wiki.stages.build import build

@@ -16,8 +16,8 @@ from small_wikis import build_wiki
 
 from luke_jax.cli import main
 from luke_jax.errors import InputError
+from luke_jax.wiki.mentions.annotate import BuiltPages
 from luke_jax.wiki.mentions.build import make_mentions
-from luke_jax.wiki.mentions.pages import BuiltPages
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import Mentions
 from luke_jax.wiki.stages.engines import local
