@@ -14,9 +14,8 @@ import numpy as np
 from luke_jax.convert.adapters import save_adapter
 from luke_jax.convert.card import with_record
 from luke_jax.convert.parts import ModelParts
-from luke_jax.inference.batches import outputs
+from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import processor_of, task_of
-from luke_jax.inference.shapes import shapes_of
 from luke_jax.runs.models import run_model
 from luke_jax.tasks.files import Faults
 

@@ -26,9 +26,8 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.files import Path
 from luke_jax.heads.labels import ENDS, STARTS
 from luke_jax.heads.linking import PRIORS, VECTORS, LinkingHead
-from luke_jax.inference.batches import outputs
+from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import processor_of
-from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.head import Head, Outputs, States, Tables
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED

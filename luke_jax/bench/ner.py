@@ -20,8 +20,7 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.saving import save
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.inference.batches import outputs
-from luke_jax.inference.shapes import shapes_of
+from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.models.network import initial_params, on_backbone
 from luke_jax.models.system import Backbone, Running
 from luke_jax.nn.layers import Dtype

@@ -17,9 +17,8 @@ from luke_jax.bench.timing import Timing, alternate, cores_and_processor, import
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.inference.batches import outputs
+from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.predicting import predictions
-from luke_jax.inference.shapes import shapes_of
 from luke_jax.models import keys
 from luke_jax.models.network import initial_params
 from luke_jax.pipeline.batches import Data

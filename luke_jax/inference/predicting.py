@@ -12,10 +12,9 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.matching import MatchHead
 from luke_jax.inference.abstaining import Abstaining
-from luke_jax.inference.batches import outputs
+from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.calibrated import Calibration
 from luke_jax.inference.settings import check_knowledge, processor_of, task_of
-from luke_jax.inference.shapes import shapes_of
 from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction

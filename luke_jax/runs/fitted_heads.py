@@ -12,8 +12,7 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.heads.labels import TokenHead
-from luke_jax.inference.batches import outputs
-from luke_jax.inference.shapes import shapes_of
+from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.models.head import LabelHead
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.inference.shapes import shapes_of
+from luke_jax.inference.batches import shapes_of
 from luke_jax.model import Model
 from luke_jax.serve.joining import MOST_WEIGHT, Compute, Item, Joined
 from luke_jax.serve.limits import Limits

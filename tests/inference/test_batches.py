@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.inference.batches import batches
-from luke_jax.inference.shapes import CompiledShapes, compiled_shapes, tokens
+from luke_jax.inference.batches import CompiledShapes, batches, compiled_shapes, tokens
 from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.text import Row

@@ -9,8 +9,8 @@ from tiny import tiny_model
 import luke_jax
 from luke_jax.errors import InputError
 from luke_jax.inference import batches, predicting
+from luke_jax.inference.batches import shapes_of
 from luke_jax.inference.settings import settings_of, task_of
-from luke_jax.inference.shapes import shapes_of
 from luke_jax.tasks.typing.task import EntityTyping
 
 TEXTS = ["Ana lives in Tokyo.", "Beyoncé lives in Los Angeles, said Ana.", "Ana"]

@@ -4,20 +4,31 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
+from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import shapes
 from luke_jax.models.checks import check_config
-from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
+from luke_jax.models.config_files import (
+  OF_TRANSFORMERS,
+  Fixed,
+  architecture_in,
+  check_fixed,
+  config_json,
+  labels_in,
+  rest_of,
+  sizes_from,
+)
 from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import word_products
 from luke_jax.models.system import Decoders, Described, Layout, Recipe, System, TokenCounts
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics
-from luke_jax.systems.luke import files
 from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
-from luke_jax.systems.luke.files import KEYS
+from luke_jax.systems.luke.keys import KEYS
 
+LUKE_TYPE, LUKE_WITH_BERT = "luke", "luke-bert"  # transformers has no LUKE with BERT's positions
+STARTS_FROM = ("roberta", "xlm-roberta", "bert")
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
 # Parameters that the first stage of the paper's pretraining does not train (appendix A).
 NOT_OF_ENTITIES = ("luke/embeddings", "luke/encoder", "luke/pooler", "masked_words")
@@ -77,11 +88,11 @@ class LukeConfig(System):
   name: ClassVar[str] = "luke"
   title: ClassVar[str] = "LUKE"
   module: ClassVar[type] = LukeEncoder
-  model_types: ClassVar[tuple[str, ...]] = (files.LUKE_TYPE, files.LUKE_WITH_BERT)
+  model_types: ClassVar[tuple[str, ...]] = (LUKE_TYPE, LUKE_WITH_BERT)
   prefix: ClassVar[str] = "Luke"
   head_classes: ClassVar[tuple[str, ...]] = ("entity", "pair", "span")
   fixed: ClassVar[Fixed] = OF_TRANSFORMERS
-  starts_from: ClassVar[tuple[str, ...]] = files.STARTS_FROM
+  starts_from: ClassVar[tuple[str, ...]] = STARTS_FROM
   recipes: ClassVar[Mapping[str, Recipe]] = RECIPES
   adapters: ClassVar[bool] = True
   markers: ClassVar[bool] = True
@@ -217,17 +228,51 @@ class LukeConfig(System):
   @classmethod
   def read_config(cls, raw: dict[str, object], path: Path) -> Described:
     """Returns the contents of a LUKE's config.json, or of that of a model that it starts from."""
-    return files.read_config(cls, raw, path)
+    model_type, fields = raw["model_type"], dict(raw)
+    architecture, labels = architecture_in(raw, path, "LukeModel"), ()
+    if model_type in STARTS_FROM:
+      fields |= {"entity_vocab_size": 0, "use_entity_aware_attention": False}
+      architecture = "LukeForMaskedLM"
+    elif "entity_vocab_size" not in raw:
+      raise InputError(f"{path}: entity_vocab_size: missing; expected a whole number")
+    else:
+      labels = labels_in(raw, path)
+    if model_type in ("bert", LUKE_WITH_BERT):
+      fields["word_positions"] = "bert"
+    config = sizes_from(cls, fields, path)
+    return Described(config, architecture, labels, len(labels) or 2, rest_of(cls, raw))
 
   @classmethod
   def read_archive(cls, raw: dict[str, object], path: Path) -> Described:
-    """Returns the contents of the metadata.json of the authors' archives."""
-    return files.read_metadata(cls, raw, path)
+    """Returns the contents of the metadata.json of the authors' archives, of pretrained models."""
+    model = raw.get("model_config")
+    if not isinstance(model, dict):
+      raise InputError(f"{path}: model_config: missing; expected an object")
+    check_fixed(model, OF_TRANSFORMERS, f"{path}: model_config.")
+    base = str(model.get("bert_model_name", ""))
+    roberta = "roberta" in base
+    defaults = {
+      "entity_emb_size": model.get("hidden_size"),  # archives older than the factorisation
+      "pad_token_id": 1 if roberta else 0,
+      "use_entity_aware_attention": False,  # the archives were pretrained with the original one
+    }
+    fields = defaults | {k: v for k, v in model.items() if v is not None}
+    fields["word_positions"] = "roberta" if roberta else "bert"
+    if "entity_vocab_size" not in model:
+      raise InputError(f"{path}: model_config.entity_vocab_size: missing")
+    config = sizes_from(cls, fields, path)
+    return Described(config, "LukeForMaskedLM", rest=rest_of(cls, model))
 
   @classmethod
   def write_config(cls, described: Described) -> dict[str, Any]:
     """Returns the config.json that both majors of transformers read."""
-    return files.write_config(described)
+    config: Any = described.config
+    roberta = config.word_positions == "roberta"
+    kind = LUKE_TYPE if roberta else LUKE_WITH_BERT
+    entries = config_json(described, kind, without=("word_positions", "tie_entity_embeddings"))
+    # To transformers one entry says both.
+    both = config.tie_word_embeddings and config.tie_entity_embeddings
+    return entries | {"tie_word_embeddings": both}
 
 
 _LARGE: dict[str, Any] = {

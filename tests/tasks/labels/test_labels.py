@@ -24,10 +24,9 @@ from luke_jax.convert.programs import read_program
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.inference import text_vectors
-from luke_jax.inference.batches import outputs
+from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import processor_of, task_of
-from luke_jax.inference.shapes import shapes_of
 from luke_jax.models.keys import flatten
 from luke_jax.nn.losses import IGNORED
 from luke_jax.runs.calibration import fitted, low_threshold
