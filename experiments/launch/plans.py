@@ -9,10 +9,10 @@ five minutes on two cores; needs the extra `tpu`, and no data.
 import sys
 from pathlib import Path
 
-from luke_jax.cli.plan import PlannedStep
 from luke_jax.plan.chips import GIB, parse_topology
 from luke_jax.plan.compiling import Compiled
 from luke_jax.plan.plan import Plan
+from luke_jax.runs.planned import PlannedStep
 
 EXPERIMENTS = Path(__file__).parents[1]
 CHIPS_16 = ("v5e:4x4", "v5p:2x2x4", "v6e:4x4")

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.cli.plan import PlannedStep
+from luke_jax.cli.printing import stderr_console
 from luke_jax.cli.process import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
@@ -18,6 +18,7 @@ from luke_jax.plan.memory import OutOfMemory
 from luke_jax.results.paper_runs import Check, checks
 from luke_jax.results.records import RESULT, read_results
 from luke_jax.results.tables import by_seed, compare, comparison_table, tables
+from luke_jax.runs.planned import PlannedStep
 from luke_jax.runs.recipes import consistent, read_experiment
 from luke_jax.runs.seeds import run_seed
 from luke_jax.training import processes
@@ -69,7 +70,8 @@ def experiment_check(
 
 def _memory(step: PlannedStep) -> Check:
   available = f"{step.topology.chip.hbm_bytes / GIB:.1f} GiB of a chip"
-  compiled = step.compiled()
+  with stderr_console().status(f"compiling for {step.topology}"):
+    compiled = step.compiled()
   if isinstance(compiled, OutOfMemory):
     needed = f"{compiled.needed / GIB:.1f} GiB"
     return Check(f"memory on {step.topology}", f"at most {available}", needed, False)

@@ -1,27 +1,19 @@
 """`luke-jax plan`."""
 
-import dataclasses
-import functools
 from typing import Annotated
 
-import jax
 from rich.console import Console
 from tyro.conf import Positional, UseAppendAction, arg
 
-from luke_jax.bench.step import flops_of
 from luke_jax.cli.printing import stderr_console
 from luke_jax.files import Path, check_place, write_json
-from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
-from luke_jax.plan.compiling import Compiled, compile_in_child, largest_fit
-from luke_jax.plan.flops import kernel_flops, token_counts
-from luke_jax.plan.memory import OutOfMemory, advice
-from luke_jax.plan.plan import Plan, make_plan
+from luke_jax.plan.chips import GIB, parse_topology
+from luke_jax.plan.compiling import Compiled, largest_fit
+from luke_jax.plan.memory import OutOfMemory
+from luke_jax.plan.plan import Plan
 from luke_jax.plan.report import report
-from luke_jax.runs.recipes import read_experiment
-from luke_jax.training.experiment import Experiment, total_steps
-from luke_jax.training.mesh import make_mesh
+from luke_jax.runs.planned import PlannedStep
 from luke_jax.training.metrics import summary_line
-from luke_jax.training.program import Program
 
 
 def run(
@@ -54,7 +46,7 @@ def run(
   if json is not None:
     check_place(json)
   step = PlannedStep(experiment, set, parse_topology(topology, slices))
-  step, compiled = largest(step) if fit else (step, step.compiled())
+  step, compiled = largest(step) if fit else (step, _compiled(step))
   if isinstance(compiled, OutOfMemory):
     print(step.advice(compiled))
     return 1
@@ -76,89 +68,11 @@ def _summary(plan: Plan) -> dict[str, float]:
   }
 
 
-@dataclasses.dataclass(frozen=True)
-class PlannedStep:
-  """Training step of an experiment file, with changes, on a slice."""
-
-  file: Path
-  assignments: tuple[str, ...]
-  topology: Topology
-
-  @functools.cached_property
-  def experiment(self) -> Experiment:
-    """Returns the experiment with its changes."""
-    return read_experiment(self.file, self.assignments)
-
-  @property
-  def together(self) -> int:
-    """Returns the size of a batch that gives each chip one sequence in every micro-batch."""
-    return self.topology.devices * self.experiment.run.accumulation
-
-  @property
-  def sequences(self) -> int:
-    """Returns the number of sequences that a chip processes at a time."""
-    return max(1, self.experiment.data.batch_size // self.together)
-
-  @property
-  def steps(self) -> int:
-    """Returns the number of the run's steps; counts its records only if it lasts for epochs."""
-    experiment = self.experiment
-    if experiment.run.steps is not None:
-      return experiment.run.steps
-    records = experiment.task.records(experiment.backbone, "train")
-    return total_steps(experiment.run, len(records), experiment.data.batch_size)
-
-  def with_sequences(self, number: int) -> "PlannedStep":
-    """Returns the step with another number of sequences a chip."""
-    batch = f"data.batch_size={number * self.together}"
-    return dataclasses.replace(self, assignments=(*self.assignments, batch))
-
-  def compiled(self) -> Compiled | OutOfMemory:
-    """Compiles the step with the TPU's compiler."""
-    arguments = (self.file, self.assignments, self.topology, self.steps)
-    with stderr_console().status(f"compiling for {self.topology}"):
-      return compile_in_child(self.topology, lowered_step, *arguments)
-
-  def plan(self, compiled: Compiled) -> Plan:
-    """Returns the plan from the compiled step."""
-    backbone = self.experiment.backbone
-    counts = token_counts(
-      self.experiment.task.row_shapes(backbone), self.experiment.data.batch_size
-    )
-    return make_plan(
-      compiled,
-      self.topology,
-      experiment=str(self.file),
-      steps=self.steps,
-      flops=flops_of(self.experiment),
-      kernel_flops=kernel_flops(backbone, counts),
-    )
-
-  def advice(self, fault: OutOfMemory) -> str:
-    """Returns the settings to change if the step does not fit."""
-    return advice(
-      fault,
-      self.topology,
-      sequences=self.sequences,
-      remat=self.experiment.running.remat,
-      sharded=self.experiment.mesh.fsdp == "all",
-    )
-
-
-def lowered_step(
-  file: Path, assignments: tuple[str, ...], topology: Topology, steps: int
-) -> tuple[jax.stages.Lowered, object]:
-  """Returns the step traced for a slice, and the shapes it takes, for the compiling process."""
-  experiment = read_experiment(file, assignments)
-  program = Program(experiment, make_mesh(experiment.mesh, devices(topology)), steps)
-  return program.lowered_step, program.step_shapes
-
-
 def largest(step: PlannedStep) -> tuple[PlannedStep, Compiled | OutOfMemory]:
   """Returns the compiled step with the largest batch that fits; prints every attempt."""
 
   def attempt(number: int) -> Compiled | OutOfMemory:
-    result = step.with_sequences(number).compiled()
+    result = _compiled(step.with_sequences(number))
     fits = isinstance(result, Compiled)
     needed = result.memory.total if isinstance(result, Compiled) else result.needed
     verdict = "fit" if fits else "do not fit"
@@ -172,3 +86,9 @@ def largest(step: PlannedStep) -> tuple[PlannedStep, Compiled | OutOfMemory]:
       f"the largest: {number} a chip, data.batch_size={largest_step.experiment.data.batch_size}\n"
     )
   return largest_step, compiled
+
+
+def _compiled(step: PlannedStep) -> Compiled | OutOfMemory:
+  """Compiles a step, and says so meanwhile."""
+  with stderr_console().status(f"compiling for {step.topology}"):
+    return step.compiled()
