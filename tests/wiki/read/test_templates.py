@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.wiki.read.markup import paragraphs
-from luke_jax.wiki.read.template_forms import EVERYWHERE, IN_ONE
-from luke_jax.wiki.read.templates import Templates
+from luke_jax.wiki.read.templates import EVERYWHERE, IN_ONE, Templates
 
 SITES = {language: wiki_site.site(language) for language in ("en", "de", "fr", "es", "ja", "nl")}
 
