@@ -17,8 +17,7 @@ from luke_jax.cli import main
 from luke_jax.model import Model
 from luke_jax.models import keys
 from luke_jax.models.network import abstract_params
-from luke_jax.systems.luke.config import LukeConfig
-from luke_jax.systems.luke.keys import KEYS
+from luke_jax.systems.luke.config import KEYS, LukeConfig
 
 pytestmark = [
   pytest.mark.parity,

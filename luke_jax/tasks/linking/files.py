@@ -1,7 +1,13 @@
-"""Examples of entity linking in files: texts, and the names in them with what they mean."""
+"""Examples of entity linking in files: texts, and the names in them with what they mean.
+
+The files by which AIDA and five other sets are usually scored are Ganea and Hofmann's, as Le and
+Titov packed them: a table of names with candidates and what each name means, and beside it the
+texts, a word on each line.
+"""
 
 import dataclasses
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -17,7 +23,6 @@ from luke_jax.tasks.files import (
   read_json_lines,
   read_text,
 )
-from luke_jax.tasks.linking import ganea
 
 CONLLU = ".conllu"
 OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked
@@ -25,6 +30,16 @@ _ITEM = re.compile(r"Q\d+")
 # GUM's Entity: mentions that open, whose eight fields have the words of the head and the title at
 # the end, and those that close.
 _OPENED_OR_CLOSED = re.compile(r"\((?P<fields>[^()]+)(?P<closed>\))?|(?P<number>[\w\[\]/]+)\)")
+# Of Ganea and Hofmann's tables.
+TABLE = ".csv"
+AIDA = "testa_testb_aggregate_original"
+TEXTS = {"aida_train": "aida_train.txt", "aida_testA": AIDA, "aida_testB": AIDA}
+TEXTS |= {f"wned-{x}": f"{x}.conll" for x in ("ace2004", "aquaint", "clueweb", "msnbc")}
+TEXTS |= {"wned-wikipedia": "wikipedia.conll"}
+PERSONS = "persons.txt"  # titles, by which a surname is taken for a full name of the text
+LEFT_OUT = ("Jiří_Třanovský",)  # documents that the authors leave out
+DOCUMENT = "-DOCSTART- ("
+Candidates = tuple[tuple[str, float], ...]  # titles, and how often the name means them
 
 
 def as_ours(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
@@ -137,7 +152,7 @@ class Mention(NamedTuple):
   title: str | None = None
   item: str | None = None  # of Wikidata
   optional: bool = False
-  candidates: ganea.Candidates | None = None
+  candidates: Candidates | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +167,7 @@ class Example:
 
 def read(path: Path, faults: Faults) -> list[Example]:
   """Reads JSON lines, of ours or of a benchmark, GUM's documents, or Ganea and Hofmann's tables."""
-  readers = {CONLLU: gum, ganea.TABLE: ganea.documents}
+  readers = {CONLLU: gum, TABLE: ganea}
   if path.suffix in readers:
     documents = ((f"document {x['id']}", x) for x in readers[path.suffix](path))
     return list(parse_items(documents, str(path), parse, faults, lambda value, _: value))
@@ -212,3 +227,133 @@ def _shortened(mention: Mention) -> tuple[object, ...]:
   if optional:
     return start, end, title or None, item, optional
   return (start, end, title or None, item) if item else (start, end, title or None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+  """A name of the table."""
+
+  text: str
+  title: str
+  candidates: Candidates  # the likeliest first
+  place: str
+
+
+def ganea(path: Path) -> Iterator[dict[str, Any]]:
+  """Yields the documents of a table in our form, in the order of the texts."""
+  if path.stem not in TEXTS:
+    expected = f"expected one of {', '.join(f'{x}{TABLE}' for x in TEXTS)}"
+    raise InputError(f"{path}: no table of Ganea and Hofmann's by its name; {expected}")
+  named = _table(path)
+  persons = path.parent / PERSONS
+  people = {line for _, line in lines(persons)} if persons.exists() else set()
+  text_file = path.parent / TEXTS[path.stem]
+  for name, words in _texts(text_file):
+    id = name if name in named else name.removesuffix(")")
+    if id not in LEFT_OUT and (of_text := named.pop(id, None)):
+      yield _with_mentions(id, words, with_full_names(of_text, people))
+  lacking = [id for id in named if id not in LEFT_OUT]
+  if lacking:
+    raise InputError(f"{text_file}: no document {lacking[0]}; expected it, as {path} has names")
+
+
+def with_full_names(named: Sequence[Named], people: set[str]) -> list[Named]:
+  """Returns names with the candidates of longer names of persons in the text that contain them."""
+  found = []
+  for one in named:
+    longer = [
+      x
+      for x in named
+      if x.candidates
+      and x.candidates[0][0] in people
+      and x.text.lower() != one.text.lower()
+      and f" {one.text} ".lower() in f" {x.text} ".lower()
+    ]
+    sums: dict[str, float] = defaultdict(float)
+    for title, prior in (pair for x in longer for pair in x.candidates):
+      sums[title] += prior / len(longer)
+    candidates = _likeliest_first(sums) if longer else one.candidates
+    found.append(dataclasses.replace(one, candidates=candidates))
+  return found
+
+
+def _table(path: Path) -> dict[str, list[Named]]:
+  """Returns the names of each document that mean something, in order."""
+  named: dict[str, list[Named]] = defaultdict(list)
+  for number, line in lines(path):
+    if line.strip():
+      place, fields = f"{path}: line {number}", line.rstrip().split("\t")
+      if len(fields) < 8:
+        expected = "expected document, name, candidates, GT: and what it means"
+        raise InputError(f"{place}: {len(fields)} fields with tabs between them; {expected}")
+      title = _meaning(fields[-1], place)
+      if title:
+        given = () if fields[6] == "EMPTYCAND" else fields[6:-2]
+        priors = dict(_candidate(x, place) for x in given)
+        candidates = _likeliest_first({name: x for name, x in priors.items() if name})
+        named[fields[0].split(" ")[0]].append(Named(fields[2], title, candidates, place))
+  return dict(named)
+
+
+def _likeliest_first(priors: Mapping[str, float]) -> Candidates:
+  return tuple(sorted(priors.items(), key=lambda x: -x[1]))
+
+
+def _candidate(field: str, place: str) -> tuple[str, float]:
+  _, prior, title = (*field.split(",", 2), "", "")[:3]
+  try:
+    return title.replace("&amp;", "&"), min(1.0, float(prior))
+  except ValueError:
+    raise InputError(f"{place}: candidate {field!r:.60}; expected id,prior,title") from None
+
+
+def _meaning(field: str, place: str) -> str:
+  """Returns the title of index,id,prior,title or of -1,id,title; "" where there is none."""
+  index, *rest = field.split(",")
+  if not re.fullmatch(r"-?\d+", index):
+    raise InputError(f"{place}: {field!r:.60}; expected index,id,prior,title or -1,id,title")
+  return ",".join(rest[1:] if index == "-1" else rest[2:]).replace("&amp;", "&")
+
+
+Word = tuple[str, str]  # and B, I or nothing, for one of a name
+
+
+def _texts(path: Path) -> Iterator[tuple[str, list[Word]]]:
+  """Yields the words of each document with its name."""
+  id, words = "", []
+  for _, line in lines(path):
+    columns = line.split("\t")
+    if line.startswith(DOCUMENT):
+      if id:
+        yield id, words
+      id, words = line.removeprefix(DOCUMENT).split(" ")[0], []
+    elif columns[0]:
+      words.append((columns[0], columns[1] if len(columns) > 5 else ""))
+  if id:
+    yield id, words
+
+
+def _with_mentions(id: str, words: Sequence[Word], named: Sequence[Named]) -> dict[str, Any]:
+  """Returns a document; its names are found in the order of the table."""
+  text, spans = "", []
+  for word, part in words:
+    text += " " if text else ""
+    if part == "I" and spans:
+      spans[-1][1] = len(text) + len(word)
+    elif part:
+      spans.append([len(text), len(text) + len(word)])
+    text += word
+  mentions, remaining = [], iter(spans)
+  for one in named:
+    for start, end in remaining:
+      if _plain(text[start:end]) == _plain(one.text):
+        given = [list(x) for x in one.candidates]
+        mentions.append([start, end, one.title, None, False, given])
+        break
+    else:
+      raise InputError(f"{one.place}: {one.text!r}: not in the text; expected it in order")
+  return {"id": id, "text": text, "mentions": mentions}
+
+
+def _plain(text: str) -> str:
+  return re.sub(r"\W+", "", text.lower())
