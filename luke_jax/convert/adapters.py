@@ -24,7 +24,7 @@ from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, wr
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import kind_of
-from luke_jax.models.adapters import add_adapters, is_adapter, merge_adapters, stays
+from luke_jax.models.adapters import add_adapters, is_adapter, stays
 from luke_jax.models.checks import check_finite
 from luke_jax.models.keys import LoadReport, flatten, places, unflatten
 from luke_jax.models.system import System
@@ -111,28 +111,6 @@ def adapter_backbone(path: Path) -> Path:
 def adapter_rank(path: Path) -> int:
   """Returns the rank of the matrices of an adapter."""
   return _rank(read_safetensors(path / ADAPTER))
-
-
-def as_adapter_has_it(model: ModelParts, path: Path, weights: Path, rank: int) -> dict:
-  """Returns the parameters of a model of some weights, as an adapter for them changes these.
-
-  The head is the adapter's if it is one for the same labels. Of rank 0 adapters are in the kernels.
-  """
-  adapter, encoder = read_adapter(path, backbone=weights), f"{model.config.name}/"
-  if type(adapter.config) is not model.system:
-    raise InputError(f"{path}: of a {adapter.config.title}; expected one of a {model.config.title}")
-  same = (adapter.kind, adapter.labels) == (model.kind, model.labels)
-  changed = {
-    path: x
-    for path, x in flatten(adapter.params).items()
-    if not stays(path, model.system) and (same or path.startswith(encoder))
-  }
-  params = unflatten(flatten(model.params) | changed)
-  if rank == 0:
-    return merge_adapters(params, model.system)
-  if rank != (own := adapter_rank(path)):
-    raise InputError(f"optimizer.adapter: {rank}; expected {own} as {path} has, or 0")
-  return params
 
 
 def _before(

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 from flax.traverse_util import flatten_dict, unflatten_dict
 
-from luke_jax.convert.adapters import as_adapter_has_it, is_adapter_directory
+from luke_jax.convert.adapters import adapter_rank, is_adapter_directory, read_adapter
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.loading import read_model
 from luke_jax.convert.parts import Entities, ModelParts
@@ -17,7 +17,8 @@ from luke_jax.files import Path
 from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import HEADS
 from luke_jax.heads.linking import LinkingHead
-from luke_jax.models.adapters import merge_adapters
+from luke_jax.models.adapters import merge_adapters, stays
+from luke_jax.models.keys import flatten, unflatten
 from luke_jax.models.system import Backbone, ModelConfig
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.runs.fitted_heads import with_fitted_head, with_shares
@@ -116,7 +117,7 @@ def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone, rank: int)
   model = start_model(weights, task, entities, **changes)
   _check_text(weights, model, task, task.processor(backbone))
   if weights is not start:
-    params = as_adapter_has_it(model, adapter, weights, rank)
+    params = _as_adapter_has_it(model, adapter, weights, rank)
     model = dataclasses.replace(model, params=params)
   if task.fit_head:
     model = with_fitted_head(model, task, task.records(backbone, "train").rows)
@@ -175,3 +176,25 @@ def with_entities(
       rows[new] = np.asarray(array)[old]
       leaves[path] = rows
   return unflatten_dict(leaves, sep="/")
+
+
+def _as_adapter_has_it(model: ModelParts, path: Path, weights: Path, rank: int) -> dict:
+  """Returns the parameters of a model of some weights, as an adapter for them changes these.
+
+  The head is the adapter's if it is one for the same labels. Of rank 0 adapters are in the kernels.
+  """
+  adapter, encoder = read_adapter(path, backbone=weights), f"{model.config.name}/"
+  if type(adapter.config) is not model.system:
+    raise InputError(f"{path}: of a {adapter.config.title}; expected one of a {model.config.title}")
+  same = (adapter.kind, adapter.labels) == (model.kind, model.labels)
+  changed = {
+    path: x
+    for path, x in flatten(adapter.params).items()
+    if not stays(path, model.system) and (same or path.startswith(encoder))
+  }
+  params = unflatten(flatten(model.params) | changed)
+  if rank == 0:
+    return merge_adapters(params, model.system)
+  if rank != (own := adapter_rank(path)):
+    raise InputError(f"optimizer.adapter: {rank}; expected {own} as {path} has, or 0")
+  return params

@@ -1,14 +1,15 @@
 """Examples of a split and their rows, read once for all evaluations."""
 
 import dataclasses
+import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import cached
-from luke_jax.tasks.files import Faults, Share, used_share, without_held_out
+from luke_jax.tasks.files import Faults
 from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
 from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
 from luke_jax.text.processor_files import has_entity_vocab
@@ -70,3 +71,42 @@ def rows_of(
   counting.warn(path)
   faults.warn(path)
   return rows
+
+
+class Share(NamedTuple):
+  """Share of the examples of a file that is dev, and which of those of its size."""
+
+  size: float
+  number: int = 0
+
+
+def without_held_out(
+  examples: list[Example], share: Share, split: str, place: str
+) -> list[Example]:
+  """Returns the examples of a training file but for the share that is dev; for "dev" that share.
+
+  Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
+  """
+  first, last = (round((share.number + x) * share.size * len(examples)) for x in (0, 1))
+  count = min(last - first, len(examples) - 1)  # one at least is for training
+  if count == 0 and split == "train":
+    return examples
+  if count == 0:
+    raise InputError(
+      f"{place}: {len(examples)} examples with answers, none of them held out as dev; expected a"
+      " file of dev, --dev, or more examples"
+    )
+  hashes = _hashes(len(examples))
+  dev = set(sorted(hashes)[first : first + count])
+  return [x for x, key in zip(examples, hashes, strict=True) if (key in dev) == (split == "dev")]
+
+
+def used_share(examples: list[Example], share: float) -> list[Example]:
+  """Returns a share of the examples, one at least; a smaller share is a part of a larger one."""
+  hashes = _hashes(len(examples))
+  used = set(sorted(hashes)[: max(1, round(share * len(examples)))])
+  return [x for x, key in zip(examples, hashes, strict=True) if key in used]
+
+
+def _hashes(count: int) -> list[bytes]:
+  return [hashlib.sha256(str(number).encode()).digest() for number in range(count)]

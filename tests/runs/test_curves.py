@@ -10,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
 from luke_jax.runs import parts
-from luke_jax.tasks.files import used_share
+from luke_jax.tasks.task_rows import used_share
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
 
