@@ -21,7 +21,8 @@ from luke_jax.files import Path
 from luke_jax.plan import bundles
 from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import Topology, prepare_environment
-from luke_jax.plan.hlo import HloModule, parse, window_counts
+from luke_jax.plan.cycles import window_counts
+from luke_jax.plan.hlo import HloModule, parse
 from luke_jax.plan.memory import (
   Memory,
   OutOfMemory,

@@ -7,6 +7,7 @@ or for the host, and both assume that operations do not overlap, as is the case 
 """
 
 import dataclasses
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -184,6 +185,17 @@ class Cycles:
 
   total: float
   sources: dict[Source, float]
+
+
+def window_counts(program: HloModule) -> dict[str, int]:
+  """Returns the number of windows of each fusion whose attributes state it."""
+  counts = {}
+  for computation in program.computations.values():
+    for instruction in computation.instructions.values():
+      bounds = re.search(r'"iteration_bounds":\[([^\]]+)\]', instruction.attributes)
+      if bounds:
+        counts[instruction.name] = math.prod(map(int, re.findall(r"\d+", bounds.group(1))))
+  return counts
 
 
 def work(program: HloModule, execution: Execution, bundles: Mapping[str, Bundles]) -> Work:

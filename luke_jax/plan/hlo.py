@@ -215,14 +215,3 @@ def _constant(computation: Computation, value: Instruction | None) -> int | None
   if value is None or value.opcode != "constant" or not re.fullmatch(r"-?\d+", value.argument):
     return None
   return int(value.argument)
-
-
-def window_counts(program: HloModule) -> dict[str, int]:
-  """Returns the number of windows of each fusion whose attributes state it."""
-  counts = {}
-  for computation in program.computations.values():
-    for instruction in computation.instructions.values():
-      bounds = re.search(r'"iteration_bounds":\[([^\]]+)\]', instruction.attributes)
-      if bounds:
-        counts[instruction.name] = math.prod(map(int, re.findall(r"\d+", bounds.group(1))))
-  return counts

@@ -1,4 +1,4 @@
-"""The ASGI application: addresses and their description in OpenAPI, bodies and statuses."""
+"""The ASGI application: addresses, bodies and statuses around a service of models."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from luke_jax import __version__
 from luke_jax.errors import InputError
 from luke_jax.model import Model
 from luke_jax.serve import metrics
@@ -23,34 +22,14 @@ from luke_jax.serve.guard import Guard, fault_line, noted
 from luke_jax.serve.joining import BusyError
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.models import TooLongError
-from luke_jax.serve.service import EXAMPLES, SENTENCE, Service
+from luke_jax.serve.openapi import description
+from luke_jax.serve.service import Service
 
 FILES = {"/": "page.html"} | {f"/{x}": x for x in ("page.css", "page.js", "attention.js")}
 KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 GONE = 499  # of a client that closed the connection: seen in the log only
 LATER = {"Retry-After": "1"}
 MOST_DISCARDED = 16_000_000  # bytes of a body that is too large, so that its sender reads the reply
-FAULT = {
-  "description": "Refused; one line says why.",
-  "content": {
-    "application/json": {
-      "schema": {
-        "type": "object",
-        "properties": {"fault": {"type": "string"}},
-        "required": ["fault"],
-      }
-    }
-  },
-}
-STATUSES = {
-  "400": "a fault of the request",
-  "401": "no token, or another",
-  "408": "the body did not arrive in time",
-  "413": "a body or a text is too long",
-  "415": "the body is not application/json",
-  "429": "too many requests wait",
-  "503": "no answer in time",
-}
 
 
 def application(
@@ -284,79 +263,3 @@ async def _no_such_place(request: Request, fault: Exception) -> Response:
   more = f"expected {allowed}" if allowed else "/openapi.json has what there is"
   line = f"{asked:.100}: {fault.detail.lower()}; {more}"
   return fault_line(fault.status_code, line, fault.headers)
-
-
-def description(service: Service, root: str) -> dict[str, Any]:
-  """Returns the description of a service that is mounted at a root, in OpenAPI 3.1."""
-  gets = {
-    "/models": "Describes the models.",
-    "/health": "Answers as long as the process lives.",
-    "/ready": "Answers with 200 once the programs are compiled, with 503 before.",
-    "/metrics": "Returns figures in Prometheus's text form.",
-    "/openapi.json": "Returns this description.",
-  }
-  return {
-    "openapi": "3.1.0",
-    "info": {"title": "luke_jax", "version": __version__},
-    "servers": [{"url": root or "/"}],
-    "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-    "security": [{}, {"token": []}],
-    "paths": {
-      "/predict": {"post": _predict(service)},
-      **{path: {"get": _get(path, what)} for path, what in gets.items()},
-    },
-  }
-
-
-def _get(path: str, what: str) -> dict[str, Any]:
-  kind = "text/plain" if path == "/metrics" else "application/json"
-  responses = {"200": {"description": "Done.", "content": {kind: {}}}}
-  return {"summary": what, "responses": responses | ({"503": FAULT} if path == "/ready" else {})}
-
-
-def _predict(service: Service) -> dict[str, Any]:
-  names = list(service.models)
-  model = {"type": "string", "enum": names, "description": "May be left out if there is one."}
-  one_or_many = {"type": ["string", "array"], "items": {"type": "string"}}
-  schema = {
-    "type": "object",
-    "properties": {
-      "model": model,
-      "text": {**one_or_many, "description": "A text, or a list of texts."},
-      "threshold": {"type": "number", "description": "Least score, for tasks that have one."},
-    },
-    "required": ["text"] if len(names) == 1 else ["model", "text"],
-    "additionalProperties": {
-      "description": "Another field of the text, such as a question; for many texts, a list."
-    },
-  }
-  examples = {
-    name: {
-      "summary": f"{one.task.name} by {name}",
-      "value": {"model": name, "text": f"{SENTENCE}.", **EXAMPLES.get(one.task.name, {})},
-    }
-    for name, one in service.models.items()
-  }
-  answer = {
-    "type": "object",
-    "properties": {
-      "model": {"type": "string"},
-      "prediction": {"description": "Of the text: what the task predicts, with its fields."},
-      "predictions": {"type": "array", "description": "Of each text of a list, in order."},
-    },
-    "required": ["model"],
-  }
-  return {
-    "summary": "Predicts for a text, or for each text of a list.",
-    "requestBody": {
-      "required": True,
-      "content": {"application/json": {"schema": schema, "examples": examples}},
-    },
-    "responses": {
-      "200": {
-        "description": "Predicted.",
-        "content": {"application/json": {"schema": answer}},
-      },
-      **{status: FAULT | {"description": what} for status, what in STATUSES.items()},
-    },
-  }

@@ -8,9 +8,10 @@ from luke_jax.plan.cycles import (
   final_cycles,
   hbm_bytes,
   shares,
+  window_counts,
   work,
 )
-from luke_jax.plan.hlo import execution, parse, window_counts
+from luke_jax.plan.hlo import execution, parse
 
 V5E = CHIPS["v5e"]
 ROW, STACK = 128 * 4, 12 * 64 * 128 * 4
