@@ -5,7 +5,7 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax import english
-from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
+from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
 from luke_jax.inference.calibrated import ENTRY, Calibration, without_calibration
@@ -29,9 +29,8 @@ def run(
   file: Annotated[Path, Positional, arg(metavar="FILE")],
   /,
   *,
-  backbone: Path | None = None,
   skip_bad: bool = False,
-  labels: str = "",
+  reading: OmitArgPrefixes[ModelOptions],
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Fits a model's scores to be shares of right answers on texts like a file's.
@@ -46,15 +45,12 @@ def run(
       file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples with answers, which nothing was trained on.
-    backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
-    labels: For labels: those to look for, such as "PER=person, LOC=place"; by default all that the
-      file has.
   """
   place = model_directory(directory) / CONFIG
   if Path(english.__file__).parent in place.parents:
     raise InputError(f"{directory}: in the box; expected a model of yours, or a copy")
-  model, settings = load_for(task, directory, backbone, labels=labels)
+  model, settings = reading.read(task, directory)
   settings = form.of(settings)
   if isinstance(settings, EntityLinking):
     raise InputError(f"{task}: has a threshold, of scores as they are; expected another task")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults, with_attributes
+from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, with_attributes
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.abstaining import answering_all
@@ -28,25 +28,63 @@ from luke_jax.tasks.tagging.task import Tagging
 from luke_jax.training.metrics import summary_line
 
 
+@dataclasses.dataclass(frozen=True)
+class Reports:
+  """Options for reports of an evaluation."""
+
+  mistakes: int = 5
+  """Number of mistakes to show; the page shows ten times as many."""
+  json: Path | None = None
+  """File for the whole evaluation as JSON, every mistake included."""
+  html: Path | None = None
+  """File for the evaluation as a page of HTML."""
+
+  def check(self) -> None:
+    """Raises InputError for a negative number, and for files that cannot be written."""
+    if self.mistakes < 0:
+      raise InputError(f"--mistakes: {self.mistakes}; expected 0 or more")
+    for output in filter(None, (self.json, self.html)):
+      check_place(output)
+
+  def write(self, evaluation: Evaluation, title: str) -> None:
+    """Prints tables, and writes the files."""
+    Console().print(tables(evaluation, self.mistakes))
+    if self.json:
+      _write(self.json, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
+    if self.html:
+      _write(self.html, page(evaluation, title, 10 * self.mistakes))
+
+
+@dataclasses.dataclass(frozen=True)
+class Aim:
+  """Options for a threshold."""
+
+  precision: float | None = None
+  """Share of right answers, such as 0.95, to print the score from which they have it."""
+  recall: float | None = None
+  """Share of what there is to find, such as 0.9, to print the score from which answers have it."""
+
+  def check(self) -> None:
+    """Raises InputError for numbers that are no shares, and for two of them."""
+    for name, share in vars(self).items():
+      if share is not None and not 0 < share < 1:
+        raise InputError(f"--{name}: {share:g}; expected a share above 0 and below 1")
+    if None not in vars(self).values():
+      raise InputError("--recall: beside --precision; expected one of them: both are a threshold")
+
+
 def evaluate(
   task: Annotated[str, Positional, arg(metavar="TASK|EXPERIMENT")],
   directory: Annotated[Path, Positional, arg(metavar="DIRECTORY")],
   file: Annotated[Path, Positional, arg(metavar="FILE")],
   /,
   *,
-  mistakes: int = 5,
-  json_file: Annotated[Path | None, arg(name="json")] = None,
-  html_file: Annotated[Path | None, arg(name="html")] = None,
-  mentions: Path | None = None,
-  vectors: Path | None = None,
-  knowledge: Path | None = None,
-  backbone: Path | None = None,
   skip_bad: bool = False,
   only_labels_of_gold: bool = False,
   find_names: bool = False,
-  precision: float | None = None,
-  recall: float | None = None,
-  labels: str = "",
+  reports: OmitArgPrefixes[Reports],
+  aim: OmitArgPrefixes[Aim],
+  reading: OmitArgPrefixes[ModelOptions],
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Scores a fine-tuned model on examples with known answers.
@@ -61,26 +99,13 @@ def evaluate(
       experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples.
-    mistakes: Number of mistakes to show; the page shows ten times as many.
-    json_file: File for the whole evaluation as JSON, every mistake included.
-    html_file: File for the evaluation as a page of HTML.
-    mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
-    vectors: For a model that reads vectors of linked entities, their folder.
-    knowledge: For linking, a folder of other knowledge than that of the training.
-    backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
     only_labels_of_gold: Leaves out predicted names whose label the file never has.
     find_names: For linking: finds the names as well, instead of taking those of the file.
-    precision: Share of right answers, such as 0.95, to print the score from which they have it.
-    recall: Share of what there is to find, such as 0.9, to print the score from which answers have
-      it.
-    labels: For labels: those to look for, such as "PER=person, LOC=place"; by default all that the
-      file has.
   """
-  _check(mistakes, precision, recall, json_file, html_file)
-  model, settings = load_for(
-    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
-  )
+  reports.check()
+  aim.check()
+  model, settings = reading.read(task, directory)
   settings = _finding(form.of(settings), find_names)
   faults = Faults(skip=skip_bad)
   examples = settings.check(settings.read_examples(str(file), faults), faults)
@@ -92,21 +117,17 @@ def evaluate(
   report_faults(faults)
   predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
   evaluation = settings.evaluate(examples, predicted)
-  Console().print(tables(evaluation, mistakes))
-  if json_file:
-    _write(json_file, json.dumps(evaluation.as_json(), ensure_ascii=False, indent=1) + "\n")
-  if html_file:
-    _write(html_file, page(evaluation, f"{task}: {directory.name} on {file.name}", 10 * mistakes))
+  reports.write(evaluation, f"{task}: {directory.name} on {file.name}")
   figures: dict[str, float | None] = {**evaluation.scores, "examples": len(examples)}
   if evaluation.answers:
     figures["calibration_error"] = calibration_error(evaluation.answers)
-  if precision is not None:
-    figures |= _for_precision(evaluation, precision)
-  if recall is not None:
+  if aim.precision is not None:
+    figures |= _for_precision(evaluation, aim.precision)
+  if aim.recall is not None:
     if (everything := answering_all(settings)) != settings:
       of_all = [x for _, x in predictions(model, everything, examples, Faults(skip=skip_bad))]
       evaluation = everything.evaluate(examples, of_all)
-    figures |= _for_recall(evaluation, recall)
+    figures |= _for_recall(evaluation, aim.recall)
   print(summary_line(figures))
 
 
@@ -152,21 +173,6 @@ def _finding(settings: FineTunedTask, find_names: bool) -> FineTunedTask:
   if not isinstance(settings, EntityLinking):
     raise InputError(f"--find-names: {settings.name} is given no names; expected it for linking")
   return dataclasses.replace(settings, find=True)
-
-
-def _check(
-  mistakes: int, precision: float | None, recall: float | None, *outputs: Path | None
-) -> None:
-  """Raises InputError for numbers that are none of these, and for files that cannot be written."""
-  for name, share in (("precision", precision), ("recall", recall)):
-    if share is not None and not 0 < share < 1:
-      raise InputError(f"--{name}: {share:g}; expected a share above 0 and below 1")
-  if precision is not None and recall is not None:
-    raise InputError("--recall: beside --precision; expected one of them: both are a threshold")
-  if mistakes < 0:
-    raise InputError(f"--mistakes: {mistakes}; expected 0 or more")
-  for output in filter(None, outputs):
-    check_place(output)
 
 
 def _write(path: Path, text: str) -> None:

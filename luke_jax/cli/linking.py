@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from luke_jax.cli import predict
-from luke_jax.cli.task_inputs import FileOptions
+from luke_jax.cli.task_inputs import FileOptions, ModelOptions
 from luke_jax.convert.reading import named_directory, read_model
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -47,9 +47,8 @@ def link(
     directory,
     source,
     output=output,
-    knowledge=knowledge,
     threshold=threshold,
-    backbone=backbone,
+    reading=ModelOptions(backbone, knowledge=knowledge),
     form=FileOptions(),
   )
 

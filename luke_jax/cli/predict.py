@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import stderr_console
-from luke_jax.cli.task_inputs import FileOptions, load_for, report_faults
+from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.abstaining import Abstaining
@@ -43,13 +43,9 @@ def run(
   /,
   *,
   output: Path | None = None,
-  mentions: Path | None = None,
-  vectors: Path | None = None,
-  knowledge: Path | None = None,
-  backbone: Path | None = None,
   skip_bad: bool = False,
   threshold: float | None = None,
-  labels: str = "",
+  reading: OmitArgPrefixes[ModelOptions],
   form: OmitArgPrefixes[FileOptions],
 ) -> None:
   """Prints a fine-tuned model's predictions for any number of texts.
@@ -70,20 +66,11 @@ def run(
     source: File of examples, a text, an object of JSON, or - for standard input.
     output: File for the predictions: a page if its name ends in .html, and of ner and tagging in
       columns if it ends in .conll.
-    mentions: For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts.
-    vectors: For a model that reads vectors of linked entities, their folder.
-    knowledge: For linking, a folder of other knowledge than that of the training.
-    backbone: Directory of the backbone, for an adapter of one that was not fetched.
     skip_bad: Leaves out examples that are faulty, and counts them.
     threshold: Least score of an answer, as luke-jax evaluate --precision tells it; others are none.
-    labels: For labels: those to look for, such as "person, award: a prize given for merit", set
-      apart by semicolons where a description has commas, or a .txt file with one on each line; by
-      default the kinds that the model learnt, if they are at most 40.
   """
   write = _writer(output, task)
-  model, settings = load_for(
-    task, directory, backbone, mentions, vectors=vectors, knowledge=knowledge, labels=labels
-  )
+  model, settings = reading.read(task, directory)
   abstaining = Abstaining(form.of(for_predictions(model, settings)), threshold)
   settings = abstaining.task
   faults = Faults(skip=skip_bad)

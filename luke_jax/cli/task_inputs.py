@@ -72,53 +72,62 @@ MOST_REPORTED = 10
 MANY = 1000  # labels, whose reading takes seconds
 
 
-def load_for(
-  task: str,
-  directory: Path,
-  backbone: Path | None = None,
-  mentions: Path | None = None,
-  *,
-  vectors: Path | None = None,
-  knowledge: Path | None = None,
-  labels: str = "",
-) -> tuple[ModelParts, FineTunedTask]:
-  """Reads the model of a directory, or of the run in it, and its task.
+@dataclasses.dataclass(frozen=True)
+class ModelOptions:
+  """Options for reading a model, and what its task reads beside texts."""
 
-  The task is one of luke_jax by its name, or that of an experiment file. It may link by mentions,
-  or read vectors of linked entities. `backbone` is that of an adapter. `labels` are those that a
-  model with labels at run time looks for, a text or a file.
-  """
-  if mentions and task != "qa":
-    raise InputError(f"--mentions: {mentions}; expected none, for only qa links entities")
-  experiment = load_experiment(Path(task)) if task.endswith(".py") else None
-  kind = task_class(task) if experiment is None else type(experiment.task)
-  if not issubclass(kind, FineTunedTask):
-    raise InputError(
-      f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
-    )
-  backbone = backbone or backbone_of(directory)
-  directory = model_directory(directory)
-  if experiment is None:
-    model = read(directory, backbone=backbone)
-  else:
-    model = read(directory, backbone=backbone, system=type(experiment.model), head=own_head(kind))
-  with at(directory):
-    if vectors and not kind.reads_vectors:
-      raise InputError(f"--vectors: {vectors}; expected none, for {task} links no entities")
-    if knowledge and task != "linking":
-      raise InputError(f"--knowledge: {knowledge}; expected none, for {task} links no entities")
-    folders = {"mentions": mentions, "vectors": vectors, "knowledge": knowledge}
-    named = task if experiment is None else kind
-    changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
-    if labels:
-      found = labels_in(labels)
-      if len(found) > MANY:
-        print(f"reading {len(found):,} labels", file=sys.stderr)
-      changes |= asked(model, found)
-    settings = task_of(model, named, **changes)
-    settings.check_inputs(model.backbone)
-    check_knowledge(model, settings)
-    return model, settings
+  backbone: Path | None = None
+  """Directory of the backbone, for an adapter of one that was not fetched."""
+  mentions: Path | None = None
+  """For qa, a folder of luke-jax wiki mentions, whose entities are linked in the texts."""
+  vectors: Path | None = None
+  """For a model that reads vectors of linked entities, their folder."""
+  knowledge: Path | None = None
+  """For linking, a folder of other knowledge than that of the training."""
+  labels: str = ""
+  """For labels: those to look for, such as "person, award: a prize given for merit", set apart by
+  semicolons where a description has commas, or a .txt file with one on each line. By default those
+  of a file with answers, and for predictions the kinds that the model learnt, if at most 40."""
+
+  def read(self, task: str, directory: Path) -> tuple[ModelParts, FineTunedTask]:
+    """Returns the model of a directory, or of the run in it, and its task.
+
+    The task is one of luke_jax by its name, or that of an experiment file.
+    """
+    if self.mentions and task != "qa":
+      raise InputError(f"--mentions: {self.mentions}; expected none, for only qa links entities")
+    experiment = load_experiment(Path(task)) if task.endswith(".py") else None
+    kind = task_class(task) if experiment is None else type(experiment.task)
+    if not issubclass(kind, FineTunedTask):
+      raise InputError(
+        f"{task}: {kind.__name__} is no task on texts; expected one that is fine-tuned"
+      )
+    backbone = self.backbone or backbone_of(directory)
+    directory = model_directory(directory)
+    if experiment is None:
+      model = read(directory, backbone=backbone)
+    else:
+      system = type(experiment.model)
+      model = read(directory, backbone=backbone, system=system, head=own_head(kind))
+    with at(directory):
+      if self.vectors and not kind.reads_vectors:
+        raise InputError(f"--vectors: {self.vectors}; expected none, for {task} links no entities")
+      if self.knowledge and task != "linking":
+        raise InputError(
+          f"--knowledge: {self.knowledge}; expected none, for {task} links no entities"
+        )
+      folders = {"mentions": self.mentions, "vectors": self.vectors, "knowledge": self.knowledge}
+      named = task if experiment is None else kind
+      changes: dict[str, Any] = {name: str(x) for name, x in folders.items() if x}
+      if self.labels:
+        found = labels_in(self.labels)
+        if len(found) > MANY:
+          print(f"reading {len(found):,} labels", file=sys.stderr)
+        changes |= asked(model, found)
+      settings = task_of(model, named, **changes)
+      settings.check_inputs(model.backbone)
+      check_knowledge(model, settings)
+      return model, settings
 
 
 def report_faults(faults: Faults) -> None:
