@@ -24,6 +24,7 @@ Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is fl
 SAFETENSORS, TORCH = "model.safetensors", "pytorch_model.bin"
 ADAPTER = "adapter.safetensors"  # beside the weights of a backbone elsewhere
 INDEX = f"{SAFETENSORS}.index.json"
+POINTER = b"version https://git-lfs"  # in the place of a file that was not fetched
 CHECKSUMS = "luke_jax.crc32"  # of a file's metadata: those of all its tensors, as JSON
 
 
@@ -95,6 +96,10 @@ def _weight_files(directory: Path) -> list[Path]:
   files = _listed_files(directory)
   for file in files:
     check_regular(file)
+    with file.open("rb") as content:
+      if content.read(len(POINTER)) == POINTER:
+        expected = "expected the file itself: git lfs pull, or hf download"
+        raise InputError(f"{file}: a pointer of Git LFS; {expected}")
   return files
 
 

@@ -54,6 +54,10 @@ def wrong_shape(held):
 FAULTS = {
   "no config": (lambda d: (d / "config.json").unlink(), "model: no config.json and no metadata"),
   "no weights": (lambda d: (d / "model.safetensors").unlink(), "model: no weights; expected"),
+  "not fetched": (
+    lambda d: (d / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\n"),
+    "model.safetensors: a pointer of Git LFS; expected the file itself",
+  ),
   "truncated": (truncate, "model.safetensors: not a whole safetensors file"),
   "not json": (no_json, "config.json: line 1 is not JSON"),
   "a list": (lambda d: (d / "config.json").write_text("[]"), "config.json: holds a list"),
