@@ -55,6 +55,13 @@ class FileOptions:
     }
     return dataclasses.replace(task, **changes)
 
+  def changes(self, task: str) -> list[str]:
+    """Returns the options as changes of fields of a task, or of the one of an experiment file."""
+    if task in CLASSES:
+      self.of(task_class(task)())
+    given = {name: value for name, value in vars(self).items() if value}
+    return [f"task.{name}={'true' if x is True else x}" for name, x in given.items()]
+
 
 def with_attributes(task: FineTunedTask, names: str) -> FineTunedTask:
   """Returns the task with the names of attributes, if any are given."""

@@ -1,5 +1,6 @@
 """`luke-jax train` and `luke-jax settings`."""
 
+import dataclasses
 import difflib
 import re
 import sys
@@ -10,9 +11,10 @@ import jax
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from tyro.conf import Positional, UseAppendAction, arg
+from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.cli.process import BEGUN, outcome
+from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, whole
 from luke_jax.runs import training
@@ -33,6 +35,18 @@ from luke_jax.training.watch import STATUS, watching
 PIPED = "-"  # as a file of examples
 
 
+@dataclasses.dataclass(frozen=True)
+class Cluster:
+  """Options for several processes, which a TPU slice needs none of."""
+
+  coordinator: str | None = None
+  """Address of process 0, host:port, where processes cannot find each other."""
+  processes: int | None = None
+  """Number of processes."""
+  process: int | None = None
+  """Number of this process, from 0."""
+
+
 def train(
   experiment: Annotated[Path, Positional, arg(metavar="EXPERIMENT|TASK")],
   /,
@@ -46,11 +60,10 @@ def train(
   folds: int | None = None,
   curve: bool = False,
   set: UseAppendAction[tuple[str, ...]] = (),
-  coordinator: str | None = None,
-  processes_in_all: Annotated[int | None, arg(name="processes")] = None,
-  process: int | None = None,
   profile: int = 0,
   verbose: bool = False,
+  form: OmitArgPrefixes[FileOptions],
+  cluster: OmitArgPrefixes[Cluster],
 ) -> int:
   """Trains what an experiment file describes; the same command resumes a run.
 
@@ -75,17 +88,14 @@ def train(
     folds: Number of parts, each scored by a model of the others; OUTPUT/model is of all examples.
     curve: Trains on 25, 50 and 75 % of the examples too, to tell whether more of them would help.
     set: A field of luke-jax settings by its dotted name and its value, as often as needed.
-    coordinator: Address of process 0, host:port, where processes cannot find each other.
-    processes_in_all: Number of processes.
-    process: Number of this process, from 0.
     profile: Number of steps to write a trace of, into OUTPUT/profile.
     verbose: Prints every setting of a task's training.
   """
   _check(output, profile, folds, curve)
   with watching(outcome) as watch:
-    processes.join(coordinator, processes_in_all, process, before=watch.with_others)
+    processes.join(*dataclasses.astuple(cluster), before=watch.with_others)
     share = HELD_OUT if curve and dev is None else folds and 1 / max(folds, 2)
-    set = (*_changes(adapter, minutes, share), *set)
+    set = (*_changes(adapter, minutes, share), *form.changes(str(experiment)), *set)
     if str(experiment) in CLASSES:
       resolved = _task(experiment, (_examples(train, output), dev), model, set)
     else:
@@ -96,7 +106,7 @@ def train(
       print((describe if every_setting else outline)(resolved), flush=True)
     summary = _trained(resolved, output, folds, curve=curve, profile=profile)
     if jax.process_index() == 0:
-      _print_end(summary, output, resolved.task.name)
+      _print_end(summary, output, resolved)
     return STATUS.get(summary["status"], 0)
 
 
@@ -106,11 +116,11 @@ def _changes(adapter: int | None, minutes: float | None, share: float | None) ->
   return [f"{name}={value}" for name, value in given.items() if value is not None]
 
 
-def _print_end(summary: Summary, output: Path, task: str) -> None:
+def _print_end(summary: Summary, output: Path, trained: Experiment) -> None:
   """Prints what the model gets right and wrong, the scores of parts, and the summary."""
   curve = summary.get(CURVE, {})
   if "model" in summary:
-    if report := write_report(output, task, curve):
+    if report := write_report(output, trained.task.name, curve):
       Console().print(report)
       print(f"more: {output / REPORT}")
     print(f"with texts of your own: luke-jax try {output}")
@@ -118,7 +128,7 @@ def _print_end(summary: Summary, output: Path, task: str) -> None:
     print(f"{name} of the parts: {spread['mean']:.3f} ± {spread['deviation']:.3f}")
   if len(curve) > 1:
     print(f"by share of the examples: {', '.join(f'{x} {y:.3f}' for x, y in curve.items())}")
-    print(verdict(curve))
+    print(verdict(curve, len(trained.task.records(trained.backbone, "dev"))))
   print(summary_line(summary))
 
 

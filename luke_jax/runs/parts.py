@@ -11,6 +11,7 @@ from luke_jax.runs.training import run
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
+from luke_jax.training.pace import TELLING
 
 FOLDS = "folds"  # in the folder of the run on all examples
 LEAST = 2
@@ -89,8 +90,10 @@ def of_share(experiment: Experiment, share: float) -> Experiment:
   )
 
 
-def verdict(curve: Mapping[str, float]) -> str:
-  """Returns a sentence on whether more examples would help."""
+def verdict(curve: Mapping[str, float], dev: int) -> str:
+  """Returns a sentence on whether more examples would help, by their scores on so many of dev."""
+  if dev < TELLING:
+    return f"{dev} examples of dev do not tell whether more to train on would help: give --dev FILE"
   *_, before, last = curve.values()
   gain = last - before
   help = "will hardly help" if gain < LITTLE else "should help"

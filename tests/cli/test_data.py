@@ -175,8 +175,8 @@ def test_which_column_is_read_as_words(tmp_path, capsys):
   path.write_text("0\tJohn\tB-PER\n1\tlives\tO\n\n0\tMary\tB-PER\n")
   assert check(path) == 0
   assert capsys.readouterr().out.splitlines() == [
-    f"{path}: column 2 is read as words, since column 1 numbers the lines; --columns (in training"
-    " --set task.columns) chooses another",
+    f"{path}: column 2 is read as words, since column 1 numbers the lines; --columns chooses"
+    " another",
     "entities that can be found: 2 of 2",
     "example 1: [John](PER) lives",
     "example 2: [Mary](PER)",

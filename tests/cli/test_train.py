@@ -62,6 +62,7 @@ def test_two_stages_from_a_model_directory_and_back(file, tmp_path, capsys):
   [
     (["--output", "s3://bucket/run"], "--output: s3:/bucket/run; expected a folder"),
     (["--output", "run", "--set", "run.step=3"], "run.step: no such field; expected"),
+    (["--output", "run", "--columns", "_,word"], "task.columns: no such field; expected"),
     (["--output", "run", "--process", "1"], "expected all three or none"),
     (["--output", "run", "--set", "run.start=gone"], "run.start: gone: no such file or directory"),
   ],

@@ -60,4 +60,8 @@ def test_what_has_no_score_has_no_curve(tmp_path):
 
 @pytest.mark.parametrize(("before", "said"), [(0.4, "should help"), (0.496, "will hardly help")])
 def test_the_last_quarter_says_whether_more_examples_help(before, said):
-  assert parts.verdict({"75%": before, "100%": 0.5}).endswith(f"more of them {said}")
+  assert parts.verdict({"75%": before, "100%": 0.5}, 50).endswith(f"more of them {said}")
+
+
+def test_few_examples_of_dev_say_nothing_of_more():
+  assert parts.verdict({"75%": 0.3, "100%": 0.5}, 6).startswith("6 examples of dev do not tell")

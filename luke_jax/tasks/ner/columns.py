@@ -133,7 +133,7 @@ def _count(places: Iterable[tuple[int, FileLine]], column: int, width: int) -> b
 
 
 def _warn(path: Path, rows: Sequence[FileLine], layout: Columns) -> None:
-  option = "--columns (in training --set task.columns) chooses another"
+  option = "--columns chooses another"
   message = f"column {layout.word + 1} is read as words"
   if layout.indexed:
     before = "column 1 numbers" if layout.word == 1 else f"columns 1 to {layout.word} number"
@@ -155,7 +155,7 @@ def _check_tag_column(path: Path, rows: Sequence[FileLine], layout: Columns) -> 
     names[tag_columns[0]] = TAG
     names[layout.word if layout.word != tag_columns[0] else names.index(IGNORED)] = WORD
     chosen = ",".join(names)
-    remedy = f"--columns {chosen} (in training --set task.columns={chosen}) reads column"
+    remedy = f"--columns {chosen} reads column"
     hint = f"; {remedy} {tag_columns[0] + 1} as tags"
     check_tag(rows[0].columns[layout.tag], f"{path}: line {rows[0].number}", hint)
 

@@ -117,7 +117,7 @@ def test_columns_by_name(tmp_path):
     read(path, Faults(skip=True))
   assert str(found.value) == (
     f"{path}: line 2: tag 'ann'; expected O, or one of B- I- M- E- S- and a label; --columns"
-    " _,word,tag,_,_ (in training --set task.columns=_,word,tag,_,_) reads column 3 as tags"
+    " _,word,tag,_,_ reads column 3 as tags"
   )
   assert contents(path, Reading(columns=("_", "word", "tag", "_", "_"))) == [JOHN, MARY]
   with pytest.raises(InputError, match="line 2: 5 columns; expected 2, as in columns word,tag"):
