@@ -1,6 +1,7 @@
 """`luke-jax train` and `luke-jax export` by hand: two stages from a model directory and back."""
 
 import json
+import types
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
+from luke_jax.cli.train import _print_end
 
 pytestmark = pytest.mark.usefixtures("one_device")
 
@@ -73,3 +75,14 @@ def test_bad_input_is_one_line(arguments, line, file, tmp_path, monkeypatch, cap
   error = capsys.readouterr().err
   assert line in error and "Traceback" not in error
   assert not (tmp_path / "run").exists()
+
+
+def test_a_curve_by_few_examples_is_printed_without_a_verdict(tmp_path, capsys):
+  records = {"dev": range(6)}
+  trained = types.SimpleNamespace(
+    backbone=None, task=types.SimpleNamespace(records=lambda _, split: records[split])
+  )
+  summary = {"status": "done", "curve": {"75%": 0.3, "100%": 0.5}}
+  _print_end(summary, tmp_path, trained)
+  printed = capsys.readouterr().out
+  assert "75% 0.300, 100% 0.500" in printed and "6 examples of dev do not tell" in printed
