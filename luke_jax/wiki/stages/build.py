@@ -1,22 +1,24 @@
 """The stages from a dump to pretraining records, and the inputs of each."""
 
 import dataclasses
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json, sha256
+from luke_jax.files import Path, read_json, sha256, write_json
 from luke_jax.files.locks import locked
 from luke_jax.pipeline.metadata import tokenizer_hash
 from luke_jax.text import load_tokenizer
 from luke_jax.text.rows import whole_number
 from luke_jax.wiki.read.dump import Site
+from luke_jax.wiki.read.texts import text_files
 from luke_jax.wiki.stages.packing import SPECIAL_WORDS, MakeRecords
 from luke_jax.wiki.stages.page_stage import Shards, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.shuffle_stage import Scatter, Shuffle
-from luke_jax.wiki.stages.sources import Source, check_different, hash_of, source_of
+from luke_jax.wiki.stages.sources import Source, source_of
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
 from luke_jax.wiki.stages.title_stage import MakeTitles
 from luke_jax.wiki.stages.vocabulary_stage import (
@@ -30,6 +32,7 @@ StageName = Literal["pages", "titles", "counts", "vocabulary", "records", "pretr
 STAGES: tuple[StageName, ...] = get_args(StageName)
 RESULT: StageName = "pretraining"
 _SCATTERED = "scattered"
+_HASHES = "dumps.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,8 +51,7 @@ def build(
   source, tokenizer = _checked(settings, folder)
   _check_wiki(folder, source.site)
   with locked(folder), StageProgress() as progress:
-    hashes = [hash_of(path, folder, progress) for path in settings.dumps]
-    check_different(settings.dumps, hashes)
+    hashes = _hashes(settings.dumps, folder, progress)
     plan = _Plan(settings, folder, source, tokenizer)
     stages: dict[str, Done] = {}
     for stage_of in (
@@ -205,3 +207,32 @@ def _check_wiki(folder: Path, site: Site) -> None:
     return
   if other and site.database and other != site.database:
     raise InputError(f"{folder}: a build of {other}; expected a folder of {site.database}'s own")
+
+
+def _hashes(paths: Sequence[Path], folder: Path, progress: StageProgress) -> list[str]:
+  """Returns the hashes of the sources; raises InputError for a file that is given twice."""
+  hashes = [_hash_of(path, folder, progress) for path in paths]
+  for place, path in enumerate(paths):
+    first = hashes.index(hashes[place])
+    if first != place:
+      raise InputError(f"{path}: the same as {paths[first]}; expected every file once")
+  return hashes
+
+
+def _hash_of(path: Path, folder: Path, progress: StageProgress) -> str:
+  """Returns the hash of a source's content; a file's is stored while its size and time stay."""
+  if path.is_dir():
+    digest = hashlib.sha256()
+    with progress.step(f"hashing {path.name}"):
+      for name in text_files(path):
+        digest.update(f"{name}\0{sha256(path / name)}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+  stat = path.stat()
+  state = [stat.st_size, stat.st_mtime_ns]
+  hashes = read_json(folder / _HASHES) or {}
+  place = str(path.resolve())
+  if place not in hashes or hashes[place][:2] != state:
+    with progress.step(f"hashing {path.name}"):
+      hashes[place] = [*state, sha256(path)]
+    write_json(folder / _HASHES, hashes)
+  return hashes[place][2]

@@ -9,7 +9,6 @@ mean one page --pages--> pages with mentions
 import abc
 import dataclasses
 import functools
-import hashlib
 import heapq
 import itertools
 import re
@@ -18,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json, sha256, whole, write_json
+from luke_jax.files import Path, sha256, whole
 from luke_jax.text.json_files import read_text
 from luke_jax.wiki.read.dump import Site, read_site
 from luke_jax.wiki.read.dump_files import KINDS
@@ -47,14 +46,12 @@ from luke_jax.wiki.stages.plain_mentions import (
   PlainMentions,
   as_string,
 )
-from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.stage import Done, Stage
 from luke_jax.wiki.stages.tokens import name_of
 
 # A large part has enough pages to outweigh the start of a shard, small parts occupy all workers.
 _LEAST_PART, _MOST_PART, _PARTS = 2**17, 2**25, 16
-_HASHES = "dumps.json"
 
 StageOf = Callable[[Mapping[str, Done]], Stage]
 MAX_TOKENS = 20
@@ -315,33 +312,6 @@ def source_of(settings: Settings, folder: Path) -> Source:
     if value:
       raise InputError(f"{name}: for texts without links; expected none with a dump")
   return DumpSource(settings, folder, _site(dumps, settings.language))
-
-
-def hash_of(path: Path, folder: Path, progress: StageProgress) -> str:
-  """Returns the hash of a source's content; a file's is stored while its size and time stay."""
-  if path.is_dir():
-    digest = hashlib.sha256()
-    with progress.step(f"hashing {path.name}"):
-      for name in text_files(path):
-        digest.update(f"{name}\0{sha256(path / name)}\n".encode(errors="surrogateescape"))
-    return digest.hexdigest()
-  stat = path.stat()
-  state = [stat.st_size, stat.st_mtime_ns]
-  hashes = read_json(folder / _HASHES) or {}
-  place = str(path.resolve())
-  if place not in hashes or hashes[place][:2] != state:
-    with progress.step(f"hashing {path.name}"):
-      hashes[place] = [*state, sha256(path)]
-    write_json(folder / _HASHES, hashes)
-  return hashes[place][2]
-
-
-def check_different(paths: Sequence[Path], hashes: Sequence[str]) -> None:
-  """Raises InputError for a file that is given twice."""
-  for place, path in enumerate(paths):
-    first = hashes.index(hashes[place])
-    if first != place:
-      raise InputError(f"{path}: the same as {paths[first]}; expected every file once")
 
 
 def _text_site(settings: Settings) -> Site:
