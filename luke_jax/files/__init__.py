@@ -1,4 +1,4 @@
-"""Atomic and durable writes, and reading and hashing of files, on a disk or in a bucket."""
+"""Paths on a disk or in a bucket, by one name; atomic writes, and reading and hashing of files."""
 
 import contextlib
 import contextvars
@@ -9,18 +9,44 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import tempfile
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from luke_jax.errors import InputError
-from luke_jax.files.paths import Path, in_bucket
 
 PART = ".part"
 _BLOCK = 2**16  # bytes that `sample` reads at the start, in the middle and at the end of a file
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_BUCKET = re.compile("gs:/+")  # pathlib keeps one slash of the two
+
+if TYPE_CHECKING:
+  from pathlib import Path
+else:
+
+  class Path(os.PathLike):
+    """Makes a path of pathlib, or for gs://… one with the same methods for the objects there."""
+
+    def __new__(cls, *parts):
+      """Returns the path of the parts, joined."""
+      parts = [os.fspath(part) for part in parts]
+      if not parts or not _BUCKET.match(parts[0]):
+        return pathlib.Path(*parts)
+      from luke_jax.files.buckets import BucketPath  # imports of 0.1 s, which few commands need
+
+      return BucketPath(_BUCKET.sub("gs://", parts[0], count=1), *parts[1:])
+
+  Path.register(pathlib.PurePath)
+
+
+def in_bucket(path: Path) -> bool:
+  """Returns whether a path is in a bucket."""
+  return not isinstance(path, pathlib.Path)
+
+
 _written: contextvars.ContextVar[list[Path] | None] = contextvars.ContextVar(
   "written", default=None
 )

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import cache_folder
-from luke_jax.files.paths import Path, in_bucket
+from luke_jax.files import Path, cache_folder, in_bucket
 
 GIGABYTES = 50.0  # unless LUKE_JAX_BUCKET_CACHE says otherwise
 _IN_USE = 600  # seconds for which a copy stays, since who asked for it may still be opening it

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import IO, Any, Self
 
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files.paths import Path, in_bucket
+from luke_jax.files import Path, in_bucket
 
 LOCK = ".lock"
 RENEWED, STALE = 20.0, 120.0  # seconds between renewals, and without one until a lock is stale

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.files import FULL, cache_folder, remove, sample, sync, sync_all
-from luke_jax.files.paths import Path, in_bucket
+from luke_jax.files import FULL, Path, cache_folder, in_bucket, remove, sample, sync, sync_all
 
 _LOCK, _PART, _SOURCE = "lock", "part", "source"
 

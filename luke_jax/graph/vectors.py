@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json, whole, write_json
+from luke_jax.files import Path, in_bucket, read_json, whole, write_json
 from luke_jax.files.copies import local
-from luke_jax.files.paths import in_bucket
 from luke_jax.graph.triples import Ids, read_ids, write_ids
 
 CONFIG = "transe.json"
