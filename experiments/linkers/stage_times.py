@@ -17,7 +17,6 @@ from typing import Any
 
 from luke_jax.bench.timing import cores_and_processor, one_core
 from luke_jax.convert.published import published
-from luke_jax.convert.reading import read_model
 from luke_jax.files import Path
 from luke_jax.inference import describing
 from luke_jax.wiki.export.export import export
@@ -60,7 +59,7 @@ def main() -> None:
       work: Any = run
       timed(seconds, work.stage.name, engine)(run, shards)
 
-    folder, model = Path(place), read_model(start)
+    folder = Path(place)
     build(Settings((options.dump,), start), folder / "build", timing_engine, until="counts")
     export(folder / "build", folder / "tables", timing_engine)
     encode, texts = describing.encode, []
@@ -75,7 +74,7 @@ def main() -> None:
     describing.encode = encode_again
     reading = describing._Reading
     reading.write_examples = timed(seconds, "examples", reading.write_examples)
-    describing.describe(folder / "tables", model, folder / "known", examples=EXAMPLES)
+    describing.describe(folder / "tables", start, folder / "known", engine, examples=EXAMPLES)
     timed(seconds, "reading of sentences", lambda x: len(list(read_sentences(x))))(
       folder / "tables"
     )

@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Any
 
-from tyro.conf import Positional, arg
+from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli import predict
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions
@@ -14,6 +14,7 @@ from luke_jax.inference.describing import OwnEntity, add_own, describe
 from luke_jax.tasks.files import Faults, check_fields, listed, read_json_lines, string
 from luke_jax.tasks.linking.knowledge import Knowledge
 from luke_jax.training.metrics import summary_line
+from luke_jax.wiki.stages.engines import EngineOptions
 
 
 def link(
@@ -60,11 +61,13 @@ def entities_describe(
   output: Path,
   model: Path = Path("english"),
   examples: int = 20000,
+  engine: OmitArgPrefixes[EngineOptions],
 ) -> None:
   """Makes what a linker knows of a wiki's pages, and examples to train it on.
 
   That is a vector of each page's description, and the names that pages have by links and titles. A
   twentieth of the pages is held out: no link of theirs counts, and OUTPUT/dev.jsonl has their text.
+  The command resumes.
 
       luke-jax entities describe tables --output knowledge
       luke-jax train linking --train knowledge/train.jsonl --dev knowledge/dev.jsonl \\
@@ -78,7 +81,8 @@ def entities_describe(
   """
   if examples < 1:
     raise InputError(f"--examples: {examples}; expected a whole number from 1")
-  counts = describe(tables, read_model(named_directory(model)), output, examples=examples)
+  with engine.opened() as runner:
+    counts = describe(tables, named_directory(model), output, runner, examples=examples)
   print(summary_line({**counts, "output": str(output)}))
 
 

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import dataclasses
+import functools
 import itertools
 import json
 from collections import Counter
@@ -12,8 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
+from luke_jax.convert.reading import read_model
+from luke_jax.convert.tensors import weights_hash
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
+from luke_jax.files.locks import locked
 from luke_jax.inference.text_vectors import encode
 from luke_jax.tasks.linking.knowledge import (
   KEPT,
@@ -30,8 +35,12 @@ from luke_jax.tasks.linking.knowledge import (
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
+from luke_jax.wiki.export.tables import table_files
 from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.own_names import base_title
+from luke_jax.wiki.stages.files import save_array
+from luke_jax.wiki.stages.progress import StageProgress
+from luke_jax.wiki.stages.stage import Engine, Stage, discard
 
 HELD_OUT = 20  # one page in so many, by its title, is dev: no link of it counts for a name
 SCORED = 2500  # dev pages, about, that have examples
@@ -45,27 +54,69 @@ Names = dict[str, dict[int, float]]
 Places = dict[tuple[str, int], list[tuple[int, int, int]]]  # by name and entity
 
 
-def describe(tables: Path, model: ModelParts, output: Path, *, examples: int) -> dict[str, int]:
+def describe(
+  tables: Path, model: Path, output: Path, engine: Engine, *, examples: int
+) -> dict[str, int]:
   """Writes knowledge of a wiki's pages, and examples to train on and to score by.
 
-  `examples` is about how many paragraphs there are to train on. Returns counts.
+  `model` is a directory. `examples` is about how many paragraphs there are to train on. A command
+  that was ended goes on with the vectors that it has. Returns counts.
   """
   check_free(output)  # before the minutes that describing takes
+  _read_model(model)
   pages = [page for page in read_pages(tables, text=False) if not page.disambiguation]
   if not pages:
     raise InputError(f"{tables}: no pages; expected tables that luke-jax wiki export made")
   ids = {page.title: id for id, page in enumerate(pages)}
-  names, evidence = _names(tables, pages, ids)
-  entities = [About(page.title, _description(page), page.item) for page in pages]
-  vectors = encode(model, list(map(_told, entities)))
-  output.mkdir(parents=True, exist_ok=True)
-  pages_of = Shares(examples / OF_A_PAGE, SCORED * HELD_OUT, COUNTED)
-  reading = _Reading(names, ids, Shares(*(x / len(pages) for x in pages_of)))
-  counts = reading.write_examples(tables, output)
-  # Last: a folder with knowledge is whole.
-  meanings = Meanings.of(names, reading.linked(), evidence)
-  write_knowledge(output, lines_of(entities), vectors, meanings, {"tables": tables.name})
-  return {"entities": len(entities), "names": len(names), **counts}
+  with locked(output), StageProgress() as progress:
+    work = Described(output.resolve() / "vectors", tables.resolve(), model.resolve())
+    files = table_files(tables, "pages")
+    sizes = {file.name: file.stat().st_size for file in files}
+    made_of = {"pages": sizes, "model": weights_hash(model)}
+    progress.finish(Stage(work.folder, len(files), work, made_of), engine)
+    names, evidence = _names(tables, pages, ids)
+    pages_of = Shares(examples / OF_A_PAGE, SCORED * HELD_OUT, COUNTED)
+    reading = _Reading(names, ids, Shares(*(x / len(pages) for x in pages_of)))
+    counts = reading.write_examples(tables, output)
+    # Last: a folder with knowledge is whole.
+    meanings = Meanings.of(names, reading.linked(), evidence)
+    vectors = np.concatenate([work.vectors(shard) for shard in range(len(files))])
+    lines = lines_of(map(_about, pages))
+    write_knowledge(output, lines, vectors, meanings, {"tables": tables.name})
+    discard(work.folder)
+  return {"entities": len(pages), "names": len(names), **counts}
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+  """The function of a shard: writes a vector of each page's description, as knowledge has them."""
+
+  folder: Path
+  tables: Path
+  model: Path
+
+  def __call__(self, shard: int) -> Mapping[str, int]:
+    """Writes the vectors, and returns their number."""
+    pages = read_pages(self.tables, text=False, shard=shard)
+    texts = [_told(_about(page)) for page in pages if not page.disambiguation]
+    save_array(self._file(shard), encode(_read_model(self.model), texts).astype(np.float16))
+    return {"vectors": len(texts)}
+
+  def vectors(self, shard: int) -> np.ndarray:
+    """Returns the vectors of a shard that is made."""
+    return np.load(local(self._file(shard)), allow_pickle=False)
+
+  def _file(self, shard: int) -> Path:
+    return self.folder / f"{shard:05}.npy"
+
+
+@functools.lru_cache(maxsize=1)  # a process describes several shards
+def _read_model(directory: Path) -> ModelParts:
+  return read_model(directory)
+
+
+def _about(page: ExportedPage) -> About:
+  return About(page.title, _description(page), page.item)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,8 +19,6 @@ from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.qa.features import WHOLE
-from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
@@ -115,8 +113,8 @@ def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
 
   Raises InputError if these are many.
   """
-  if isinstance(task, QuestionAnswering):
-    return dataclasses.replace(task, question_words=WHOLE)
+  if task.name == "qa":
+    return dataclasses.replace(task, **{"question_words": 0})  # all of them
   if not isinstance(task, LabelledNames) or task.labels:
     return task
   if not task.kinds:

@@ -1,8 +1,12 @@
-"""Examples for a linker: names that are links, names that mean nothing, and how often they do."""
+"""Knowledge for a linker: vectors by shards, and examples of names that are links or are none."""
 
 import dataclasses
 
+import numpy as np
 import pytest
+from sample_models import ROOT
+from small_wikis import build_wiki
+from wiki_builds import contents
 
 from luke_jax.files import Path
 from luke_jax.inference import describing
@@ -13,9 +17,12 @@ from luke_jax.inference.describing import (
   _names,
   _Paragraph,
   _Reading,
+  describe,
   is_dev,
 )
+from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
+from luke_jax.wiki.stages.engines import beam, local
 
 IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3}
 NAMES = {
@@ -107,3 +114,51 @@ def test_labels_and_aliases_are_names_of_less_weight(monkeypatch):
     "Kastrel": FROM_TITLE,
     "The Port": FROM_WIKIDATA,
   }
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+  """Tables of a few pages in several files."""
+  folder = tmp_path_factory.mktemp("tables")
+  pages = {f"Town {i}": f"Town {i} is a town of [[Town {i // 2}]]. It grows." for i in range(40)}
+  build_wiki(folder / "wiki", pages, part_size=600)
+  with local(1) as engine:
+    export(folder / "wiki", folder / "tables", engine, form="jsonl")
+  return folder / "tables"
+
+
+def test_describing_goes_on_with_the_vectors_that_it_has(tables, tmp_path, monkeypatch):
+  monkeypatch.setattr(describing, "_read_model", lambda _: None)
+  monkeypatch.setattr(describing, "weights_hash", lambda _: "")
+  monkeypatch.setattr(
+    describing, "encode", lambda _, texts: np.array([[len(x), sum(x.encode())] for x in texts])
+  )
+  made = []
+
+  def described(output, most=1000):
+    def engine(run, shards):
+      for shard in shards[:most]:
+        run(shard)
+        made.append(shard)
+      if len(shards) > most:
+        raise KeyboardInterrupt
+
+    return describe(tables, tables, output, engine, examples=20)
+
+  counts = described(tmp_path / "one")
+  assert counts["entities"] == 40 and len(made) > 2
+  number = len(made)
+  with pytest.raises(KeyboardInterrupt):
+    described(tmp_path / "two", most=2)
+  assert not (tmp_path / "two" / "knowledge.json").exists()
+  assert described(tmp_path / "two") == counts and len(made) == 2 * number
+  assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_the_same_knowledge_from_beam(tables, tmp_path):
+  pytest.importorskip("apache_beam", reason="needs the extra `beam`")
+  for name, opened in (("one", local(1)), ("beam", beam([]))):
+    with opened as engine:
+      describe(tables, ROOT / "data/sample_model", tmp_path / name, engine, examples=20)
+  assert contents(tmp_path / "beam") == contents(tmp_path / "one")

@@ -7,11 +7,16 @@ from luke_jax.wiki.export.rows import COLUMNS, ExportedLink, ExportedPage, Expor
 from luke_jax.wiki.export.tables import read_rows
 
 
-def read_pages(folder: str | Path, *, text: bool = True) -> Iterator[ExportedPage]:
-  """Yields the pages of an exported folder; without `text` theirs is empty, and not read."""
+def read_pages(
+  folder: str | Path, *, text: bool = True, shard: int | None = None
+) -> Iterator[ExportedPage]:
+  """Yields the pages of an exported folder, or of one of its files.
+
+  Without `text` theirs is empty, and not read.
+  """
   columns = [name for name in COLUMNS["pages"] if text or name != "text"]
   several = [name for name, (kind, _) in COLUMNS["pages"].items() if kind == "list<string>"]
-  for row in read_rows(Path(folder), "pages", columns):
+  for row in read_rows(Path(folder), "pages", columns, shard):
     for name in several:
       row[name] = tuple(row[name])
     row.setdefault("text", "")

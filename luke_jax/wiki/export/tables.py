@@ -111,9 +111,15 @@ def table_files(folder: Path, table: TableName) -> list[Path]:
   raise InputError(f"{folder}: no table of {table}; expected a folder of luke-jax wiki export")
 
 
-def read_rows(folder: Path, table: TableName, columns: Sequence[str]) -> Iterator[Row]:
-  """Yields the rows of a table, in the order of the pages, with these columns only."""
-  for path in table_files(folder, table):
+def read_rows(
+  folder: Path, table: TableName, columns: Sequence[str], shard: int | None = None
+) -> Iterator[Row]:
+  """Yields the rows of a table or of one of its files, in the order of the pages.
+
+  They have these columns only.
+  """
+  files = table_files(folder, table)
+  for path in files if shard is None else files[shard : shard + 1]:
     read = _read_parquet if path.name.endswith(SUFFIXES["parquet"]) else _read_json
     yield from read(path, columns)
 
