@@ -114,7 +114,8 @@ def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
   Raises InputError if these are many.
   """
   if task.name == "qa":
-    return dataclasses.replace(task, **{"question_words": 0})  # all of them
+    whole: dict[str, Any] = {"question_words": 0}  # which imports nothing of the task
+    return dataclasses.replace(task, **whole)
   if not isinstance(task, LabelledNames) or task.labels:
     return task
   if not task.kinds:
