@@ -94,8 +94,7 @@ def _pace(program: Program, ledger: Ledger, step: int) -> Pace:
     return Pace(program.steps, run.evaluate_every)
   dev = len(experiment.task.records(program.backbone, "dev")) if experiment.task.scored else 0
   scoring = dev / size / STEP_TO_SCORE
-  timed = ledger, 60 * run.minutes, step, program.steps, scoring
-  return TimedPace(*timed, once=dev < TELLING)
+  return TimedPace(ledger, 60 * run.minutes, step, program.steps, scoring, once=dev < TELLING)
 
 
 def _check_evaluation(program: Program) -> None:
