@@ -69,7 +69,7 @@ def test_the_ledger_adds_up(finished):
   # Reading so little rounds to 0, and so does compiling what another test has compiled.
   assert seconds["data"] >= 0 <= seconds["compile"]
   share = seconds["step"] / sum(seconds.values())
-  assert finished[2]["goodput"] == pytest.approx(share, abs=1e-3) and 0 < share < 1
+  assert finished[2]["goodput"] == pytest.approx(share, abs=1e-2) and 0 < share < 1
   assert 0 < json.loads((finished[1] / "ledger.json").read_text())["goodput"] < 1
 
 
