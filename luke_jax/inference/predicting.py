@@ -109,9 +109,9 @@ def asking(model: ModelParts, task: FineTunedTask, examples: Sequence[Any]) -> F
 
 
 def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
-  """Returns a task that reads questions whole, and looks for the kinds that it learnt if for none.
+  """Returns a task that reads questions whole, and that has labels to look for.
 
-  Raises InputError if these are many.
+  Where none are given they are the few kinds that it learnt; raises InputError if it has none.
   """
   if task.name == "qa":
     whole: dict[str, Any] = {"question_words": 0}  # which imports nothing of the task
