@@ -93,19 +93,24 @@ def predictions(
     counting.warn(file)
 
 
-def asked(model: ModelParts, labels: Iterable[str] | Mapping[str, str]) -> dict[str, Any]:
-  """Returns the settings of a task that looks for labels."""
+def asked(
+  model: ModelParts, labels: Iterable[str] | Mapping[str, str], *, known: bool = True
+) -> dict[str, Any]:
+  """Returns the settings of a task that looks for labels.
+
+  Those of a file may have words that the model does not know, unless `known`.
+  """
   if model.kind != MatchHead.kind:
     other = "expected none, or a model of labels such as english/labels"
     raise InputError(f"labels: a {model.architecture} has its own; {other}")
-  return label_settings(model, labels)
+  return label_settings(model, labels, known=known)
 
 
 def asking(model: ModelParts, task: FineTunedTask, examples: Sequence[Any]) -> FineTunedTask:
   """Returns a task that looks for the labels of examples, where it could look for any."""
   if not isinstance(task, LabelledNames) or task.labels:
     return task
-  return dataclasses.replace(task, **asked(model, task.asked_of(examples)))
+  return dataclasses.replace(task, **asked(model, task.asked_of(examples), known=False))
 
 
 def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
@@ -120,7 +125,7 @@ def for_predictions(model: ModelParts, task: FineTunedTask) -> FineTunedTask:
     return task
   if not task.kinds:
     raise InputError('labels: none; expected those to look for, such as "person, ship"')
-  return dataclasses.replace(task, **asked(model, task.kinds))
+  return dataclasses.replace(task, **asked(model, task.kinds, known=False))
 
 
 def _objects(columns: Mapping[str, object]) -> Iterator[dict[str, object]]:

@@ -57,6 +57,7 @@ class Reader:
   def __init__(self, model: ModelParts):
     self.model = model
     self._vectors: dict[str, np.ndarray] = {}
+    self._odd: dict[str, str] = {}  # words that it does not know, by label
     self._processor = any_processor(model)
 
   def vectors(self, texts: Sequence[str], *, known: bool = False) -> np.ndarray:
@@ -67,7 +68,12 @@ class Reader:
     """
     new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
     if new:
-      self._check(new, known)
+      self._check(new)
+    if odd := next((x for x in texts if x in self._odd), None) if known else None:
+      raise InputError(
+        f"labels: {odd!r:.40}: not known to the model: {self._odd[odd]}; expected words"
+      )
+    if new:
       if len(self._vectors) + len(new) > KEPT:
         self._vectors.clear()
         new = list(dict.fromkeys(texts))
@@ -81,8 +87,8 @@ class Reader:
   def _pieces(self, text: str) -> list[int]:
     return self._processor.encode([TextInput(text)])[0].input_ids[1:-1].tolist()
 
-  def _check(self, texts: Sequence[str], known: bool) -> None:
-    """Raises InputError for labels that are too long, or of which it does not know the words."""
+  def _check(self, texts: Sequence[str]) -> None:
+    """Raises InputError for labels that are too long, or of which the model knows no word."""
     unknown = self._processor.tokenizer.special.unknown
     rows = self._processor.encode([TextInput(x) for x in texts], truncation=True)
     for text, row in zip(texts, rows, strict=True):
@@ -92,10 +98,9 @@ class Reader:
         raise InputError(f"labels: {text!r:.40}: more than {PIECES - 2} word pieces; {expected}")
       if all(piece == unknown for piece in pieces.tolist()):
         raise InputError(f"labels: {text!r:.40}: no word that the model knows; expected one")
-      if known and unknown in pieces:
+      if unknown in pieces:
         words = (word for word in text.split() if unknown in self._pieces(word))
-        odd = ", ".join(words) or "a part of it"
-        raise InputError(f"labels: {text!r:.40}: not known to the model: {odd}; expected words")
+        self._odd[text] = ", ".join(words) or "a part of it"
 
 
 @functools.lru_cache(4)
@@ -105,15 +110,18 @@ def reader_of(directory: Path) -> Reader:
 
 
 def label_settings(
-  model: ModelParts, labels: Iterable[str] | Mapping[str, str]
+  model: ModelParts, labels: Iterable[str] | Mapping[str, str], *, known: bool
 ) -> dict[str, object]:
-  """Returns the settings of a task that asks for labels, whose vectors are in memory."""
+  """Returns the settings of a task that asks for labels, whose vectors are in memory.
+
+  With `known`, raises InputError for a label with a word that the model does not know.
+  """
   if model.reader is None:
     expected = "expected what luke_jax saves, or the adapter that a training wrote"
     raise InputError(f"labels: the model is without the one that reads them; {expected}")
   wordings = wordings_of(labels)
   texts = list(wordings.values())
-  vectors = reader_of(model.reader).vectors(texts, known=True)
+  vectors = reader_of(model.reader).vectors(texts, known=known)
   # A name may be read as different things: the table has names, and is known by what was read.
   read = "\n".join((str(model.reader), *texts))
   return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}

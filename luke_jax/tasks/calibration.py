@@ -21,7 +21,7 @@ class Answered(NamedTuple):
 
 
 class Wanted(NamedTuple):
-  """What there is to find in an example: how much, and the scores of what was found of it."""
+  """Number of things to find in an example, and the scores of those that were found."""
 
   count: int
   scores: tuple[float, ...]

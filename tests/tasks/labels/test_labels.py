@@ -391,7 +391,9 @@ def test_labels_of_words_that_the_model_does_not_know(monkeypatch):
   monkeypatch.setattr(text_vectors, "encode", lambda _, texts: np.ones((len(texts), 2)))
   reader = text_vectors.Reader(None)
   assert reader.vectors(["ship person", "ship"], known=True).shape == (2, 2)
-  assert reader.vectors(["ship 船"]).shape == (1, 2)  # as a wiki may say it
+  assert reader.vectors(["ship 船"]).shape == (1, 2)  # as a file may say it
+  with pytest.raises(InputError, match="labels: 'ship 船': not known to the model: 船"):
+    reader.vectors(["ship", "ship 船"], known=True)  # whatever was read before
   with pytest.raises(InputError, match="labels: 'person 船 舶': not known to the model: 船, 舶;"):
     reader.vectors(["person 船 舶"], known=True)
   with pytest.raises(InputError, match="no word that the model knows"):
