@@ -29,6 +29,7 @@ class LinkingHead(Head):
   vectors: int  # width of candidates' vectors
   width: int = 256  # of the space that names and candidates are compared in
   rounds: int = 0
+  described_by: str = ""  # hash of the weights by which entities are described, if known
 
   kind: ClassVar[str] = "linking"
   suffix: ClassVar[str] = "ForEntityLinking"
@@ -46,11 +47,12 @@ class LinkingHead(Head):
     """Returns the head that a model's files describe."""
     entry = saved.entries.get(ENTRY, {})
     sizes = entry["vectors"], entry["width"], entry.get("rounds", 0)
-    return cls(backbone.numerics_of(cls.kind), *sizes)
+    return cls(backbone.numerics_of(cls.kind), *sizes, entry.get("described_by", ""))
 
   def write(self, directory: Path) -> dict[str, Any]:
     """Returns the entry of config.json."""
-    return {ENTRY: {"vectors": self.vectors, "width": self.width, "rounds": self.rounds}}
+    sizes = {"vectors": self.vectors, "width": self.width, "rounds": self.rounds}
+    return {ENTRY: sizes | {"described_by": self.described_by}}
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:

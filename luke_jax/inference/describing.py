@@ -22,6 +22,7 @@ from luke_jax.files.locks import locked
 from luke_jax.inference.text_vectors import encode
 from luke_jax.tasks.linking.knowledge import (
   KEPT,
+  MODEL,
   NONE,
   About,
   Knowledge,
@@ -82,7 +83,8 @@ def describe(
     meanings = Meanings.of(names, reading.linked(), evidence)
     vectors = np.concatenate([work.vectors(shard) for shard in range(len(files))])
     lines = lines_of(map(_about, pages))
-    write_knowledge(output, lines, vectors, meanings, {"tables": tables.name})
+    facts = {"tables": tables.name, MODEL: made_of["model"]}
+    write_knowledge(output, lines, vectors, meanings, facts)
     discard(work.folder)
   return {"entities": len(pages), "names": len(names), **counts}
 
@@ -148,7 +150,7 @@ def add_own(
       names.setdefault(name, {})[id] = 1.0
   lines = known.lines + lines_of(entities)
   all_vectors = np.concatenate([known.all_vectors, vectors.astype(np.float16)])
-  facts = {"tables": known.facts["tables"], "own": len(own)}
+  facts = {"tables": known.facts["tables"], MODEL: known.described_by, "own": len(own)}
   write_knowledge(output, lines, all_vectors, known.meanings + Meanings.of(names), facts)
   return {"entities": len(lines), "own": len(own)}
 
@@ -278,7 +280,7 @@ class _Reading:
     linked = [paragraph.text[x:y] for x, y in links]
     by_people = any(x.source == LINK for x in paragraph.links)
     others = []
-    for start, end in names_in(paragraph.text, self.names.__contains__):
+    for start, end in names_in(paragraph.text, self.names.keys().__and__):
       name = paragraph.text[start:end]
       open_to_all = not by_people and name[:1].isupper() and len(self.names[name]) > 1
       if not open_to_all and not any(start < y and x < end for x, y in links):

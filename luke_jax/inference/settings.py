@@ -80,7 +80,7 @@ def task_with(
 
 
 def check_knowledge(model: ModelParts, task: FineTunedTask) -> None:
-  """Raises InputError for knowledge whose vectors are not as wide as those the model links by."""
+  """Raises InputError for knowledge that another model describes than the one that it links by."""
   head = model.network.head
   if not isinstance(head, LinkingHead):
     return
@@ -88,6 +88,9 @@ def check_knowledge(model: ModelParts, task: FineTunedTask) -> None:
   if isinstance(known, LinkingHead) and known.vectors != head.vectors:
     expected = f"expected knowledge that the same model describes, of width {head.vectors}"
     raise InputError(f"task.knowledge: vectors of width {known.vectors}; {expected}")
+  if isinstance(known, LinkingHead) and len({known.described_by, head.described_by, ""}) == 3:
+    expected = "expected the one that described the entities that it was trained with"
+    raise InputError(f"task.knowledge: described by another model than the linker's; {expected}")
 
 
 def own_head(task: type[FineTunedTask]) -> MakeHead:

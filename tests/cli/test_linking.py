@@ -1,5 +1,6 @@
 """A linker from the command line: from texts to links, with entities of one's own."""
 
+import contextlib
 import importlib
 import json
 import re
@@ -116,11 +117,22 @@ def test_entities_of_ones_own_are_described_by_the_same_model(knowledge, tmp_pat
   assert not (tmp_path / "more").exists()
 
 
-def test_knowledge_by_a_model_of_another_width_is_refused(knowledge):
+@pytest.mark.parametrize(
+  ("width", "by", "fault"),
+  [
+    (16, "", r"width 64; expected knowledge .*, of width 16"),
+    (64, "0" * 64, "described by another model than the linker's"),
+    (64, "", None),
+    (64, None, None),
+  ],
+)
+def test_knowledge_by_another_model_than_the_linkers_is_refused(knowledge, width, by, fault):
   system = backbone(BertConfig())
-  head = LinkingHead(system.numerics_of("linking"), 16)
+  described_by = Knowledge(Path(knowledge)).described_by if by is None else by
+  head = LinkingHead(system.numerics_of("linking"), width, described_by=described_by)
   model = types.SimpleNamespace(network=Network(system, head), backbone=system)
-  with pytest.raises(InputError, match=r"width 64; expected knowledge .*, of width 16"):
+  refused = pytest.raises(InputError, match=fault) if fault else contextlib.nullcontext()
+  with refused:
     check_knowledge(model, EntityLinking(knowledge=str(knowledge)))
 
 
@@ -156,6 +168,9 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   alone, beside = (json.loads(x)["links"] for x in capsys.readouterr().out.splitlines()[-2:])
   assert alone == beside  # what was known has the same score
   assert alone[0][:3] == first[:3]
+  others = linker.predict(text, mentions=[[0, 13]])[0].others
+  assert main(["link", run, known]) == 0
+  assert last_line(capsys)["others"] == [[[*x[:2], round(x.score, 4)] for x in others]]
   gold = tmp_path / "gold.jsonl"
   example["mentions"] = [[0, 13, "Ana Ferrier 3"], [18, 28, None]]
   gold.write_text(json.dumps(example))

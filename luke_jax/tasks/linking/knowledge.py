@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import itertools
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,16 +18,19 @@ from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.json_files import read_json_object
 from luke_jax.text.special_tokens import Bounds
+from luke_jax.wiki.stages.tokens import LINE_END, SPACELESS, TOKEN
 
-MANIFEST = "knowledge.json"
+MANIFEST, MODEL = "knowledge.json", "model"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"
 TITLES, TITLE_IDS = "titles.npy", "title_ids.npy"
 NAMES, STARTS, IDS, WEIGHTS = "names.npy", "name_starts.npy", "name_ids.npy", "name_weights.npy"
 LINKED, EVIDENCE = "name_linked.npy", "name_evidence.npy"
 KEPT = 2  # places where a name means an entity
-LONGEST = 8  # words of a name
+LONGEST, MOST_TOKENS = 8, 16  # words of a name; words, marks and characters without spaces
+AT_ONCE = 4096  # tokens whose names are looked up together
 NONE = -1  # as an id: no entity
-_WORD = re.compile(r"\w+(?:[.'’&-]\w+)*\.?")
+JOINTS = ".&'’-"  # make one word of two: U.S, AT&T, O'Brien, Jean-Paul
+HANGUL = range(0xAC00, 0xD7A4)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,6 +95,11 @@ class Knowledge:
     return str(self.facts["fingerprint"])
 
   @property
+  def described_by(self) -> str:
+    """Returns the hash of the weights of the model that made the vectors, "" if it is not known."""
+    return str(self.facts.get(MODEL, ""))
+
+  @property
   def all_vectors(self) -> np.ndarray:
     """Returns the vectors of all entities as they are in the file."""
     return self._vectors
@@ -153,9 +160,7 @@ class Knowledge:
 
   def names_in(self, text: str, most: int) -> Iterator[Named]:
     """Yields the known names in a text from left to right, of those that overlap the longest."""
-    words = [match.span() for match in _WORD.finditer(text)]
-    possible = {text[x:y] for first in range(len(words)) for _, x, y in _from(text, words, first)}
-    for start, end in names_in(text, self._known(possible).__contains__):
+    for start, end in names_in(text, self._known):
       yield Named(start, end, self.candidates(text[start:end], most))
 
   def _known(self, names: Collection[str]) -> set[str]:
@@ -167,27 +172,80 @@ class Knowledge:
     return set(itertools.compress(names, found))
 
 
-def names_in(text: str, is_name: Callable[[str], bool]) -> Iterator[Bounds]:
-  """Yields the bounds of names in a text from left to right, of those that overlap the longest."""
-  words = [match.span() for match in _WORD.finditer(text)]
+def names_in(text: str, known: Callable[[set[str]], Collection[str]]) -> Iterator[Bounds]:
+  """Yields the bounds of names in a text from left to right, of those that overlap the longest.
+
+  `known` returns those of many texts that are names.
+  """
+  words = _Words(text)
   first = 0
-  while first < len(words):
-    for last, start, end in _from(text, words, first):
-      if is_name(text[start:end]):
+  for block in range(0, len(words), AT_ONCE):
+    stop = min(block + AT_ONCE, len(words))
+    names = known({text[x:y] for i in range(block, stop) for _, x, y in words.names_from(i)})
+    first = max(first, block)
+    while first < stop:
+      found = (x for x in words.names_from(first) if text[x[1] : x[2]] in names)
+      after, start, end = next(found, (first + 1, 0, 0))
+      if end:
         yield start, end
-        first = last - 1
+      first = after
+
+
+def _tokens(text: str) -> Iterator[Bounds]:
+  """Yields the bounds of words, of Korean syllables, and of characters that are no words."""
+  for start, end in (match.span() for match in TOKEN.finditer(text)):
+    if ord(text[start]) in HANGUL:
+      yield from ((i, i + 1) for i in range(start, end))
+    else:
+      yield start, end
+
+
+class _Words:
+  """A text's tokens, and where names may begin and end: not inside of a word such as AT&T.
+
+  A name may end before the ending of Warsaw's and Warsaw-based, and begin after the beginning of
+  l'Assemblée and pro-Warsaw. Korean words end in particles, so that it may end after any of their
+  syllables.
+  """
+
+  def __init__(self, text: str):
+    self.bounds = list(_tokens(text))
+    marks = [text[start] for start, _ in self.bounds]  # the first character of each
+    self._is_word = [x.isalnum() and not SPACELESS.match(x) for x in marks]
+    self._begins, self._ends = ([x != LINE_END for x in marks] for _ in range(2))
+    for i, (start, end) in enumerate(self.bounds[1:-1], start=1):
+      if self.bounds[i - 1][1] != start:
+        continue
+      if ord(marks[i]) in HANGUL and ord(marks[i - 1]) in HANGUL:
+        self._begins[i] = self._is_word[i] = False
+      elif marks[i] in JOINTS and end == self.bounds[i + 1][0]:
+        self._join(i, *marks[i - 1 : i + 2])
+    # No name goes over two ends of lines.
+    self._stops = {i for i, pair in enumerate(itertools.pairwise(marks)) if pair == (LINE_END,) * 2}
+
+  def _join(self, i: int, before: str, mark: str, after: str) -> None:
+    if before.isalnum() and after.isalnum():
+      parts = mark not in ".&"
+      self._begins[i] = self._ends[i] = False
+      self._ends[i - 1] = parts and after.islower()
+      self._begins[i + 1] = parts and before.islower() and after.isupper()
+
+  def __len__(self) -> int:
+    return len(self.bounds)
+
+  def names_from(self, first: int) -> list[tuple[int, int, int]]:
+    """Returns what may be a name from a token on, the longest first: the token after it, bounds."""
+    found: list[tuple[int, int, int]] = []
+    if not self._begins[first]:
+      return found
+    start, words = self.bounds[first][0], 0
+    for last in range(first, min(first + MOST_TOKENS, len(self))):
+      words += self._is_word[last]
+      if words > LONGEST or last in self._stops:
         break
-    first += 1
-
-
-def _from(text: str, words: Sequence[Bounds], first: int) -> Iterator[tuple[int, int, int]]:
-  """Yields what may be a name from a word on, the longest first: the word after it, and bounds."""
-  start = words[first][0]
-  for last in range(min(first + LONGEST, len(words)), first, -1):
-    end = words[last - 1][1]
-    yield last, start, end
-    if text[end - 1] == ".":
-      yield last, start, end - 1
+      if self._ends[last]:
+        found.append((last + 1, start, self.bounds[last][1]))
+    return found[::-1]
 
 
 @cached(4)

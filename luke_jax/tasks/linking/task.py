@@ -136,9 +136,9 @@ class EntityLinking(FineTunedTask):
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""
-    width = open_knowledge(self.knowledge).width
-    numerics = backbone.numerics_of(LinkingHead.kind)
-    return Network(backbone, LinkingHead(numerics, width, rounds=self.rounds))
+    known, numerics = open_knowledge(self.knowledge), backbone.numerics_of(LinkingHead.kind)
+    head = LinkingHead(numerics, known.width, rounds=self.rounds, described_by=known.described_by)
+    return Network(backbone, head)
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""
@@ -323,8 +323,9 @@ class EntityLinking(FineTunedTask):
   def to_prediction(self, example: Example, prediction: Sequence[Link]) -> dict[str, Any]:
     """Returns an example's line in a file of predictions."""
     links = [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in prediction]
+    others = [[[y.title, y.item, round(y.score, 4)] for y in x.others] for x in prediction]
     evidence = [list(map(list, x.evidence)) for x in prediction]
-    return {"id": example.id, "links": links, "evidence": evidence}
+    return {"id": example.id, "links": links, "others": others, "evidence": evidence}
 
 
 def candidates_of(text: str, mention: Mention, known: Knowledge, most: int) -> Candidates:

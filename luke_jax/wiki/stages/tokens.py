@@ -40,6 +40,7 @@ def _token() -> re.Pattern:
 
 
 TOKEN = _token()
+SPACELESS = re.compile(f"[{_SPACELESS}]")
 
 
 def name_of(text: str, max_tokens: int) -> str | None:

@@ -22,7 +22,7 @@ from luke_jax.runs.recipes import _suited
 from luke_jax.runs.starts import start_model
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.linking import score
+from luke_jax.tasks.linking import knowledge, score
 from luke_jax.tasks.linking.files import Example, Mention, parse, read, to_json
 from luke_jax.tasks.linking.knowledge import (
   NONE,
@@ -83,17 +83,56 @@ def test_the_longest_names_of_a_text_are_found(folder):
   assert [TEXT[start:end] for start, end in found] == ["Ana Ferrier", "Ferrier", "New Castrel"]
 
 
-@given(st.text(alphabet="A .'’\u0301Ferrier", max_size=200))
+@pytest.mark.parametrize(
+  ("text", "names", "found"),
+  [
+    (
+      "Warsaw's own, Warsaw-based, pro-Warsaw, Ankara'da",
+      "Warsaw Ankara",
+      "Warsaw " * 3 + "Ankara",
+    ),
+    ("l'Assemblée, Côte d'Ivoire", "Assemblée d'Ivoire Ivoire", "Assemblée d'Ivoire"),
+    ("Jean-Paul, O'Brien, AT&T, U.S.A, 3.5", "Jean Paul Brien O AT T U S A 3 5", ""),
+    ("R.E.M., AC/DC, C++, Yahoo!", "R.E.M. AC/DC C++ C Yahoo! Yahoo", "R.E.M. AC/DC C++ Yahoo!"),
+    ("वह दिल्ली में पैदा हुई थी", "दिल्ली", "दिल्ली"),
+    ("玛丽居里出生于华沙。", "华沙 玛丽居里", "玛丽居里 华沙"),
+    ("マリは東京都に住む", "東京 東京都", "東京都"),
+    ("เธอเกิดที่วอร์ซอในปี", "วอร์ซอ", "วอร์ซอ"),
+    ("서울에서", "서울 에서", "서울"),
+    ("Ω " * 9, "Ω", "Ω " * 9),
+  ],
+)
+def test_names_of_all_scripts_are_found_as_whole_words(text, names, found):
+  spans = list(names_in(text, set(names.split()).__and__))
+  assert [text[start:end] for start, end in spans] == found.split()
+
+
+def test_a_name_may_go_over_the_end_of_a_line_and_not_of_a_paragraph():
+  text = "New\nCastrel, New\n\nCastrel"
+  assert list(names_in(text, {"New\nCastrel", "New\n\nCastrel"}.__and__)) == [(0, 11)]
+
+
+def test_names_are_found_across_the_parts_that_are_looked_up_at_once(monkeypatch):
+  text = "A B C D E F G H"
+  names = {"B C", "C D", "E F G"}
+  expected = list(names_in(text, names.__and__))
+  monkeypatch.setattr(knowledge, "AT_ONCE", 2)
+  assert list(names_in(text, names.__and__)) == expected == [(2, 5), (8, 13)]
+
+
+@given(st.text(alphabet="A .'’-&\n\u0301Ferrier東서울", max_size=200))
 def test_names_of_any_text_are_in_order_and_apart(folder, text):
   last, known = 0, Knowledge(folder)
-  one_by_one = names_in(text, lambda name: len(known.candidates(name, 1).ids) > 0)
+  one_by_one = names_in(text, lambda all: {x for x in all if len(known.candidates(x, 1).ids)})
   assert list(one_by_one) == [(x.start, x.end) for x in known.names_in(text, 4)]
   for start, end, candidates in known.names_in(text, 4):
     assert last <= start < end <= len(text) and len(candidates.ids)
     last = end
 
 
-@pytest.mark.parametrize("text", ["Ferrier " * 5000, "x" * 40000, " " * 40000, "A." * 20000])
+@pytest.mark.parametrize(
+  "text", ["Ferrier " * 5000, "x" * 40000, " " * 40000, "A." * 20000, "東" * 20000, "'-" * 20000]
+)
 def test_names_are_found_in_linear_time(folder, text):
   start = time.process_time()
   list(Knowledge(folder).names_in(text, 4))
