@@ -14,14 +14,15 @@ from luke_jax.files import Path, in_bucket
 from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE
-from luke_jax.wiki.read.wikidata import check_name, read_items
 from luke_jax.wiki.show import as_text, figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, StageName, build
 from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.multilingual_vocabulary import (
+  check_source,
   join,
   most_linked,
   read_languages,
+  sitelinks,
   write_joined,
 )
 from luke_jax.wiki.stages.packing import Limits
@@ -176,18 +177,19 @@ def wiki_join(
 
       luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
         --until counts
-      luke-jax wiki join latest-all.json.bz2 wiki/en wiki/nl wiki/ja --output entities.jsonl
+      luke-jax wiki join wikidatawiki-wb_items_per_site.sql.gz wiki/en wiki/nl wiki/ja \\
+        --output entities.jsonl
       luke-jax wiki build nlwiki-pages-articles.xml.bz2 --tokenizer xlmr --output wiki/nl \\
         --vocabulary entities.jsonl --unknown-entities skip
 
   Args:
-    wikidata: JSON dump of Wikidata, .json, .json.gz or .json.bz2.
+    wikidata: Table wb_items_per_site.sql.gz of Wikidata, or its JSON dump, which takes a day.
     builds: Folders of luke-jax wiki build, one a language.
     output: File for the vocabulary, .jsonl.
     min_languages: Smallest number of languages in which an item is linked.
     entities: Largest size of the vocabulary, its three special entities included.
   """
-  check_name(wikidata)
+  check_source(wikidata)
   _check_join(output, min_languages, len(builds), entities)
   languages = read_languages(builds)
   console = Console(stderr=True)
@@ -201,7 +203,7 @@ def wiki_join(
       disable=not console.is_terminal,
     ) as file,
   ):
-    joined = join(read_items(file, wikidata), languages, min_languages)
+    joined = join(sitelinks(file, wikidata, languages), languages, min_languages)
   selected = most_linked(joined, languages, entities)
   write_joined(output, selected, joined, languages)
   report_fewer(entities, len(selected) + len(SPECIAL), "items")

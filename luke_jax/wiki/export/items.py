@@ -5,11 +5,8 @@ instances of, and what they are called.
 """
 
 import dataclasses
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +14,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, write_json
 from luke_jax.files.copies import local
 from luke_jax.wiki.read.wikidata import KINDS, Item, check_name, read_items
+from luke_jax.wiki.read.wikidata_sql import SQL, Sitelink, read_sql
 from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.linked_documents import read_names
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
@@ -24,10 +22,6 @@ from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
 ITEMS, CLASSES = "items.npy", "classes.json"
 ALIASES, PLACES = "aliases.npy", "alias_places.npy"
 NO_ITEM = 0
-SQL = (".sql", ".sql.gz")
-_PROPERTY = re.compile(rb"\((\d+),'wikibase_item','Q(\d+)'")
-_SITE = re.compile(rb"\(\d+,(\d+),'([^'\\]*)','((?:[^'\\]|\\.)*)'\)")
-_ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 _ITEM = re.compile(r"Q[1-9][0-9]{0,17}")
 _EXPECTED = (
   "expected page_props.sql.gz or wb_items_per_site.sql.gz, a JSON dump of Wikidata, or lines of a"
@@ -165,22 +159,12 @@ def _number(item: str, path: Path) -> int:
 
 def _from_sql(path: Path, titles: Titles, database: str) -> Iterator[tuple[int, int]]:
   order = np.argsort(titles.page_ids, kind="stable")
-  ids, wiki = np.asarray(titles.page_ids)[order], database.encode()
-  for line in _lines(path):
-    for page_id, item in _PROPERTY.findall(line):
-      place = int(np.searchsorted(ids, int(page_id)))
-      if place < len(ids) and ids[place] == int(page_id):
-        yield int(order[place]), int(item)
-    for item, site, title in _SITE.findall(line):
-      if site == wiki:
-        text = _ESCAPED.sub(rb"\1", title).decode(errors="replace")
-        yield titles.table.index(text.replace("_", " ")), int(item)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-  with path.open("rb") as raw:
-    file: Any = gzip.GzipFile(fileobj=raw) if path.name.endswith(".gz") else raw
-    try:
-      yield from file
-    except (EOFError, OSError, zlib.error) as fault:
-      raise InputError(f"{path}: cut off or damaged ({fault}); expected a whole file") from None
+  ids = np.asarray(titles.page_ids)[order]
+  with path.open("rb") as file:
+    for row in read_sql(file, path, (database,)):
+      if isinstance(row, Sitelink):
+        yield titles.table.index(row.title), row.item
+        continue
+      place = int(np.searchsorted(ids, row.page_id))
+      if place < len(ids) and ids[place] == row.page_id:
+        yield int(order[place]), row.item

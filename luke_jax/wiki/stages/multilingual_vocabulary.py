@@ -3,17 +3,20 @@
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, whole
-from luke_jax.wiki.read.wikidata import Item
+from luke_jax.wiki.read.wikidata import KINDS, read_items
+from luke_jax.wiki.read.wikidata_sql import SQL, Sitelink, read_sql
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
 from luke_jax.wiki.stages.string_table import ABSENT
 from luke_jax.wiki.stages.title_stage import Titles
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, link_counts
+
+EXPECTED = "expected wb_items_per_site.sql.gz of Wikidata, or its JSON dump"
 
 
 class Language(NamedTuple):
@@ -49,29 +52,68 @@ def read_languages(folders: Sequence[Path]) -> list[Language]:
   return [by_code[code][1] for code in sorted(by_code)]
 
 
-def join(items: Iterable[Item], languages: Sequence[Language], min_languages: int) -> Joined:
+def sitelinks(
+  file: IO[bytes], path: Path, languages: Sequence[Language]
+) -> Iterator[tuple[int, int, int]]:
+  """Yields items with a language and the number of a title, from a JSON dump or a table of SQL.
+
+  `file` is the file at `path`, opened.
+  """
+  numbers = {language.database: number for number, language in enumerate(languages)}
+  rows = read_sql(file, path, numbers) if path.name.endswith(SQL) else _of_dump(file, path)
+  found = False
+  for row in rows:
+    if isinstance(row, Sitelink) and row.site in numbers:
+      found, number = True, numbers[row.site]
+      yield row.item, number, languages[number].titles.table.index(row.title)
+  if not found:
+    raise InputError(f"{path}: no title in {', '.join(numbers)}; {EXPECTED}")
+
+
+def _of_dump(file: IO[bytes], path: Path) -> Iterator[Sitelink]:
+  for item in read_items(file, path):
+    if not item.id[1:].isdecimal():
+      raise InputError(f"{path}: {item.id!r:.40} is no item; expected Q and a number")
+    for site, title in item.sitelinks.items():
+      yield Sitelink(int(item.id[1:]), site, title)
+
+
+def check_source(path: Path) -> None:
+  """Raises InputError for a file that is none with sitelinks."""
+  if not path.name.endswith(SQL + KINDS):
+    raise InputError(f"{path}: not named as {', '.join(SQL + KINDS)}; {EXPECTED}")
+  if not path.is_file():
+    raise InputError(f"{path}: no such file; {EXPECTED}")
+
+
+def join(
+  links: Iterable[tuple[int, int, int]], languages: Sequence[Language], min_languages: int
+) -> Joined:
   """Returns the items that are linked in at least `min_languages` of the languages.
 
-  Only pages count: a sitelink to a redirect is about another subject than the redirect's page.
+  `links` are items with a language and the number of a title. Only pages count: a sitelink to a
+  redirect is about another subject than the redirect's page.
   """
-  starts, numbers, pages, counts = array("q", [0]), array("h"), array("i"), array("q")
+  found = array("q"), array("q"), array("q")  # items, languages, pages
   taken = [np.zeros(len(language.titles), bool) for language in languages]
-  for item in items:
-    linked = []
-    for number, language in enumerate(languages):
-      title = item.sitelinks.get(language.database)
-      page = ABSENT if title is None else language.titles.table.index(title)
-      if page != ABSENT and language.counts[page] and not taken[number][page]:
-        linked.append((number, page))
-    if len(linked) < min_languages:
-      continue
-    for number, page in linked:
+  for item, number, page in links:
+    if page != ABSENT and languages[number].counts[page] and not taken[number][page]:
       taken[number][page] = True  # an item may occur twice in the dump
-      numbers.append(number)
-      pages.append(page)
-    counts.append(sum(int(languages[number].counts[page]) for number, page in linked))
-    starts.append(len(pages))
-  return Joined(*(np.frombuffer(x, x.typecode) for x in (starts, numbers, pages, counts)))
+      for column, value in zip(found, (item, number, page), strict=True):
+        column.append(value)
+  items, numbers, pages = (np.frombuffer(column, np.int64) for column in found)
+  order = np.lexsort((numbers, items))
+  items, numbers, pages = items[order], numbers[order], pages[order]
+  _, sizes = np.unique(items, return_counts=True)
+  kept = np.repeat(sizes >= min_languages, sizes)
+  numbers, pages, sizes = numbers[kept], pages[kept], sizes[sizes >= min_languages]
+  counts = np.zeros(len(pages), np.int64)
+  for number, language in enumerate(languages):
+    counts[numbers == number] = language.counts[pages[numbers == number]]
+  starts = np.append(0, np.cumsum(sizes))
+  return Joined(
+    starts, numbers, pages, np.add.reduceat(counts, starts[:-1]) if len(pages) else counts
+  )
 
 
 def most_linked(joined: Joined, languages: Sequence[Language], size: int) -> np.ndarray:

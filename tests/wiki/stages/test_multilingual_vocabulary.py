@@ -129,13 +129,23 @@ def test_fewer_items_than_entities_are_all_of_them(wikis, wikidata, tmp_path, ca
   )
 
 
+def sql_of(items):
+  """The rows of wb_items_per_site, in the order of the titles and not of the items."""
+  rows = [(site, title, id[1:]) for id, links in items.items() for site, title in links.items()]
+  rows = [f"({i},{id},'{site}','{title}')" for i, (site, title, id) in enumerate(sorted(rows))]
+  lines = [",".join(rows[i : i + 30]) for i in range(0, len(rows), 30)]
+  return "".join(f"INSERT INTO `wb_items_per_site` VALUES {line};\n" for line in lines).encode()
+
+
 def test_every_kind_of_file_gives_the_same_bytes(wikis, wikidata, tmp_path, capsys):
   _, builds = wikis
-  data, results = wikidata.read_bytes(), []
+  data, results, sql = wikidata.read_bytes(), [], sql_of(items_of())
   for name, packed in (
     ("all.json", data),
     ("all.json.gz", gzip.compress(data)),
     ("all.json.bz2", bz2.compress(data[:999]) + bz2.compress(data[999:])),
+    ("items.sql", sql),
+    ("items.sql.gz", gzip.compress(sql)),
   ):
     (tmp_path / name).write_bytes(packed)
     output = tmp_path / "entities.jsonl"
@@ -217,7 +227,10 @@ def broken(change):
       gzip.compress(broken(lambda x: None))[:-8] + bytes(8),
       "damaged after line 2001 (CRC check failed",
     ),
-    ("a.xml", b"", "not named as a dump is; expected a name in .json, .json.gz, .json.bz2"),
+    ("a.xml", b"", "not named as .sql, .sql.gz, .json, .json.gz, .json.bz2; expected wb_items_per"),
+    ("a.sql", b"(1,'wikibase_item','Q1',NULL)", "no title in dewiki, enwiki, jawiki, nlwiki"),
+    ("a.sql.gz", gzip.compress(broken(lambda x: None))[:-9], "cut off or damaged"),
+    ("a.json", b'[\n{"type":"item","id":"x","sitelinks":{}}\n]', "'x' is no item; expected Q and"),
   ],
 )
 def test_a_bad_dump_is_one_line(name, data, line, wikis, tmp_path, capsys):
@@ -257,7 +270,7 @@ def test_builds_that_do_not_fit(wikis, wikidata, tmp_path, capsys):
   _, _, error = command(capsys, wikidata, tmp_path, *options)
   assert "no finished stage; expected a folder of luke-jax wiki build" in error
   _, _, error = command(capsys, tmp_path / "none.json", builds["en"], *options)
-  assert "no such file; expected a JSON dump of Wikidata" in error
+  assert "no such file; expected wb_items_per_site.sql.gz of Wikidata" in error
 
 
 MEMORY = """
