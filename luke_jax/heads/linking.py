@@ -16,6 +16,7 @@ from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics
 
 VECTORS, PRIORS = "candidate_vectors", "candidate_priors"
 ENTRY = "linking_head"  # of config.json
+KNOWLEDGE = "knowledge"  # in the model's folder, for one that was moved with it
 UNLIKELY = 1e-4  # the least prior that counts, as of names that are a title and never a link
 
 
@@ -30,6 +31,7 @@ class LinkingHead(Head):
   width: int = 256  # of the space that names and candidates are compared in
   rounds: int = 0
   described_by: str = ""  # hash of the weights by which entities are described, if known
+  knowledge: str = ""  # the folder of that name beside the weights, if there is one
 
   kind: ClassVar[str] = "linking"
   suffix: ClassVar[str] = "ForEntityLinking"
@@ -47,7 +49,10 @@ class LinkingHead(Head):
     """Returns the head that a model's files describe."""
     entry = saved.entries.get(ENTRY, {})
     sizes = entry["vectors"], entry["width"], entry.get("rounds", 0)
-    return cls(backbone.numerics_of(cls.kind), *sizes, entry.get("described_by", ""))
+    beside = saved.directory / KNOWLEDGE
+    knowledge = str(beside) if beside.is_dir() else ""
+    numerics, described_by = backbone.numerics_of(cls.kind), entry.get("described_by", "")
+    return cls(numerics, *sizes, described_by, knowledge)
 
   def write(self, directory: Path) -> dict[str, Any]:
     """Returns the entry of config.json."""

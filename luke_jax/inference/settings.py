@@ -56,6 +56,9 @@ def task_of(
   attributes = attributes_of(model.network.head)
   if attributes is not None:
     changes["attributes"] = attributes
+  head = model.network.head
+  if isinstance(head, LinkingHead) and head.knowledge:
+    changes = {"knowledge": head.knowledge, **changes}
   return task_with(chosen, model.rest, model.labels, model.config, **changes)
 
 

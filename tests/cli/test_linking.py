@@ -163,6 +163,10 @@ def test_from_knowledge_to_links(knowledge, tmp_path, one_device, capsys):
   again = linker.predict(text, mentions=example["mentions"], knowledge=more)
   assert [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in again] == [first, second]
   assert linker.predict(text, threshold=1.0) == []
+  moved = tmp_path / "moved"  # with its knowledge, which it prefers to that of the training
+  shutil.copytree(f"{run}/model", moved)
+  shutil.copytree(more, moved / "knowledge")
+  assert load(moved).predict(text, mentions=example["mentions"]) == again
   known = json.dumps({"text": text, "mentions": [[0, 13]]})
   assert main(["link", run, known]) == main(["link", run, known, "--knowledge", more]) == 0
   alone, beside = (json.loads(x)["links"] for x in capsys.readouterr().out.splitlines()[-2:])

@@ -14,6 +14,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
+from luke_jax.files.copies import local
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.json_files import read_json_object
@@ -66,9 +67,11 @@ class Knowledge:
   def __init__(self, folder: Path):
     self.folder = folder
     if not (folder / MANIFEST).is_file():
-      expected = "expected a folder that luke-jax entities describe made"
-      raise InputError(f"{folder}: no knowledge of entities; {expected}")
+      expected = "expected a folder that luke-jax entities describe made, as --knowledge FOLDER"
+      beside = "or in the model's folder as knowledge"
+      raise InputError(f"{folder}: no knowledge of entities; {expected} {beside}")
     self.facts = read_json_object(folder / MANIFEST, "the facts of that folder")
+    self._about = local(folder / ABOUT)
     self._offsets, self._vectors = self._array(OFFSETS), self._array(VECTORS)
     self._titles, self._title_ids = self._array(TITLES), self._array(TITLE_IDS)
     self._names, self._starts = self._array(NAMES), self._array(STARTS)
@@ -77,7 +80,7 @@ class Knowledge:
 
   def _array(self, name: str) -> np.ndarray:
     try:
-      return np.load(self.folder / name, mmap_mode="r", allow_pickle=False)
+      return np.load(local(self.folder / name), mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as fault:
       raise InputError(f"{self.folder / name}: {fault}; expected an array") from None
 
@@ -120,12 +123,12 @@ class Knowledge:
   @property
   def lines(self) -> list[bytes]:
     """Returns the lines of all entities."""
-    return (self.folder / ABOUT).read_bytes().splitlines(keepends=True)
+    return self._about.read_bytes().splitlines(keepends=True)
 
   def about(self, id: int) -> About:
     """Returns what is known of an entity."""
     start, end = self._offsets[id : id + 2].tolist()
-    with (self.folder / ABOUT).open("rb") as file:
+    with self._about.open("rb") as file:
       file.seek(start)
       return About(**json.loads(file.read(end - start)))
 

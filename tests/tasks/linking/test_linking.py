@@ -78,6 +78,18 @@ def test_names_have_the_likeliest_entities_first(folder):
   assert not known.vectors(np.array([NONE])).any() and known.vectors(np.array([1])).any()
 
 
+def test_knowledge_in_a_bucket_is_read_from_a_copy(folder, bucket, tmp_path, monkeypatch):
+  monkeypatch.setenv("LUKE_JAX_CACHE", str(tmp_path / "cache"))
+  for file in folder.iterdir():
+    (bucket / file.name).write_bytes(file.read_bytes())
+  there, here = Knowledge(bucket), Knowledge(folder)
+  assert isinstance(there.all_vectors, np.memmap) and there.lines == here.lines
+  assert [there.about(i) for i in range(3)] == ENTITIES
+  np.testing.assert_array_equal(
+    there.vectors(np.array([2, NONE])), here.vectors(np.array([2, NONE]))
+  )
+
+
 def test_the_longest_names_of_a_text_are_found(folder):
   found = [(x.start, x.end) for x in Knowledge(folder).names_in(TEXT, 4)]
   assert [TEXT[start:end] for start, end in found] == ["Ana Ferrier", "Ferrier", "New Castrel"]
