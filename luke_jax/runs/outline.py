@@ -55,7 +55,7 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "labels", f"{len(task.wordings(train.examples)):,} to learn from; any at run time"
   else:
     yield "labels", _shown(task.labels, task.name == BY_TAGS)
-  if rare := _rare(task, train.examples):
+  if rare := _rare(task, train.examples, dev):
     yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
   if task.dev and (both := len(_asked(task, train.examples) & _asked(task, dev))):
     yield "repeated", f"{both:,} examples of dev are in {task.train} too: its scores are too high"
@@ -92,12 +92,15 @@ def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> se
   return {asked_in(task_files(task.name).to_json(example)) for example in examples}
 
 
-def _rare(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> str:
-  """Returns the labels with few examples, and how many each has."""
+def _rare(
+  task: FineTunedTask[Example, Any], examples: Sequence[Example], dev: Sequence[Example]
+) -> str:
+  """Returns the labels with few examples, those that only dev has too, and how many each has."""
   if not is_known(type(task)) or isinstance(task, LabelledNames):
     return ""
   to_json = task_files(task.name).to_json
-  counts = collections.Counter(label for x in examples for label in labels_in(to_json(x)))
+  counts = collections.Counter({label: 0 for x in dev for label in labels_in(to_json(x))})
+  counts.update(label for x in examples for label in labels_in(to_json(x)))
   rare = [f"{label} {count}" for label, count in sorted(counts.items()) if count < FEW]
   more = f" and {len(rare) - MOST_LABELS} more" if len(rare) > MOST_LABELS else ""
   return ", ".join(rare[:MOST_LABELS]) + more

@@ -88,11 +88,13 @@ def task_experiment(
   task: Any = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
   examples = task.read_examples(train, faults)
+  of_dev = task.read_examples(task.dev, faults) if task.dev else []
   if not task.labels:
-    task = dataclasses.replace(task, labels=task.found_labels(examples))
+    _ = task.found_labels(examples)  # which says if they are too few to learn from
+    # A label that dev alone has is one that the model misses, and no fault of the files.
+    task = dataclasses.replace(task, labels=task.found_labels([*examples, *of_dev]))
   examples = task.check(examples, faults)
-  if task.dev:  # whose faults should not wait for the model
-    task.check(task.read_examples(task.dev, faults), faults)
+  task.check(of_dev, faults)  # whose faults should not wait for the model
   model = start_model(start, task, task.entity_table, system=system, blank=True)
   room = min(task.words, model.config.room_for_words)
   task = dataclasses.replace(task, words=room)

@@ -34,7 +34,7 @@ from luke_jax.training.mesh import make_mesh, own_rows
 from luke_jax.training.metrics import MetricsWriter, read_numbers
 from luke_jax.training.pace import TELLING, Pace, TimedPace
 from luke_jax.training.program import Program, State
-from luke_jax.training.progress import Progress, Trace
+from luke_jax.training.progress import Progress, Shown, Trace
 from luke_jax.training.saved_configs import to_json
 from luke_jax.training.task import Params, Tree
 from luke_jax.training.watch import Watch, watching
@@ -126,9 +126,7 @@ class _Loop:
     self.folder, self.options = folder, program.experiment.run
     self.task = program.experiment.task
     self.first = jax.process_index() == 0
-    self.waiting: list[
-      tuple[int, dict[str, jax.Array]]
-    ] = []  # steps whose metrics are not fetched yet
+    self.waiting: list[tuple[int, dict[str, jax.Array]]] = []  # metrics that are not fetched yet
     self.scores: dict[str, float] = {}  # of the newest evaluation
     self.scored: int | None = None  # its step
     self.history: list[float] = []  # the best metric of all evaluations
@@ -171,8 +169,7 @@ class _Loop:
       self.progress.compiling(number, len(todo))
       _ = padded.compiled_predict if scores else padded.compiled_step
     self.take_step = {room: padded.compiled_step for room, padded in self.programs.items()}
-    programs = "program" if len(todo) == 1 else "programs"
-    self.progress.note(f"{len(todo)} {programs} compiled in {time.perf_counter() - begun:.0f} s")
+    self.progress.compiled(len(todo), time.perf_counter() - begun)
     messages.meet()
 
   def _turns(self, step: int, state: State) -> dict[str, object]:
@@ -284,15 +281,17 @@ class _Loop:
     tokens = sum(float(m["tokens"]) for _, m in fetched) / seconds
     numbers["tokens_per_second"] = tokens
     self.writer.write(step + 1, numbers)
-    self.progress.update(
-      step + 1,
-      loss=numbers["loss"],
-      learning_rate=numbers["learning_rate"],
-      tokens_per_second=tokens,
-      waiting=self.ledger.share("data"),
-    )
+    figures = numbers["loss"], numbers["learning_rate"], tokens, self.ledger.share("data")
+    score = self.history[-1] if self.history else None
+    shown = Shown(*figures, self._padding(fetched), self.options.best_metric, score)
+    self.progress.update(step + 1, shown)
     if self.first:
       directory.note_wall(self.folder, self.ledger)
+
+  def _padding(self, fetched: list[tuple[int, dict[str, jax.Array]]]) -> float | None:
+    """Returns the share of padding in the words of these steps; None for rows without padding."""
+    words = sum(self.programs[self.batches.room(step)].words for step, _ in fetched)
+    return 1 - sum(float(metrics["tokens"]) for _, metrics in fetched) / words if words else None
 
   def _check(self, fetched: list[tuple[int, dict[str, jax.Array]]]) -> None:
     """Raises InputError for a loss that is not finite, unless the experiment allows for some."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -215,6 +216,12 @@ class Program:
   def compiled_step(self) -> jax.stages.Compiled:
     """Returns the training step, ready to be called."""
     return self.lowered_step.compile()
+
+  @property
+  def words(self) -> int:
+    """Returns the words of a batch with their padding; 0 if rows have no words."""
+    mask = self.batch_shapes.get("attention_mask")
+    return math.prod(mask.shape) if mask else 0
 
   @property
   def step_shapes(self) -> tuple[State, dict[str, jax.ShapeDtypeStruct], Length]:

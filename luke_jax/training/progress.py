@@ -1,6 +1,8 @@
 """Progress of a run, on stderr."""
 
 import contextlib
+import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable
@@ -14,7 +16,34 @@ from rich.text import Text
 from luke_jax.files import Path
 
 PROFILE = "profile"
+CACHE_HIT = "/jax/compilation_cache/cache_hits"
 _SKIPPED = 3  # steps, in which buffers fill
+
+
+@functools.cache
+def programs_of_cache() -> list[str]:
+  """Returns a list that gets an entry for each program that JAX's cache has from now on."""
+  kept: list[str] = []
+
+  def listen(event: str, **_: object) -> None:
+    if event == CACHE_HIT:
+      kept.append(event)
+
+  jax.monitoring.register_event_listener(listen)  # for good: older versions have no way back
+  return kept
+
+
+@dataclasses.dataclass(frozen=True)
+class Shown:
+  """Figures of a step that a person follows."""
+
+  loss: float
+  learning_rate: float
+  tokens_per_second: float
+  waiting: float  # share of the time that is spent waiting for data
+  padding: float | None = None  # share of what is computed
+  metric: str | None = None  # of dev
+  score: float | None = None  # the newest
 
 
 class Progress:
@@ -46,33 +75,38 @@ class Progress:
 
   def compiling(self, done: int, programs: int) -> None:
     """Shows how many of the run's programs are compiled; without a terminal only how many."""
+    if not done:
+      self._cached = len(programs_of_cache())
     if self._live or not done:
-      self._show(f"compiling, {done} of {programs} programs done")
+      self._show(f"compiling, {done} of {programs} programs done{self._of_cache() if done else ''}")
 
-  def update(
-    self,
-    step: int,
-    *,
-    loss: float,
-    learning_rate: float,
-    tokens_per_second: float,
-    waiting: float,
-  ) -> None:
-    """Shows step and metrics; `waiting` is the share of time spent waiting for data."""
+  def compiled(self, programs: int, seconds: float) -> None:
+    """Prints how many programs there are, how many of them the cache had, and the time."""
+    noun = "program" if programs == 1 else "programs"
+    self.note(f"{programs} {noun} compiled in {seconds:.0f} s{self._of_cache()}")
+
+  def _of_cache(self) -> str:
+    cached = len(programs_of_cache()) - self._cached
+    return f", {cached} of them kept from before" if cached else ""
+
+  def update(self, step: int, shown: Shown) -> None:
+    """Shows the step, the time left and figures, the first of which a narrow terminal shows too."""
     self._step = step
     now = self._clock()
     # The time left is estimated from the first update on, to leave out compiling.
     self._first = self._first or (step, now)
     facts = [
-      f"loss {loss:.4g}",
-      f"learning rate {learning_rate:.3g}",
-      f"{tokens_per_second:,.0f} tokens/s",
-      f"waiting for data {waiting:.0%}",
+      f"loss {shown.loss:.4g}",
+      *([f"{shown.metric} {shown.score:.4g}"] if shown.score is not None else []),
+      f"{shown.tokens_per_second:,.0f} tokens/s",
+      *([f"padding {shown.padding:.0%}"] if shown.padding is not None else []),
+      f"learning rate {shown.learning_rate:.3g}",
+      f"waiting for data {shown.waiting:.0%}",
     ]
     first_step, first_time = self._first
     if step > first_step:
       seconds_left = (now - first_time) / (step - first_step) * (self.total - step)
-      facts.append(f"{_duration(seconds_left)} left")
+      facts.insert(0, f"{_duration(seconds_left)} left")
     self._show(", ".join(facts))
 
   def note(self, text: str) -> None:

@@ -1,6 +1,7 @@
 """Settings that suit a user's examples, and what the command says of them."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,19 @@ def test_an_outline_says_what_will_be_done(start):
     f"repeated  {len(timed.task.records(timed.backbone, 'dev').examples):,} examples of dev" in said
   )
   assert "5 minutes in all, steps of 16 rows" in said and "of dev in a tenth of the time" in said
+
+
+def test_a_label_that_dev_alone_has_is_told_of_and_refuses_nothing(start, tmp_path):
+  dev = tmp_path / "dev.jsonl"
+  unseen = {"text": "Ana met Bela.", "span": [0, 3], "labels": ["stranger"]}
+  dev.write_text(json.dumps(unseen) + "\n")
+  train = sample_file("typing", "train")
+  chosen = task_experiment("typing", (train, dev), Path(start), [])
+  assert "stranger" in chosen.task.labels
+  assert "stranger 0: with less than 5" in outline(chosen)
+  given = ["task.labels=place,person"]
+  with pytest.raises(InputError, match="not among the model's 2"):
+    task_experiment("typing", (train, dev), Path(start), given)
 
 
 def test_a_model_that_tags_is_one_that_finds_names():

@@ -2,10 +2,11 @@
 
 import io
 
+import jax
 import pytest
 from rich.console import Console
 
-from luke_jax.training.progress import Progress, _duration
+from luke_jax.training.progress import CACHE_HIT, Progress, Shown, _duration
 
 
 def shown(lives, *, enabled=True, times=(0.0, 50.0)):
@@ -14,31 +15,33 @@ def shown(lives, *, enabled=True, times=(0.0, 50.0)):
   console = Console(file=out, force_terminal=lives, width=120, _environ={"TERM": "xterm"})
   clock = iter(times).__next__
   with Progress(300, 100, enabled=enabled, console=console, clock=clock) as progress:
-    numbers = {"learning_rate": 1e-5, "tokens_per_second": 12345.6, "waiting": 0.031}
     for number in (0, 1):
       progress.compiling(number, 2)
-    progress.update(110, loss=2.34567, **numbers)
+      jax.monitoring.record_event(CACHE_HIT)
+    progress.compiled(2, 3.2)
+    progress.update(110, Shown(2.34567, 1e-5, 12345.6, 0.031))
     progress.note("saved checkpoint 110 [see /a/b]")
-    progress.update(120, loss=float("nan"), **numbers)
+    progress.update(120, Shown(float("nan"), 1e-5, 12345.6, 0.031, 0.214, "f1", 0.5))
   return out.getvalue()
 
 
 def test_lines_where_there_is_no_terminal():
   assert shown(lives=False).splitlines() == [
     "step 100/300: compiling, 0 of 2 programs done",
-    "step 110/300: loss 2.346, learning rate 1e-05, 12,346 tokens/s, waiting for data 3%",
+    "2 programs compiled in 3 s, 2 of them kept from before",
+    "step 110/300: loss 2.346, 12,346 tokens/s, learning rate 1e-05, waiting for data 3%",
     "saved checkpoint 110 [see /a/b]",
-    "step 120/300: loss nan, learning rate 1e-05, 12,346 tokens/s, waiting for data 3%,"
-    " 15 min left",
+    "step 120/300: 15 min left, loss nan, f1 0.5, 12,346 tokens/s, padding 21%,"
+    " learning rate 1e-05, waiting for data 3%",
   ]
 
 
 def test_one_line_that_is_rewritten_on_a_terminal():
   out = shown(lives=True)
   assert "saved checkpoint 110 [see /a/b]\n" in out.replace("\r", "")
-  assert "compiling, 1 of 2 programs done" in out
+  assert "compiling, 1 of 2 programs done, 1 of them kept from before" in out
   assert out.count("\x1b[2K") >= 3  # the line is erased before every rewriting
-  assert out.rstrip("\x1b[?25h\n\r").endswith("15 min left")
+  assert "step 120/300: 15 min left" in out
   for line in out.splitlines():
     assert line.count("step 1") <= 1 or "\r" in line
 
@@ -47,9 +50,20 @@ def test_a_narrow_terminal_gets_one_line():
   out = io.StringIO()
   console = Console(file=out, force_terminal=True, width=30, _environ={"TERM": "xterm"})
   with Progress(300, 0, console=console) as progress:
-    progress.update(1, loss=1.0, learning_rate=0.1, tokens_per_second=1.0, waiting=0.0)
+    progress.update(1, Shown(1.0, 0.1, 1.0, 0.0))
   assert "…" in out.getvalue()
   assert "waiting" not in out.getvalue()
+
+
+def test_a_terminal_of_80_columns_shows_what_one_waits_for():
+  out = io.StringIO()
+  console = Console(file=out, force_terminal=True, width=80, _environ={"TERM": "xterm"})
+  clock = iter((0.0, 50.0)).__next__
+  with Progress(300, 0, console=console, clock=clock) as progress:
+    for step in (10, 20):
+      progress.update(step, Shown(2.34567, 1e-5, 12345.6, 0.0, 0.21, "f1", 0.65))
+  line = "step 20/300: 24 min left, loss 2.346, f1 0.65, 12,346 tokens/s, padding 21%"
+  assert line in out.getvalue()
 
 
 @pytest.mark.parametrize("lives", [True, False])
