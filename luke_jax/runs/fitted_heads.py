@@ -126,17 +126,26 @@ def ridge(
   """
   centre = states.mean(0) if biased else np.zeros(states.shape[1])
   mean = targets.mean(0) if biased else np.zeros(targets.shape[1])
-  left, values, right = np.linalg.svd(states - centre, full_matrices=False)
+  left, values, right = _directions(states - centre)
   squares, along = values**2, left.T @ (targets - mean)
   least = max(LEAST_PENALTY * float(np.square(states).sum()), 1e-12)
   penalties = np.maximum(PENALTIES * squares.mean(), least)
   own = 1 / len(states) if biased else 0.0  # of an example, by the mean
+  shares = squares / (squares + penalties[:, None])  # that a penalty keeps of each direction
   errors = []
-  for kept in squares / (squares + penalties[:, None]):
+  for kept, weights in zip(shares, shares @ (left**2).T + own, strict=True):
     # The rest of an example that is left out follows from its rest and its own weight.
-    weights = np.minimum((left**2) @ kept + own, 1 - 1e-9)
-    rests = (targets - mean - (left * kept) @ along) / (1 - weights)[:, None]
-    errors.append(np.square(rests).mean())
+    rests = targets - mean - left @ (kept[:, None] * along)
+    errors.append(np.square(rests / (1 - np.minimum(weights, 1 - 1e-9))[:, None]).mean())
   penalty = penalties[int(np.argmin(errors))]
   kernel = right.T @ (along * (values / (squares + penalty))[:, None])
   return kernel, mean - centre @ kernel
+
+
+def _directions(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Returns the singular value decomposition of states (n, D), by their products if n is large."""
+  if len(states) <= states.shape[1]:
+    return np.linalg.svd(states, full_matrices=False)
+  squares, directions = np.linalg.eigh(states.T @ states)
+  values = np.sqrt(np.maximum(squares, 0))
+  return states @ directions / np.maximum(values, 1e-12), values, directions.T

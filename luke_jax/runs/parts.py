@@ -9,11 +9,11 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.training import run
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.training import directory
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.pace import TELLING
 
-FOLDS = "folds"  # in the folder of the run on all examples
 LEAST = 2
 CURVE = "curve"  # in the folder of the run on all examples
 SHARES = (0.25, 0.5, 0.75)
@@ -42,7 +42,7 @@ def cross_validated(
   for number in range(folds if summary["status"] == "done" else 0):
     part = dataclasses.replace(task, held_out=1 / folds, fold=number)
     of_part = dataclasses.replace(experiment, task=part, run=trained)
-    of_fold = run(of_part, folder / FOLDS / str(number + 1))
+    of_fold = run(of_part, folder / directory.FOLDS / str(number + 1))
     if of_fold["status"] != "done":
       return of_fold
     scores.append({name: x for name, x in of_fold.items() if name.startswith("dev/")})

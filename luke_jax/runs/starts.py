@@ -1,6 +1,7 @@
 """The parameters that a run starts from, fitted to the data it reads."""
 
 import dataclasses
+import sys
 import warnings
 
 import numpy as np
@@ -120,6 +121,8 @@ def _fine_tuned(start: Path, task: FineTunedTask, backbone: Backbone, rank: int)
     params = _as_adapter_has_it(model, adapter, weights, rank)
     model = dataclasses.replace(model, params=params)
   if task.fit_head:
+    if sys.stderr.isatty():
+      print("fitting the head", file=sys.stderr, flush=True)
     model = with_fitted_head(model, task, task.records(backbone, "train").rows)
   elif task.scores_all_spans(backbone):
     model = with_shares(model, task.records(backbone, "train").rows)

@@ -32,6 +32,7 @@ from luke_jax.runs.recipes import (
   read_experiment,
   task_experiment,
 )
+from luke_jax.runs.report import write_report
 from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -125,7 +126,8 @@ def fine_tune(
   Settings suit the number and the lengths of the examples. `settings` change them, fields of the
   experiment by their own names: `minutes=5`, `learning_rate=3e-3, batch_size=16, seed=1`;
   `luke-jax settings TASK` lists them.
-  `folder` holds the run, so that the same call resumes it; without it the run is removed.
+  `folder` holds the run and its report, so that the same call resumes it; without it the run is
+  removed.
   """
   begun = time.perf_counter_ns()
   clear_caches()
@@ -146,6 +148,8 @@ def fine_tune(
     assignments = [assignment(fields, name, value) for name, value in settings.items()] + form
     chosen = task_experiment(task, files, start, assignments, system=system)
     summary = run(chosen, place / "run", begun=begun)
+    if folder is not None:
+      write_report(place / "run", chosen.task.name)
     return _trained(chosen, place / "run", summary)
 
 

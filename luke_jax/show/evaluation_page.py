@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from luke_jax.show.evaluations import (
+  FIRST,
   NOTHING,
   Case,
   cases,
@@ -58,7 +59,8 @@ def _mistakes(mistakes: Sequence[Mistake], count: int) -> str:
   folded = rows[OPEN_CASES:]
   more = _folded(f"More texts: {len(folded)}", f"<ul>{''.join(folded)}</ul>") if folded else ""
   many = f"the worst {min(count, len(mistakes))} of {len(mistakes)}"
-  heading = f'<h2>Mistakes <span class="quiet">{many}</span></h2>{_legend(outcomes_of(shown))}'
+  heading = f'<h2>Mistakes <span class="quiet">{many}</span></h2><p class="note">{FIRST}.</p>'
+  heading += _legend(outcomes_of(shown))
   return f"<section>{heading}<ul>{''.join(rows[:OPEN_CASES])}</ul>{more}</section>"
 
 

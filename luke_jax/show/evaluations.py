@@ -14,6 +14,7 @@ from luke_jax.text.special_tokens import Bounds
 
 SURROUNDINGS = 100  # characters of a text before and after its marks
 LEFT_OUT = "…"
+FIRST = "The surest mistakes: look at these first, as some are mistakes of the labels"
 
 
 class Case(NamedTuple):
@@ -91,7 +92,8 @@ def tables(evaluation: Evaluation, mistakes: int) -> RenderableType:
     parts.append(_surest(coverage_of(evaluation.answers)))
   shown = cases(evaluation.mistakes[:mistakes])
   legend = [f"{SIGNS[x]}: {MEANINGS[x]}" for x in outcomes_of(shown)]
-  parts += [Text(f"\n{'; '.join(legend)}", "dim")] if legend else []
+  parts += [Text(f"\n{FIRST}", "bold")] if shown else []
+  parts += [Text("; ".join(legend), "dim")] if legend else []
   parts += [_case(case) for case in shown]
   return Group(*parts)
 

@@ -1,6 +1,8 @@
 """Evaluations: scores, figures and mistakes of a model on examples with known answers."""
 
 import dataclasses
+import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
@@ -71,6 +73,37 @@ class Evaluation:
     ]
     answers = tuple(Answered(score, bool(right)) for score, right in values.get("answers", ()))
     return cls(values["scores"], values["labels"], confusion, mistakes, answers)
+
+
+def merged(parts: Sequence[Evaluation]) -> Evaluation:
+  """Returns one evaluation of parts of the examples, each scored by a model of its own.
+
+  Scores are means over parts; figures of a label are means over its examples, counts are sums.
+  """
+  scores = {
+    name: statistics.mean(part.scores[name] for part in parts)
+    for name in parts[0].scores
+    if all(name in part.scores for part in parts)
+  }
+  labels = sorted({label for part in parts for label in part.labels})
+  rows = {x: _mean_row([part.labels[x] for part in parts if x in part.labels]) for x in labels}
+  confusion: Counter[tuple[str, str]] = Counter()
+  for part in parts:
+    confusion.update(part.confusion)
+  mistakes = sorted((x for part in parts for x in part.mistakes), key=lambda x: -x.score)
+  return Evaluation(scores, rows, confusion, mistakes, [x for part in parts for x in part.answers])
+
+
+def _mean_row(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+  """Returns the figures of a label, means by the number of its examples, and their sum."""
+  counts = [row["count"] for row in rows]
+  total = sum(counts)
+  shares = [count / total for count in counts] if total else [1 / len(rows)] * len(rows)
+  figures = {
+    name: sum(share * row[name] for share, row in zip(shares, rows, strict=True))
+    for name in rows[0]
+  }
+  return figures | {"count": total}
 
 
 def precision_recall_f1(right: float, predicted: float, gold: float) -> dict[str, float]:

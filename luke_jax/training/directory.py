@@ -16,6 +16,7 @@ from luke_jax.training.saved_configs import differences, from_dict, to_dict
 NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 DEV = "dev.json"  # what is behind the best scores of dev
+FOLDS = "folds"  # of a cross-validation, in the folder of the run on all examples
 DATA = "data.json"  # fingerprints of what the run reads, by name
 LABELS = "labels"  # folder with what a task reads its labels as; it is made before the run
 

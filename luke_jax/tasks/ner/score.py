@@ -164,7 +164,10 @@ def _confusion(pairs: Sequence[tuple[Spans, Spans]]) -> dict[tuple[str, str], in
 
 
 def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> list[Mistake]:
-  """Returns predicted spans that are not gold, and gold spans that no predicted one touches."""
+  """Returns predicted spans that are not gold, and gold spans that no predicted one touches.
+
+  The latter have the certainty with which their words were tagged as no name, if they were tagged.
+  """
   mistakes = []
   for example, spans in zip(examples, predictions, strict=True):
     gold, predicted = sorted(_gold(example)), labelled(spans)
@@ -173,13 +176,27 @@ def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
       if wrong not in gold:
         touched = [x for x in gold if _touch(x, wrong)]
         shown = _shown(example, wrong, all_spans)
-        mistakes.append(_mistake(example, touched, span, shown))
+        mistakes.append(_mistake(example, touched, (span, span.score), shown))
     mistakes += [
-      _mistake(example, [missed], None, _shown(example, missed, all_spans))
+      _mistake(
+        example,
+        [missed],
+        (None, _passed(example, missed, spans)),
+        _shown(example, missed, all_spans),
+      )
       for missed in gold
       if not any(_touch(missed, x) for x in predicted)
     ]
   return sorted(mistakes, key=lambda mistake: -mistake.score)
+
+
+def _passed(example: Example, missed: Labelled, spans: Sequence[Span]) -> float:
+  """Returns the least certainty of the tags of a span's words; 0 where words have no tags."""
+  if not isinstance(spans, TaggedSpans):
+    return 0.0
+  scored = zip(example.words, spans.scores, strict=True)
+  inside = [x for (start, end), x in scored if missed.start < end and start < missed.end]
+  return min(inside, default=0.0)
 
 
 def _touch(one: Labelled, other: Labelled) -> bool:
@@ -201,9 +218,10 @@ def _shown(
 def _mistake(
   example: Example,
   gold: Sequence[Labelled],
-  predicted: Span | None,
+  answer: tuple[Span | None, float],
   shown: tuple[str, tuple[Mark, ...]],
 ) -> Mistake:
+  predicted, score = answer
   correct = ", ".join(f"{x.label}: {example.text[x.start : x.end]}" for x in gold) or "nothing"
   prediction = f"{predicted.label}: {predicted.text}" if predicted else "nothing"
-  return Mistake(example.id, *shown, correct, prediction, predicted.score if predicted else 0.0)
+  return Mistake(example.id, *shown, correct, prediction, score)

@@ -141,6 +141,17 @@ def test_evaluation(gold):
   assert missed.marks == (missing, right, wrong)
 
 
+def test_a_name_that_is_surely_passed_over_is_looked_at_first(gold):
+  words = [gold[0].text[slice(*word)] for word in gold[0].words]
+  sure = tuple(0.9 if word == "Li" else 0.97 for word in words)
+  met = Span("met", 5, 8, "LOC", 0.4)
+  tagged = TaggedSpans((met,), ("O",) * len(words), sure)
+  nothing = TaggedSpans((), ("O",) * len(gold[1].words), (0.2,) * len(gold[1].words))
+  told = [(x.gold, x.predicted, x.score) for x in evaluate(gold, [tagged, nothing]).mistakes]
+  assert told[:2] == [("PER: Ana", "nothing", 0.97), ("PER: Bo Li", "nothing", 0.9)]
+  assert told[2:] == [("nothing", "LOC: met", 0.4), ("LOC: New York City", "nothing", 0.2)]
+
+
 def test_labels_that_gold_never_has(gold):
   """Of a model that knows more labels than the file they are counted, or left out."""
   tags, scores = ("B-PER", "B-MISC", "O", "O"), (0.9,) * 4
