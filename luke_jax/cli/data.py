@@ -21,6 +21,7 @@ from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.runs.models import model_directory
+from luke_jax.runs.outline import FEW
 from luke_jax.show.marked import marked_line, pieces_of
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.datasets import is_split, library
@@ -36,7 +37,7 @@ from luke_jax.text.unknown import counted
 
 
 def data_check(
-  file: Annotated[str, Positional, arg(metavar="FILE")],
+  files: Annotated[tuple[str, ...], Positional, arg(metavar="FILE")],
   /,
   *,
   task: TaskName,
@@ -44,26 +45,42 @@ def data_check(
   attributes: str = "",
   form: OmitArgPrefixes[FileOptions],
 ) -> int:
-  """Checks a file of examples: reports every fault with its line, and what the file has.
+  """Checks files of examples: reports every fault with its line, and what a file has.
 
-  For ner, also prints the number of entities that a model can find, and two examples as they are
-  read, in its word pieces with --model. The status is 2 if something is wrong.
+  Of several files, such as those to train on, of dev and of test, also what the others share with
+  the first, and which labels it lacks. For ner, prints the number of entities that a model can
+  find, and two examples as they are read, in its word pieces with --model. The status is 2 if
+  something is wrong.
 
-      luke-jax data check train.conll --task ner --model luke-base
+      luke-jax data check train.conll test.conll --task ner --model luke-base
 
   Args:
-    file: File of examples, or FOLDER:SPLIT of a dataset.
+    files: Files of examples, or FOLDER:SPLIT of a dataset.
     task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels.
     model: Directory of the model that is to be trained, whose tokenizer reads the examples too.
     attributes: For classification: names of attributes that texts have, such as user,product.
   """
-  if not is_split(file) and not Path(file).is_file():
-    raise InputError(f"{file}: no such file; expected a file of examples")
+  if not files:
+    raise InputError("FILE: missing; expected one at least")
+  for file in files:
+    if not is_split(file) and not Path(file).exists():
+      raise InputError(f"{file}: no such file; expected a file of examples")
   directory = model_directory(model) if model else None
   settings = form.of(task_class(task)(text=str(directory or "")))
   settings = with_attributes(settings, attributes)
   # Before the file is read, so that a fault of the model is not reported as one of the file.
   reading = settings.processor(read_backbone(directory)) if directory else None
+  checked = [_check(file, settings, reading) for file in files]
+  for file, (examples, _) in zip(files[1:], checked[1:], strict=True):
+    for line in _compared(checked[0][0], examples):
+      print(f"{files[0]} and {file}: {line}")
+  return 2 if any(faults for _, faults in checked) else 0
+
+
+def _check(
+  file: str, settings: FineTunedTask, reading: Processor | None
+) -> tuple[list[dict[str, object]], int]:
+  """Prints what there is to say of a file; returns its examples as JSON, and its faults."""
   faults = Faults(skip=True)
   examples: list[object] = []
   lines: list[str] = []
@@ -78,9 +95,22 @@ def data_check(
     faults.found.append(InputError(f"{file}: no examples; expected one at least"))
   for line in (*faults.found, *(note.message for note in notes), *lines):
     print(line)
-  summary = _summary(file, [task_files(task).to_json(x) for x in examples], len(faults.found))
+  as_json = [task_files(settings.name).to_json(x) for x in examples]
+  summary = _summary(file, as_json, len(faults.found))
   print("; ".join([summary, *_attributes(settings, examples)]))
-  return 2 if faults.found else 0
+  return as_json, len(faults.found)
+
+
+def _compared(train: list[dict[str, object]], other: list[dict[str, object]]) -> Iterator[str]:
+  """Yields what examples share with those to train on, and what these have too little of."""
+  known = set(map(asked_in, train))
+  if both := sum(asked_in(example) in known for example in other):
+    yield f"{both} of the latter's examples are in both: scores on them are too high"
+  counts = collections.Counter(label for example in train for label in labels_in(example))
+  rare = sorted({x for example in other for x in labels_in(example) if counts[x] < FEW})
+  if rare:
+    told = ", ".join(f"{label} {counts[label]}" for label in rare)
+    yield f"labels of the latter with less than {FEW} examples in the former: {told}"
 
 
 def _summary(file: str, examples: list[dict[str, object]], faults: int) -> str:

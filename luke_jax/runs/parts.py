@@ -2,6 +2,7 @@
 
 import dataclasses
 import statistics
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,7 @@ def cross_validated(
   summary = run(dataclasses.replace(experiment, task=all_examples, run=last), folder, begun=begun)
   scores: list[dict[str, float]] = []
   for number in range(folds if summary["status"] == "done" else 0):
+    print(f"part {number + 1} of {folds}", file=sys.stderr, flush=True)
     part = dataclasses.replace(task, held_out=1 / folds, fold=number)
     of_part = dataclasses.replace(experiment, task=part, run=trained)
     of_fold = run(of_part, folder / directory.FOLDS / str(number + 1))
@@ -65,6 +67,7 @@ def learning_curve(experiment: Experiment, folder: Path, begun: int | None = Non
   summary = run(of_share(experiment, 1.0), folder, begun=begun)
   scores = {1.0: summary.get(f"dev/{metric}")}
   for share in SHARES if summary["status"] == "done" else ():
+    print(f"{share:.0%} of the examples", file=sys.stderr, flush=True)
     of_part = run(of_share(experiment, share), folder / CURVE / f"{share:.0%}".rstrip("%"))
     if of_part["status"] != "done":
       return of_part

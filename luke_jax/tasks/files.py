@@ -108,8 +108,13 @@ def read_json_lines(
 
 
 def quoted_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-  """Yields the rows of comma-separated values, with the numbers of their last lines."""
-  reader = csv.reader((f"{line}\n" for _, line in lines(path)), strict=True)
+  """Yields the rows of comma-separated values, with the numbers of their last lines.
+
+  Semicolons are between them where the header has more of these, as Excel writes in many countries.
+  """
+  header = next((line for _, line in lines(path) if line.strip()), "")
+  between = ";" if header.count(";") > header.count(",") else ","
+  reader = csv.reader((f"{line}\n" for _, line in lines(path)), delimiter=between, strict=True)
   try:
     for row in reader:
       if any(row):
@@ -118,6 +123,13 @@ def quoted_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     raise InputError(
       f"{path}: line {reader.line_num}: {fault}; expected commas and quotes"
     ) from None
+
+
+def tabbed_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+  """Yields the rows of a table with tabs, which has no quotes, with the numbers of their lines."""
+  for number, line in lines(path):
+    if line.strip():
+      yield number, line.split("\t")
 
 
 def parse_lines(

@@ -23,25 +23,31 @@ def as_ours(value: Mapping[str, Any], place: str) -> dict[str, Any]:
   """
   if "data" not in value:
     return _with_id(value, {"text": value.get("text"), "spans": _spans(value["label"], place)})
-  ours: dict[str, Any] = {"text": _text(value["data"], place)}
-  annotations = value.get("annotations", value.get("completions"))
-  valid = [x for x in annotations or () if isinstance(x, dict) and not x.get("was_cancelled")]
-  if valid:
-    results = valid[0].get("result") or []
-    values = [
-      x["value"] for x in results if isinstance(x, dict) and isinstance(x.get("value"), dict)
-    ]
+  ours: dict[str, Any] = {"text": text_of(value, place)}
+  results = results_of(value)
+  if results is not None:
+    values = [x["value"] for x in results if isinstance(x.get("value"), dict)]
     chosen = [name for x in values for name in x.get(CHOICES, ())]
     ours |= {"labels": chosen} if chosen else {"spans": _spans(values, place)}
   return _with_id(value, ours)
+
+
+def results_of(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+  """Returns what was annotated in a task of an export; None if nobody did."""
+  annotations = value.get("annotations", value.get("completions"))
+  valid = [x for x in annotations or () if isinstance(x, dict) and not x.get("was_cancelled")]
+  if not valid:
+    return None
+  return [x for x in valid[0].get("result") or [] if isinstance(x, dict)]
 
 
 def _with_id(value: Mapping[str, object], ours: dict[str, object]) -> dict[str, object]:
   return ours | {name: value[name] for name in ("id",) if name in value}
 
 
-def _text(data: object, place: str) -> object:
+def text_of(value: Mapping[str, Any], place: str) -> object:
   """Returns the text of a task: the field of this name, or the only one that is a text."""
+  data = value["data"]
   texts = [x for x in data.values() if isinstance(x, str)] if isinstance(data, dict) else []
   if isinstance(data, dict) and "text" in data:
     return data["text"]

@@ -140,7 +140,7 @@ def test_every_fault_of_a_file_with_its_line(tmp_path, capsys):
   [
     ("empty.jsonl", "", "no examples; expected one at least"),
     ("broken.json", "{", "expected JSON"),
-    ("table.csv", "text,label\nhello,x\n", "comma-separated values; expected JSON lines"),
+    ("table.csv", "text,label\nhello,x\n", "line 1: no column 'head'; expected text, head"),
   ],
 )
 def test_a_file_that_has_nothing(name, content, line, tmp_path, capsys):
@@ -155,6 +155,20 @@ def test_a_file_that_is_not_there(tmp_path, capsys):
   told = capsys.readouterr()
   assert not told.out and told.err.count("\n") == 1
   assert "gone.jsonl: no such file; expected a file of examples" in told.err
+
+
+def test_what_files_share_and_lack(tmp_path, capsys):
+  train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+  train.write_text("Text;Label\n" + "".join(f"good {x};pos\n" for x in range(6)) + "bad;neg\n")
+  test.write_text("text,label\ngood 3,pos\nworse,neg\nso so,none\n")
+  assert main(["data", "check", str(train), str(test), "--task", "classification"]) == 0
+  *files, both, rare = capsys.readouterr().out.splitlines()
+  assert [line.partition(": ")[0] for line in files] == [str(train), str(test)]
+  assert (
+    both
+    == f"{train} and {test}: 1 of the latter's examples are in both: scores on them are too high"
+  )
+  assert rare.endswith("less than 5 examples in the former: neg 1, none 0")
 
 
 def test_labels_of_relations_and_of_columns(tmp_path, capsys):

@@ -31,12 +31,14 @@ from luke_jax.tasks.files import (
   read_json_lines,
   read_text,
   string,
+  tabbed_rows,
 )
 from luke_jax.tasks.tables import is_table, read_table
 
 KNOWN = ("text_pair", "label", "labels", "qid")
 # How a user says that a field is an attribute.
 NAMED = " of task.attributes.names (in data check and score: of --attributes)"
+COLUMNS = ", or the fields to read as --columns text=…,label=…"
 COMMAS, TABLES, OBJECTS = ".csv", (".tsv", ".csv"), (".jsonl", ".json")
 
 
@@ -68,7 +70,7 @@ class Reader(NamedTuple):
     try:
       check_fields(value, (*KNOWN, *self.attributes), place)
     except InputError as fault:
-      raise InputError(f"{fault}, or an attribute{NAMED}") from None
+      raise InputError(f"{fault}, or an attribute{NAMED}{COLUMNS}") from None
     text = read_text(value, place).text
     pair = string(value, "text_pair", place) if "text_pair" in value else None
     qid = _name(value["qid"], f"{place}: qid") if "qid" in value else None
@@ -191,14 +193,21 @@ def _attribute(value: Mapping[str, object], name: str, place: str) -> str:
 
 def _table(path: Path, form: Form) -> Iterator[tuple[str, Callable[[], Mapping[str, object]]]]:
   """Yields the place of each row of a table, and a function that returns its fields."""
-  rows = quoted_rows(path) if path.suffix == COMMAS else _tabbed(path)
+  rows = quoted_rows(path) if path.suffix == COMMAS else tabbed_rows(path)
   header = list(form.header)
   for number, row in rows:
     place = f"{path}: line {number}"
     if not header or (number == 1 and form.names["text"][0] in row):
-      header = _checked([name.strip() for name in row], form, place)
+      header = _checked(_names(row, form), form, place)
     else:
       yield place, functools.partial(_fields, header, row, place)
+
+
+def _names(header: Sequence[str], form: Form) -> list[str]:
+  """Returns the names of columns, in small letters where the form has them so."""
+  known = {name for names in form.names.values() for name in names}
+  stripped = (name.strip() for name in header)
+  return [name.lower() if name.lower() in known else name for name in stripped]
 
 
 def _checked(header: list[str], form: Form, place: str) -> list[str]:
@@ -223,13 +232,6 @@ def _fields(header: Sequence[str], row: Sequence[str], place: str) -> Mapping[st
   if len(row) != len(header):
     raise InputError(f"{place}: {len(row)} fields; expected {len(header)}, as in the header")
   return dict(zip(header, row, strict=True))
-
-
-def _tabbed(path: Path) -> Iterator[tuple[int, list[str]]]:
-  """Yields the rows of a table with tabs, which has no quotes, with the numbers of their lines."""
-  for number, line in lines(path):
-    if line.strip():
-      yield number, line.split("\t")
 
 
 def _listed(

@@ -118,6 +118,8 @@ def _form_of(columns: Sequence[str], fields: Sequence[str]) -> Form:
     names[field] = (name,)
   if "text" not in names:
     raise InputError(f"columns: {','.join(columns)!r}; expected text=… among them")
+  if not {"label", "labels"} & names.keys():
+    names |= {"label": ("label",), "labels": ("labels",)}
   return Form(names)
 
 

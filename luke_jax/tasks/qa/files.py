@@ -13,13 +13,16 @@ from luke_jax.tasks.files import (
   Text,
   check_fields,
   listed,
+  parse_items,
   read_json,
   read_json_lines,
   read_text,
   string,
 )
+from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
 from luke_jax.text.special_tokens import Bounds
 
+COLUMNS = ("text", "question", "answers", "title", "language")  # of a spreadsheet
 FIELDS = ("question", "title", "entities", "question_entities", "answers", "language")
 _OF_MLQA = re.compile(r"-context-([a-z]{2})-question-[a-z]{2}$")
 
@@ -48,7 +51,7 @@ class Example:
 
 
 def read(path: Path, faults: Faults, language: str = "") -> list[Example]:
-  """Reads JSON lines, or SQuAD's JSON of either version, in which XQuAD and MLQA are too.
+  """Reads JSON lines, spreadsheets, or the JSON of SQuAD, in which XQuAD and MLQA are too.
 
   `language` is that of the examples of which neither the file nor its name tells one: MLQA's files
   are named by the languages of context and question, such as test-context-de-question-ar.json.
@@ -56,8 +59,12 @@ def read(path: Path, faults: Faults, language: str = "") -> list[Example]:
   named = _OF_MLQA.search(path.stem)
   language = named[1] if named else language
   check_language(language, str(path))
-  squad = path.suffix == ".json"
-  examples = _squad(path, faults) if squad else read_json_lines(path, parse, faults)
+  if path.suffix == ".json":
+    examples = _squad(path, faults)
+  elif is_spreadsheet(path):
+    examples = parse_items(rows_of(path, COLUMNS), str(path), parse, faults, as_ours)
+  else:
+    examples = read_json_lines(path, _of_any_form, faults)
   if not language:
     return list(examples)
   return [x if x.language else dataclasses.replace(x, language=language) for x in examples]
@@ -83,6 +90,19 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
     _links(value, "question_entities", read_text({"text": question}, place), place),
     language,
   )
+
+
+def _of_any_form(value: Mapping[str, object], id: str, place: str) -> Example:
+  """Returns an example of ours, or of SQuAD as Hugging Face's hub has it."""
+  if "context" not in value or "text" in value:
+    return parse(value, id, place)
+  ours = {("text" if name == "context" else name): x for name, x in value.items()}
+  answers, text = value.get("answers"), string(value, "context", place)
+  if isinstance(answers, dict):
+    texts, starts = (listed(answers, name, place) for name in ("text", "answer_start"))
+    pairs = ({"text": x, "answer_start": y} for x, y in zip(texts, starts, strict=False))
+    ours["answers"] = [_checked_span(pair, text, place) for pair in pairs]
+  return parse(ours, id, place)
 
 
 def to_json(example: Example) -> dict[str, object]:

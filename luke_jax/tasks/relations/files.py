@@ -11,18 +11,24 @@ from luke_jax.files import Path
 from luke_jax.tasks.files import (
   Faults,
   check_fields,
+  json_object,
   lines,
   listed,
+  parse_items,
   read_json,
   read_json_lines,
   read_links,
   read_text,
   string,
 )
+from luke_jax.tasks.relations import annotated
+from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
 from luke_jax.text.alignment import Link
 from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("head", "tail", "label", "links")
+COLUMNS = ("text", "head", "tail", "label")  # of a spreadsheet
+DRAWN = '"relations"'  # a field of lines of doccano
 Item = TypeVar("Item")
 
 
@@ -42,12 +48,19 @@ class Example:
 def read(path: Path, faults: Faults) -> list[Example]:
   """Reads JSON lines, ours or KnowPrompt's, lists of TACRED, or text as in SemEval-2010 Task 8.
 
+  Spreadsheets and what was drawn in Label Studio or doccano are read too.
+
   KBP37 has such text too. Of FewRel its own form is read, and of FewRel and TACRED that in which
   ERNIE's authors published them, with their entities.
   """
   if path.suffix == ".json":
     return list(_parsed(_items(path), _object, faults))
+  if is_spreadsheet(path):
+    items = rows_of(path, COLUMNS)
+    return list(parse_items(items, str(path), parse, faults, as_ours))
   first = next((line for _, line in lines(path) if line.strip()), "")
+  if DRAWN in first:
+    return list(_parsed(_drawn(path, faults), _object, faults))
   if _begins_tagged(first):
     return list(_parsed(_tagged_blocks(path), _of_tags, faults))
   return list(read_json_lines(path, _of_any_form, faults))
@@ -117,6 +130,7 @@ def _parsed(
     with faults.caught():
       value = as_json(item, place)
       id = value.get("id", str(number))
+      id = str(id) if type(id) is int else id
       if not isinstance(id, str):
         raise InputError(f"{place}: id: {id!r}; expected a string")
       if ids.setdefault(id, place) != place:
@@ -132,7 +146,22 @@ def _items(path: Path) -> Iterator[tuple[str, object]]:
   if not isinstance(items, list):
     raise InputError(f"{path}: a {type(items).__name__}; expected a list of examples")
   for number, item in enumerate(items, start=1):
-    yield f"{path}: example {number}", item
+    place = f"{path}: example {number}"
+    if isinstance(item, dict) and annotated.is_annotated(item):
+      yield from _pairs(item, str(item.get("id", number)), place)
+    else:
+      yield place, item
+
+
+def _drawn(path: Path, faults: Faults) -> Iterator[tuple[str, object]]:
+  """Yields the pairs of spans of each line of doccano."""
+  items = ((f"line {number}", line) for number, line in lines(path) if line.strip())
+  for pairs in parse_items(items, str(path), _pairs, faults, json_object):
+    yield from pairs
+
+
+def _pairs(value: Mapping[str, object], id: str, place: str) -> list[tuple[str, object]]:
+  return [(place, pair) for pair in annotated.pairs_of(value, id, place)]
 
 
 def _object(item: object, place: str) -> Mapping[str, object]:

@@ -11,16 +11,19 @@ from luke_jax.tasks.files import (
   check_fields,
   lines,
   listed,
+  parse_items,
   read_json,
   read_json_lines,
   read_links,
   read_text,
   string,
 )
+from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
 from luke_jax.text.alignment import Link
 from luke_jax.text.special_tokens import Bounds
 
 FIELDS = ("span", "labels", "links")
+COLUMNS = ("text", "span", "labels")  # of a spreadsheet
 OPEN_ENTITY = {"sent", "start", "end", "labels"}
 # Open Entity writes brackets as the Penn Treebank does; the paper's code reads them as brackets.
 BRACKETS = {"-LRB-": "(", "-LSB-": "(", "-LCB-": "(", "-RRB-": ")", "-RSB-": ")", "-RCB-": ")"}
@@ -41,12 +44,15 @@ class Example:
 def read(path: Path, faults: Faults) -> list[Example]:
   """Reads JSON lines, Open Entity and FIGER as the authors of ERNIE published them, or FIGER's own.
 
+  Spreadsheets are read too.
   The latter has a token, a tab and `B-/type,/type`, `I-…` or `O` on each line.
   """
   if path.suffix == ".json":
     return list(_open_entity(path, faults))
   if path.suffix == ".label":
     return list(_figer(path, faults))
+  if is_spreadsheet(path):
+    return list(parse_items(rows_of(path, COLUMNS), str(path), parse, faults, as_ours))
   return list(read_json_lines(path, parse, faults))
 
 

@@ -1,0 +1,93 @@
+"""Spreadsheets, and what was drawn in annotation tools, as examples of spans."""
+
+import json
+
+import pytest
+
+from luke_jax.errors import InputError
+from luke_jax.tasks.files import Faults
+from luke_jax.tasks.qa.files import read as read_questions
+from luke_jax.tasks.relations.files import read as read_relations
+from luke_jax.tasks.typing.files import read as read_types
+
+TEXT = "Nordvik is owned by Hamar Steel, and Oslo by none."
+NORDVIK, HAMAR, OSLO = (0, 7), (20, 31), (37, 41)
+
+
+def written(tmp_path, name, text):
+  (tmp_path / name).write_text(text, encoding="utf-8")
+  return tmp_path / name
+
+
+def test_cells_name_words_of_the_text(tmp_path):
+  row = f'"{TEXT}";Nordvik;Hamar Steel;owned_by\n'
+  path = written(tmp_path, "a.csv", f"Text;Head;Tail;Label\n{row}")
+  (one,) = read_relations(path, Faults())
+  assert (one.text, one.head, one.tail, one.label) == (TEXT, NORDVIK, HAMAR, "owned_by")
+  path = written(tmp_path, "b.tsv", f"id\ttext\tspan\ttype\nx\t{TEXT}\tOslo\tcity; place\n")
+  (one,) = read_types(path, Faults())
+  assert (one.id, one.span, one.labels) == ("x", OSLO, ("city", "place"))
+  rows = f'Who?,"{TEXT}",Nordvik;Oslo\nWho sings?,"{TEXT}",\n'
+  first, second = read_questions(
+    written(tmp_path, "c.csv", f"question,context,answer\n{rows}"), Faults()
+  )
+  assert (first.answers, second.answers, first.text) == ((NORDVIK, OSLO), (), TEXT)
+
+
+@pytest.mark.parametrize(
+  ("text", "fault"),
+  [
+    ("text,tail\n", "line 1: no column 'head'; expected text, head, tail, label"),
+    ("text,head,head\n", "line 1: column 'head'; expected text, head, tail, label, each once"),
+    ("text,head,tails\n", "line 1: column 'tails'; expected text, head, tail, label"),
+    ("text,head,tail\na b,a\n", "line 2: 2 fields; expected 3, as in the header"),
+    ("text,head,tail\na b,c,a\n", "line 2: head: 'c': not in the text; expected words of it"),
+    ("text,head,tail\na b,,a\n", "line 2: head: '': not in the text; expected words of it"),
+    ("text,head,tail\na b a,a,b\n", "line 2: head: 'a': 2 times in the text; expected more"),
+  ],
+)
+def test_faults_of_spreadsheets_have_their_line(text, fault, tmp_path):
+  with pytest.raises(InputError) as found:
+    read_relations(written(tmp_path, "a.csv", text), Faults())
+  assert fault in str(found.value)
+
+
+def test_relations_of_label_studio_and_doccano(tmp_path):
+  spans = {"a": NORDVIK, "b": HAMAR, "c": OSLO}
+  results = [
+    {"id": id, "value": {"start": start, "end": end, "labels": ["ORG"]}, "type": "labels"}
+    for id, (start, end) in spans.items()
+  ]
+  drawn = {"from_id": "b", "to_id": "a", "type": "relation", "direction": "left"}
+  results.append(drawn | {"labels": ["owned_by"]})
+  task = {"id": 7, "data": {"text": TEXT}, "annotations": [{"result": results}]}
+  path = written(tmp_path, "a.json", json.dumps([task]))
+  wanted = [(NORDVIK, HAMAR, "owned_by"), (NORDVIK, OSLO, "no_relation")]
+  wanted.append((HAMAR, OSLO, "no_relation"))
+  found = read_relations(path, Faults())
+  assert [(x.head, x.tail, x.label) for x in found] == wanted
+  assert [x.id for x in found] == ["7-1", "7-2", "7-3"]
+  entities = [
+    {"id": id, "label": "ORG", "start_offset": start, "end_offset": end}
+    for id, (start, end) in enumerate(spans.values())
+  ]
+  line = {"id": 1, "text": TEXT, "entities": entities}
+  line["relations"] = [{"id": 0, "from_id": 0, "to_id": 1, "type": "owned_by"}]
+  path = written(tmp_path, "b.jsonl", json.dumps(line) + "\n")
+  assert [(x.head, x.tail, x.label) for x in read_relations(path, Faults())] == wanted
+  line["relations"][0]["to_id"] = 9
+  path = written(tmp_path, "b.jsonl", json.dumps(line) + "\n")
+  with pytest.raises(InputError, match="a relation of 0 and 9; expected two of its spans"):
+    read_relations(path, Faults())
+
+
+def test_questions_as_the_hub_has_them(tmp_path):
+  answers = {"text": ["Hamar Steel"], "answer_start": [20]}
+  line = {"id": "q", "title": "T", "context": TEXT, "question": "Who?", "answers": answers}
+  path = written(tmp_path, "a.jsonl", json.dumps(line) + "\n")
+  (one,) = read_questions(path, Faults())
+  assert (one.text, one.answers, one.title) == (TEXT, (HAMAR,), "T")
+  answers["answer_start"] = [21]
+  path = written(tmp_path, "a.jsonl", json.dumps(line) + "\n")
+  with pytest.raises(InputError, match="answer 'Hamar Steel': at 21 stands 'amar Steel,'"):
+    read_questions(path, Faults())
