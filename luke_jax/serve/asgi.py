@@ -220,7 +220,9 @@ def _object(body: bytes) -> Mapping[str, object]:
   """Returns the object of JSON in a body."""
   try:
     value = json.loads(body, parse_constant=_no_number)
-  except (ValueError, RecursionError) as fault:  # InputError is one, and so are faults of JSON
+  except RecursionError:
+    raise InputError(f"the body is nested too deeply; expected {_EXAMPLE}") from None
+  except ValueError as fault:  # InputError is one, and so are faults of JSON
     reason = (str(fault).splitlines() or [repr(fault)])[0] if body else "empty"
     raise InputError(f"the body is no JSON: {reason}; expected {_EXAMPLE}") from None
   if not isinstance(value, dict):

@@ -37,7 +37,7 @@ def read_json_object(path: Path, expected: str) -> dict[str, Any]:
       f"{path}: line {error.lineno} is not JSON ({error.msg}); expected {expected}"
     ) from None
   except RecursionError:
-    raise InputError(f"{path}: nested too deep; expected {expected}") from None
+    raise InputError(f"{path}: nested too deeply; expected {expected}") from None
   except InputError:
     raise
   except ValueError as error:  # Python reads no numbers of thousands of digits

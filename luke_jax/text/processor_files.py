@@ -4,9 +4,17 @@ from typing import Any
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.text.entity_vocab_files import FILES, load_entity_vocab, save_entity_vocab
+from luke_jax.text.json_files import read_json_object
 from luke_jax.text.processor import Processor
-from luke_jax.text.tokenizer_files import CONFIG, load_tokenizer, save_tokenizer, tokenizer_config
+from luke_jax.text.tokenizer_files import (
+  CONFIG,
+  MODEL_CONFIG,
+  load_tokenizer,
+  save_tokenizer,
+  tokenizer_config,
+)
 
 # Fields of a processor under the names they have in tokenizer_config.json.
 SETTINGS = {
@@ -25,7 +33,10 @@ def has_entity_vocab(directory: Path) -> bool:
 
 
 def load_processor(directory: str | Path, **changes: Any) -> Processor:
-  """Reads a processor from a model's directory; `changes` are fields to set otherwise."""
+  """Reads a processor from a model's directory; `changes` are fields to set otherwise.
+
+  A model of words only has the special entities, so that spans can be marked.
+  """
   directory = Path(directory)
   config = tokenizer_config(directory)
   settings = {name: config[key] for key, name in SETTINGS.items() if config.get(key) is not None}
@@ -35,11 +46,24 @@ def load_processor(directory: str | Path, **changes: Any) -> Processor:
       del settings[name]
     elif name != "task" and type(value) is not int:
       raise InputError(f"{directory / CONFIG}: {name} is {value!r}; expected a whole number")
-  tokenizer, vocab = load_tokenizer(directory), load_entity_vocab(directory)
+  words = _of_words_only(directory)
+  if words is not None:
+    settings["token_types"] = words.get("type_vocab_size", 1) > 1
+  tokenizer = load_tokenizer(directory, markers=words is None)
+  vocab = load_entity_vocab(directory) if words is None else SPECIAL_ENTITIES
   try:
     return Processor(tokenizer, vocab, **(settings | changes))
   except InputError as error:
     raise InputError(f"{directory}: {error}") from None
+
+
+def _of_words_only(directory: Path) -> dict[str, Any] | None:
+  """Returns the config of a model that reads no entities, as BERT; None for all else."""
+  path = directory / MODEL_CONFIG
+  if has_entity_vocab(directory) or not path.exists():
+    return None
+  config = read_json_object(path, "the config of a model")
+  return None if "entity_vocab_size" in config else config
 
 
 def save_processor(processor: Processor, directory: str | Path) -> None:

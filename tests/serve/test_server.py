@@ -421,7 +421,7 @@ def test_texts_that_are_too_long_are_refused(server):
     (b'{"text": "Zo\xeb"}', "the body is no JSON: 'utf-8' codec can't decode"),
     ('{"text": "a", "threshold": NaN}', "the body is no JSON: NaN is no number"),
     ("[1]", "the body is no object; expected an object such as"),
-    ("[" * 100_000, "the body is no JSON: maximum recursion"),
+    ("[" * 100_000, "the body is nested too deeply; expected an object"),
   ],
 )
 def test_a_body_that_is_no_object_is_told(server, body, fault):

@@ -14,6 +14,7 @@ from luke_jax.text import (
   save_processor,
   save_tokenizer,
 )
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 TEXT = "Beyoncé lives in <mask> Los Angeles."
 
@@ -126,6 +127,17 @@ def test_processor_settings_come_back(tokenizer, vocab, tmp_path):
   given = {"text": TEXT, "entity_spans": [(0, 7), (24, 35)]}
   for name, array in processor(**given).items():
     assert (array == again(**given)[name]).all()
+
+
+def test_a_model_of_words_only_has_a_processor_that_marks_spans(bpe_files):
+  for types in (2, 1):
+    write(bpe_files, config__json={"model_type": "some", "type_vocab_size": types})
+    processor = load_processor(bpe_files, task="entity_span_classification")
+    assert processor.entity_vocab is SPECIAL_ENTITIES and not processor.tokenizer.special.markers
+    assert ("token_type_ids" in processor(TEXT, entity_spans=[(0, 7)])) == (types == 2)
+  write(bpe_files, config__json={"model_type": "luke", "entity_vocab_size": 9})
+  with pytest.raises(InputError, match="no entity vocabulary"):
+    load_processor(bpe_files)
 
 
 def test_prefix_space_comes_back(bpe_files, vocab):
