@@ -41,9 +41,9 @@ ended() {
 }
 
 answered() { # by the program on the page, and without JAX
-  sed -n '/^```python find_names.py/,/^```$/{/^```/!p}' docs/howto/onnx.md > find_names.py
-  echo 'import sys; assert not {"jax", "flax"} & sys.modules.keys()' >> find_names.py
-  python find_names.py
+  sed -n '/^```python find_tags.py/,/^```$/{/^```/!p}' docs/howto/onnx.md > find_tags.py
+  echo 'import sys; assert not {"jax", "flax"} & sys.modules.keys()' >> find_tags.py
+  python find_tags.py
 }
 
 step "git clone" git clone --quiet "$source" luke_jax

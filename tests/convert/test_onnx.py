@@ -23,11 +23,13 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.linking import LinkingHead
 from luke_jax.inference.inputs import symbolic_inputs
+from luke_jax.inference.settings import settings_of
 from luke_jax.model import Model, load
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.models.system import Backbone
 from luke_jax.nn.activations import Activation, activate
 from luke_jax.systems.luke import LukeConfig
+from luke_jax.tasks.tagging.task import Tagging
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -181,22 +183,49 @@ def test_an_unknown_primitive_is_refused_by_its_name(tmp_path):
     )
 
 
-def test_the_page_finds_names_without_jax(tmp_path):
-  tiny_model("LukeForEntitySpanClassification").save(tmp_path / "served")
-  model = load(tmp_path / "served")
-  files.write_onnx(model, symbolic_inputs(model), Path(tmp_path / "served"))
+def written(folder, model):
+  """The model, in a folder with its file of ONNX."""
+  model.save(folder)
+  files.write_onnx(model, symbolic_inputs(model), Path(folder))
+  return model
+
+
+def found_without_jax(folder, program, *names):
+  """Arrays that a program of the page has by these names when it is done."""
   page = (ROOT / "docs/howto/onnx.md").read_text(encoding="utf-8")
-  (code,) = re.findall(r"```python find_names.py\n(.*?)```", page, re.DOTALL)
+  (code,) = re.findall(rf"```python {program}\n(.*?)```", page, re.DOTALL)
   code += "import sys\nassert not {'jax', 'flax'} & sys.modules.keys()\n"
-  code += "import numpy\nnumpy.savez('found', spans=spans, logits=logits)\n"
+  code += f"np.savez('found', {', '.join(f'{x}={x}' for x in names)})\n"
+  code = "import numpy as np\n" + code
   environment = os.environ | {"PYTHONPATH": str(ROOT)}
-  subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
-  with np.load(tmp_path / "found.npz") as file:
-    found = dict(file)
+  subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, check=True)
+  with np.load(folder / "found.npz") as file:
+    return dict(file)
+
+
+def test_the_page_finds_names_without_jax(tmp_path):
+  model = written(tmp_path / "served", tiny_model("LukeForEntitySpanClassification"))
+  found = found_without_jax(tmp_path, "find_names.py", "spans", "logits")
   processor = dataclasses.replace(model.processor, task="entity_span_classification")
   spans = [tuple(span) for span in found["spans"].tolist()]
   expected = model(**processor(TEXT, entity_spans=spans))["logits"]
   np.testing.assert_allclose(found["logits"], expected, atol=1e-5)
+
+
+def test_the_page_finds_names_by_tags_without_jax(tmp_path):
+  labels = ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
+  task = Tagging(labels=labels, crf=True)
+  words = tiny_model()
+  network = task.network(words.network.backbone)
+  rng = np.random.default_rng(3)
+  params = jax.tree.map(
+    lambda x: rng.normal(size=x.shape).astype(np.float32), abstract_params(network)
+  )
+  text = words.tokenizer, words.processor
+  written(tmp_path / "served", Model(network, params, labels, *text, rest=settings_of(task)))
+  found = found_without_jax(tmp_path, "find_tags.py", "names")["names"].tolist()
+  expected = load(tmp_path / "served").predict(TEXT)
+  assert found == [[str(x.start), str(x.end), x.label] for x in expected] and len(found) > 1
 
 
 @pytest.mark.parametrize("rounds", [0, 2])

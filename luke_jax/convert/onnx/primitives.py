@@ -127,7 +127,7 @@ def reshaped(graph: Graph, name: str, sizes: Sequence[Size]) -> str:
   """Returns the name of a tensor with other sizes, one of which ONNX finds out by itself."""
   if sum(not isinstance(size, int) for size in sizes) == 1:
     sizes = [size if isinstance(size, int) else -1 for size in sizes]
-  return graph.node("Reshape", name, graph.shape(sizes))
+  return graph.node("Reshape", name, graph.shape(sizes), allowzero=1)
 
 
 def _reshape(graph: Graph, operation: Operation) -> Tensor:
