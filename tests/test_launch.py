@@ -93,3 +93,31 @@ def test_what_measures_a_gpu_names_commands_and_files_that_are_here(tmp_path):
       assert {words[3], " ".join(words[3:5])} & COMMANDS.keys()
     for path in (x.rpartition("=")[2] for x in words if x.endswith((".py", ".conll"))):
       assert (repository / path).is_file(), path
+
+
+STAND_INS = {
+  "git": 'mkdir luke_jax && ln -s "$REPOSITORY/docs" luke_jax/docs',
+  "python3": "mkdir -p .venv/bin && ln -s /bin/true .venv/bin/pip",
+  "luke-jax": "trap 'exit 0' TERM\necho luke-jax $*\nwhile [ $1 = serve ]; do sleep .1; done",
+  "python": """case $2 in *ready*) grep serve requests.jsonl || exit; esac
+[ "$1" != find_tags.py ] || cat find_tags.py""",
+}
+
+
+def test_the_stopwatch_calls_commands_and_a_program_that_are_here(tmp_path):
+  repository = LAUNCH.parent.parent
+  for name, script in STAND_INS.items():
+    (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / name).chmod(0o755)
+  done = subprocess.run(
+    ["bash", "experiments/serving/stopwatch.sh", "."],
+    env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "REPOSITORY": str(repository)},
+    cwd=repository,
+    capture_output=True,
+    text=True,
+    check=True,
+  )
+  assert len(done.stdout.splitlines()) == 9
+  called = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("luke-jax ")]
+  assert called == ["get", "train", "serve", "export-program"] and set(called) <= COMMANDS.keys()
+  assert "luke_jax.text import" in done.stderr and not list(repository.glob("find_tags.py"))

@@ -96,7 +96,8 @@ def test_a_last_page_without_an_end_is_a_bad_page(tmp_path):
 
 
 def zstandard(data):
-  return pytest.importorskip("backports.zstd", reason="needs the extra `zstd`").compress(data)
+  module = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+  return pytest.importorskip(module, reason="needs the extra `zstd`").compress(data)
 
 
 def halves(compress):
