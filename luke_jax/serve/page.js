@@ -1,6 +1,7 @@
 "use strict";
 
 const byId = (id) => document.getElementById(id);
+const SHOWN = 5; // probabilities of labels
 const TYPED = 40; // names that are sent to be typed together
 const CHARACTERS = 200_000; // of their texts
 const BY_TAGS = "tagging"; // which finds names as "ner" does
@@ -85,7 +86,8 @@ function drawNames(target, text, spans, choose) {
     parts.push(text.slice(done, places[span.start]));
     done = places[span.end];
     const name = element(choose ? "button" : "span", { className: "name" });
-    name.append(text.slice(places[span.start], done), " ", tag(span));
+    name.append(text.slice(places[span.start], done));
+    if (span.label) name.append(" ", tag(span));
     if (choose && state.types[number]) name.append(" ", tag(state.types[number]));
     name.style.setProperty("--hue", span.hue);
     if (choose) {
@@ -110,7 +112,8 @@ async function readText() {
   try {
     if (state.models.linking) await readLinks(text, waiting.signal);
     await readKinds(text, waiting.signal);
-    if (!state.models.ner) return say("");
+    await readLabels(text, waiting.signal);
+    if (!state.models.ner) return nameless(text);
     const begun = performance.now();
     const spans = await namesOf(text, chosenModel("ner"), waiting.signal);
     [state.text, state.spans, state.types, state.chosen] = [text, spans, [], []];
@@ -129,6 +132,49 @@ async function readText() {
   } catch (fault) {
     reported(fault);
   }
+}
+
+// Without a model that finds names they are those that the user marks.
+function nameless(text) {
+  [state.text, state.spans, state.types, state.chosen] = [text, [], [], []];
+  byId("names").replaceChildren();
+  say("");
+}
+
+function mark() {
+  const text = textOf();
+  let { selectionStart: first, selectionEnd: last } = byId("text");
+  while (first < last && !text[first].trim()) first++;
+  while (first < last && !text[last - 1].trim()) last--;
+  if (first === last) return say("Select words of the text first.", true);
+  if (state.text !== text) return; // names are on their way
+  const places = units(text);
+  const marked = { start: places.indexOf(first), end: places.indexOf(last), label: "", hue: 215 };
+  marked.text = text.slice(first, last);
+  const chosen = state.chosen.map((number) => state.spans[number]);
+  const apart = (span) => span.end <= marked.start || span.start >= marked.end;
+  state.spans = [...state.spans.filter(apart), marked].sort((a, b) => a.start - b.start);
+  state.types = [];
+  state.chosen = chosen.filter(apart).map((span) => state.spans.indexOf(span));
+  say("");
+  choose(state.spans.indexOf(marked));
+}
+
+async function readLabels(text, signal) {
+  if (!state.models.classification) return;
+  const pair = byId("pair").value;
+  const request = { text, model: chosenModel("classification"), ...(pair && { text_pair: pair }) };
+  const found = text.trim() ? await predict(request, signal) : null;
+  byId("labels").replaceChildren(...(found ? labelled(found) : []));
+}
+
+function labelled(found) {
+  if (found.value !== undefined) return [element("p", { textContent: found.value.toFixed(3) })];
+  const names = found.labels.map(({ label }) => label).join(", ") || "no label";
+  const table = element("table");
+  const scores = Object.entries(found.scores).sort(([, one], [, other]) => other - one);
+  for (const [label, score] of scores.slice(0, SHOWN)) table.append(row(label, score));
+  return [element("p", { textContent: names }), table];
 }
 
 function kinds() {
@@ -253,13 +299,24 @@ async function showAnswers(event) {
   writeCode();
   const question = byId("question").value;
   if (!question.trim()) return byId("answers").replaceChildren("Ask something first.");
+  await showTable(byId("answers"), { question, model: chosenModel("qa") });
+}
+
+async function showFilled(event) {
+  event.preventDefault();
+  writeCode();
+  const entities = state.spans.map((_, number) => span(number));
+  if (!entities.length) return byId("filled").replaceChildren("Mark names of the text first.");
+  await showTable(byId("filled"), { query: byId("query").value, entities, model: chosenModel("cloze") });
+}
+
+async function showTable(place, asked) {
   try {
     const text = textOf();
-    const request = { text, question, model: chosenModel("qa") };
-    const answers = text.trim() ? await predict(request) : [];
+    const answers = text.trim() ? await predict({ text, ...asked }) : [];
     const table = element("table");
     for (const found of answers.slice(0, 3)) table.append(row(found.text || "no answer", found.score));
-    byId("answers").replaceChildren(answers.length ? table : "No answer: the text is empty.");
+    place.replaceChildren(answers.length ? table : "No answer: the text is empty.");
   } catch (fault) {
     reported(fault);
   }
@@ -283,6 +340,16 @@ function writeCode() {
   if (state.models.linking) {
     load("links", "linking");
     lines.push("print(links.predict(text))");
+  }
+  if (state.models.classification) {
+    load("labels", "classification");
+    const pair = byId("pair").value;
+    lines.push(`print(labels.predict(text${pair && `, text_pair=${literal(pair)}`}))`);
+  }
+  if (state.models.cloze && state.spans.length) {
+    load("gap", "cloze");
+    const entities = JSON.stringify(state.spans.map((_, number) => span(number)));
+    lines.push(`print(gap.predict(text, query=${literal(byId("query").value)}, entities=${entities}))`);
   }
   const [head, tail] = state.chosen.map((number) => JSON.stringify(span(number)));
   if (head && state.models.typing) {
@@ -337,7 +404,11 @@ function setUp({ models: all }) {
   const learnt = state.models.labels?.[0].labels ?? [];
   if (learnt.length) byId("kinds").value = learnt.join(", ");
   byId("links-section").hidden = !state.models.linking;
-  byId("names-section").hidden = !state.models.ner;
+  const marking = state.models.typing || state.models.relations || state.models.cloze;
+  byId("mark-help").hidden = !marking;
+  byId("names-section").hidden = !state.models.ner && !marking;
+  byId("labels-section").hidden = !state.models.classification;
+  byId("gap-section").hidden = !state.models.cloze;
   byId("question-section").hidden = !state.models.qa;
   byId("types-help").hidden = !state.models.typing;
   byId("relation-help").hidden = !state.models.relations;
@@ -362,15 +433,15 @@ async function begin() {
     return reported(fault);
   }
   let timer = 0;
-  byId("text").addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(readText, 120);
-  });
-  byId("kinds").addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(readText, 120);
-  });
+  for (const id of ["text", "kinds", "pair"]) {
+    byId(id).addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(readText, 120);
+    });
+  }
+  byId("mark").addEventListener("click", mark);
   byId("ask").addEventListener("submit", showAnswers);
+  byId("fill").addEventListener("submit", showFilled);
   byId("show-attention").addEventListener("click", showAttention);
   byId("copy").addEventListener("click", copyCode);
   await readText();

@@ -31,7 +31,7 @@ EXAMPLES: Mapping[str, Mapping[str, object]] = {
   "labels": {"labels": ["person", "city"]},
 }
 # Tasks that the page shows.
-PAGE = ("ner", "tagging", "labels", "typing", "relations", "qa", "linking")
+PAGE = (*EXAMPLES, "ner", "tagging", "linking", "classification")
 # Sentences of a text, and numbers of texts, whose programs are compiled before any request.
 SHORT = ((1, 1),)
 THOROUGH = (*SHORT, (1, 4), (1, 16), (8, 1), (8, 4), (24, 1))

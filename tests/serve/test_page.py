@@ -38,6 +38,7 @@ class Fixed(Service):
     more = {"system": "LUKE", "queries": KINDS, "labels": [], "negative": None, **SIZES}
     named = [(f"english/{task}", task) for task in ("ner", "typing", "relations", "qa")]
     models = [{"name": x, "task": task, **more} for x, task in [*named, ("runs/ner", "tagging")]]
+    models += [{"name": f"runs/{x}", "task": x, **more} for x in ("classification", "cloze")]
     models[2] |= {"negative": "none", "labels": ["none", *map(str, range(16))]}
     return models
 
@@ -52,6 +53,7 @@ class Fixed(Service):
       for i in range(len(columns["text"]))
     ]
     run = {"english/typing": _types, "english/relations": _relation, "english/qa": _answers}
+    run |= {"runs/classification": _labels, "runs/cloze": _filled}
     one = run.get(request["model"], functools.partial(_names, request["model"]))
     promise = self.joined.submit(object(), lambda some: [one(**x.value) for x in some], items)
     return promise, isinstance(texts, str)
@@ -84,6 +86,16 @@ def _relation(text, head, tail):
 
 def _answers(text, question):
   return [{"text": text[:3], "start": 0, "end": 3, "score": 0.5}]
+
+
+def _labels(text, text_pair=""):
+  label = "pair" if text_pair else "long" if len(text) > 20 else "short"
+  return {"labels": [{"label": label, "score": 0.8}], "scores": {label: 0.8, "other": 0.2}}
+
+
+def _filled(text, query, entities):
+  (start, end), *_ = entities
+  return [{"text": text[start:end], "start": start, "end": end, "score": 0.4}]
 
 
 def _span(text, name, label):
@@ -133,6 +145,35 @@ def test_names_appear_as_one_types(page):
   page.fill("#text", "")
   expect(page.locator("#status")).to_have_text("Nothing to read yet.")
   assert names(page) == [] and page.complaints == []
+
+
+def test_a_text_has_labels_and_a_pair_has_others(page):
+  type_text(page, "Ana sings.", 1)
+  expect(page.locator("#labels")).to_have_text("shortshort0.80other0.20")
+  page.fill("#pair", "She sings.")
+  expect(page.locator("#labels p")).to_have_text("pair")
+  code = page.inner_text("#code")
+  assert 'print(labels.predict(text, text_pair="She sings."))' in code and page.complaints == []
+
+
+def test_words_that_one_marks_are_chosen_and_fill_a_gap(page):
+  type_text(page, "🏝 the arm of a crane", 0)
+  page.click("#fill button")
+  expect(page.locator("#filled")).to_have_text("Mark names of the text first.")
+  page.click("#mark")
+  expect(page.locator("#status")).to_have_text("Select words of the text first.")
+  for word in ("crane", " arm "):
+    page.evaluate(
+      "w => { const t = document.getElementById('text'), i = t.value.indexOf(w);"
+      " t.setSelectionRange(i, i + w.length) }",
+      word,
+    )
+    page.click("#mark")
+  expect(page.locator("#relation")).to_contain_text("crane, arm: none of the 16 relations")
+  assert names(page) == ["arm", "crane"]
+  page.click("#fill button")
+  expect(page.locator("#filled")).to_have_text("arm0.40")
+  assert "entities=[[6,9],[15,20]]" in page.inner_text("#code") and page.complaints == []
 
 
 def test_a_text_that_is_too_long_is_refused_in_a_line(page):
