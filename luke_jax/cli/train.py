@@ -24,6 +24,7 @@ from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, t
 from luke_jax.runs.report import REPORT, write_report
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
+from luke_jax.training.directory import CONFIG, PIPED
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.loop import Summary
@@ -32,7 +33,9 @@ from luke_jax.training.overrides import Setting, settings
 from luke_jax.training.saved_configs import describe
 from luke_jax.training.watch import STATUS, watching
 
-PIPED = "-"  # as a file of examples
+STDIN = "-"  # as a file of examples
+# Names of columns, one of which a table's header has.
+HEADERS = {"text", "word", "token", "context"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -170,7 +173,7 @@ def _examples(files: Sequence[Path], output: Path) -> str:
   """Returns the setting for the files to train on."""
   if not files:
     raise InputError("--train: missing; expected it, to fine-tune a model for a task")
-  names = [str(_piped(output) if str(file) == PIPED else file) for file in files]
+  names = [str(_piped(output) if str(file) == STDIN else file) for file in files]
   if len(names) > 1 and any("," in name for name in names):
     raise InputError(f"--train: {', '.join(names)}; expected names of several files without commas")
   return ",".join(names)
@@ -179,16 +182,31 @@ def _examples(files: Sequence[Path], output: Path) -> str:
 def _piped(output: Path) -> Path:
   """Returns the file that keeps what is piped in, so that the same command goes on with it."""
   text = "" if sys.stdin.isatty() else sys.stdin.read()
-  kind = {"{": ".jsonl", "[": ".json"}.get(text.lstrip()[:1], ".txt")
-  before = [file for file in output.glob("piped.*") if output.is_dir()]
+  before = [file for file in output.glob(f"{PIPED}.*") if output.is_dir()]
   if not text.strip():
     if before:
       return before[0]
     raise InputError("--train: -: nothing was piped in; expected examples")
+  if before and (output / CONFIG).exists() and before[0].read_text(encoding="utf-8") != text:
+    raise InputError(
+      f"--train: -: other examples than {output} was trained on; expected the same, none,"
+      " or a new folder"
+    )
   output.mkdir(parents=True, exist_ok=True)
-  with whole(output / f"piped{kind}") as part:
+  file = output / f"{PIPED}{_kind(text)}"
+  with whole(file) as part:
     part.write_text(text, encoding="utf-8")
-  return output / f"piped{kind}"
+  return file
+
+
+def _kind(text: str) -> str:
+  """Returns the ending of a file with this text: of lines of JSON, a list, a table or columns."""
+  if (first := text.lstrip()[:1]) in ("{", "["):
+    return ".jsonl" if first == "{" else ".json"
+  cells = re.split(r"[,;\t]", text.lstrip().partition("\n")[0].lower())
+  if len(cells) == 1 or not HEADERS & {cell.strip(' "\ufeff') for cell in cells}:
+    return ".txt"
+  return ".tsv" if "\t" in text.partition("\n")[0] else ".csv"
 
 
 def _check_file(experiment: Path, *of_task: Path | None) -> None:

@@ -18,6 +18,7 @@ CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 DEV = "dev.json"  # what is behind the best scores of dev
 FOLDS = "folds"  # of a cross-validation, in the folder of the run on all examples
 DATA = "data.json"  # fingerprints of what the run reads, by name
+PIPED = "piped"  # examples that were piped into the command, with an ending; before the run, too
 LABELS = "labels"  # folder with what a task reads its labels as; it is made before the run
 
 # Fields that may change when a run is resumed, since its numbers do not depend on them.
@@ -150,7 +151,8 @@ def _check_data(folder: Path, data: Mapping[str, str]) -> None:
 
 
 def _has_files(folder: Path) -> bool:
-  return folder.exists() and any(x.name not in (LOCK, LABELS) for x in folder.iterdir())
+  inside = folder.iterdir() if folder.exists() else ()
+  return any(x.name not in (LOCK, LABELS) and x.stem != PIPED for x in inside)
 
 
 def _free(line: str) -> bool:

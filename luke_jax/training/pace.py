@@ -12,7 +12,7 @@ PLANNED = 2.0  # seconds of steps between two plans, as a machine may become slo
 MOST_STEPS = 50  # between two plans
 SCORING = 0.1  # most share of the time
 SCORED = 1 / 20  # least share of the time between two scores
-CLOSING = 4.0  # seconds that the last checkpoint and the model's files take
+CLOSING = 6.0  # seconds that the last checkpoint and the model's files take, on a busy machine
 TELLING = 50  # examples of dev, fewer of which do not tell which checkpoint is best
 NEVER = 2**31 - 1
 

@@ -18,11 +18,14 @@ import luke_jax
 from luke_jax.cli import main
 from luke_jax.cli import train as train_command
 from luke_jax.errors import InputError
+from luke_jax.models.table import SIZES
 from luke_jax.runs.recipes import consistent, task_experiment
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults, sources_of
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.predictions import Span
+from luke_jax.training import directory
+from luke_jax.training.experiment import Experiment
 from luke_jax.training.experiment_files import load_experiment
 from luke_jax.training.overrides import override
 
@@ -438,3 +441,22 @@ def test_several_files_and_what_is_piped_are_trained_on(tmp_path, monkeypatch):
   )  # the same command goes on
   with pytest.raises(InputError, match="nothing was piped in"):
     train_command._examples((Path("-"),), tmp_path / "other")
+  task = task_class("typing")(train=piped)
+  directory.prepare(tmp_path / "run", Experiment(SIZES["tiny"], task), {})  # as a new folder
+  monkeypatch.setattr(sys, "stdin", io.StringIO('{"text": "other"}\n'))
+  with pytest.raises(InputError, match="other examples than"):
+    train_command._examples((Path("-"),), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+  ("text", "ending"),
+  [
+    ("Ana\tB-PER\nsings\tO\n", ".txt"),
+    ('"Text";Label\na;b\n', ".csv"),
+    ("sentence_id,word,tag\n", ".csv"),
+    ("text\tlabel\na\tb\n", ".tsv"),
+    ('[{"text": "a"}]', ".json"),
+  ],
+)
+def test_what_is_piped_has_the_ending_of_its_form(text, ending):
+  assert train_command._kind(text) == ending
