@@ -1,12 +1,14 @@
 """Parquet and Arrow files, as Hugging Face's datasets are: rows as objects of JSON lines are."""
 
 import json
+import re
 from collections.abc import Mapping
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 
 PARQUET, ARROW = ".parquet", ".arrow"
+_SHARD = re.compile(r"-\d+-of-\d+.*$")  # of a name, the number of a part of a split
 
 
 def is_table(path: Path) -> bool:
@@ -15,8 +17,18 @@ def is_table(path: Path) -> bool:
 
 
 def tables_of(folder: Path) -> list[Path]:
-  """Returns the tables of a folder, as `save_to_disk` of Hugging Face's datasets writes them."""
-  return [file for file in sorted(folder.iterdir()) if is_table(file)]
+  """Returns the tables of a folder, as `save_to_disk` of Hugging Face's datasets writes them.
+
+  Raises InputError for those of several splits, of which one is not to be trained on.
+  """
+  tables = [file for file in sorted(folder.iterdir()) if is_table(file)]
+  splits = dict.fromkeys(_SHARD.sub("", file.stem) for file in tables)
+  if len(splits) > 1:
+    raise InputError(f"{folder}: tables of {', '.join(splits)}; expected the files of one of them")
+  if not tables and (parts := sorted(folder.glob("*/dataset_info.json"))):
+    names = ", ".join(str(part.parent) for part in parts)
+    raise InputError(f"{folder}: several data sets; expected one of {names}")
+  return tables
 
 
 def read_table(path: Path) -> list[dict[str, object]]:

@@ -62,3 +62,16 @@ def test_sources_are_one_file_or_several(tmp_path):
   (tmp_path / "a,b.jsonl").write_text("{}")
   assert sources_of(str(tmp_path / "a,b.jsonl")) == (str(tmp_path / "a,b.jsonl"),)
   assert sources_of("a.jsonl,b.jsonl") == ("a.jsonl", "b.jsonl")
+
+
+def test_a_folder_of_several_splits_is_refused(tmp_path):
+  for name in ("train-00000-of-00002", "train-00001-of-00002-ab"):
+    (tmp_path / f"{name}.parquet").touch()
+  assert len(sources_of(str(tmp_path))) == 2
+  (tmp_path / "test-00000-of-00001.parquet").touch()
+  with pytest.raises(InputError, match="tables of test, train; expected the files of one of them"):
+    sources_of(str(tmp_path))
+  (tmp_path / "saved" / "train").mkdir(parents=True)
+  (tmp_path / "saved" / "train" / "dataset_info.json").touch()
+  with pytest.raises(InputError, match="several data sets; expected one of .*saved/train"):
+    sources_of(str(tmp_path / "saved"))
