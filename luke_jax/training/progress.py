@@ -3,6 +3,8 @@
 import contextlib
 import dataclasses
 import functools
+import html
+import importlib
 import math
 import time
 from collections.abc import Callable
@@ -47,7 +49,10 @@ class Shown:
 
 
 class Progress:
-  """Progress display: one line that is rewritten on a terminal, elsewhere a line per update."""
+  """Progress display: one line that is rewritten on a terminal, elsewhere a line per update.
+
+  In a notebook it is a bar with that line.
+  """
 
   def __init__(
     self,
@@ -61,8 +66,10 @@ class Progress:
     self.total, self._step, self._enabled, self._clock = total, start, enabled, clock
     self._console = console or Console(stderr=True)
     self._first: tuple[int, float] | None = None
+    self._cached = len(programs_of_cache())
     live = enabled and self._console.is_terminal and not self._console.is_dumb_terminal
     self._live = Live(console=self._console, auto_refresh=False) if live else None
+    self._bar = _Bar() if enabled and self._console.is_jupyter else None
 
   def __enter__(self) -> Self:
     if self._live:
@@ -75,9 +82,7 @@ class Progress:
 
   def compiling(self, done: int, programs: int) -> None:
     """Shows how many of the run's programs are compiled; without a terminal only how many."""
-    if not done:
-      self._cached = len(programs_of_cache())
-    if self._live or not done:
+    if self._live or self._bar or not done:
       self._show(f"compiling, {done} of {programs} programs done{self._of_cache() if done else ''}")
 
   def compiled(self, programs: int, seconds: float) -> None:
@@ -116,10 +121,26 @@ class Progress:
 
   def _show(self, facts: str) -> None:
     line = f"step {self._step}/{self.total}: {facts}"
-    if self._live:
+    if self._bar:
+      self._bar.show(line, self._step, self.total)
+    elif self._live:
       self._live.update(Text(line, no_wrap=True, overflow="ellipsis"), refresh=True)
     else:
       self.note(line)
+
+
+class _Bar:
+  """Bar below a notebook's cell, with a line beside it."""
+
+  def __init__(self) -> None:
+    shown = importlib.import_module("IPython.display")  # which a notebook has
+    self._html = shown.HTML
+    self._handle = shown.display(self._html(""), display_id=True)
+
+  def show(self, line: str, done: int, total: int) -> None:
+    """Shows so much of all, and the line."""
+    bar = f'<progress value="{done}" max="{total}"></progress>'
+    self._handle.update(self._html(f"{bar} <code>{html.escape(line)}</code>"))
 
 
 def _duration(seconds: float) -> str:

@@ -73,5 +73,5 @@ def test_a_folder_of_several_splits_is_refused(tmp_path):
     sources_of(str(tmp_path))
   (tmp_path / "saved" / "train").mkdir(parents=True)
   (tmp_path / "saved" / "train" / "dataset_info.json").touch()
-  with pytest.raises(InputError, match="several data sets; expected one of .*saved/train"):
+  with pytest.raises(InputError, match=r"several data sets; expected one of .*saved/train"):
     sources_of(str(tmp_path / "saved"))

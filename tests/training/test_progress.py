@@ -1,6 +1,8 @@
 """What a person sees of a run."""
 
 import io
+import sys
+import types
 
 import jax
 import pytest
@@ -64,6 +66,20 @@ def test_a_terminal_of_80_columns_shows_what_one_waits_for():
       progress.update(step, Shown(2.34567, 1e-5, 12345.6, 0.0, 0.21, "f1", 0.65))
   line = "step 20/300: 24 min left, loss 2.346, f1 0.65, 12,346 tokens/s, padding 21%"
   assert line in out.getvalue()
+
+
+def test_a_notebook_has_one_bar(monkeypatch):
+  cells = []
+  handle = types.SimpleNamespace(update=cells.append)
+  shown = types.SimpleNamespace(HTML=str, display=lambda *_, display_id: handle)
+  monkeypatch.setitem(sys.modules, "IPython.display", shown)
+  monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(display=shown))
+  console = Console(file=io.StringIO(), force_jupyter=True)
+  with Progress(300, 0, console=console) as progress:
+    progress.compiling(1, 2)
+    progress.update(20, Shown(2.34567, 1e-5, 12345.6, 0.0))
+  assert "compiling, 1 of 2" in cells[0] and '<progress value="0" max="300">' in cells[0]
+  assert '<progress value="20" max="300"></progress> <code>step 20/300: loss' in cells[1]
 
 
 @pytest.mark.parametrize("lives", [True, False])
