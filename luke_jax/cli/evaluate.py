@@ -108,7 +108,11 @@ def evaluate(
   model, settings = reading.read(task, directory)
   settings = _finding(form.of(settings), find_names)
   faults = Faults(skip=skip_bad)
-  examples = settings.check(settings.read_examples(str(file), faults), faults)
+  examples = settings.read_examples(str(file), faults)
+  try:
+    examples = settings.check(examples, faults)
+  except InputError as fault:
+    raise InputError(f"{fault}; --skip-bad leaves such examples out") from None
   if not examples:
     report_faults(faults)
     raise InputError(f"{file}: no examples with answers; expected one at least")

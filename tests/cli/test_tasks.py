@@ -165,7 +165,7 @@ def test_the_summary_tells_the_scores_of_the_model_that_was_written(
 
 def test_faults_of_the_dev_file_show_before_the_first_step(start, tmp_path, one_device, capsys):
   bad = tmp_path / "bad.jsonl"
-  for labels, fault in {', "labels": ["castle"]': "label 'castle'", "": "labels: missing"}.items():
+  for labels, fault in {', "labels": "city"': "labels: 'city'", "": "labels: missing"}.items():
     bad.write_text(f'{{"text": "Castrel is a city.", "span": [0, 7]{labels}}}\n')
     assert train("typing", start, tmp_path, f"task.dev={bad}") == 2
     assert f"bad.jsonl: line 1: {fault}" in capsys.readouterr().err
@@ -418,7 +418,9 @@ def test_a_label_that_training_never_saw(start, tmp_path, one_device, capsys):
   path.write_text(f"{json.dumps(line)}\n{json.dumps(good)}\n")
   capsys.readouterr()
   assert main(["evaluate", "typing", str(tmp_path / "run"), str(path)]) == 2
-  assert "odd.jsonl: line 1: label 'castle': not among" in capsys.readouterr().err
+  told = capsys.readouterr().err
+  assert "odd.jsonl: line 1: label 'castle': not among" in told
+  assert told.endswith("; --skip-bad leaves such examples out\n")
   assert main(["evaluate", "typing", str(tmp_path / "run"), str(path), "--skip-bad"]) == 0
   told = capsys.readouterr()
   assert "left out:" in told.err and '"examples": 1' in told.out

@@ -93,6 +93,11 @@ class RelationClassification(FineTunedTask[Example, Relation]):
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns the labels of a file: first that of no relation, then the others by alphabet."""
     labels = {example.label for example in examples if example.label is not None}
+    if len(labels) < 2:
+      names = ", ".join(labels) or "none"
+      raise InputError(
+        f"{self.train}: labels: {names}; expected two or more, such as that of no relation"
+      )
     negative = self.negative or score.negative_of(labels)
     return tuple(sorted(labels, key=lambda label: (label != negative, label)))
 

@@ -126,6 +126,10 @@ class Tagging(FineTunedTask[Example, TaggedSpans]):
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns O and the tags of the labels of a file, in alphabetical order."""
     labels = sorted({span.label for example in examples for span in example.spans or ()})
+    if not labels:
+      raise InputError(
+        f"{self.train}: no names in {len(examples)} documents; expected one at least"
+      )
     prefixes = PREFIXES[self.scheme or "IOB2"]
     return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
 
