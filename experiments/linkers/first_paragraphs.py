@@ -55,7 +55,7 @@ def main() -> None:
   ]
   vectors = own_vectors(read_model(options.described_by or published("english")), entities)
   facts = {"tables": known.facts["tables"]}
-  write_knowledge(options.output, known.lines, vectors, known.meanings, facts)
+  write_knowledge(options.output, known.lines, (vectors,), known.meanings, facts)
   for split in ("train", "dev"):
     shutil.copy(options.knowledge / f"{split}.jsonl", options.output)
   print(f"{sum(map(bool, sentences))} of {len(known)} entities with sentences")

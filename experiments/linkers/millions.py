@@ -14,14 +14,8 @@ import numpy as np
 import luke_jax
 from luke_jax.files import Path
 from luke_jax.inference.settings import task_of
-from luke_jax.tasks.linking.knowledge import (
-  KEPT,
-  MANIFEST,
-  NONE,
-  Meanings,
-  key_of,
-  write_knowledge,
-)
+from luke_jax.tasks.linking.knowledge import MANIFEST, write_knowledge
+from luke_jax.tasks.linking.names import KEPT, NONE, Meanings, key_of
 
 ALIKE = 8  # entities of an ambiguous name
 AT_ONCE = 500_000
@@ -42,7 +36,7 @@ def make(folder: Path, entities: int, width: int) -> None:
   ids = np.tile(np.arange(entities, dtype=np.int32), 2)
   evidence = np.full((2 * entities, KEPT, 3), NONE, np.int32)
   meanings = Meanings(np.array(keys, np.uint64), ids, ones, ones, evidence)
-  write_knowledge(folder, lines, vectors, meanings, {"tables": "random"})
+  write_knowledge(folder, lines, (vectors,), meanings, {"tables": "random"})
 
 
 def text(rng: random.Random, entities: int, words: int = 500) -> str:

@@ -13,7 +13,8 @@ import numpy as np
 
 import luke_jax
 from luke_jax.files import Path
-from luke_jax.tasks.linking.knowledge import About, Meanings, lines_of, write_knowledge
+from luke_jax.tasks.linking.knowledge import About, lines_of, write_knowledge
+from luke_jax.tasks.linking.names import Meanings
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 
@@ -33,7 +34,7 @@ def main() -> None:
   rows /= np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-9)
   lines = lines_of(About(title) for title in chosen.values())
   meanings = Meanings.of({title: {id: 1.0} for id, title in enumerate(chosen.values())})
-  write_knowledge(options.output, lines, rows, meanings, {"tables": options.model.name})
+  write_knowledge(options.output, lines, (rows,), meanings, {"tables": options.model.name})
   print(f"{len(lines)} entities, rows of {rows.shape[1]}")
 
 

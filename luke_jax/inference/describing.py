@@ -1,6 +1,5 @@
 """Knowledge for a linker out of a wiki's tables: vectors of entities, their names, and examples."""
 
-import collections
 import contextlib
 import dataclasses
 import functools
@@ -20,19 +19,16 @@ from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
 from luke_jax.files.locks import locked
 from luke_jax.inference.text_vectors import encode
+from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import (
-  KEPT,
   MODEL,
-  NONE,
   About,
   Knowledge,
-  Meanings,
   check_free,
-  key_of,
   lines_of,
-  names_in,
   write_knowledge,
 )
+from luke_jax.tasks.linking.names import NONE, Meanings, Names, NameSums, key_of
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
@@ -51,8 +47,6 @@ OWN = ("own-title", "own-short")  # sources of names on the page that they mean
 OF_A_PAGE = 2  # paragraphs of each page among the examples
 COUNTED = 10000  # pages on which occurrences of names are counted
 ALIKE = 0.99  # product of an entity's vectors, both by the same model
-Names = dict[str, dict[int, float]]
-Places = dict[tuple[str, int], list[tuple[int, int, int]]]  # by name and entity
 
 
 def describe(
@@ -65,28 +59,34 @@ def describe(
   """
   check_free(output)  # before the minutes that describing takes
   _read_model(model)
-  pages = [page for page in read_pages(tables, text=False) if not page.disambiguation]
-  if not pages:
+  if not any(_entities(tables)):
     raise InputError(f"{tables}: no pages; expected tables that luke-jax wiki export made")
-  ids = {page.title: id for id, page in enumerate(pages)}
   with locked(output), StageProgress() as progress:
     work = Described(output.resolve() / "vectors", tables.resolve(), model.resolve())
     files = table_files(tables, "pages")
     sizes = {file.name: file.stat().st_size for file in files}
     made_of = {"pages": sizes, "model": weights_hash(model)}
     progress.finish(Stage(work.folder, len(files), work, made_of), engine)
-    names, evidence = _names(tables, pages, ids)
-    pages_of = Shares(examples / OF_A_PAGE, SCORED * HELD_OUT, COUNTED)
-    reading = _Reading(names, ids, Shares(*(x / len(pages) for x in pages_of)))
-    counts = reading.write_examples(tables, output)
-    # Last: a folder with knowledge is whole.
-    meanings = Meanings.of(names, reading.linked(), evidence)
-    vectors = np.concatenate([work.vectors(shard) for shard in range(len(files))])
-    lines = lines_of(map(_about, pages))
-    facts = {"tables": tables.name, MODEL: made_of["model"]}
-    write_knowledge(output, lines, vectors, meanings, facts)
+    with progress.step("names"):
+      wiki = _Wiki(tables)
+      meanings = wiki.meanings()
+    with progress.step("examples"):
+      shares = Shares(examples / OF_A_PAGE, SCORED * HELD_OUT, COUNTED)
+      shares = Shares(*(x / len(wiki.lines) for x in shares))
+      reading = _Reading(Names.of(meanings), wiki.ids, shares)
+      counts = reading.write_examples(tables, output)
+    with progress.step("files"):  # last: a folder with knowledge is whole
+      meanings = meanings._replace(linked=reading.linked(meanings.keys))
+      vectors = map(work.vectors, range(len(files)))
+      facts = {"tables": tables.name, MODEL: made_of["model"]}
+      write_knowledge(output, wiki.lines, vectors, meanings, facts)
     discard(work.folder)
-  return {"entities": len(pages), "names": len(names), **counts}
+  return {"entities": len(wiki.lines), "names": len(reading.names.keys), **counts}
+
+
+def _entities(tables: Path, shard: int | None = None) -> Iterator[ExportedPage]:
+  """Yields the pages that are entities, without their text."""
+  return (page for page in read_pages(tables, text=False, shard=shard) if not page.disambiguation)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,8 +99,7 @@ class Described:
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the vectors, and returns their number."""
-    pages = read_pages(self.tables, text=False, shard=shard)
-    texts = [_told(_about(page)) for page in pages if not page.disambiguation]
+    texts = [_told(_about(page)) for page in _entities(self.tables, shard)]
     save_array(self._file(shard), encode(_read_model(self.model), texts).astype(np.float16))
     return {"vectors": len(texts)}
 
@@ -149,9 +148,9 @@ def add_own(
     for name in {entity.name, *entity.aliases}:
       names.setdefault(name, {})[id] = 1.0
   lines = known.lines + lines_of(entities)
-  all_vectors = np.concatenate([known.all_vectors, vectors.astype(np.float16)])
   facts = {"tables": known.facts["tables"], MODEL: known.described_by, "own": len(own)}
-  write_knowledge(output, lines, all_vectors, known.meanings + Meanings.of(names), facts)
+  meanings = known.meanings + Meanings.of(names)
+  write_knowledge(output, lines, (known.all_vectors, vectors), meanings, facts)
   return {"entities": len(lines), "own": len(own)}
 
 
@@ -190,36 +189,43 @@ def _description(page: ExportedPage) -> str:
   return page.description or page.first_sentence or page.type_phrase or ""
 
 
-def _names(
-  tables: Path, pages: Sequence[ExportedPage], ids: Mapping[str, int]
-) -> tuple[Names, Places]:
-  """Returns what each name means: by links of other pages, and by what pages and items are called.
+class _Wiki:
+  """A wiki's pages as entities, and what each name means: by links, and by what pages are called.
 
-  And the first links by which a name means an entity. A page's own names count once, however often
-  its text has them.
+  No link of a held-out page counts. A page's own names count once, however often its text has them.
   """
-  places: Places = collections.defaultdict(list)
-  names: Names = collections.defaultdict(lambda: collections.defaultdict(float))
-  own: set[tuple[str, int]] = set()
-  of_items: set[tuple[str, int]] = set()
-  for page in pages:
-    id = ids[page.title]
-    own |= {(x, id) for x in (page.title, base_title(page.title), *page.redirects, *page.names)}
-    of_items |= {(x, id) for x in page.aliases}
-  for sentence in read_sentences(tables, linked=True):
-    for link in sentence.links:
-      id = ids.get(link.target)
-      if id is not None and link.source in OWN:
-        own.add((link.text, id))
-      elif id is not None and not is_dev(sentence.title):
-        names[link.text][id] += 1
-        if sentence.title in ids and len(places[link.text, id]) < KEPT:
-          places[link.text, id].append((ids[sentence.title], sentence.sentence, link.start))
-  for pairs, weight in ((own, FROM_TITLE), (of_items, FROM_WIKIDATA)):
-    for name, id in sorted(pairs):
-      names[name][id] += weight
-  names.pop("", None)
-  return names, places
+
+  def __init__(self, tables: Path):
+    self._tables = tables
+    self.ids: dict[str, int] = {}  # by title
+    self._own, self._of_items, self._linked = NameSums(), NameSums(), NameSums()
+    self.lines = lines_of(map(self._described, _entities(tables)))
+
+  def _described(self, page: ExportedPage) -> About:
+    id = self.ids[page.title] = len(self.ids)
+    for name in (page.title, base_title(page.title), *page.redirects, *page.names):
+      self._own.add(name, id)
+    for name in page.aliases:
+      self._of_items.add(name, id)
+    return _about(page)
+
+  def meanings(self) -> Meanings:
+    """Returns the names with their weights, and the first links by which each means an entity."""
+    for sentence in read_sentences(self._tables, linked=True):
+      page, held_out = self.ids.get(sentence.title), is_dev(sentence.title)
+      for link in sentence.links:
+        id = self.ids.get(link.target)
+        if id is None:
+          continue
+        if link.source in OWN:
+          self._own.add(link.text, id)
+        elif not held_out:
+          place = () if page is None else ((page, sentence.sentence, link.start),)
+          self._linked.add(link.text, id, *place)
+    own, of_items = self._own.summed(), self._of_items.summed()
+    own = own._replace(weights=np.full(len(own.keys), FROM_TITLE))
+    of_items = of_items._replace(weights=np.full(len(of_items.keys), FROM_WIKIDATA))
+    return (self._linked.summed() + own + of_items).summed()
 
 
 class Shares(NamedTuple):
@@ -260,9 +266,13 @@ class _Reading:
           counts[split] += 1
     return counts
 
-  def linked(self) -> dict[str, float]:
-    """Returns how often names that were counted are links where they stand."""
-    return {name: (self.links[name] + 1) / (x + 1) for name, x in self.occurrences.items()}
+  def linked(self, keys: np.ndarray) -> np.ndarray:
+    """Returns how often names are links where they stand; 1 for those that were not counted."""
+    shares = np.ones(len(self.names.keys), np.float32)
+    for name, count in self.occurrences.items():
+      if (place := self.names.place(name)) != NONE:
+        shares[place] = (self.links[name] + 1) / (count + 1)
+    return shares[np.searchsorted(self.names.keys, keys)]
 
   def _count(self, paragraph: "_Paragraph") -> None:
     linked, others = self._found(paragraph)
@@ -280,9 +290,9 @@ class _Reading:
     linked = [paragraph.text[x:y] for x, y in links]
     by_people = any(x.source == LINK for x in paragraph.links)
     others = []
-    for start, end in names_in(paragraph.text, self.names.keys().__and__):
+    for start, end in names_in(paragraph.text, self.names.known):
       name = paragraph.text[start:end]
-      open_to_all = not by_people and name[:1].isupper() and len(self.names[name]) > 1
+      open_to_all = not by_people and name[:1].isupper() and len(self.names.ids_of(name)) > 1
       if not open_to_all and not any(start < y and x < end for x, y in links):
         others.append((start, end))
     return linked, others
@@ -294,16 +304,14 @@ class _Reading:
     return [self._example(title, x) for x in rows[:OF_A_PAGE]]
 
   def _is_ambiguous(self, paragraph: "_Paragraph") -> bool:
-    return any(
-      len(self.names.get(paragraph.text[x.start : x.end], ())) > 1 for x in paragraph.links
-    )
+    return any(len(self.names.ids_of(paragraph.text[x.start : x.end])) > 1 for x in paragraph.links)
 
   def _example(self, title: str, paragraph: "_Paragraph") -> dict[str, Any]:
     """Returns a paragraph with its links, and at most as many names that mean nothing there."""
     _, others = self._found(paragraph)
     meant = {self.ids.get(x) for x in (title, *(link.target for link in paragraph.links))}
     text = paragraph.text
-    others = [x for x in others if not meant & self.names[text[x[0] : x[1]]].keys()]
+    others = [x for x in others if meant.isdisjoint(self.names.ids_of(text[x[0] : x[1]]).tolist())]
     others.sort(key=lambda x: _place(f"{x[0]} {text}"))
     mentions = [[x.start, x.end, x.target] for x in paragraph.links]
     mentions += [[start, end, None] for start, end in others[: len(mentions)]]

@@ -1,9 +1,14 @@
 """Knowledge for a linker: vectors by shards, and examples of names that are links or are none."""
 
+import collections
 import dataclasses
+import json
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sample_models import ROOT
 from small_wikis import build_wiki
 from wiki_builds import contents
@@ -14,23 +19,28 @@ from luke_jax.inference.describing import (
   FROM_TITLE,
   FROM_WIKIDATA,
   Shares,
-  _names,
   _Paragraph,
   _Reading,
+  _Wiki,
   describe,
   is_dev,
 )
+from luke_jax.tasks.linking import names
+from luke_jax.tasks.linking.names import KEPT, NONE, Meanings, Names, NameSums, key_of
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
 from luke_jax.wiki.stages.engines import beam, local
 
-IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3}
-NAMES = {
-  "Ana Ferrier": {0: 1.0},
-  "Ferrier": {0: 1.0, 1: 1.0},
-  "music": {2: 0.5},
-  "Castrel": {3: 2.0},
-}
+IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3, "Castrel (city)": 4}
+MEANINGS = Meanings.of(
+  {
+    "Ana Ferrier": {0: 1.0},
+    "Ferrier": {0: 1.0, 1: 1.0},
+    "music": {2: 0.5},
+    "Castrel": {3: 2.0},
+  }
+).summed()
+NAMES = Names.of(MEANINGS)
 
 
 def sentence(text, *links, source="link", paragraph=1):
@@ -83,9 +93,9 @@ def test_a_common_word_is_hardly_ever_a_link(reading):
     reading._count(paragraph(sentence("She made music.")))
   reading._count(paragraph(sentence("See music.", ("music", "Music (film)"))))
   reading._count(paragraph(sentence("Ana Ferrier sang.", ("Ana Ferrier", "Ana Ferrier"))))
-  linked = reading.linked()
-  assert linked["music"] == pytest.approx(2 / 100) and linked["Ana Ferrier"] == 1
-  assert "Ferrier" not in linked  # which stood nowhere
+  linked = dict(zip(MEANINGS.keys.tolist(), reading.linked(MEANINGS.keys).tolist(), strict=True))
+  assert linked[key_of("music")] == pytest.approx(2 / 100)
+  assert linked[key_of("Ana Ferrier")] == linked[key_of("Ferrier")] == 1  # which stood nowhere
 
 
 def test_examples_are_of_a_share_of_the_pages(monkeypatch, tmp_path):
@@ -103,17 +113,44 @@ def test_examples_are_of_a_share_of_the_pages(monkeypatch, tmp_path):
   assert 20 < some["train"] < 80 and some["dev"] == 0
 
 
-def test_labels_and_aliases_are_names_of_less_weight(monkeypatch):
-  monkeypatch.setattr(describing, "read_sentences", lambda *_, **__: [])
+def test_names_have_weights_by_where_they_are_from(monkeypatch):
   page = dict.fromkeys(ExportedPage.__dataclass_fields__, ())
-  names = {"title": "Castrel (city)", "redirects": ("Kastrel",), "aliases": ("Castrel", "The Port")}
-  names, _ = _names(None, [ExportedPage(**page | names)], {"Castrel (city)": 0})
-  assert {name: meant[0] for name, meant in names.items()} == {
+  page |= {"title": "Castrel (city)", "redirects": ("Kastrel", " "), "disambiguation": False}
+  page |= {"aliases": ("Castrel", "The Port"), "description": "a city", "item": None}
+  sentences = [
+    sentence("Castrel and Castrel.", ("Castrel", "Castrel (city)"), source=source)
+    for source in ("link", "link", "link", "own-title", "own-title")
+  ]
+  sentences = [dataclasses.replace(x, title="Castrel (city)") for x in sentences]
+  monkeypatch.setattr(describing, "read_pages", lambda *_, **__: [ExportedPage(**page)])
+  monkeypatch.setattr(describing, "read_sentences", lambda *_, **__: sentences)
+  monkeypatch.setattr(describing, "is_dev", lambda _: False)
+  wiki = _Wiki(Path("tables"))
+  meanings = wiki.meanings()
+  weights = dict(zip(meanings.keys.tolist(), meanings.weights.tolist(), strict=True))
+  assert {name: weights.pop(int(key_of(name))) for name in ("Castrel (city)", "Castrel")} == {
     "Castrel (city)": FROM_TITLE,
-    "Castrel": FROM_TITLE + FROM_WIKIDATA,
-    "Kastrel": FROM_TITLE,
-    "The Port": FROM_WIKIDATA,
+    "Castrel": 3 + FROM_TITLE + FROM_WIKIDATA,
   }
+  assert weights == {key_of("Kastrel"): FROM_TITLE, key_of("The Port"): FROM_WIKIDATA}
+  places = meanings.evidence[meanings.keys == key_of("Castrel")]
+  np.testing.assert_array_equal(places, [[[0, 0, 0], [0, 0, 0]]])  # of three the first two
+  assert json.loads(wiki.lines[0])["description"] == "a city"
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 2), st.integers(0, 9))))
+def test_sums_of_names_are_those_of_a_plain_loop(added):
+  sums, counts, places = NameSums(), collections.Counter(), collections.defaultdict(list)
+  with mock.patch.object(names, "AT_LEAST", 3):
+    for name, id, place in added:
+      sums.add(name, id, *([(place, 0, 0)] if place else []))
+      counts[int(key_of(name)), id] += 1
+      places[int(key_of(name)), id] += [place] * bool(place)
+    found = sums.summed()
+  pairs = list(zip(found.keys.tolist(), found.ids.tolist(), strict=True))
+  assert pairs == sorted(counts) and found.weights.tolist() == [counts[pair] for pair in pairs]
+  expected = [[*places[pair], NONE, NONE][:KEPT] for pair in pairs]
+  assert found.evidence[:, :, 0].tolist() == expected
 
 
 @pytest.fixture(scope="module")

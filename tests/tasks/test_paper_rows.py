@@ -16,7 +16,8 @@ from luke_jax.models.table import SIZES
 from luke_jax.results.records import read_results
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
-from luke_jax.tasks.linking.knowledge import About, Meanings, lines_of, write_knowledge
+from luke_jax.tasks.linking.knowledge import About, lines_of, write_knowledge
+from luke_jax.tasks.linking.names import Meanings
 from luke_jax.tasks.qa.task import linked
 from luke_jax.training.experiment_files import experiment_and_notes, load_experiment
 
@@ -47,7 +48,7 @@ def in_the_repository(monkeypatch):
 def known(folder):
   """Knowledge of one entity, which a linker's rows cannot do without."""
   write_knowledge(
-    folder / "known", lines_of([About("A")]), np.eye(1), Meanings.of({"A": {0: 1}}), {}
+    folder / "known", lines_of([About("A")]), (np.eye(1),), Meanings.of({"A": {0: 1}}), {}
   )
   return str(folder / "known")
 

@@ -22,7 +22,8 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import knowledge, score
 from luke_jax.tasks.linking.files import Example, Mention, parse, read
-from luke_jax.tasks.linking.knowledge import NONE, Candidates, Knowledge, open_knowledge
+from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
+from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row, TextInput

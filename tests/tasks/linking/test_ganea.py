@@ -12,8 +12,9 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import files
 from luke_jax.tasks.linking.files import Mention, parse, read, to_json
-from luke_jax.tasks.linking.knowledge import NONE, About, Meanings, lines_of, open_knowledge
+from luke_jax.tasks.linking.knowledge import About, lines_of, open_knowledge
 from luke_jax.tasks.linking.knowledge import write_knowledge as write
+from luke_jax.tasks.linking.names import NONE, Meanings
 from luke_jax.tasks.linking.task import EntityLinking, candidates_of
 
 TABLE = (
@@ -125,7 +126,7 @@ def test_another_table_is_refused(tmp_path):
 def task(tmp_path):
   entities = [About(x) for x in ("Ana Ferrier", "Ferrier, Ohio", "Ohio")]
   meanings = Meanings.of({"Ferrier": {0: 1.0, 1: 1.0}, "Ohio": {2: 1.0}})
-  write(Path(tmp_path / "known"), lines_of(entities), np.eye(3), meanings, {"tables": "a"})
+  write(Path(tmp_path / "known"), lines_of(entities), (np.eye(3),), meanings, {"tables": "a"})
   return EntityLinking(knowledge=str(tmp_path / "known"), candidates=4)
 
 

@@ -22,17 +22,11 @@ from luke_jax.runs.recipes import _suited
 from luke_jax.runs.starts import start_model
 from luke_jax.systems.bert import BertConfig
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.linking import knowledge, score
+from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.files import Example, Mention, parse, read, to_json
-from luke_jax.tasks.linking.knowledge import (
-  NONE,
-  About,
-  Knowledge,
-  Meanings,
-  lines_of,
-  names_in,
-  write_knowledge,
-)
+from luke_jax.tasks.linking.finding import names_in
+from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
+from luke_jax.tasks.linking.names import NONE, Meanings
 from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
@@ -59,7 +53,7 @@ def folder(tmp_path_factory):
   place = Path(tmp_path_factory.mktemp("knowledge") / "known")
   vectors = np.random.default_rng(0).normal(size=(3, 8))
   meanings = Meanings.of(NAMES, {"Castrel": 0.25}, {("Ferrier", 0): [(2, 7, 4), (1, 0, 0)]})
-  write_knowledge(place, lines_of(ENTITIES), vectors, meanings, {"tables": "a"})
+  write_knowledge(place, lines_of(ENTITIES), (vectors,), meanings, {"tables": "a"})
   return place
 
 
@@ -128,7 +122,7 @@ def test_names_are_found_across_the_parts_that_are_looked_up_at_once(monkeypatch
   text = "A B C D E F G H"
   names = {"B C", "C D", "E F G"}
   expected = list(names_in(text, names.__and__))
-  monkeypatch.setattr(knowledge, "AT_ONCE", 2)
+  monkeypatch.setattr(finding, "AT_ONCE", 2)
   assert list(names_in(text, names.__and__)) == expected == [(2, 5), (8, 13)]
 
 
