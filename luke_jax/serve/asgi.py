@@ -60,7 +60,7 @@ def of_service(
   page: bool = False,
 ) -> Starlette:
   """Returns the application of a service."""
-  answers = _Answers(service)
+  answers = _Answers(service, secured=token is not None)
   routes = [
     Route("/predict", answers.predict, methods=["POST"]),
     Route("/models", answers.models),
@@ -93,8 +93,9 @@ _Asked = tuple[Future, Callable[[list[Any]], object]]  # a promise, and how its 
 class _Answers:
   """Endpoints of a service."""
 
-  def __init__(self, service: Service) -> None:
+  def __init__(self, service: Service, *, secured: bool) -> None:
     self.service = service
+    self.secured = secured
 
   async def predict(self, request: Request) -> Response:
     """Predicts for the text or the texts of the body."""
@@ -140,7 +141,8 @@ class _Answers:
 
   async def openapi(self, request: Request) -> Response:
     """Describes the addresses in OpenAPI's form."""
-    return JSONResponse(description(self.service, request.scope.get("root_path", "")))
+    root = request.scope.get("root_path", "")
+    return JSONResponse(description(self.service, root, secured=self.secured))
 
   async def _answer(
     self, request: Request, ask: Callable[[Mapping[str, object]], _Asked]

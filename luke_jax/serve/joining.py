@@ -117,10 +117,11 @@ class Joined:
     results = computed(chosen[0][0].compute, [item for _, item in chosen])
     for (request, _), result in zip(chosen, results, strict=True):
       request.add(result)
-    key = chosen[0][0].key
+    key, turned = chosen[0][0].key, {id(request) for request, _ in chosen}
     with self._lock:
-      # Those that had their turn are behind the others.
-      self._requests = sorted(self._awaited(), key=lambda request: request.key == key)
+      # Those that had their turn are behind the others, and before them those for which the batch
+      # had no room.
+      self._requests = sorted(self._awaited(), key=lambda x: (x.key == key, id(x) in turned))
 
 
 def _next_batch(requests: Sequence[_Request]) -> list[tuple[_Request, Item]]:

@@ -1,9 +1,15 @@
 """Description of a server's addresses, by which programs make clients."""
 
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
 from typing import Any
 
 from luke_jax import __version__
+from luke_jax.serve.guard import OPEN
 from luke_jax.serve.service import EXAMPLES, SENTENCE, Service
+from luke_jax.tasks.fine_tuning import FineTunedTask
 
 FAULT = {
   "description": "Refused; one line says why.",
@@ -20,16 +26,25 @@ FAULT = {
 STATUSES = {
   "400": "a fault of the request",
   "401": "no token, or another",
+  "403": "a host that is another's",
   "408": "the body did not arrive in time",
   "413": "a body or a text is too long",
   "415": "the body is not application/json",
   "429": "too many requests wait",
+  "500": "a fault of the server",
   "503": "no answer in time",
 }
 
 
-def description(service: Service, root: str) -> dict[str, Any]:
-  """Returns the description of a service that is mounted at a root, in OpenAPI 3.1."""
+OPEN_TO_ALL: dict[str, Any] = {"security": []}
+PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+def description(service: Service, root: str, *, secured: bool) -> dict[str, Any]:
+  """Returns the description of a service that is mounted at a root, in OpenAPI 3.1.
+
+  `secured` is whether requests need a token.
+  """
   gets = {
     "/models": "Describes the models.",
     "/health": "Answers as long as the process lives.",
@@ -42,7 +57,7 @@ def description(service: Service, root: str) -> dict[str, Any]:
     "info": {"title": "luke_jax", "version": __version__},
     "servers": [{"url": root or "/"}],
     "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
-    "security": [{}, {"token": []}],
+    "security": [{"token": []}] if secured else [],
     "paths": {
       "/predict": {"post": _predict(service)},
       **{path: {"get": _get(path, what)} for path, what in gets.items()},
@@ -53,7 +68,8 @@ def description(service: Service, root: str) -> dict[str, Any]:
 def _get(path: str, what: str) -> dict[str, Any]:
   kind = "text/plain" if path == "/metrics" else "application/json"
   responses = {"200": {"description": "Done.", "content": {kind: {}}}}
-  return {"summary": what, "responses": responses | ({"503": FAULT} if path == "/ready" else {})}
+  later = {"503": FAULT} if path == "/ready" else {}
+  return {"summary": what, "responses": responses | later} | (OPEN_TO_ALL if path in OPEN else {})
 
 
 def _predict(service: Service) -> dict[str, Any]:
@@ -66,6 +82,12 @@ def _predict(service: Service) -> dict[str, Any]:
       "model": model,
       "text": {**one_or_many, "description": "A text, or a list of texts."},
       "threshold": {"type": "number", "description": "Least score, for tasks that have one."},
+      "labels": {
+        "type": ["array", "object"],
+        "items": {"type": "string"},
+        "additionalProperties": {"type": "string"},
+        "description": "Labels to look for, or with descriptions, for models that read them.",
+      },
     },
     "required": ["text"] if len(names) == 1 else ["model", "text"],
     "additionalProperties": {
@@ -79,15 +101,7 @@ def _predict(service: Service) -> dict[str, Any]:
     }
     for name, one in service.models.items()
   }
-  answer = {
-    "type": "object",
-    "properties": {
-      "model": {"type": "string"},
-      "prediction": {"description": "Of the text: what the task predicts, with its fields."},
-      "predictions": {"type": "array", "description": "Of each text of a list, in order."},
-    },
-    "required": ["model"],
-  }
+  answers = [_answer(name, one.task) for name, one in service.models.items()]
   return {
     "summary": "Predicts for a text, or for each text of a list.",
     "requestBody": {
@@ -97,8 +111,58 @@ def _predict(service: Service) -> dict[str, Any]:
     "responses": {
       "200": {
         "description": "Predicted.",
-        "content": {"application/json": {"schema": answer}},
+        "content": {"application/json": {"schema": {"oneOf": answers}}},
       },
       **{status: FAULT | {"description": what} for status, what in STATUSES.items()},
     },
   }
+
+
+def _answer(model: str, task: FineTunedTask) -> dict[str, Any]:
+  """Returns the schema of a model's answers: to one text, or to a list."""
+  one = prediction_schema(type(task))
+  return {
+    "type": "object",
+    "properties": {
+      "model": {"const": model},
+      "prediction": {**one, "description": "Of the text."},
+      "predictions": {
+        "type": "array",
+        "items": one,
+        "description": "Of each text of a list, in order.",
+      },
+    },
+    "required": ["model"],
+    "oneOf": [{"required": ["prediction"]}, {"required": ["predictions"]}],
+  }
+
+
+def prediction_schema(task: type[FineTunedTask]) -> dict[str, Any]:
+  """Returns the schema of what a task predicts for a text, by the type that its class names."""
+  try:
+    (kind,) = typing.get_args(typing.get_type_hints(task.decode)["return"])
+  except (KeyError, NameError, TypeError, ValueError):  # a user's task may name none
+    return {}
+  return _schema(kind)
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+  """Returns the schema of values of a type, as the service writes them."""
+  origin, inner = typing.get_origin(kind), typing.get_args(kind)
+  if kind in PLAIN:
+    return {"type": PLAIN[kind]}
+  if origin in (typing.Union, types.UnionType):
+    return {"anyOf": [_schema(x) for x in inner]}
+  if origin in (list, tuple):
+    return {"type": "array", "items": _schema(inner[0])}
+  if origin is Mapping:
+    return {"type": "object", "additionalProperties": _schema(inner[1])}
+  if dataclasses.is_dataclass(kind):
+    names = [field.name for field in dataclasses.fields(kind)]
+  elif isinstance(kind, type) and issubclass(kind, tuple):
+    names = list(kind._fields)  # pyrefly: ignore
+  else:
+    return {}
+  hints = typing.get_type_hints(kind)
+  fields = {name: _schema(hints[name]) for name in names}
+  return {"title": kind.__name__, "type": "object", "properties": fields, "required": names}

@@ -23,8 +23,9 @@ from luke_jax.errors import InputError
 from luke_jax.model import Model, load
 from luke_jax.serve import Client, Limits, Server, application, read_models
 from luke_jax.serve.guard import LOOPBACK, REQUESTS
-from luke_jax.serve.joining import Item
+from luke_jax.serve.joining import MOST_WEIGHT, Item, Joined
 from luke_jax.serve.models import LOCAL, SETTINGS
+from luke_jax.serve.openapi import prediction_schema
 from luke_jax.serve.service import SHORT, as_json
 from luke_jax.show.marked import hue
 from luke_jax.tasks.known import task_class
@@ -240,6 +241,22 @@ def test_requests_that_wait_are_joined_and_one_at_fault_spoils_no_other(server, 
   assert grown["luke_jax_batch_texts_sum"] == 3 and grown["luke_jax_batch_texts_count"] < 3
 
 
+def test_a_request_of_large_texts_does_not_hold_up_a_small_one():
+  joined, computed, go_on = Joined(9), [], threading.Event()
+
+  def compute(items):
+    go_on.wait(60)
+    computed.append([item.place for item in items])
+    return items
+
+  large = [Item(None, f"large {i}", MOST_WEIGHT) for i in range(4)]
+  done = [joined.submit("", compute, large), joined.submit("", compute, [Item(None, "small", 1)])]
+  go_on.set()
+  for promise in done:
+    promise.result(60)
+  assert computed[:2] == [["large 0"], ["small"]] and len(computed) == 5
+
+
 def test_figures_and_readiness_are_there_to_be_watched(server):
   asked(server, "ner", text=TEXT)
   found = figures(server)
@@ -316,8 +333,46 @@ def test_the_description_has_every_address(server):
     for method in methods:
       assert request(server, method.upper(), path, "{}")[0].status in (200, 400)
   posted = described["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]
+  schema = described["paths"]["/predict"]["post"]["responses"]["200"]["content"]
+  answers = schema["application/json"]["schema"]["oneOf"]
   for example in posted["examples"].values():
-    assert request(server, "POST", "/predict", example["value"])[0].status == 200
+    one, many = example["value"], {x: [y] for x, y in example["value"].items() if x != "model"}
+    for body in (one, many | {"model": one["model"]}):
+      reply, text = request(server, "POST", "/predict", body)
+      assert reply.status == 200
+      assert sum(fits(json.loads(text), answer) for answer in answers) == 1, text
+  assert described["security"] == []  # nobody needs a token
+
+
+KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": float | int}
+
+
+def fits(value, schema):
+  """Whether a value is of a schema, by the words that the description uses."""
+  if "const" in schema and value != schema["const"]:
+    return False
+  if not isinstance(value, KINDS[schema["type"]] if "type" in schema else object):
+    return False
+  if isinstance(value, list):
+    return all(fits(x, schema["items"]) for x in value)
+  if not isinstance(value, dict):
+    return True
+  fields, other = schema.get("properties", {}), schema.get("additionalProperties", {})
+  needed = [schema, *filter(lambda x: value.keys() >= {*x["required"]}, schema.get("oneOf", ()))]
+  return (
+    len(needed) == 1 + ("oneOf" in schema)
+    and value.keys() >= {*schema.get("required", ())}
+    and all(fits(x, fields.get(name, other)) for name, x in value.items())
+  )
+
+
+def test_predictions_are_described_by_their_types():
+  link = prediction_schema(task_class("linking"))["items"]
+  assert link["title"] == "Link" and link["required"][3] == "title"
+  assert link["properties"]["item"] == {"anyOf": [{"type": "string"}, {"type": "null"}]}
+  assert link["properties"]["others"]["items"]["title"] == "Entity"
+  numbers = prediction_schema(task_class("classification"))["anyOf"][1]
+  assert numbers["properties"] == {"value": {"type": "number"}}
 
 
 def test_a_line_of_the_log_has_nothing_of_the_text(server, caplog):
