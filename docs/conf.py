@@ -47,6 +47,8 @@ TERMS = (
 )
 GLOSSARY = "docs/glossary"
 WITHOUT_TERMS = (GLOSSARY, "docs/api", "docs/cli", "docs/measurements", "CHANGELOG")
+# Pages of the site load nothing from elsewhere: a notebook's badge is its words.
+BADGE = re.compile(r"!\[([^\]]*)\]\(https?://[^)\s]+\)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 
@@ -130,7 +132,7 @@ def parsable(app, kind, name, member, options, signature, result):
 
 def read(app, page, source):
   """Gives links that leave the site their addresses, and the first page the order of all."""
-  text = source[0]
+  text = BADGE.sub(r"\1", source[0])
   if not page.startswith("colab/") or page == "colab/README":
     parts = CODE.split(text)
     parts[::2] = [LINK.sub(lambda found: link(app.env, page, found), part) for part in parts[::2]]
