@@ -179,14 +179,20 @@ def _gold(value: Mapping[str, object], text: Text, place: str) -> tuple[Labelled
 
 
 def spans_in(value: Mapping[str, object], place: str) -> tuple[Labelled, ...]:
-  """Returns the spans of an object with their labels, without a check against its text."""
-  spans = listed(value, "spans", place)
-  for span in spans:
+  """Returns the spans of an object with their labels, without a check against its text.
+
+  A span may be an object too, as predictions are, and as columns of one type need it.
+  """
+  spans = []
+  for given in listed(value, "spans", place):
+    named = isinstance(given, dict)
+    span = [given.get(name) for name in ("start", "end", "label")] if named else given
+    spans.append(span)
     is_span = (
       isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
     )
     if not (is_span and 0 <= span[0] < span[1]):
-      raise InputError(f"{place}: spans: {span!r}; expected [start, end, label], the start first")
+      raise InputError(f"{place}: spans: {given!r}; expected [start, end, label], the start first")
   return tuple(Labelled(*span) for span in spans)
 
 

@@ -136,6 +136,8 @@ def test_json_lines_of_text():
   split = [[text[start:end] for start, end in sentence] for sentence in example.sentences]
   assert split == [["Ana", "'s", "here", "."], ["In", "Los", "Angeles", "!"]]
   assert named(example) == [("Ana", "PER"), ("Los Angeles", "LOC")]
+  predicted = [Span(text[a:b], a, b, label, 0.5)._asdict() for a, b, label in value["spans"]]
+  assert parse({"text": text, "spans": predicted}, "a", "p") == example
 
 
 def test_json_lines_of_tokens():
@@ -161,6 +163,7 @@ def test_json_lines_of_tokens():
     ({"text": "a b", "spans": [[2, 1, "x"]]}, "spans: [2, 1, 'x']; expected [start, end, label]"),
     ({"text": "a b", "spans": [[0, 1, ""]]}, "spans: [0, 1, '']; expected [start, end, label]"),
     ({"text": "a", "spans": [[0, True, "X"]]}, "spans: [0, True, 'X']; expected [start, end, "),
+    ({"text": "a", "spans": [{"start": 0, "label": "X"}]}, "spans: {'start': 0, 'label': 'X'}; "),
     ({"text": "a", "spans": "X"}, "spans: 'X'; expected a list"),
     ({"text": "a", "spans": [[0, 2, "X"]]}, "spans: [0, 2]; expected 0 <= start < end <= 1"),
     (
