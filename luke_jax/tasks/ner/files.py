@@ -185,15 +185,13 @@ def spans_in(value: Mapping[str, object], place: str) -> tuple[Labelled, ...]:
   """
   spans = []
   for given in listed(value, "spans", place):
-    named = isinstance(given, dict)
-    span = [given.get(name) for name in ("start", "end", "label")] if named else given
-    spans.append(span)
-    is_span = (
-      isinstance(span, list) and list(map(type, span)) == [int, int, str] and span[2].strip()
-    )
+    span = map(given.get, ("start", "end", "label")) if isinstance(given, dict) else given
+    span = list(span) if isinstance(span, list | map) else []
+    is_span = list(map(type, span)) == [int, int, str] and span[2].strip()
     if not (is_span and 0 <= span[0] < span[1]):
       raise InputError(f"{place}: spans: {given!r}; expected [start, end, label], the start first")
-  return tuple(Labelled(*span) for span in spans)
+    spans.append(Labelled(*span))
+  return tuple(spans)
 
 
 def to_json(example: Example) -> dict[str, object]:
