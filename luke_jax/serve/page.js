@@ -2,6 +2,7 @@
 
 const byId = (id) => document.getElementById(id);
 const SHOWN = 5; // probabilities of labels
+const LEAST = 0.1; // score of an answer behind the best
 const TYPED = 40; // names that are sent to be typed together
 const CHARACTERS = 200_000; // of their texts
 const BY_TAGS = "tagging"; // which finds names as "ner" does
@@ -315,7 +316,9 @@ async function showTable(place, asked) {
     const text = textOf();
     const answers = text.trim() ? await predict({ text, ...asked }) : [];
     const table = element("table");
-    for (const found of answers.slice(0, 3)) table.append(row(found.text || "no answer", found.score));
+    // Behind the best answer, which may be that there is none, only what may be right as well.
+    const shown = answers.filter((found, i) => !i || (answers[0].text && found.score >= LEAST));
+    for (const { text, score } of shown.slice(0, 3)) table.append(row(text || "no answer", score));
     place.replaceChildren(answers.length ? table : "No answer: the text is empty.");
   } catch (fault) {
     reported(fault);

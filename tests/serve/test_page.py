@@ -85,7 +85,13 @@ def _relation(text, head, tail):
 
 
 def _answers(text, question):
-  return [{"text": text[:3], "start": 0, "end": 3, "score": 0.5}]
+  if "pope" in question:
+    found = [("", 0.9), ("Ana", 0.2)]
+  elif "or" in question:
+    found = [("Ana", 0.6), ("Bo", 0.3), ("Al", 0.01)]
+  else:
+    found = [(text[:3], 0.5)]
+  return [{"text": x, "start": 0, "end": len(x), "score": score} for x, score in found]
 
 
 def _labels(text, text_pair=""):
@@ -244,6 +250,13 @@ def test_a_question_has_an_answer_and_its_python(page):
   values = {}
   exec(code.split("\n")[2], values)  # the line of the text
   assert values["text"] == 'Ana said "no\\n" to Bo.'
+
+
+def test_nothing_that_is_hardly_an_answer_is_shown(page):
+  for question, shown in (("Who is pope?", "no answer0.90"), ("Ana or Bo?", "Ana0.60Bo0.30")):
+    page.fill("#question", question)
+    page.click("#ask button")
+    expect(page.locator("#answers")).to_have_text(shown)
 
 
 def test_attention_by_token_layer_head_and_kind(page):
