@@ -19,6 +19,7 @@ from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.names import NONE, Meanings, Names, key_of
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.json_files import read_json_object
+from luke_jax.text.special_tokens import Bounds
 
 MANIFEST, MODEL = "knowledge.json", "model"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"
@@ -44,14 +45,6 @@ class Candidates(NamedTuple):
 
   ids: np.ndarray  # (C,)
   priors: np.ndarray  # (C,)
-
-
-class Named(NamedTuple):
-  """A name in a text, `text[start:end]`, and what it may mean."""
-
-  start: int
-  end: int
-  candidates: Candidates
 
 
 class Knowledge:
@@ -132,8 +125,8 @@ class Knowledge:
     found = place < len(self._titles) and self._titles[place] == key
     return int(self._title_ids[place]) if found else NONE
 
-  def candidates(self, name: str, most: int) -> Candidates:
-    """Returns the likeliest entities of a name; none for an unknown one."""
+  def candidates(self, name: str, most: int | None = None) -> Candidates:
+    """Returns the likeliest entities of a name, or all of them; none for an unknown one."""
     place, part = self._names.place(name), self._names.part(name)
     if place == NONE:
       return Candidates(np.zeros(0, np.int32), np.zeros(0, np.float32))
@@ -147,10 +140,9 @@ class Knowledge:
     places = of_one.reshape(-1, 3).tolist()
     return [Evidence(self.about(page).title, *rest) for page, *rest in places if page != NONE]
 
-  def names_in(self, text: str, most: int) -> Iterator[Named]:
+  def names_in(self, text: str) -> Iterator[Bounds]:
     """Yields the known names in a text from left to right, of those that overlap the longest."""
-    for start, end in names_in(text, self._names.known):
-      yield Named(start, end, self.candidates(text[start:end], most))
+    return names_in(text, self._names.known)
 
 
 @cached(4)

@@ -24,6 +24,7 @@ from luke_jax.tasks.linking import knowledge, score
 from luke_jax.tasks.linking.files import Example, Mention, parse, read
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
+from luke_jax.tasks.linking.short_names import candidates_in
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row, TextInput
@@ -170,22 +171,26 @@ class EntityLinking(FineTunedTask):
         continue
       spans = [(x.start, x.end) for x in mentions]
       with faults.caught():
-        found = processor.windows([TextInput(example.text, entity_spans=spans)], offsets=False)
+        text = TextInput(example.text, entity_spans=spans)
+        stride = max(1, processor.max_length * 3 // 4)
+        found = processor.windows([text], stride=stride, offsets=False)
         rows += self._rows(example, number, mentions, found)
     return rows
 
   def _mentions(self, example: Example, known: Knowledge) -> Sequence[Mention]:
     if example.mentions is not None and not self.find:
       return example.mentions
-    found = known.names_in(example.text, self.candidates)
-    return [Mention(named.start, named.end) for named in found]
+    return [Mention(start, end) for start, end in known.names_in(example.text)]
 
   def _rows(
     self, example: Example, number: int, mentions: Sequence[Mention], windows: Sequence[Row]
   ) -> Iterator[Row]:
     """Yields windows with candidates; a name in several is decided where most is around it."""
     known = open_knowledge(self.knowledge)
-    found = [self._candidates(example.text, x, known) for x in mentions]
+    likeliest = candidates_of(example.text, mentions, known, self.candidates)
+    found = [
+      self._candidates(example.text, *pair, known) for pair in zip(mentions, likeliest, strict=True)
+    ]
     around: dict[int, tuple[int, int]] = {}
     for i, row in enumerate(windows):
       for entity in row.entities or ():
@@ -215,14 +220,14 @@ class EntityLinking(FineTunedTask):
     return self.candidates if self.refuse else IGNORED
 
   def _candidates(
-    self, text: str, mention: Mention, known: Knowledge
+    self, text: str, mention: Mention, likeliest: Candidates, known: Knowledge
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the entities that a name may mean and their priors, (C,) each."""
     start, end, *_ = mention
-    ids, priors = candidates_of(text, mention, known, self.candidates)
     if self.fill and mention.candidates is None:
       place, right = text[max(0, start - 40) : end], entity_of(mention, known)
-      ids, priors = self._filled(place, right, known, Candidates(ids, priors))
+      likeliest = self._filled(place, right, known, likeliest)
+    ids, priors = likeliest
     room = self.candidates - len(ids)
     return (
       np.pad(ids.astype(np.int32), (0, room), constant_values=NONE),
@@ -315,7 +320,7 @@ class EntityLinking(FineTunedTask):
     found: score.Candidates = {}
     for mention in example.mentions or ():
       if (mention.title or mention.item) and not mention.optional:
-        ids = candidates_of(example.text, mention, known, self.candidates).ids.tolist()
+        ids = _alone(example.text, mention, known, self.candidates).ids.tolist()
         id = entity_of(mention, known)
         place = ids.index(id) if id in ids else None
         found[mention[:2]] = score.Place(place, len(ids), id != NONE)
@@ -329,8 +334,19 @@ class EntityLinking(FineTunedTask):
     return {"id": example.id, "links": links, "others": others, "evidence": evidence}
 
 
-def candidates_of(text: str, mention: Mention, known: Knowledge, most: int) -> Candidates:
-  """Returns the likeliest entities of a name, of those that it is given with if there are any."""
+def candidates_of(
+  text: str, mentions: Sequence[Mention], known: Knowledge, most: int
+) -> list[Candidates]:
+  """Returns the likeliest entities of each name, of those given with it if there are any."""
+  in_text = candidates_in(text, [x[:2] for x in mentions], known, most)
+  return [
+    likeliest if mention.candidates is None else _alone(text, mention, known, most)
+    for mention, likeliest in zip(mentions, in_text, strict=True)
+  ]
+
+
+def _alone(text: str, mention: Mention, known: Knowledge, most: int) -> Candidates:
+  """Returns the likeliest entities of a name, whatever else is in the text."""
   if mention.candidates is None:
     return known.candidates(text[mention.start : mention.end], most)
   priors: dict[int, float] = {}

@@ -133,12 +133,13 @@ def task(tmp_path):
 def test_given_candidates_stand_in_for_those_of_the_knowledge(task):
   known = open_knowledge(task.knowledge)
   given = Mention(0, 7, "Ohio", None, False, (("Nobody", 0.5), ("Ohio", 0.1), ("Ana Ferrier", 0.0)))
-  ids, priors = candidates_of("Ferrier", given, known, 4)
+  (likeliest,) = candidates_of("Ferrier", [given], known, 4)
+  ids, priors = likeliest
   assert ids.tolist() == [2, 0] and priors.tolist() == pytest.approx([0.1, 1e-4])
-  in_training = dataclasses.replace(task, fill=True)._candidates("Ferrier", given, known)
+  in_training = dataclasses.replace(task, fill=True)._candidates("Ferrier", given, likeliest, known)
   assert in_training[0].tolist() == [2, 0, NONE, NONE]  # no random ones beside them
-  assert candidates_of("Ferrier", Mention(0, 7), known, 4).ids.tolist() == [0, 1]
-  assert candidates_of("Ferrier", given._replace(candidates=()), known, 4).ids.tolist() == []
+  assert candidates_of("Ferrier", [Mention(0, 7)], known, 4)[0].ids.tolist() == [0, 1]
+  assert candidates_of("Ferrier", [given._replace(candidates=())], known, 4)[0].ids.tolist() == []
 
 
 def test_a_linker_that_may_not_refuse_says_the_best_and_learns_from_no_refusal(task):

@@ -28,6 +28,7 @@ from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import NONE, Meanings
 from luke_jax.tasks.linking.score import Meaning
+from luke_jax.tasks.linking.short_names import candidates_in
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
 from luke_jax.training.experiment import Experiment
@@ -84,8 +85,38 @@ def test_knowledge_in_a_bucket_is_read_from_a_copy(folder, bucket, tmp_path, mon
   )
 
 
+def test_a_short_name_is_likeliest_what_a_longer_one_means(folder):
+  known = Knowledge(folder)
+
+  def likeliest(*names):
+    text = ", ".join(names)
+    spans = [(text.index(x), text.index(x) + len(x)) for x in names]
+    return candidates_in(text, spans, known, 4)[-1]
+
+  alone, beside = likeliest("Ferrier"), likeliest("Ana Ferrier", "Ferrier")
+  assert alone.ids.tolist() == [1, 0] and beside.ids.tolist() == [0, 1]
+  np.testing.assert_allclose(beside.priors, [0.9 + 0.1 * 0.25, 0.1 * 0.75])
+  both = likeliest("Ana  Ferrier", "Bo Ferrier", "Ferrier")
+  np.testing.assert_allclose(both.priors, [0.45 + 0.1 * 0.75, 0.45 + 0.1 * 0.25])
+  # Castrel has one meaning, and Ana Ferrierson does not contain the word.
+  assert likeliest("New Castrel", "Castrel").priors.tolist() == [0.25]
+  assert likeliest("Ana Ferrierson", "Ferrier").ids.tolist() == [1, 0]
+  assert likeliest("Ferrier", "Ana Ferrier").ids.tolist() == [0]
+
+
+def test_many_long_names_are_compared_in_linear_time(folder):
+  words = [f"Ferrier {'a ' * 14}{i}" for i in range(3000)]
+  text, spans = ", ".join(words), []
+  for word in words:
+    start = spans[-1][1] + 2 if spans else 0
+    spans.append((start, start + len(word)))
+  begun = time.process_time()
+  assert len(candidates_in(text, spans, Knowledge(folder), 4)) == 3000
+  assert time.process_time() - begun < 4
+
+
 def test_the_longest_names_of_a_text_are_found(folder):
-  found = [(x.start, x.end) for x in Knowledge(folder).names_in(TEXT, 4)]
+  found = Knowledge(folder).names_in(TEXT)
   assert [TEXT[start:end] for start, end in found] == ["Ana Ferrier", "Ferrier", "New Castrel"]
 
 
@@ -130,9 +161,10 @@ def test_names_are_found_across_the_parts_that_are_looked_up_at_once(monkeypatch
 def test_names_of_any_text_are_in_order_and_apart(folder, text):
   last, known = 0, Knowledge(folder)
   one_by_one = names_in(text, lambda all: {x for x in all if len(known.candidates(x, 1).ids)})
-  assert list(one_by_one) == [(x.start, x.end) for x in known.names_in(text, 4)]
-  for start, end, candidates in known.names_in(text, 4):
-    assert last <= start < end <= len(text) and len(candidates.ids)
+  found = list(known.names_in(text))
+  assert list(one_by_one) == found
+  for start, end in found:
+    assert last <= start < end <= len(text)
     last = end
 
 
@@ -141,7 +173,7 @@ def test_names_of_any_text_are_in_order_and_apart(folder, text):
 )
 def test_names_are_found_in_linear_time(folder, text):
   start = time.process_time()
-  list(Knowledge(folder).names_in(text, 4))
+  list(Knowledge(folder).names_in(text))
   assert time.process_time() - start < 4
 
 
@@ -187,8 +219,8 @@ def rows_of(made, *examples):
 
 def test_rows_have_candidates_and_the_place_of_the_right_one(folder):
   (row,) = rows_of(task(folder), gold(*ALL))
-  assert row.source.ids.tolist() == [[0, -1, -1, -1], [1, 0, -1, -1], [2, -1, -1, -1]]
-  assert row.labels.tolist() == [0, 0, 0]
+  assert row.source.ids.tolist() == [[0, -1, -1, -1], [0, 1, -1, -1], [2, -1, -1, -1]]
+  assert row.labels.tolist() == [0, 1, 0]
   (row,) = rows_of(task(folder), gold((0, 11, ""), (16, 23, "New Castrel"), (29, 40, None)))
   assert row.labels.tolist() == [4, 4, IGNORED]  # none of the candidates, twice; not known
 
@@ -223,7 +255,7 @@ def test_outputs_become_links_in_order(folder):
   found, given_ = Example("1", "a", TEXT), gold(*ALL)
   rows = rows_of(made, found, given_)
   logits = np.full((len(rows), 8, 5), -9.0)
-  logits[:, 0, 0], logits[:, 1, 1], logits[:, 2, 4] = 9, 9, 9
+  logits[:, 0, 0], logits[:, 1, 0], logits[:, 2, 4] = 9, 9, 9
   first, second = made.decode([found, given_], rows, {"logits": logits})
   assert [x.start for x in second] == [0, 16, 29]
   assert [(x.text, x.title, x.item) for x in first] == [

@@ -1,0 +1,55 @@
+"""Short names that a longer name in the same text tells apart: Clark, after Wesley Clark."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from luke_jax.tasks.linking.knowledge import Candidates, Knowledge
+from luke_jax.text.special_tokens import Bounds
+from luke_jax.wiki.stages.tokens import TOKEN
+
+TOLD = 0.9  # part of a short name's prior that goes to what longer names may mean
+Tokens = tuple[str, ...]
+
+
+def candidates_in(
+  text: str, spans: Sequence[Bounds], known: Knowledge, most: int
+) -> list[Candidates]:
+  """Returns the likeliest entities of each name in a text.
+
+  An entity that a name may mean is likelier if it is also meant by a longer name that contains it.
+  """
+  names = [" ".join(text[start:end].split()) for start, end in spans]
+  found = {name: known.candidates(name) for name in names}
+  longer = _longer(found)
+  for name, (ids, priors) in list(found.items()):
+    if len(ids) > 1 and longer[name]:
+      found[name] = _told(ids, priors, [known.candidates(x) for x in longer[name]])
+  return [Candidates(*(x[:most] for x in found[name])) for name in names]
+
+
+def _longer(names: Collection[str]) -> Mapping[str, list[str]]:
+  """Returns the names that contain each name, as whole words."""
+  by_tokens = {tuple(TOKEN.findall(name)): name for name in names}
+  longer: dict[str, list[str]] = defaultdict(list)
+  for tokens, name in by_tokens.items():
+    bounds = itertools.combinations(range(len(tokens) + 1), 2)
+    for part in {tokens[start:end] for start, end in bounds} & by_tokens.keys():
+      if part != tokens:
+        longer[by_tokens[part]].append(name)
+  return longer
+
+
+def _told(ids: np.ndarray, priors: np.ndarray, longer: Sequence[Candidates]) -> Candidates:
+  """Returns a name's entities, the likeliest first, with those that longer names mean before."""
+  support = np.zeros(len(ids))
+  for others, weights in longer:
+    weight = dict(zip(others.tolist(), (weights / weights.sum()).tolist(), strict=True))
+    support += [weight.get(id, 0) for id in ids.tolist()]
+  if not support.any():
+    return Candidates(ids, priors)
+  told = (1 - TOLD) * priors + TOLD * priors.sum() * support / support.sum()
+  order = np.argsort(-told, kind="stable")
+  return Candidates(ids[order], told[order].astype(np.float32))
