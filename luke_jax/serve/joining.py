@@ -104,40 +104,54 @@ class Joined:
     """Computes one batch or, where nobody waits, takes a step of what is done meanwhile."""
     with self._lock:
       self._requests = self._awaited()
-      chosen = _next_batch(self._requests)
+      chosen, without_room = _next_batch(self._requests)
     if chosen:
-      self._compute(chosen)
+      self._compute(chosen, without_room)
     elif step := next(self._meanwhile, None):
       step()
     else:
       return
     self._thread.submit(self._turn)
 
-  def _compute(self, chosen: Sequence[tuple[_Request, Item]]) -> None:
+  def _compute(
+    self, chosen: Sequence[tuple[_Request, Item]], without_room: Sequence[_Request]
+  ) -> None:
     results = computed(chosen[0][0].compute, [item for _, item in chosen])
     for (request, _), result in zip(chosen, results, strict=True):
       request.add(result)
-    key, turned = chosen[0][0].key, {id(request) for request, _ in chosen}
+    key = chosen[0][0].key
     with self._lock:
-      # Those that had their turn are behind the others, and before them those for which the batch
-      # had no room.
-      self._requests = sorted(self._awaited(), key=lambda x: (x.key == key, id(x) in turned))
+      # Those that had their turn are behind the others. Of them come first those for which the
+      # batch had no room: else a request of large texts would hold them up until it is done.
+      self._requests = sorted(self._awaited(), key=lambda x: (x.key == key, x not in without_room))
 
 
-def _next_batch(requests: Sequence[_Request]) -> list[tuple[_Request, Item]]:
-  """Returns items of the first request and of those like it, one of each in turn."""
+def _next_batch(
+  requests: Sequence[_Request],
+) -> tuple[list[tuple[_Request, Item]], list[_Request]]:
+  """Returns items of the first request and of those like it, one of each in turn.
+
+  Beside them are the requests of which none is among them, as there was no room.
+  """
   if not requests:
-    return []
+    return [], []
   alike = [request for request in requests if request.key == requests[0].key]
   turns = itertools.zip_longest(*(request.left() for request in alike))
   chosen: list[tuple[_Request, Item]] = []
+  without_room: list[_Request] = []
   weight = 0
-  for place in filter(None, itertools.chain.from_iterable(turns)):
-    weight += place[1].weight
-    if chosen and (weight > MOST_WEIGHT or len(chosen) == MOST_ITEMS):
+  for request, item in filter(None, itertools.chain.from_iterable(turns)):
+    if len(chosen) == MOST_ITEMS or len(without_room) == len(alike):
       break
-    chosen.append(place)
-  return chosen
+    if request in without_room:
+      continue
+    if chosen and weight + item.weight > MOST_WEIGHT:
+      without_room.append(request)
+      continue
+    weight += item.weight
+    chosen.append((request, item))
+  served = {id(request) for request, _ in chosen}
+  return chosen, [request for request in without_room if id(request) not in served]
 
 
 def computed(compute: Compute, items: Sequence[Item]) -> list[Any]:

@@ -241,20 +241,20 @@ def test_requests_that_wait_are_joined_and_one_at_fault_spoils_no_other(server, 
   assert grown["luke_jax_batch_texts_sum"] == 3 and grown["luke_jax_batch_texts_count"] < 3
 
 
-def test_a_request_of_large_texts_does_not_hold_up_a_small_one():
+def test_a_request_of_large_texts_does_not_hold_up_small_ones():
   joined, computed, go_on = Joined(9), [], threading.Event()
 
   def compute(items):
-    go_on.wait(60)
     computed.append([item.place for item in items])
     return items
 
-  large = [Item(None, f"large {i}", MOST_WEIGHT) for i in range(4)]
-  done = [joined.submit("", compute, large), joined.submit("", compute, [Item(None, "small", 1)])]
+  small, large = [Item(None, "small", 1)], [Item(None, "large", MOST_WEIGHT)] * 3
+  joined.submit("others", lambda items: go_on.wait(60) and items, small)
+  done = [joined.submit("", compute, items) for items in (large, small, small)]
   go_on.set()
   for promise in done:
     promise.result(60)
-  assert computed[:2] == [["large 0"], ["small"]] and len(computed) == 5
+  assert computed == [["large"], ["small", "small"], ["large"], ["large"]]
 
 
 def test_figures_and_readiness_are_there_to_be_watched(server):
