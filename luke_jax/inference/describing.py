@@ -258,7 +258,7 @@ class _Reading:
         chosen = place < (self.shares.dev if split == "dev" else self.shares.train)
         if not (counted or chosen):
           continue
-        read = [_Paragraph.of(group) for group in _paragraphs(sentences)]
+        read = [Paragraph.of(group) for group in by_paragraph(sentences)]
         for paragraph in read if counted else ():
           self._count(paragraph)
         for example in self._examples(title, read) if chosen else ():
@@ -274,13 +274,13 @@ class _Reading:
         shares[place] = (self.links[name] + 1) / (count + 1)
     return shares[np.searchsorted(self.names.keys, keys)]
 
-  def _count(self, paragraph: "_Paragraph") -> None:
+  def _count(self, paragraph: "Paragraph") -> None:
     linked, others = self._found(paragraph)
     self.links.update(linked)
     self.occurrences.update(linked)
     self.occurrences.update(paragraph.text[x:y] for x, y in others)
 
-  def _found(self, paragraph: "_Paragraph") -> tuple[list[str], list[Bounds]]:
+  def _found(self, paragraph: "Paragraph") -> tuple[list[str], list[Bounds]]:
     """Returns the names that are links, and the bounds of those that mean nothing where they stand.
 
     In text without links only titles were looked for that mean one thing, so that what else has a
@@ -297,16 +297,16 @@ class _Reading:
         others.append((start, end))
     return linked, others
 
-  def _examples(self, title: str, paragraphs: Sequence["_Paragraph"]) -> list[dict[str, Any]]:
+  def _examples(self, title: str, paragraphs: Sequence["Paragraph"]) -> list[dict[str, Any]]:
     """Returns the examples of a page; the first paragraph, which describes it, is none."""
     rows = [x for x in paragraphs if x.number and x.links]
     rows.sort(key=lambda x: (not self._is_ambiguous(x), _place(x.text)))
     return [self._example(title, x) for x in rows[:OF_A_PAGE]]
 
-  def _is_ambiguous(self, paragraph: "_Paragraph") -> bool:
+  def _is_ambiguous(self, paragraph: "Paragraph") -> bool:
     return any(len(self.names.ids_of(paragraph.text[x.start : x.end])) > 1 for x in paragraph.links)
 
-  def _example(self, title: str, paragraph: "_Paragraph") -> dict[str, Any]:
+  def _example(self, title: str, paragraph: "Paragraph") -> dict[str, Any]:
     """Returns a paragraph with its links, and at most as many names that mean nothing there."""
     _, others = self._found(paragraph)
     meant = {self.ids.get(x) for x in (title, *(link.target for link in paragraph.links))}
@@ -323,7 +323,8 @@ def _place(text: str) -> float:
   return float(key_of(text)) / 2**64
 
 
-def _paragraphs(sentences: Iterable[ExportedSentence]) -> Iterator[list[ExportedSentence]]:
+def by_paragraph(sentences: Iterable[ExportedSentence]) -> Iterator[list[ExportedSentence]]:
+  """Yields the sentences of a page paragraph by paragraph."""
   paragraph: list[ExportedSentence] = []
   for sentence in sentences:
     if paragraph and (sentence.page_id, sentence.paragraph) != (
@@ -337,7 +338,7 @@ def _paragraphs(sentences: Iterable[ExportedSentence]) -> Iterator[list[Exported
     yield paragraph
 
 
-class _Paragraph(NamedTuple):
+class Paragraph(NamedTuple):
   """A paragraph of a page and its links to pages that there are."""
 
   number: int
@@ -345,7 +346,7 @@ class _Paragraph(NamedTuple):
   links: list[ExportedLink]
 
   @classmethod
-  def of(cls, sentences: Sequence[ExportedSentence]) -> "_Paragraph":
+  def of(cls, sentences: Sequence[ExportedSentence]) -> "Paragraph":
     """Returns the paragraph of sentences."""
     text, links = "", []
     for sentence in sentences:

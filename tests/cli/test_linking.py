@@ -243,3 +243,5 @@ def test_scripts_compare_heads_and_sentences(knowledge, tables, tmp_path, monkey
     "description and first paragraph",
   ]
   assert all(x["entities"] == x["names"] == 1 and x["accuracy"] in (0, 1) for x in ways)
+  (whole,) = lines(importlib.import_module("pages"), tables, "--words", "1")
+  assert whole["pages"] and whole["names"] >= whole["pages"] and 0 <= whole["accuracy"] <= 1

@@ -18,8 +18,8 @@ from luke_jax.inference import describing
 from luke_jax.inference.describing import (
   FROM_TITLE,
   FROM_WIKIDATA,
+  Paragraph,
   Shares,
-  _Paragraph,
   _Reading,
   _Wiki,
   describe,
@@ -60,7 +60,7 @@ def reading():
 
 
 def paragraph(*sentences):
-  return _Paragraph.of(sentences)
+  return Paragraph.of(sentences)
 
 
 def test_links_of_sentences_are_those_of_their_paragraph():
