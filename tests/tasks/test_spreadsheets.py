@@ -79,6 +79,10 @@ def test_relations_of_label_studio_and_doccano(tmp_path):
   path = written(tmp_path, "b.jsonl", json.dumps(line) + "\n")
   with pytest.raises(InputError, match="a relation of 0 and 9; expected two of its spans"):
     read_relations(path, Faults())
+  entities[0]["start_offset"] = "/div[1]/text()[1]"  # of a page of HTML
+  path = written(tmp_path, "b.jsonl", json.dumps(line) + "\n")
+  with pytest.raises(InputError, match="expected a whole number start_offset in it"):
+    read_relations(path, Faults())
 
 
 def test_questions_as_the_hub_has_them(tmp_path):

@@ -51,7 +51,7 @@ def _of_doccano(value: Mapping[str, Any], place: str) -> Drawn:
   spans, relations = {}, []
   for entity in listed(value, "entities", place):
     spans[_field(entity, "id", place)] = [
-      _field(entity, f"{name}_offset", place) for name in ("start", "end")
+      _field(entity, f"{name}_offset", place, int) for name in ("start", "end")
     ]
   for relation in listed(value, "relations", place):
     ends = (_field(relation, f"{name}_id", place) for name in ("from", "to"))
@@ -72,11 +72,13 @@ def _of_label_studio(value: Mapping[str, Any], place: str) -> Drawn:
       relations += [(other, one, labels[0])] if way in (LEFT, BOTH) else []
       relations += [(one, other, labels[0])] if way != LEFT else []
     elif isinstance(span := result.get("value"), dict) and "start" in span:
-      spans[_field(result, "id", place)] = [_field(span, name, place) for name in ("start", "end")]
+      ends = [_field(span, name, place, int) for name in ("start", "end")]
+      spans[_field(result, "id", place)] = ends
   return Drawn(label_studio.text_of(value, place), spans, relations)
 
 
-def _field(value: Any, name: str, place: str) -> Any:
-  if not isinstance(value, dict) or not isinstance(value.get(name), int | str):
-    raise InputError(f"{place}: {value!r:.60}; expected {name} in it")
+def _field(value: Any, name: str, place: str, kind: Any = int | str) -> Any:
+  if not isinstance(value, dict) or not isinstance(value.get(name), kind):
+    what = "a whole number " if kind is int else ""
+    raise InputError(f"{place}: {value!r:.60}; expected {what}{name} in it")
   return value[name]
