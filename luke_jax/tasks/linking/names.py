@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,28 +37,18 @@ class Meanings(NamedTuple):
   evidence: np.ndarray  # (M, KEPT, 3), NONE where there is none
 
   @classmethod
-  def of(
-    cls,
-    names: Mapping[str, Mapping[int, float]],
-    linked: Mapping[str, float] | None = None,
-    evidence: Mapping[tuple[str, int], Sequence[tuple[int, int, int]]] | None = None,
-  ) -> "Meanings":
+  def of(cls, names: Mapping[str, Mapping[int, float]]) -> "Meanings":
     """Returns the entries of names with the weights of the entities that they may mean.
 
-    A name that `linked` lacks is one wherever it stands.
+    A name is one wherever it stands, and no place says so.
     """
-    linked, evidence = linked or {}, evidence or {}
     pairs = [(name, id, x) for name, of_one in names.items() for id, x in of_one.items()]
-    places = np.full((len(pairs), KEPT, 3), NONE, np.int32)
-    for row, (name, id, _) in enumerate(pairs):
-      if found := evidence.get((name, id)):
-        places[row, : len(found)] = found
     return cls(
       np.array([key_of(name) for name, *_ in pairs], np.uint64),
       np.array([id for _, id, _ in pairs], np.int32),
       np.array([weight for *_, weight in pairs], np.float32),
-      np.array([linked.get(name, 1.0) for name, *_ in pairs], np.float32),
-      places,
+      np.ones(len(pairs), np.float32),
+      np.full((len(pairs), KEPT, 3), NONE, np.int32),
     )
 
   def __add__(self, other: Any) -> "Meanings":
@@ -94,7 +84,7 @@ def _first_places(evidence: np.ndarray, pairs: np.ndarray, count: int) -> np.nda
 
 
 class NameSums:
-  """How often names mean entities, added one by one."""
+  """Numbers of times that names mean entities, added one by one."""
 
   def __init__(self) -> None:
     self._sums = Meanings.of({})._replace(weights=np.zeros(0))

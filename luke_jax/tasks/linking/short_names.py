@@ -10,8 +10,8 @@ from luke_jax.tasks.linking.knowledge import Candidates, Knowledge
 from luke_jax.text.special_tokens import Bounds
 from luke_jax.wiki.stages.tokens import TOKEN
 
+LONGEST = 200  # characters of a name that is compared with others
 TOLD = 0.9  # part of a short name's prior that goes to what longer names may mean
-Tokens = tuple[str, ...]
 
 
 def candidates_in(
@@ -23,7 +23,7 @@ def candidates_in(
   """
   names = [" ".join(text[start:end].split()) for start, end in spans]
   found = {name: known.candidates(name) for name in names}
-  longer = _longer(found)
+  longer = _longer([name for name, (ids, _) in found.items() if len(ids)])
   for name, (ids, priors) in list(found.items()):
     if len(ids) > 1 and longer[name]:
       found[name] = _told(ids, priors, [known.candidates(x) for x in longer[name]])
@@ -32,7 +32,7 @@ def candidates_in(
 
 def _longer(names: Collection[str]) -> Mapping[str, list[str]]:
   """Returns the names that contain each name, as whole words."""
-  by_tokens = {tuple(TOKEN.findall(name)): name for name in names}
+  by_tokens = {tuple(TOKEN.findall(name)): name for name in names if len(name) <= LONGEST}
   longer: dict[str, list[str]] = defaultdict(list)
   for tokens, name in by_tokens.items():
     bounds = itertools.combinations(range(len(tokens) + 1), 2)

@@ -26,7 +26,7 @@ from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.files import Example, Mention, parse, read, to_json
 from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
-from luke_jax.tasks.linking.names import NONE, Meanings
+from luke_jax.tasks.linking.names import NONE, Meanings, key_of
 from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.short_names import candidates_in
 from luke_jax.tasks.linking.task import EntityLinking
@@ -53,7 +53,10 @@ TOKENIZER = str(Path(__file__).parents[3] / "data" / "sample_wiki" / "tokenizer"
 def folder(tmp_path_factory):
   place = Path(tmp_path_factory.mktemp("knowledge") / "known")
   vectors = np.random.default_rng(0).normal(size=(3, 8))
-  meanings = Meanings.of(NAMES, {"Castrel": 0.25}, {("Ferrier", 0): [(2, 7, 4), (1, 0, 0)]})
+  meanings = Meanings.of(NAMES)
+  meanings.linked[meanings.keys == key_of("Castrel")] = 0.25
+  of_ana = (meanings.keys == key_of("Ferrier")) & (meanings.ids == 0)
+  meanings.evidence[of_ana] = [[2, 7, 4], [1, 0, 0]]
   write_knowledge(place, lines_of(ENTITIES), (vectors,), meanings, {"tables": "a"})
   return place
 
@@ -111,7 +114,8 @@ def test_many_long_names_are_compared_in_linear_time(folder):
     start = spans[-1][1] + 2 if spans else 0
     spans.append((start, start + len(word)))
   begun = time.process_time()
-  assert len(candidates_in(text, spans, Knowledge(folder), 4)) == 3000
+  spans += [(0, len(text)), (0, 8)]  # a span of all of it
+  assert len(candidates_in(text, spans, Knowledge(folder), 4)) == 3002
   assert time.process_time() - begun < 4
 
 
