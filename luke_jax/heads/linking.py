@@ -15,6 +15,7 @@ from luke_jax.nn import losses
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics
 
 VECTORS, PRIORS = "candidate_vectors", "candidate_priors"
+SETTLED = "settled_candidates"  # (B, E), the places of names' entities, -1 where none is settled
 ENTRY = "linking_head"  # of config.json
 KNOWLEDGE = "knowledge"  # in the model's folder, for one that was moved with it
 UNLIKELY = 1e-4  # the least prior that counts, as of names that are a title and never a link
@@ -25,6 +26,9 @@ class LinkingHead(Head):
 
   A name is read off its first and last word, and its own state where the system has entity tokens.
   Then, `rounds` times, each name reads what the others of its row mean, the surer the more.
+
+  With `entity_width` the encoder reads the names that are settled as their entities. A prediction
+  then takes `steps` passes over a text, each of which settles the surest names that are left.
   """
 
   vectors: int  # width of candidates' vectors
@@ -32,6 +36,8 @@ class LinkingHead(Head):
   rounds: int = 0
   described_by: str = ""  # hash of the weights by which entities are described, if known
   knowledge: str = ""  # the folder of that name beside the weights, if there is one
+  entity_width: int = 0  # of the encoder's vectors of entities; 0: it reads none
+  steps: int = 0  # passes in which names are settled; 0: all at once
 
   kind: ClassVar[str] = "linking"
   suffix: ClassVar[str] = "ForEntityLinking"
@@ -48,21 +54,68 @@ class LinkingHead(Head):
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
     """Returns the head that a model's files describe."""
     entry = saved.entries.get(ENTRY, {})
-    sizes = entry["vectors"], entry["width"], entry.get("rounds", 0)
     beside = saved.directory / KNOWLEDGE
-    knowledge = str(beside) if beside.is_dir() else ""
-    numerics, described_by = backbone.numerics_of(cls.kind), entry.get("described_by", "")
-    return cls(numerics, *sizes, described_by, knowledge)
+    return cls(
+      backbone.numerics_of(cls.kind),
+      entry["vectors"],
+      entry["width"],
+      entry.get("rounds", 0),
+      entry.get("described_by", ""),
+      knowledge=str(beside) if beside.is_dir() else "",
+      entity_width=entry.get("entity_width", 0),
+      steps=entry.get("steps", 0),
+    )
 
   def write(self, directory: Path) -> dict[str, Any]:
     """Returns the entry of config.json."""
     sizes = {"vectors": self.vectors, "width": self.width, "rounds": self.rounds}
-    return {ENTRY: sizes | {"described_by": self.described_by}}
+    settled = {"entity_width": self.entity_width, "steps": self.steps}
+    return {ENTRY: sizes | settled | {"described_by": self.described_by}}
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
     """Returns the shapes, after the batch, of the inputs that no encoder has."""
     return {VECTORS: (2, 1, self.vectors), PRIORS: (2, 1)}
+
+  def setup(self) -> None:
+    """Makes the map of candidates' vectors to those that the encoder reads."""
+    if self.entity_width and self.entity_width != self.vectors:
+      self.settled_transform = Dense(self.numerics, (self.entity_width,), use_bias=False)
+
+  def to_encoder(self, **inputs: Any) -> dict[str, jax.Array]:
+    """Returns vectors (B, E, K) of the entities of names that are settled, zeros of others."""
+    if not self.entity_width:
+      return {}
+    candidates = inputs[VECTORS]
+    settled = inputs.get(SETTLED, jnp.full(candidates.shape[:2], -1))
+    chosen = jax.nn.one_hot(settled, candidates.shape[2], dtype=candidates.dtype)
+    vectors = jnp.einsum("bec,beck->bek", chosen, candidates)
+    if self.entity_width != self.vectors:
+      vectors = self.settled_transform(vectors)
+    return {"entity_vectors": vectors}
+
+  def predicted(
+    self, read: Callable[[Mapping[str, jax.Array]], Outputs], inputs: Mapping[str, jax.Array]
+  ) -> Outputs:
+    """Returns the logits of each name as it is settled, the surest names first."""
+    if not self.steps or not self.entity_width:
+      return read(inputs)
+    *shape, candidates = inputs[PRIORS].shape
+    named = (inputs[PRIORS] > 0).any(-1)
+    at_once = jnp.ceil(named.sum(-1, keepdims=True) / self.steps)
+
+    def settle(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
+      done, places, kept = state
+      now = read({**inputs, SETTLED: places})["logits"].astype(kept.dtype)
+      kept = jnp.where(done[..., None], kept, now)
+      sure = jnp.where(named & ~done, jax.nn.softmax(kept).max(-1), -1)
+      done |= named & ((-sure).argsort(-1).argsort(-1) < at_once)
+      best = kept.argmax(-1)
+      return done, jnp.where(done & (best < candidates), best, -1), kept
+
+    start = jnp.zeros(shape, bool), jnp.full(shape, -1), jnp.zeros((*shape, candidates + 1))
+    left = jax.lax.while_loop(lambda state: (named & ~state[0]).any(), settle, settle(start))
+    return {"logits": left[-1]}
 
   @nn.compact
   def __call__(
@@ -74,10 +127,12 @@ class LinkingHead(Head):
     entity_end_positions: jax.Array,
     candidate_vectors: jax.Array,
     candidate_priors: jax.Array,
+    settled_candidates: jax.Array | None = None,
   ) -> Outputs:
     """Returns logits (B, E, C + 1), the last of none of the candidates.
 
     Starts and inclusive ends are (B, E), vectors (B, E, C, K) and priors (B, E, C), 0 for padding.
+    Which names are settled is read by the encoder alone.
     """
     n, places = self.numerics, (entity_start_positions, entity_end_positions)
     features = [jnp.take_along_axis(states.words, x[..., None], axis=1) for x in places]

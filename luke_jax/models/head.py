@@ -1,7 +1,7 @@
 """The contract of heads: what a network reads off the states of its encoder."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import flax.linen as nn
@@ -88,6 +88,16 @@ class Head(nn.Module):
   def on(self, backbone: "Backbone") -> Self:
     """Returns the head for another backbone."""
     return self.clone(numerics=backbone.numerics_of(self.kind))
+
+  def to_encoder(self, **inputs: Any) -> dict[str, jax.Array]:
+    """Returns what the encoder reads beside its inputs, made of those of the head."""
+    return {}
+
+  def predicted(
+    self, read: Callable[[Mapping[str, jax.Array]], Outputs], inputs: Mapping[str, jax.Array]
+  ) -> Outputs:
+    """Returns the outputs of a prediction, for which `read` may be called more than once."""
+    return read(inputs)
 
   def loss(self, outputs: Outputs, *labels: Any, **named: Any) -> jax.Array:
     """Returns the mean loss of labels, or their sum by `weights`. Each head has its own."""

@@ -71,9 +71,12 @@ class Network(nn.Module):
     if self.choices:
       inputs = {name: x.reshape(-1, *x.shape[2:]) for name, x in inputs.items()}
     names = self.backbone.config.inputs
-    states = self.encoder(**{name: x for name, x in inputs.items() if name in names})
-    outputs = _named(states)
+    read = {name: x for name, x in inputs.items() if name in names}
     rest = {name: x for name, x in inputs.items() if name not in names}
+    if self.head is not None:
+      read |= self.head.to_encoder(**rest)
+    states = self.encoder(**read)
+    outputs = _named(states)
     if self.head is None:
       if rest:
         raise TypeError(f"unexpected inputs: {', '.join(rest)}")
@@ -123,9 +126,14 @@ def apply(
   network: Network, params: dict, inputs: Mapping[str, jax.Array], key: jax.Array | None = None
 ) -> Outputs:
   """Returns a network's outputs by their names, with dropout if there is a key."""
-  rngs = {} if key is None else {"dropout": key}
   run: Any = network.apply
-  return run({"params": params}, **inputs, rngs=rngs)
+  if key is not None:
+    return run({"params": params}, **inputs, rngs={"dropout": key})
+
+  def read(inputs: Mapping[str, jax.Array]) -> Outputs:
+    return run({"params": params}, **inputs)
+
+  return read(inputs) if network.head is None else network.head.predicted(read, inputs)
 
 
 def initial_params(network: Network, key: jax.Array) -> dict:

@@ -226,6 +226,11 @@ class System(ModelConfig):
     return False
 
   @property
+  def entity_width(self) -> int:
+    """Returns the width of the vectors that entity tokens may be given as; 0: by id alone."""
+    return 0
+
+  @property
   def started_from(self) -> str | None:
     """Returns the name of the language model that its authors began with; None: unknown."""
     return None

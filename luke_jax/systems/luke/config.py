@@ -213,6 +213,11 @@ class LukeConfig(System):
     return self.use_entity_aware_attention
 
   @property
+  def entity_width(self) -> int:
+    """Returns the width of the vectors that entity tokens may be given as."""
+    return self.entity_emb_size if self.entity_vocab_size else 0
+
+  @property
   def started_from(self) -> str | None:
     """Returns the name of the language model that its authors began with; None: unknown."""
     return self.bert_model_name

@@ -46,12 +46,16 @@ class EntityEmbeddings(nn.Module):
     entity_ids: jax.Array,
     entity_position_ids: jax.Array,
     entity_token_type_ids: jax.Array | None = None,
+    entity_vectors: jax.Array | None = None,
   ) -> jax.Array:
-    """Returns (B, E, D)."""
+    """Returns (B, E, D); vectors (B, E, K) that are not zero stand in place of the table's rows."""
     c = self.config
     if entity_token_type_ids is None:
       entity_token_type_ids = jnp.zeros_like(entity_ids)
     x = look_up(self.entity, entity_ids, c.entity_padding_id, self.axis)
+    if entity_vectors is not None:
+      given = (entity_vectors != 0).any(-1, keepdims=True)
+      x = jnp.where(given, entity_vectors.astype(x.dtype), x)
     if c.entity_emb_size != c.hidden_size:
       x = self.projection(x)
     x = x + self.mention(entity_position_ids) + look_up(self.type, entity_token_type_ids)
@@ -78,6 +82,7 @@ ENTITY_INPUTS = (
   "entity_attention_mask",
   "entity_token_type_ids",
   "entity_position_ids",
+  "entity_vectors",
 )
 
 
@@ -111,6 +116,7 @@ class LukeEncoder(nn.Module):
     entity_attention_mask: jax.Array | None = None,
     entity_token_type_ids: jax.Array | None = None,
     entity_position_ids: jax.Array | None = None,
+    entity_vectors: jax.Array | None = None,
   ) -> States:
     """Returns the states of words, of entities if they are given, and of the first word."""
     num_words = input_ids.shape[1]
@@ -120,7 +126,9 @@ class LukeEncoder(nn.Module):
     if entity_ids is not None:
       if entity_position_ids is None:
         raise ValueError("entity_ids needs entity_position_ids")
-      entities = self.entity_embeddings(entity_ids, entity_position_ids, entity_token_type_ids)
+      entities = self.entity_embeddings(
+        entity_ids, entity_position_ids, entity_token_type_ids, entity_vectors
+      )
       entity_mask = real_tokens(entity_attention_mask, entity_ids)
       x = jnp.concatenate([x, entities], axis=1)
     x = self.encoder(x, word_mask, entity_mask)

@@ -11,7 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.linking import PRIORS, UNLIKELY, VECTORS, LinkingHead
+from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, VECTORS, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
@@ -29,9 +29,10 @@ from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row, TextInput
 from luke_jax.text.rows import Room, Sizes
-from luke_jax.training.task import Batch
+from luke_jax.training.task import Batch, Params
 
 IDS = "candidate_ids"  # of a row's `extra`
+GIVEN = 0.9  # of the names of a row, at most, are given as settled in training
 WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
 
 
@@ -90,6 +91,9 @@ class EntityLinking(FineTunedTask):
   mention: int = 30  # positions of a name
   candidates: int = 16  # entities that a name may mean, the likeliest
   rounds: int = 1  # times that each name reads what those beside it mean
+  # Passes over a row in which a LUKE settles its names, the surest first, and reads those that are
+  # settled as their entities; 0: all names at once.
+  steps: int = 0
   others: int = 3  # entities that are predicted beside the best one
   threshold: float = 0.5  # the least score of a name's entity where names are not given
   find: bool = False  # find names also where examples have them
@@ -106,7 +110,8 @@ class EntityLinking(FineTunedTask):
     if self.labels:
       raise InputError(f"labels: {', '.join(self.labels)}; expected none, for entities are linked")
     least_of = {"candidates": (self.candidates, 1), "entities": (self.entities, 0)}
-    for name, (number, least) in (least_of | {"rounds": (self.rounds, 0)}).items():
+    least_of |= {"rounds": (self.rounds, 0), "steps": (self.steps, 0)}
+    for name, (number, least) in least_of.items():
       if type(number) is not int or number < least:
         raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
     if not 0 <= self.threshold <= 1:
@@ -138,9 +143,44 @@ class EntityLinking(FineTunedTask):
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""
-    known, numerics = open_knowledge(self.knowledge), backbone.numerics_of(LinkingHead.kind)
-    head = LinkingHead(numerics, known.width, rounds=self.rounds, described_by=known.described_by)
+    known, system = open_knowledge(self.knowledge), backbone.config
+    if self.steps and not system.entity_width:
+      raise InputError(
+        f"task.steps: {self.steps}; expected 0, for no entity tokens of {system.title} can be given"
+        " as vectors"
+      )
+    head = LinkingHead(
+      backbone.numerics_of(LinkingHead.kind),
+      known.width,
+      rounds=self.rounds,
+      described_by=known.described_by,
+      entity_width=system.entity_width if self.steps else 0,
+      steps=self.steps,
+    )
     return Network(backbone, head)
+
+  def loss(
+    self,
+    backbone: Backbone,
+    params: Params,
+    batch: Batch,
+    weights: jax.Array,
+    key: jax.Array | None,
+  ) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Returns the weighted loss; with `steps` that of the names which are not given as settled.
+
+    Of each row none to nine tenths are.
+    """
+    if self.steps and key is not None:
+      key, of_rows, of_names = jax.random.split(key, 3)
+      share = jax.random.uniform(of_rows, (len(weights), 1), maxval=GIVEN)
+      labels = batch["labels"]
+      given = jax.random.uniform(of_names, labels.shape) < share
+      given &= (labels >= 0) & (labels < self.candidates)
+      batch = {**batch, SETTLED: jnp.where(given, labels, -1)}
+      left = jnp.where(given, 0, weights)
+      weights = left * weights.sum() / jnp.maximum(left.sum(), 1e-9)
+    return super().loss(backbone, params, batch, weights, key)
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the examples of a file."""

@@ -85,6 +85,20 @@ def test_no_entities_is_zero_entities(params):
   assert none["entity_last_hidden_state"].shape == (4, 0, TINY.hidden_size)
 
 
+def test_a_vector_stands_in_place_of_a_row(params):
+  model, given = network(), inputs()
+  table = params["luke"]["entity_embeddings"]["entity"]["embedding"]
+  chosen = jnp.arange(4) % 2 == 0  # of the entities; the others are read by id
+  vectors = jnp.where(chosen[:, None], table[given["entity_ids"]], 0)
+  masked = given | {"entity_ids": jnp.where(chosen, 2, given["entity_ids"])}
+  by_row, by_vector, by_mask = (
+    applied(model, params, x)["entity_last_hidden_state"]
+    for x in (given, masked | {"entity_vectors": vectors}, masked)
+  )
+  np.testing.assert_array_equal(by_vector, by_row)
+  assert np.abs(by_mask - by_row).max() > 1e-3
+
+
 def test_padding_changes_nothing(params):
   model, given = network(), inputs()
   ones = {"attention_mask": jnp.ones((4, 12), int), "entity_attention_mask": jnp.ones((4, 4), int)}

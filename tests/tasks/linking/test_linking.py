@@ -15,13 +15,16 @@ from small_systems import small
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.linking import PRIORS, VECTORS, LinkingHead
-from luke_jax.models.network import initial_params
+from luke_jax.heads.linking import PRIORS, SETTLED, VECTORS, LinkingHead
+from luke_jax.models.network import apply, initial_params
 from luke_jax.nn.losses import IGNORED
 from luke_jax.runs.recipes import _suited
 from luke_jax.runs.starts import start_model
 from luke_jax.systems.bert import BertConfig
+from luke_jax.systems.luke import LukeConfig
+from luke_jax.systems.luke.encoder import LukeEncoder
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.files import Example, Mention, parse, read, to_json
 from luke_jax.tasks.linking.finding import names_in
@@ -364,3 +367,82 @@ def test_settings_are_checked(folder):
     EntityLinking(knowledge="nowhere").network(backbone(BertConfig()))
   with pytest.raises(InputError, match=r"task.knowledge: empty"):
     EntityLinking().network(backbone(BertConfig()))
+
+
+def of_luke(folder, steps):
+  """A task, and a network of its own with two rows; the second one has a name less."""
+  # Large weights, so that it matters what is read.
+  base = backbone(small(LukeConfig, max_position_embeddings=64, initializer_range=0.3))
+  made = task(folder, entities=4, steps=steps)
+  network, some = made.network(base), [gold(*ALL), gold(*ALL[:2])]
+  params = initial_params(network, jax.random.key(0))
+  rows = made.features(made.processor(base), some)
+  rows = [dataclasses.replace(row, input_ids=[x % 90 for x in row.input_ids]) for row in rows]
+  return made, network, params, made.inputs(base, rows, made.sizes, 0)
+
+
+@pytest.mark.parametrize(("steps", "at_once"), [(3, 1), (2, 2)])
+def test_the_surest_names_are_settled_first_and_read_by_the_rest(folder, steps, at_once):
+  _, network, params, inputs = of_luke(folder, steps)
+  found = np.asarray(apply(network, params, inputs)["logits"])
+  at_first = np.asarray(applied(network, params, inputs)["logits"])
+  for row, names in enumerate((3, 2)):
+    settled, left = np.full((2, 4), -1), set(range(names))
+    expected, now = np.zeros((names, 5), np.float32), at_first
+    while left:  # one name after the other, as by hand
+      shares = {name: np.asarray(jax.nn.softmax(now[row, name])).max() for name in left}
+      surest = sorted(left, key=lambda name: -shares[name])
+      for name in surest[: at_once if names == 3 else -(-names // steps)]:
+        expected[name] = now[row, name]
+        best = now[row, name].argmax()
+        settled[row, name] = best if best < 4 else -1
+        left.remove(name)
+      now = np.asarray(applied(network, params, {**inputs, SETTLED: settled})["logits"])
+    np.testing.assert_allclose(found[row, :names], expected, atol=1e-5)
+  assert np.abs(found - at_first).max() > 1e-2
+
+
+def test_a_network_reads_settled_names_as_their_entities(folder):
+  made, network, params, inputs = of_luke(folder, 2)
+  settled = np.array([[-1, 1, -1, -1], [-1, -1, -1, -1]])
+  given = applied(network, params, {**inputs, SETTLED: settled})
+  vectors = np.zeros((2, 4, 16), np.float32)
+  vectors[0, 1] = inputs[VECTORS][0, 1, 1] @ params["settled_transform"]["kernel"]
+  by_hand = LukeEncoder(network.backbone, pooled=False)
+  read = {name: x for name, x in inputs.items() if name in LukeConfig().inputs}
+  states = by_hand.apply({"params": params["luke"]}, **read, entity_vectors=vectors)
+  np.testing.assert_allclose(given["last_hidden_state"], states.words, atol=1e-4)
+  np.testing.assert_allclose(given["entity_last_hidden_state"], states.entities, atol=1e-4)
+  kept = made.network(network.backbone).head.write(folder)
+  assert kept["linking_head"] | {"entity_width": 16, "steps": 2} == kept["linking_head"]
+
+
+def test_some_names_are_given_as_settled_in_training(folder, monkeypatch):
+  made, network, params, inputs = of_luke(folder, 2)
+  labels = np.array([[0, 1, 4, IGNORED], [0, 1, IGNORED, IGNORED]])
+  batch, read = {**inputs, "labels": labels}, []
+  weights = np.where(labels == IGNORED, 0, 0.2).astype(np.float32)
+
+  def outputs(self, backbone, params, batch, key):  # without dropout
+    read.append(batch[SETTLED])
+    return applied(network, params, {x: batch[x] for x in batch if x != "labels"})
+
+  monkeypatch.setattr(FineTunedTask, "outputs", outputs)
+  for seed in range(8):
+    loss, _ = made.loss(network.backbone, params, batch, weights, jax.random.key(seed))
+    settled = np.asarray(read[-1])
+    assert set(settled[labels == 4]) == set(settled[labels == IGNORED]) == {-1}
+    given = settled >= 0
+    np.testing.assert_array_equal(settled[given], labels[given])
+    logits = applied(network, params, {**inputs, SETTLED: settled})
+    by_name = [
+      np.asarray(network.loss(logits, labels, np.eye(8, dtype=np.float32)[i].reshape(2, 4)))
+      for i in np.flatnonzero((labels != IGNORED) & ~given)
+    ]
+    assert float(loss) == pytest.approx(float(np.mean(by_name)), rel=1e-4)
+  assert 0 < sum((x >= 0).sum() for x in read) < 8 * 4
+
+
+def test_words_alone_have_no_names_to_settle(folder):
+  with pytest.raises(InputError, match=r"task.steps: 3; expected 0, for no entity tokens of BERT"):
+    task(folder, steps=3).network(backbone(small(BertConfig)))
