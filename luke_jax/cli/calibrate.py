@@ -15,6 +15,7 @@ from luke_jax.runs.calibration import ENOUGH, fitted, plain, refitted
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.text.json_files import read_json_object
@@ -55,7 +56,7 @@ def run(
   if isinstance(settings, EntityLinking):
     raise InputError(f"{task}: has a threshold, of scores as they are; expected another task")
   faults = Faults(skip=skip_bad)
-  examples = settings.check(settings.read_examples(str(file), faults), faults)
+  examples, _ = checked_to_score(settings, settings.read_examples(str(file), faults), faults)
   asking_plainly = asking(model, plain(settings), examples)
   model = without_calibration(model)
   predicted = [x for _, x in predictions(model, asking_plainly, examples, faults, file=str(file))]

@@ -21,6 +21,7 @@ from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_scores
+from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.ner.score import other_labels, without_labels
 from luke_jax.tasks.ner.task import NamedEntities
@@ -110,7 +111,7 @@ def evaluate(
   faults = Faults(skip=skip_bad)
   examples = settings.read_examples(str(file), faults)
   try:
-    examples = settings.check(examples, faults)
+    examples, unknown = checked_to_score(settings, examples, faults)
   except InputError as fault:
     raise InputError(f"{fault}; --skip-bad leaves such examples out") from None
   if not examples:
@@ -121,6 +122,8 @@ def evaluate(
   report_faults(faults)
   predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
   evaluation = settings.evaluate(examples, predicted)
+  if unknown:
+    print(counted_as_missed(unknown, evaluation), file=sys.stderr)
   reports.write(evaluation, f"{task}: {directory.name} on {file.name}")
   figures: dict[str, float | None] = {**evaluation.scores, "examples": len(examples)}
   if evaluation.answers:

@@ -1,6 +1,7 @@
 """Models that runs make."""
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from luke_jax.runs.calibration import calibrate, calibration_of, with_calibratio
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.training.directory import CONFIG, read_json
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
@@ -79,10 +81,13 @@ def _scored(model: ModelParts, task: Task, file: str) -> dict[str, float]:
   of_run: dict[str, Any] = {name: x for name, x in vars(task).items() if name in SCORED_BY}
   settings = dataclasses.replace(task_of(model), **of_run)
   faults = Faults(skip=task.skip_bad)
-  examples = settings.check(task.read_examples(file, faults), faults)
+  examples, unknown = checked_to_score(settings, task.read_examples(file, faults), faults)
   predicted = [prediction for _, prediction in predictions(model, settings, examples, faults)]
   faults.warn(file)
-  return dict(settings.evaluate(examples, predicted).scores)
+  evaluation = settings.evaluate(examples, predicted)
+  if unknown:
+    warnings.warn(f"{file}: {counted_as_missed(unknown, evaluation)}", stacklevel=2)
+  return dict(evaluation.scores)
 
 
 def export(

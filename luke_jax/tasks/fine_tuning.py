@@ -7,7 +7,6 @@ has to add.
 import abc
 import collections
 import dataclasses
-import difflib
 import functools
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, Literal, TypeVar
@@ -209,6 +208,10 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     self.check_inputs(backbone)
     return rows_of(self, backbone, split)
 
+  def label_of_name(self, name: str) -> str:
+    """Returns the label of an output that stands for a label as examples name it."""
+    return name
+
   # What all share.
 
   @property
@@ -386,14 +389,3 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   def _label_rooms(self, sizes: Sizes) -> dict[str, Room]:
     """Returns the room for the labels of rows of these sizes."""
     return {"labels": Room(self.label_shape(), IGNORED, self.label_dtype)}
-
-
-def check_label(label: str, labels: Sequence[str], place: str) -> None:
-  """Raises InputError for a label that the model was not trained for."""
-  if label not in labels:
-    near = difflib.get_close_matches(label, labels, n=1)
-    hint = f", perhaps {near[0]!r}" if near else ""
-    raise InputError(
-      f"{place}: label {label!r}: not among the model's {len(labels)}; expected one of"
-      f" {', '.join(labels[:20])}{hint}"
-    )

@@ -25,7 +25,8 @@ from luke_jax.tasks.classification.files import Example
 from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import COMMON, Faults
-from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, check_label
+from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
+from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.predictions import Label, Labels, Number
 from luke_jax.text import Processor, Row
 from luke_jax.text.parts import Part, longest_first

@@ -17,7 +17,7 @@ from luke_jax.tasks.files import (
   read_json_lines,
   read_text,
 )
-from luke_jax.tasks.fine_tuning import check_label
+from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.ner.columns import (
   BOUNDARY,
   Document,

@@ -137,6 +137,10 @@ class Tagging(FineTunedTask[Example, TaggedSpans]):
     """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, sorted({tag[2:] for tag in self.labels if tag != "O"}))
 
+  def label_of_name(self, name: str) -> str:
+    """Returns the tag of a name's first word."""
+    return f"B-{name}"
+
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
