@@ -8,10 +8,10 @@ from luke_jax import english
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, write_json
-from luke_jax.inference.calibrated import ENTRY, Calibration, without_calibration
+from luke_jax.inference.calibrated import ENTRY, SURE, without_calibration
 from luke_jax.inference.predicting import asking, predictions
 from luke_jax.inference.settings import KEY
-from luke_jax.runs.calibration import ENOUGH, fitted, plain, refitted
+from luke_jax.runs.calibration import ENOUGH, measured, plain, refitted
 from luke_jax.runs.models import model_directory
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
@@ -36,8 +36,9 @@ def run(
 ) -> None:
   """Fits a model's scores to be shares of right answers on texts like a file's.
 
-  Slope and offset of the scores' logits are kept in the model's config.json; the answers stay the
-  same. A training does so by itself on dev.
+  Slope and offset of the scores' logits are kept in the model's config.json, and the score from
+  which nine in ten answers are right; the answers stay the same. A training does so by itself on
+  dev.
 
       luke-jax calibrate ner runs/ner dev.conll
 
@@ -64,7 +65,7 @@ def run(
   answers = asking_plainly.evaluate(examples, predicted).answers
   if len(answers) < ENOUGH:
     raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
-  found = Calibration(*(round(x, 6) for x in fitted(answers)))
+  found, sure = measured(answers)
   better = [Answered(found.score(x.score), x.right) for x in answers]
   config = read_json_object(place, "the config of a model")
   ours = config.get(KEY)
@@ -72,7 +73,8 @@ def run(
   if isinstance(settings, LabelledNames):
     entry["settings"] = entry.get("settings", {}) | refitted(settings, found)
   else:
-    entry[ENTRY] = list(found)
+    entry |= {ENTRY: list(found), SURE: sure}
   write_json(place, {**config, KEY: entry})
   errors = {"before": calibration_error(answers), "after": calibration_error(better)}
-  print(summary_line({**found._asdict(), "answers": len(answers), **errors, "config": str(place)}))
+  figures = {**found._asdict(), SURE: sure, "answers": len(answers), **errors}
+  print(summary_line({**figures, "config": str(place)}))

@@ -10,6 +10,7 @@ from luke_jax.inference.settings import KEY
 from luke_jax.tasks.predictions import Labels, Number, TaggedSpans, Types
 
 ENTRY = "calibration"  # of luke_jax's entry in config.json
+SURE = "sure"  # beside it: the score from which nine in ten answers are right
 SHARPEST = 1e-9  # beside 0 and 1, whose logits are endless
 
 
@@ -52,6 +53,15 @@ class Calibration(NamedTuple):
     if isinstance(answer, Number):
       return answer
     return answer._replace(score=self.score(answer.score))
+
+
+def sure_of(model: ModelParts) -> float | None:
+  """Returns the score from which a model's answers are sure; None if nobody has measured it."""
+  ours = model.rest.get(KEY)
+  entry = ours.get(SURE) if isinstance(ours, dict) else None
+  if entry is not None and not (isinstance(entry, int | float) and 0 <= entry <= 1):
+    raise InputError(f"config.json: {KEY}.{SURE}: {entry!r:.60}; expected a score from 0 to 1")
+  return entry
 
 
 def without_calibration(model: ModelParts) -> ModelParts:

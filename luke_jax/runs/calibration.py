@@ -8,10 +8,10 @@ import numpy as np
 
 from luke_jax.convert.parts import ModelParts
 from luke_jax.files import Path, write_json
-from luke_jax.inference.calibrated import ENTRY, Calibration
+from luke_jax.inference.calibrated import ENTRY, SURE, Calibration
 from luke_jax.inference.predicting import asking, predictions
 from luke_jax.inference.settings import task_of
-from luke_jax.tasks.calibration import Answered
+from luke_jax.tasks.calibration import Answered, threshold_for
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import is_known
@@ -30,6 +30,7 @@ MOST_LOGIT = 30.0
 NEARLY = 0.01  # of F1, which a lower threshold may lose on dev
 MOST = 500  # examples
 ENOUGH = 100  # answers that say what scores mean
+RIGHT = 0.9  # least share of the sure answers that are right
 
 
 def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
@@ -40,8 +41,8 @@ def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
   return dataclasses.replace(task, **settings | {"kinds": tuple(settings.get("kinds", ()))})
 
 
-def calibration_of(task: FineTunedTask, run: Path) -> dict[str, list[float]]:
-  """Returns the entry of config.json by which scores are shares of right answers, if dev tells.
+def calibration_of(task: FineTunedTask, run: Path) -> dict[str, object]:
+  """Returns the entries of config.json by which scores are shares of right answers, if dev tells.
 
   Labels at run time and linkers have thresholds of their own, which mean scores as they are.
   """
@@ -51,7 +52,15 @@ def calibration_of(task: FineTunedTask, run: Path) -> dict[str, list[float]]:
   answers = [Answered(*x) for x in read_json(run / DEV).get("answers", ())]
   if len(answers) < ENOUGH:
     return {}
-  return {ENTRY: [round(x, 6) for x in fitted(answers)]}
+  found, sure = measured(answers)
+  return {ENTRY: list(found), SURE: sure}
+
+
+def measured(answers: Sequence[Answered]) -> tuple[Calibration, float | None]:
+  """Returns what the scores of answers mean, and that from which answers are sure, if any are."""
+  found = Calibration(*(round(x, 6) for x in fitted(answers)))
+  sure = threshold_for(answers, RIGHT)
+  return found, round(found.score(sure.threshold), 4) if sure else None
 
 
 def plain(task: FineTunedTask) -> FineTunedTask:

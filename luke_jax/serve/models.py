@@ -10,6 +10,7 @@ from luke_jax import english
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
+from luke_jax.inference.calibrated import sure_of
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import task_of
 from luke_jax.model import Model, load
@@ -46,6 +47,7 @@ class ServedModel(NamedTuple):
       "system": config.title,
       "labels": list(task.kinds if isinstance(task, LabelledNames) else self.model.labels),
       "negative": negative,
+      "sure": sure_of(self.model),
       "layers": config.num_hidden_layers,
       "heads": config.num_attention_heads,
       "queries": _queries(self.model),

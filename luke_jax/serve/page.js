@@ -284,13 +284,13 @@ async function relationOf(text, chosen) {
   if (!state.models.relations || chosen.length < 2) return null;
   const [head, tail] = chosen.map(span);
   const [one, other] = chosen.map((number) => state.spans[number].text);
-  const { negative, labels, name: model } = modelOf("relations");
+  const { negative, labels, sure, name: model } = modelOf("relations");
   const found = await predict({ text, head, tail, model });
-  const score = found.score.toFixed(2);
-  const known = labels.filter((label) => label !== negative).length;
-  const line = found.label === negative
-    ? `${one}, ${other}: none of the ${known} relations that the model knows (${score})`
-    : `${one} — ${found.label} → ${other} (${score})`;
+  const known = labels.filter((label) => label !== negative).join(", ");
+  const none = `${one}, ${other}: none of the relations that the model knows: ${known}`;
+  const unsure = `${one}, ${other}: none that the model is sure of. It knows ${known}`;
+  const related = `${one} — ${found.label} → ${other} (${found.score.toFixed(2)})`;
+  const line = found.label === negative ? none : found.score < sure ? unsure : related;
   return element("p", { textContent: line, id: "relation" });
 }
 

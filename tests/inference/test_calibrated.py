@@ -70,6 +70,12 @@ def test_enough_answers_on_dev_say_what_scores_mean(tmp_path):
     answers = [[0.9, int(i % 2)] for i in range(count)]
     (tmp_path / "dev.json").write_text(json.dumps({"answers": answers}))
     assert bool(calibration_of(task, run)) == told
-  (slope, offset) = calibration_of(task, run)["calibration"]
+  found = calibration_of(task, run)
+  (slope, offset), sure = found["calibration"], found["sure"]
+  assert sure is None  # for half of the answers are right
   assert Calibration(slope, offset).score(0.9) == pytest.approx(0.5, abs=0.02)
   assert calibration_of(LabelledNames(), run) == {}
+  answers = [[x, int(x > 0.5 or i % 2)] for i in range(200) for x in (0.2, 0.8)]
+  (tmp_path / "dev.json").write_text(json.dumps({"answers": answers}))
+  found = calibration_of(task, run)
+  assert found["sure"] == round(Calibration(*found["calibration"]).score(0.8), 4)
