@@ -15,7 +15,8 @@ from luke_jax.nn.layers import Dense
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults, check_fields, read_json_lines, read_text, string
-from luke_jax.tasks.fine_tuning import FineTunedTask, check_label
+from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.tasks.label_checks import check_label
 from luke_jax.text import TextInput
 from luke_jax.text.rows import Sizes
 from luke_jax.training.experiment import Experiment, Run
