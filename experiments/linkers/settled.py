@@ -73,7 +73,9 @@ def main() -> None:
       run(experiment, folder)
       seconds = round(time.time() - begun)
       for number in passes:
-        found = {x: round(y, 4) for x, y in scores(folder, knowledge, number, options.tested).items()}
+        found = {
+          x: round(y, 4) for x, y in scores(folder, knowledge, number, options.tested).items()
+        }
         line = {"linker": name, "seed": seed, "passes": number, **found, "seconds": seconds}
         print(json.dumps(line), flush=True)
 

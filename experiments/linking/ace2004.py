@@ -1,4 +1,4 @@
-"""Linking of ACE2004 with LUKE-base, trained as in msnbc.py on links of Wikipedia.
+"""Linking of ACE2004, trained as in msnbc.py on links of Wikipedia.
 
 Yamada et al. (2022): F1 91.9. A model of msnbc.py is the same, and is scored by
 `luke-jax evaluate linking results/msnbc/seed-1/model ganea/wned-ace2004.csv`.

@@ -69,8 +69,11 @@ def mask_words(
   """Masks a share of the words, at most `slots` pieces.
 
   Words, or pieces, come in random order, and each is masked that fits into the rest of the share.
-  Words with a `covered` piece come first and may use all slots; they count towards the share.
+  Words with a `covered` piece come first and may use all slots; they count towards the share. One
+  piece at least is masked, but of a share of 0 none.
   """
+  if not masking.words:
+    return Masked(ids.copy(), np.zeros(0, np.int64))
   group = words_of_pieces(ids, masking, vocabulary)
   sizes = np.bincount(group)
   order = rng.permutation(len(sizes))
@@ -92,7 +95,9 @@ def mask_words(
 def mask_entities(
   ids: np.ndarray, masking: Masking, vocabulary: MaskIds, rng: np.random.Generator
 ) -> Masked:
-  """Masks a share of the entities, at least one."""
+  """Masks a share of the entities, one at least, but of a share of 0 none."""
+  if not masking.entities:
+    return Masked(ids.copy(), np.zeros(0, np.int64))
   places = np.sort(rng.permutation(len(ids))[: _budget(masking.entities, len(ids))])
   shares = (masking.random_entities, masking.unmasked_entities)
   return _replaced(ids, places, vocabulary, rng, draws=rng.random(len(places)), shares=shares)

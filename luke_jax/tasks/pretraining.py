@@ -216,11 +216,10 @@ class Pretraining(Task):
 
     `entity_majority` is the share of a constant prediction of the most frequent entity.
     """
-    words = max(1, int(predictions["count"].sum()))
-    scores = {
-      "word_loss": float(predictions["losses"].sum() / words),
-      "word_accuracy": float(predictions["hits"].sum() / words),
-    }
+    scores, words = {}, int(predictions["count"].sum())
+    if words:
+      scores["word_loss"] = float(predictions["losses"].sum() / words)
+      scores["word_accuracy"] = float(predictions["hits"].sum() / words)
     if "entity_labels" in predictions:
       labels = predictions["entity_labels"]
       counts = np.unique(labels[labels != IGNORED], return_counts=True)[1]

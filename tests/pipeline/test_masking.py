@@ -88,6 +88,14 @@ def test_of_any_entities_one_or_more_is_masked(count, seed):
   assert (masked.ids != ids).sum() == len(masked.places)
 
 
+def test_of_a_share_of_nothing_nothing_is_masked():
+  ids, none = np.arange(10, 30, dtype=np.int32), Masking(words=0.0, entities=0.0)
+  covered, rng = np.ones(20, bool), np.random.default_rng(0)
+  words = mask_words(ids, none, WORDS, rng, slots=5, covered=covered)
+  for masked in (words, mask_entities(ids, none, ENTITIES, rng)):
+    assert not len(masked.places) and masked.ids.tolist() == ids.tolist()
+
+
 def test_the_same_generator_masks_the_same():
   ids = np.arange(5, 105, dtype=np.int32)
   runs = [mask_words(ids, Masking(), WORDS, np.random.default_rng(7), slots=80) for _ in range(2)]
