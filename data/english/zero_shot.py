@@ -3,16 +3,20 @@
     python -m data.english.zero_shot MODEL ORIGINALS [SPLIT]
 
 ORIGINALS is that of README.md, SPLIT test or dev. Labels are the kinds of each set in words: of
-CrossNER those of types.tsv, without its misc, which says nothing. F1 is of whole names. With dev,
+CrossNER those of types.tsv, without its misc, which says nothing. F1 is of whole names. With test,
+also prints the scores on UNER's dev part, which is all that is there, and the share of FewRel's
+names that are found under any of CrossNER's kinds, since they have none of their own. With dev,
 also prints the settings by which scores would be shares of right answers on these sets together.
 """
 
+import dataclasses
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from data.english.make import DOMAINS, types
+from data.english.make import DOMAINS, relations, types
 from data.english.make import WNUT as WNUT_FILES
 from data.english.texts import read_columns
 from luke_jax.files import Path as LukePath
@@ -66,6 +70,28 @@ def scores(model: Model, file: Path, labels: dict[str, str]) -> dict[str, float]
   return dict(evaluation.scores) | {"calibration_error": calibration_error(evaluation.answers)}
 
 
+def on_uner(model: Model, originals: Path) -> dict[str, float]:
+  """Returns the scores of a model on UNER's English dev part."""
+  wordings = {"PER": "person", "LOC": "location", "ORG": "organization"}
+  columns = ("_", "word", "tag", "_", "_")
+  task: Any = dataclasses.replace(asking(model, wordings), columns=columns)
+  evaluation = evaluation_of(model, task, originals / "uner_en_ewt" / "dev.iob2")
+  return dict(evaluation.scores) | {"calibration_error": calibration_error(evaluation.answers)}
+
+
+def on_fewrel(model: Model, originals: Path) -> dict[str, float]:
+  """Returns the share of the names of FewRel's test sentences that a model finds."""
+  kinds = {wording: wording for name, (_, wording) in types().items() if name != OTHER}
+  task, wanted, found = asking(model, kinds), 0, 0
+  sentences = relations(originals)["test"]
+  examples = [task.parse({"text": x["text"]}, str(i), "") for i, x in enumerate(sentences)]
+  for sentence, (_, spans) in zip(sentences, predictions(model, task, examples), strict=True):
+    bounds = {(span.start, span.end) for span in spans}
+    names = [tuple(sentence[end]) for end in ("head", "tail")]
+    wanted, found = wanted + len(names), found + sum(name in bounds for name in names)
+  return {"names": wanted, "recall_of_names": found / wanted}
+
+
 def meaning(model: Model, originals: Path, split: str) -> dict[str, float]:
   """Returns the settings by which a model's scores are shares of right answers on all sets."""
   answers: list[Answered] = []
@@ -84,6 +110,10 @@ def main(directory: str, originals: str, split: str = "test") -> None:
     print(json.dumps({"set": name, **{x: round(y, 4) for x, y in found[name].items()}}), flush=True)
   mean = sum(found[domain]["f1"] for domain in DOMAINS) / len(DOMAINS)
   print(json.dumps({"set": "mean of the five domains", "f1": round(mean, 4)}), flush=True)
+  if split == "test":
+    for name, of_set in (("uner, dev", on_uner), ("fewrel", on_fewrel)):
+      line = {x: round(y, 4) for x, y in of_set(model, Path(originals)).items()}
+      print(json.dumps({"set": name, **line}), flush=True)
   if split == "dev":
     print(json.dumps(meaning(model, Path(originals), split)))
 

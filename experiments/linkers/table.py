@@ -1,7 +1,7 @@
 """Knowledge whose vectors are the rows of a pretrained LUKE's entity table.
 
     luke-jax entities describe TABLES --output knowledge --examples 100000
-    python experiments/linkers/table.py disambiguation-model knowledge rows
+    python experiments/linkers/table.py linking-model knowledge rows
     luke-jax experiment run experiments/linking/msnbc.py …
 
 Names, titles and examples are those of the knowledge; entities that the table lacks have zeros.

@@ -8,8 +8,8 @@ differs. The files are Ganea and Hofmann's, as Le and Titov packed them, in one 
 of generated/test_train_data, the texts of basic_data/test_datasets, and persons.txt.
 
     luke-jax entities describe tables --output knowledge --examples 100000
-    luke-jax export runs/disambiguation disambiguation-model
-    python experiments/linkers/table.py disambiguation-model knowledge rows
+    luke-jax export runs/linking linking-model
+    python experiments/linkers/table.py linking-model knowledge rows
     luke-jax experiment run experiments/linking/msnbc.py --seeds 1..3
 """
 
@@ -36,7 +36,7 @@ def config() -> Experiment:
       train="rows/train.jsonl",
       dev="rows/dev.jsonl",
       test="ganea/wned-msnbc.csv",
-      text="disambiguation-model",
+      text="linking-model",
       knowledge="rows",
       words=512,
       candidates=30,
@@ -47,5 +47,5 @@ def config() -> Experiment:
     data=Data(batch_size=16, evaluation_batch_size=32),
     optimizer=Optimizer(learning_rate=2e-5, beta2=0.999, max_gradient_norm=1.0),
     schedule=Schedule(warmup_ratio=0.1),
-    run=Run(epochs=2, start="disambiguation-model", best_metric="accuracy"),
+    run=Run(epochs=2, start="linking-model", best_metric="accuracy"),
   )

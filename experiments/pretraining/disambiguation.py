@@ -9,8 +9,8 @@ thirty candidates of every name of the data sets; how many these are, `wiki buil
     python experiments/linkers/candidates.py titles.txt ganea/aida_*.csv ganea/wned-*.csv
     luke-jax wiki build enwiki-pages-articles.xml.bz2 --tokenizer bert-base-uncased \\
       --allowed titles.txt --allowed-only --output disambiguation
-    luke-jax train experiments/pretraining/disambiguation_stage1.py --output runs/disambiguation-stage1
-    luke-jax train experiments/pretraining/disambiguation.py --output runs/disambiguation
+    luke-jax train experiments/pretraining/disambiguation_stage1.py --output runs/linking-stage1
+    luke-jax train experiments/pretraining/disambiguation.py --output runs/linking
 
 Then experiments/linking/msnbc.py.
 """
@@ -59,7 +59,7 @@ def config() -> Experiment:
     run=Run(
       steps=29_196,
       accumulation=8,
-      start="runs/disambiguation-stage1",
+      start="runs/linking-stage1",
       save_every=1000,
       log_every=50,
       evaluate_every=5000,

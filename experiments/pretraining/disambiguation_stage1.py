@@ -4,7 +4,7 @@ Yamada et al. (2022): peak learning rate 5e-4, 4,866 steps (an epoch). All else 
 disambiguation.py.
 
     hf download google-bert/bert-base-uncased --local-dir bert-base-uncased
-    luke-jax train experiments/pretraining/disambiguation_stage1.py --output runs/disambiguation-stage1
+    luke-jax train experiments/pretraining/disambiguation_stage1.py --output runs/linking-stage1
 """
 
 import dataclasses

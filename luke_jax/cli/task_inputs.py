@@ -26,18 +26,20 @@ class FileOptions:
   """Options for reading a file of named entities, of texts with labels, or of questions."""
 
   columns: str = ""
-  """For ner and tagging: content of each column of the file, `word`, `tag` or `_` for one that is
-  not read, as in `_,word,_,tag`. By default the last holds the tags and the first the words, after
-  columns that number the lines. For classification: the columns to read, as in
+  """For ner, tagging and labels: content of each column of the file, `word`, `tag` or `_` for one
+  that is not read, as in `_,word,_,tag`. By default the last holds the tags and the first the
+  words, after columns that number the lines. For classification: the columns to read, as in
   `text=review,label=stars`, or a benchmark whose files they are, such as `mnli` or `afqmc`."""
   repair_tags: bool = False
-  """For ner and tagging: reads tags that are not legal where they stand as conlleval does, and
-  counts them: an I- tag after O or after another label begins an entity."""
+  """For ner, tagging and labels: reads tags that are not legal where they stand as conlleval does,
+  and counts them: an I- tag after O or after another label begins an entity."""
   tag_names: str = ""
-  """For ner and tagging: names of tags that are numbers, in order, such as `O,B-PER,I-PER`."""
+  """For ner, tagging and labels: names of tags that are numbers, in order, such as
+  `O,B-PER,I-PER`."""
   language: str = ""
   """For qa: language by whose rules answers are compared, as in MLQA: ar, de, en, es, hi, vi or zh.
-  MLQA's files have it in their names. For ner: language whose rules split texts into sentences."""
+  MLQA's files have it in their names. For ner and labels: language whose rules split texts into
+  sentences."""
 
   def of(self, task: FineTunedTask) -> FineTunedTask:
     """Returns the task with these options, if its files have such layouts."""

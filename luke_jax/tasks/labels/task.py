@@ -25,6 +25,7 @@ from luke_jax.tasks.labels.features import IDS, Lessons, all_spans
 from luke_jax.tasks.labels.features import Room as Lesson
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.wordings import NONE, TEXTS, VECTORS, open_wordings
+from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import Reading
 from luke_jax.tasks.ner.features import CandidateLimits
 from luke_jax.tasks.ner.files import to_prediction
@@ -88,6 +89,9 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   span_words: int = 8  # the longest span
   window: int = 128  # the longest stretch of a text that is read at once, in word pieces
   language: str = "en"  # its rules split a text into sentences if the file does not
+  columns: tuple[str, ...] = ()  # of a file: word, tag or _ (not read) for each; else a guess
+  repair_tags: bool = False  # read tags that are not legal where they stand as conlleval does
+  tag_names: tuple[str, ...] = ()  # of tags that are numbers, from 0
   spans: int = 32  # of a row to learn from
   row_labels: int = 24  # labels of a row to learn from
   descriptions: str = ""  # file of an object of JSON: labels and what they are, to learn from
@@ -105,6 +109,7 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     super().__post_init__()
     check_whole(1, span_words=self.span_words, spans=self.spans, row_labels=self.row_labels)
     check_whole(8, window=self.window)
+    check_names(self.columns)
     if not 0 <= self.threshold <= 1:
       raise InputError(f"threshold: {self.threshold!r}; expected a number from 0 to 1")
     object.__setattr__(self, "window", min(self.window, self.words))
@@ -158,11 +163,16 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
 
   def read(self, path: Path, faults: Faults) -> list[Example]:
     """Reads the documents of a file."""
-    return files.read(path, faults, Reading(self.language))
+    return files.read(path, faults, self._reading)
 
   def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
     """Returns the document in an object of JSON lines."""
-    return files.parse(value, id, place, Reading(self.language))
+    return files.parse(value, id, place, self._reading)
+
+  @property
+  def _reading(self) -> Reading:
+    tags = self.columns, self.repair_tags, self.tag_names
+    return Reading(self.language, False, *tags)
 
   def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""

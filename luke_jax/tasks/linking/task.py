@@ -32,7 +32,7 @@ from luke_jax.text.rows import Room, Sizes
 from luke_jax.training.task import Batch, Params
 
 IDS = "candidate_ids"  # of a row's `extra`
-GIVEN = 0.9  # of the names of a row, at most, are given as settled in training
+GIVEN = 0.5  # of the names of a row, at most, are given as settled in training
 WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
 
 
@@ -169,7 +169,7 @@ class EntityLinking(FineTunedTask):
   ) -> tuple[jax.Array, dict[str, jax.Array]]:
     """Returns the weighted loss; with `steps` that of the names which are not given as settled.
 
-    Of each row none to nine tenths are.
+    Of each row none to half of them are.
     """
     if self.steps and key is not None:
       key, of_rows, of_names = jax.random.split(key, 3)

@@ -604,3 +604,12 @@ def test_models_of_other_tasks_have_labels_of_their_own():
   model = luke_jax.load("data/sample_model")
   with pytest.raises(InputError, match="has its own; expected none"):
     model.predict(TEXT, labels=["ship"])
+
+
+def test_files_of_columns_are_read_as_told(tmp_path):
+  (tmp_path / "a.iob2").write_text("# id = 1\n1\tAna\tB-PER\t-\n2\tleft\tO\t-\n")
+  task = LabelledNames(columns=("_", "word", "tag", "_"))
+  (example,) = task.read(Path(tmp_path / "a.iob2"), Faults())
+  assert example.labels == (("PER",),) and example.text.split() == ["Ana", "left"]
+  with pytest.raises(InputError, match="columns"):
+    LabelledNames(columns=("tag",))
