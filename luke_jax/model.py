@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert.adapters import save_adapter
-from luke_jax.convert.hub import Sent, fetch, push
 from luke_jax.convert.inputs import check_inputs
 from luke_jax.convert.parts import ModelParts
-from luke_jax.convert.reading import read
+from luke_jax.convert.reading import Sent, fetch, push, read
 from luke_jax.convert.saving import TRANSFORMERS, Form, save
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError

@@ -147,8 +147,7 @@ def make(
   `labels` are those that a model with labels at run time looks for, as a list or with descriptions.
   Names of a score below `threshold` are left out, and relations below `least_relation`.
   """
-  from luke_jax.inference.abstaining import Abstaining, check_share
-  from luke_jax.inference.predicting import asked
+  from luke_jax.inference.predicting import Abstaining, asked, check_share
   from luke_jax.inference.settings import task_of
   from luke_jax.inference.triples import Extractor
   from luke_jax.tasks.labels.task import LabelledNames

@@ -11,7 +11,7 @@ from luke_jax.model import Model
 from luke_jax.models.network import initial_params
 from luke_jax.models.table import SIZES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
-from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text.tokenizer import SPECIAL
 
 ROOT = Path(__file__).parents[1]
 WIDTHS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 TOKENIZER = Path(__file__).parent / "goldens/text/byte_level"

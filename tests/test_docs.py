@@ -30,7 +30,7 @@ from luke_jax.models.network import initial_params
 from luke_jax.systems.bert import BertConfig, RobertaConfig, XlmRobertaConfig
 from luke_jax.tasks.known import CLASSES
 from luke_jax.text import EntityVocab, Processor, load_tokenizer
-from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text.tokenizer import SPECIAL
 from luke_jax.training.directory import FREE
 
 ROOT = Path(__file__).parent.parent

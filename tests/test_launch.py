@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from luke_jax.cli.commands import COMMANDS
+from luke_jax.cli import COMMANDS
 
 LAUNCH = Path(__file__).parent.parent / "experiments" / "launch"
 RECIPES = sorted(LAUNCH.glob("*.sh"))

@@ -12,7 +12,7 @@ from array_record.python.array_record_module import ArrayRecordWriter
 from tiny import TEXTS
 
 from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, write_metadata
-from luke_jax.pipeline.records import Record
+from luke_jax.pipeline.stored import Record
 from luke_jax.systems.luke import SIZES, LukeConfig
 from luke_jax.text import EntityVocab, Processor, load_tokenizer, save_processor
 

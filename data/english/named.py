@@ -13,7 +13,7 @@ import luke_jax
 from luke_jax.model import Model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import read, to_json
-from luke_jax.text.entity_vocab import MASK
+from luke_jax.text.tokenizer import MASK
 
 
 def write(model: Model, source: Path, target: Path) -> int:

@@ -20,12 +20,10 @@ from data.english.make import DOMAINS, relations, types
 from data.english.make import WNUT as WNUT_FILES
 from data.english.texts import read_columns
 from luke_jax.files import Path as LukePath
-from luke_jax.inference.calibrated import Calibration
 from luke_jax.inference.predicting import asked, predictions
-from luke_jax.inference.settings import task_of
+from luke_jax.inference.settings import Calibration, task_of
 from luke_jax.model import Model, load
-from luke_jax.runs.calibration import fitted, plain, refitted
-from luke_jax.runs.models import backbone_of, model_directory
+from luke_jax.runs.models import backbone_of, fitted, model_directory, plain, refitted
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults

@@ -14,8 +14,7 @@ from luke_jax.convert.published import published
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.ner.task import NamedEntities
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "English: ner", "method": "MiniLM as LUKE", "split": "test"}
 

@@ -11,8 +11,7 @@ The experiment of qa_bert.py with questions beside the others that their passage
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "English: qa and none", "method": "MiniLM", "split": "test"}
 FOLDER = "datasets/english/qa"

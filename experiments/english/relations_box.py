@@ -11,8 +11,7 @@ The experiment of relations_bert.py with pairs of names that are not related bes
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 
 PAPER = {"table": "English: relations and none", "method": "MiniLM", "split": "test"}
 FOLDER = "datasets/english/relations"

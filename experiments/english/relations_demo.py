@@ -10,8 +10,7 @@ by the clock: some 75 steps on two cores.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 
 PAPER = {"table": "English: relations", "method": "MiniLM, by the clock", "split": "test"}
 SAMPLE = "data/english/sample/relations"

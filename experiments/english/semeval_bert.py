@@ -10,8 +10,7 @@ data/english/README.md says what ORIGINALS holds. The score is the official macr
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 RELATIONS = (
   "Cause-Effect",

@@ -12,8 +12,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.pipeline.batches import Data
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {
   "table": "ERNIE of Baidu: NLPCC-DBQA, test",

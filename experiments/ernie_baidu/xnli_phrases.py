@@ -9,8 +9,7 @@ pretraining data. pretraining_phrases.py makes its start; all else is as in xnli
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {
   "table": "ERNIE of Baidu: XNLI, test, a tenth of the data (unverified)",

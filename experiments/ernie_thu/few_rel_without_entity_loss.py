@@ -9,8 +9,7 @@ as in few_rel.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {
   "table": "ERNIE of Tsinghua: FewRel, test",

@@ -10,8 +10,7 @@ All else is as in pretraining.py, and few_rel_without_entity_loss.py fine-tunes 
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 
 def config() -> Experiment:

@@ -12,8 +12,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.tasks.files import Faults
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 from luke_jax.training.optimizer import Schedule
 
 PAPER = {

@@ -6,8 +6,7 @@ bash experiments/families/run.sh 1 results/families
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "English: qa", "method": "XLM-R, not pretrained", "split": "test"}
 

@@ -7,8 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.heads.attributes import Attributes
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "Reviews of fine food", "method": "MA-BERT on MiniLM", "split": "test"}
 

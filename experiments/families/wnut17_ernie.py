@@ -10,8 +10,7 @@ from luke_jax.convert.published import published
 from luke_jax.runs.recipes import start_sizes
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.tasks.tagging.task import Tagging
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "TENER: WNUT-17", "method": "ERNIE of Tsinghua from MiniLM", "split": "test"}
 

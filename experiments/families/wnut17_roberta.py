@@ -10,8 +10,7 @@ from pathlib import Path
 
 from luke_jax.models.system import Running
 from luke_jax.systems.bert import RobertaConfig
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 from luke_jax.training.optimizer import Optimizer
 
 PAPER = {"table": "TENER: WNUT-17", "method": "RoBERTa, not pretrained", "split": "test"}

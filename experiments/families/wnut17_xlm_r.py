@@ -10,8 +10,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.systems.bert import XlmRobertaConfig
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "TENER: WNUT-17", "method": "XLM-R, not pretrained", "split": "test"}
 PIECES = 1004  # with the markers of entities and the mask

@@ -24,7 +24,7 @@ from luke_jax.wiki.export.read import read_sentences
 from luke_jax.wiki.read.dump_files import chunks
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 
 VECTORS, EXAMPLES = "vectors", 20000
 PARTS = {"_Wiki": "names", "encode": VECTORS, "write_knowledge": "files"}

@@ -10,8 +10,7 @@ the files, and trains the start. Their loss is a mean over names and padding: `t
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {
   "table": "Yamada et al. 2022: AIDA, testB",

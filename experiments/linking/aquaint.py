@@ -9,8 +9,7 @@ Yamada et al. (2022): F1 93.5. A model of msnbc.py is the same, and is scored by
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "Yamada et al. 2022: AQUAINT", "method": "global", "split": "test", "f1": 93.5}
 

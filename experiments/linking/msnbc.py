@@ -19,8 +19,7 @@ from pathlib import Path
 from luke_jax.models.system import Running
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.linking.task import EntityLinking
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
 
 PAPER = {"table": "Yamada et al. 2022: MSNBC", "method": "global", "split": "test", "f1": 96.3}

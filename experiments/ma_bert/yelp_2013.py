@@ -9,8 +9,7 @@ files are those of Tang et al. (2015), which you bring.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "MA-BERT: Yelp 2013, test", "method": "MA-BERT", "split": "test"}
 

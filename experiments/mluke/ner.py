@@ -17,8 +17,7 @@ from pathlib import Path
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.ner.task import NamedEntities
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 
 DATA = "datasets/conll2003/1.0.0"
 PAPER = {

@@ -13,8 +13,7 @@ Original attention is --set model.use_entity_aware_attention=false.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 
 def config() -> Experiment:

@@ -9,8 +9,7 @@ All else is as in luke_large.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {
   "table": "Table 3: CoNLL-2003, test",

@@ -20,7 +20,7 @@ import dataclasses
 from luke_jax.models.system import Running
 from luke_jax.models.table import SIZES
 from luke_jax.pipeline.batches import Data
-from luke_jax.pipeline.masking import Masking
+from luke_jax.pipeline.rows import Masking
 from luke_jax.tasks.pretraining import Pretraining
 from luke_jax.training.experiment import Experiment, Run
 from luke_jax.training.optimizer import Optimizer, Schedule

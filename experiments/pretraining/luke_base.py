@@ -18,8 +18,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.models.table import SIZES
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 
 def config() -> Experiment:

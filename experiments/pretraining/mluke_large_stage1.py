@@ -13,8 +13,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.systems.luke import NOT_OF_ENTITIES
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 
 def config() -> Experiment:

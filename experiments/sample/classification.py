@@ -12,8 +12,7 @@ from pathlib import Path
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 from luke_jax.training.optimizer import Optimizer
 
 LABELS = ("award", "event", "language", "organization", "person", "place", "species", "work")

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.cloze.task import ClozeAnswering
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 from luke_jax.training.optimizer import Optimizer
 
 PAPER = {"table": "Sample tasks: cloze", "method": "tiny LUKE", "split": "test"}

@@ -11,8 +11,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.tasks.tagging.task import Tagging
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 LABELS = ("LOC", "MISC", "ORG", "PER")
 TAGS = ("O", *(f"{prefix}-{label}" for label in LABELS for prefix in "BI"))

@@ -8,8 +8,7 @@ The paper: F1 89.57 on the test set. All else is as in conll2003.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "TENER: CoNLL-2003, test", "method": "Transformer", "split": "test", "f1": 89.57}
 

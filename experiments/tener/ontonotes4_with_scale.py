@@ -8,8 +8,7 @@ The paper: F1 71.72 on the test set. All else is as in ontonotes4.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {
   "table": "TENER: OntoNotes 4 in Chinese, test",

@@ -8,8 +8,7 @@ The paper: F1 87.94 on the test set. All else is as in ontonotes5.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {
   "table": "TENER: OntoNotes 5, test",

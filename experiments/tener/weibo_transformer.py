@@ -8,8 +8,7 @@ The paper: F1 46.38 on the test set. All else is as in weibo.py.
 import dataclasses
 from pathlib import Path
 
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "TENER: Weibo, test", "method": "Transformer", "split": "test", "f1": 46.38}
 

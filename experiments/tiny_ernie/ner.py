@@ -11,8 +11,7 @@ from pathlib import Path
 
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.tagging.task import Tagging
-from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment
 from luke_jax.training.optimizer import Optimizer, Schedule
 
 PAPER = {"table": "Tiny ERNIE: UNER Chinese, test", "method": "tiny ERNIE", "split": "test"}

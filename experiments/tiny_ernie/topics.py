@@ -10,8 +10,7 @@ import dataclasses
 from pathlib import Path
 
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, load_experiment
 
 PAPER = {"table": "Tiny ERNIE: SIB-200 Chinese, dev", "method": "tiny ERNIE", "split": "dev"}
 LABELS = (

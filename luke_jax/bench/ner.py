@@ -29,7 +29,7 @@ from luke_jax.tasks.ner.documents import Example
 from luke_jax.tasks.ner.task import NIL, NamedEntities
 from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 LABELS = (NIL, "LOC", "MISC", "ORG", "PER")
 BATCH = 8  # sentences of the usual loop

@@ -13,8 +13,8 @@ from luke_jax.errors import InputError
 from luke_jax.nn.layers import Dtype
 from luke_jax.plan.flops import step_flops, token_counts
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.freezing import is_frozen
 from luke_jax.training.mesh import make_mesh
+from luke_jax.training.optimizer import is_frozen
 from luke_jax.training.program import Program
 
 

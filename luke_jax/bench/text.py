@@ -10,12 +10,11 @@ import numpy as np
 
 from luke_jax.bench.timing import Timing, alternate, cores_and_processor, imported, one_core
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, read_text
 from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.text.json_files import read_text
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 SPANS = 20  # per text
 BATCH = 32

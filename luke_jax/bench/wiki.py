@@ -12,7 +12,7 @@ from luke_jax.files import Path
 from luke_jax.wiki.read.dump_files import chunks
 from luke_jax.wiki.stages.build import RESULT, build
 from luke_jax.wiki.stages.engines import local
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.stage import MakeShard
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 

@@ -4,19 +4,217 @@ Status 0: done. 1: done, and the answer is no. 2: wrong input, reported in one l
 was preempted, and the same command goes on with it. 130: interrupted by Ctrl-C.
 """
 
+import difflib
+import importlib
 import io
 import logging
 import os
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from luke_jax import __version__
-from luke_jax.cli.commands import COMMANDS, command, group_overview, nearest, overview
 from luke_jax.cli.process import ask_for_huge_pages, keep_programs, outcome
 from luke_jax.errors import InputError
 
 HELP = {"-h", "--help", "help"}
+# Purpose -> name -> module of this package, or one and the function in it, and a line on it.
+SECTIONS = {
+  "First": {
+    "demo": ("demo", "Trains on English, pretrains a tiny LUKE, and writes a page of results."),
+    "get": ("doctor:get", "Fetches a published model that knows English, once."),
+    "try": ("serve:try_page", "Opens a page that shows names, relations and answers as you type."),
+    "serve": ("serve", "Answers requests for predictions over HTTP, for programs."),
+    "doctor": (
+      "doctor:doctor",
+      "Reports what of this machine and its installation works, and what is missing.",
+    ),
+  },
+  "Tasks: typing, relations, ner, cloze, qa, classification, tagging, linking, labels": {
+    "train": (
+      "train:train",
+      "Trains an experiment, or a model for a task on your files; or resumes.",
+    ),
+    "settings": ("train:list_settings", "Lists the settings of a task: type, default and meaning."),
+    "predict": ("predict", "Prints a fine-tuned model's predictions for texts."),
+    "link": ("linking:link", "Finds the entities that the names in texts mean."),
+    "triples": ("triples", "Finds how the names in texts are related, and what says so."),
+    "evaluate": ("evaluate:evaluate", "Scores a fine-tuned model, and shows its mistakes."),
+    "score": ("evaluate:score", "Scores any system's predictions by a task's official metric."),
+    "calibrate": ("calibrate", "Fits a model's scores to be shares of right answers."),
+    "data check": ("data:data_check", "Checks a file of examples, and reports every fault."),
+    "data units": (
+      "data:data_units",
+      "Cuts texts into phrases and entities, to pretrain an ERNIE.",
+    ),
+    "data build": ("data:data_build", "Makes a dataset from a benchmark's original files."),
+  },
+  "Models": {
+    "new": ("new", "Makes a TENER that knows nothing yet, with the words of your files."),
+    "convert": (
+      "models:convert",
+      "Reads a model of any origin and writes it for luke_jax and transformers.",
+    ),
+    "export": ("models:export_run", "Writes a run's best checkpoint as a model directory."),
+    "export-program": ("export_program", "Writes a model's program beside its weights, for XLA."),
+    "push": ("push", "Sends a model to Hugging Face's hub, private unless you say otherwise."),
+    "parity": ("models:parity", "Compares a model directory with transformers, number by number."),
+    "entities add": ("models:entities_add", "Adds entities to a trained model's vocabulary."),
+    "entities describe": (
+      "linking:entities_describe",
+      "Makes what a linker knows of a wiki's pages, and examples.",
+    ),
+    "entities own": ("linking:entities_own", "Adds entities of your own to a linker's knowledge."),
+    "predict-masks": ("probe:show_masks", "Shows a pretrained model's predictions for masks."),
+    "probe": ("probe:probe", "Scores what a pretrained model knows, by questions about facts."),
+  },
+  "Wikipedia": {
+    "wiki build": ("wiki:wiki_build", "Makes pretraining records from a Wikipedia dump."),
+    "wiki show": (
+      "wiki:wiki_show",
+      "Shows pretraining records as text with their entities marked.",
+    ),
+    "wiki join": ("wiki:wiki_join", "Joins several languages' pages to one entity vocabulary."),
+    "wiki pairs": (
+      "wiki_export:wiki_pairs",
+      "Makes pairs of sentences with entities, to pretrain an ERNIE.",
+    ),
+    "wiki mentions": ("wiki:wiki_mentions", "Makes the table of names and the pages they link to."),
+    "wiki export": (
+      "wiki_export:wiki_export",
+      "Writes a build's pages, sentences and links as tables.",
+    ),
+    "wiki types": (
+      "wiki_export:wiki_types",
+      "Makes sentences with typed names, to learn any label from.",
+    ),
+    "wiki facts": ("probe:facts", "Makes facts of Wikidata to ask a pretrained model about."),
+    "wiki annotate": ("wiki_annotate", "Finds the names of pages in a text."),
+  },
+  "Graphs": {
+    "graph train": ("graph:graph_train", "Trains vectors of a graph's entities and relations."),
+    "graph evaluate": ("graph:graph_evaluate", "Ranks true triples among all others, by vectors."),
+    "graph align": ("graph_align", "Puts entities beside the words of texts, for an ERNIE."),
+    "graph neighbours": ("graph:graph_neighbours", "Prints the entities nearest to one."),
+  },
+  "Experiments": {
+    "experiment check": (
+      "experiment:experiment_check",
+      "Checks whether a row of the paper's tables can reach its number.",
+    ),
+    "experiment run": (
+      "experiment:experiment_run",
+      "Runs an experiment with several seeds, and scores each.",
+    ),
+    "experiment table": (
+      "experiment:experiment_table",
+      "Makes the paper's tables from experiments' results.",
+    ),
+    "experiment compare": (
+      "experiment:experiment_compare",
+      "Compares experiments, in pairs of a seed.",
+    ),
+    "plan": ("plan", "Predicts what an experiment costs on TPUs."),
+  },
+  "Measurements": {
+    "bench encoder": (
+      "bench:bench_encoder",
+      "Times the encoder against transformers, side by side.",
+    ),
+    "bench step": (
+      "bench:bench_step",
+      "Times an experiment's training step, without the loop around it.",
+    ),
+    "bench train": (
+      "bench_train:bench_train",
+      "Times steps of fine-tuning beside PyTorch with transformers and peft.",
+    ),
+    "bench text": (
+      "bench_data:bench_text",
+      "Times texts to inputs against transformers' tokenizer.",
+    ),
+    "bench ner": ("bench:bench_ner", "Times named entities against the usual transformers loop."),
+    "bench tener": ("bench:bench_tener", "Times a TENER beside the same network in PyTorch."),
+    "bench wiki": ("bench_data:bench_wiki", "Times all stages from a dump to training records."),
+    "bench pipeline": ("bench_data:bench_pipeline", "Times the making of pretraining batches."),
+    "bench graph": ("bench:bench_graph", "Times the training of TransE beside PyKEEN, in turn."),
+    "bench engine": ("bench:bench_engine", "Times what a training run spends between its steps."),
+  },
+}
+COMMANDS = {name: what for commands in SECTIONS.values() for name, what in commands.items()}
+
+BEGIN = """\
+Begin here:
+  luke-jax demo
+  luke-jax train ner --train train.conll --dev dev.conll --model luke-base --output runs/ner
+  luke-jax predict ner runs/ner "Ana lives in Paris."
+"""
+END = """\
+luke-jax COMMAND --help shows more of it, with an example; luke-jax --version the version.
+Status 0: done. 1: done, and the answer is no. 2: something given is wrong; one line says what.
+75: a training was preempted: the same command goes on with it. 130: interrupted."""
+
+# Groups that the first screen has one row for; few people need them.
+GROUPS = {
+  "graph": "Vectors of a graph's entities:",
+  "experiment": "Rows of the papers' tables:",
+  "bench": "Times",
+}
+_SIMILAR = 0.6  # likeness from which a command is suggested
+
+
+def command(name: str) -> Callable[..., int | None]:
+  """Imports the module of a command and returns its function, `run` where the table names none."""
+  module, _, function = COMMANDS[name][0].partition(":")
+  return getattr(importlib.import_module(f"luke_jax.cli.{module}"), function or "run")
+
+
+def overview() -> str:
+  """Returns the first screen: a few commands to begin with, and all commands."""
+  width = max(map(len, COMMANDS))
+  listed = [f"{section}:\n{_listed([*names], width)}\n" for section, names in SECTIONS.items()]
+  about = "LUKE, the language model of words and entities, in JAX and Flax.\n"
+  return "\n".join(["usage: luke-jax COMMAND ...", about, BEGIN, *listed, END])
+
+
+def group_overview(group: Sequence[str]) -> str:
+  """Returns the commands that begin with the same word."""
+  usage = f"usage: luke-jax {group[0].split()[0]} ...\n"
+  rows = _rows(group, max(map(len, group)))
+  return "\n".join([usage, rows, "\nluke-jax COMMAND --help shows more of it, with an example."])
+
+
+def nearest(arguments: Sequence[str]) -> str | None:
+  """Returns the command that seems meant: misspelt, turned round, or one of its words only."""
+  first, second = [*arguments[:2], ""][:2]
+  tries = {first, f"{first} {second}", f"{second} {first}"}
+
+  def likeness(name: str) -> float:
+    likenesses = (difflib.SequenceMatcher(None, phrase.lower(), name).ratio() for phrase in tries)
+    # One word of a name is weaker evidence than the whole name.
+    parts = (difflib.SequenceMatcher(None, first, x).ratio() for x in re.split("[ -]+", name))
+    return max(*likenesses, *(0.9 * part for part in parts))
+
+  best = max((*COMMANDS, "--help", "--version"), key=likeness)
+  return best if likeness(best) > _SIMILAR else None
+
+
+def _listed(names: Sequence[str], width: int) -> str:
+  """Returns a row for each command, and one row for a group that is long."""
+  rows = {}
+  for name in names:
+    group = name.partition(" ")[0]
+    if group in GROUPS:
+      what = ", ".join(x.removeprefix(f"{group} ") for x in names if x.startswith(f"{group} "))
+      rows[group] = f"  {group:{width}}  {GROUPS[group]} {what}."
+    else:
+      rows[name] = _rows([name], width)
+  return "\n".join(rows.values())
+
+
+def _rows(names: Iterable[str], width: int) -> str:
+  return "\n".join(f"  {name:{width}}  {COMMANDS[name][1]}" for name in names)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

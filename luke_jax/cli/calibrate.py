@@ -7,18 +7,15 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax import english
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.errors import InputError
-from luke_jax.files import Path, write_json
-from luke_jax.inference.calibrated import ENTRY, SURE, without_calibration
+from luke_jax.files import Path, read_json_object, write_json
 from luke_jax.inference.predicting import asking, predictions
-from luke_jax.inference.settings import KEY
-from luke_jax.runs.calibration import ENOUGH, measured, plain, refitted
-from luke_jax.runs.models import model_directory
+from luke_jax.inference.settings import ENTRY, KEY, SURE, without_calibration
+from luke_jax.runs.models import ENOUGH, measured, model_directory, plain, refitted
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.linking.task import EntityLinking
-from luke_jax.text.json_files import read_json_object
 from luke_jax.training.metrics import summary_line
 
 CONFIG = "config.json"

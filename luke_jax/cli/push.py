@@ -6,8 +6,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.cli.printing import stderr_console
 from luke_jax.convert.adapters import is_adapter_directory
-from luke_jax.convert.hub import push
-from luke_jax.convert.reading import read
+from luke_jax.convert.reading import push, read
 from luke_jax.convert.tensors import Dtype
 from luke_jax.errors import InputError
 from luke_jax.files import Path

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import NoneType
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from luke_jax.cli.commands import SECTIONS, command
+from luke_jax.cli import SECTIONS, command
 from luke_jax.files import Path
 
 INTRODUCTION = """\

@@ -16,7 +16,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.wordings import labels_in
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import load_experiment
 
 _LISTS = ("columns", "tag_names")
 

@@ -19,18 +19,16 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, whole
 from luke_jax.runs import training
 from luke_jax.runs.outline import outline
-from luke_jax.runs.parts import CURVE, cross_validated, learning_curve, verdict
 from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.report import REPORT, write_report
+from luke_jax.runs.training import CURVE, cross_validated, learning_curve, verdict
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, describe, load_experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import Setting, settings
-from luke_jax.training.saved_configs import describe
 from luke_jax.training.watch import STATUS, watching
 
 STDIN = "-"  # as a file of examples

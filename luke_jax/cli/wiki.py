@@ -14,7 +14,7 @@ from luke_jax.files import Path, in_bucket
 from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE
-from luke_jax.wiki.show import as_text, figures, figures_table, shown_records, write_html
+from luke_jax.wiki.show import figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, StageName, build
 from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.multilingual_vocabulary import (
@@ -26,7 +26,7 @@ from luke_jax.wiki.stages.multilingual_vocabulary import (
   write_joined,
 )
 from luke_jax.wiki.stages.packing import Limits
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection, read_lists
 
 
@@ -285,6 +285,6 @@ def wiki_show(
     write_html(shown, html)
   console = Console()
   for record in shown:
-    console.print(as_text(record), "", soft_wrap=not console.is_jupyter)
+    console.print(record.as_text(), "", soft_wrap=not console.is_jupyter)
   if html:
     print(f"{html}: {len(shown)} records")

@@ -22,14 +22,13 @@ from luke_jax.convert.saving import all_or_nothing, write_config
 from luke_jax.convert.sources import CONFIG, system_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, read_json_object
 from luke_jax.heads.kinds import kind_of
 from luke_jax.models.adapters import add_adapters, is_adapter, stays
-from luke_jax.models.checks import check_finite
+from luke_jax.models.config_files import check_finite
 from luke_jax.models.keys import LoadReport, flatten, places, unflatten
 from luke_jax.models.system import System
 from luke_jax.nn import layers
-from luke_jax.text import json_files
 
 PART = "adapter"  # of config.json, under this project's name
 _ARRAYS: weakref.WeakValueDictionary[tuple, np.ndarray] = (
@@ -77,7 +76,7 @@ def read_adapter(
   `luke-jax get` fetched. `system` is a user's own system, and `head` makes a user's own head.
   `fields` change how the model runs.
   """
-  raw = json_files.read_json_object(path / CONFIG, "the config of an adapter")
+  raw = read_json_object(path / CONFIG, "the config of an adapter")
   origin = _origin(raw, path / CONFIG)
   system = system_for(raw, path / CONFIG, system)
   described = system.described(raw, path / CONFIG)
@@ -98,7 +97,7 @@ def read_adapter(
 
 def adapter_backbone(path: Path) -> Path:
   """Returns the directory of an adapter's backbone, if it is a published model."""
-  raw = json_files.read_json_object(path / CONFIG, "the config of an adapter")
+  raw = read_json_object(path / CONFIG, "the config of an adapter")
   backbone = _origin(raw, path / CONFIG)["backbone"]
   if all(model.files[WEIGHTS] != backbone["sha256"] for model in PUBLISHED.values()):
     raise InputError(

@@ -15,7 +15,8 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models.system import System
 from luke_jax.text import EntityVocab
-from luke_jax.text.entity_vocab import MASK, PAD, SPECIAL_ENTITIES, UNKNOWN
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
+from luke_jax.text.tokenizer import MASK, PAD, UNKNOWN
 
 
 def fine_tuning_start(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.heads.attributes import attributes_of
+from luke_jax.models.config_files import check_range
 from luke_jax.models.network import Network
 
 WORDS = ("attention_mask", "token_type_ids", "position_ids")
@@ -32,14 +32,14 @@ def check_inputs(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
   room = config.room_for_words
   if words.shape[-1] > room:
     raise InputError(f"input_ids: {words.shape[-1]} words; expected at most {room}")
-  _check_range("input_ids", words, config.vocab_size)
+  check_range("input_ids", words, config.vocab_size)
   for name, field in (
     ("token_type_ids", "type_vocab_size"),
     ("entity_token_type_ids", "type_vocab_size"),
     ("position_ids", "max_position_embeddings"),
   ):
     if name in inputs:
-      _check_range(name, inputs[name], getattr(config, field))
+      check_range(name, inputs[name], getattr(config, field))
   _check_own(network, inputs)
   _check_slots(network, inputs)
   _check_entities(network, inputs)
@@ -52,9 +52,8 @@ def _check_own(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
     if name not in inputs or inputs[name].shape != expected:
       actual = f"shape {inputs[name].shape}" if name in inputs else "missing"
       raise InputError(f"{name}: {actual}; expected {expected}")
-  attributes = attributes_of(network.head)
-  for i, size in enumerate(attributes.sizes if attributes else ()):
-    _check_range("attribute_ids", inputs["attribute_ids"][..., i], size)
+  if network.head is not None:
+    network.head.check_inputs(inputs)
 
 
 def _check_slots(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
@@ -93,11 +92,11 @@ def _check_entities(network: Network, inputs: Mapping[str, np.ndarray]) -> None:
     actual = "missing" if positions is None else f"shape {positions.shape}"
     raise InputError(f"entity_position_ids: {actual}; expected {(*entities.shape, 'positions')}")
   _check_shapes(inputs, entities.shape, ENTITIES)
-  _check_range("entity_ids", entities, rows)
-  _check_range("entity_position_ids", positions, words.shape[-1], least=-1)
+  check_range("entity_ids", entities, rows)
+  check_range("entity_position_ids", positions, words.shape[-1], least=-1)
   for name in ENTITIES[2:]:
     if name in inputs:
-      _check_range(name, inputs[name], words.shape[-1])
+      check_range(name, inputs[name], words.shape[-1])
 
 
 def _check_places(inputs: Mapping[str, np.ndarray], words: int, needed: int) -> None:
@@ -113,7 +112,7 @@ def _check_places(inputs: Mapping[str, np.ndarray], words: int, needed: int) -> 
   _check_shapes(inputs, starts.shape, ENTITIES[3:])
   for name in ENTITIES[2:]:
     if name in inputs:
-      _check_range(name, inputs[name], words)
+      check_range(name, inputs[name], words)
 
 
 def _check_shapes(
@@ -122,10 +121,3 @@ def _check_shapes(
   for name in names:
     if name in inputs and inputs[name].shape != shape:
       raise InputError(f"{name}: shape {inputs[name].shape}; expected {shape}")
-
-
-def _check_range(name: str, values: np.ndarray, end: int, *, least: int = 0) -> None:
-  if values.size and not least <= values.min() <= values.max() < end:
-    odd = values.min() if values.min() < least else values.max()
-    expected = f"numbers from {least} to {end - 1}" if end else "none, for the model reads none"
-    raise InputError(f"{name}: {odd}; expected {expected}")

@@ -30,7 +30,7 @@ from luke_jax.models.network import Network, abstract_params, initial_params
 from luke_jax.models.system import NONE, Backbone, Described, Running, System
 from luke_jax.models.table import system_named, systems
 from luke_jax.text import EntityVocab
-from luke_jax.text.processor_files import has_entity_vocab
+from luke_jax.text.processor import has_entity_vocab
 
 MakeHead = Callable[[Backbone, Described], Head | None]
 _DECODERS = {  # with the fields of configs that say whether they are tied

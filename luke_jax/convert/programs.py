@@ -25,11 +25,10 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import CONFIG
 from luke_jax.convert.tensors import open_tensors
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, read_json_object, whole
 from luke_jax.models.keys import Key, Keys, flatten, places, unflatten
 from luke_jax.models.network import Network, apply
 from luke_jax.models.system import NONE
-from luke_jax.text import json_files
 
 PROGRAM = "program.zip"
 ABOUT, PREPARE, RUN = "about.json", "prepare.jaxexport", "run.jaxexport"
@@ -123,7 +122,7 @@ def _read(file: Path, directory: Path, named: Path) -> Program:
 
 def config_hash(directory: Path) -> str:
   """Returns the SHA-256 of a directory's config, however it is laid out."""
-  config = json_files.read_json_object(directory / CONFIG, "the config of a model")
+  config = read_json_object(directory / CONFIG, "the config of a model")
   return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
 
 

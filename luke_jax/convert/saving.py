@@ -29,10 +29,10 @@ from luke_jax.convert.tensors import (
 from luke_jax.errors import InputError
 from luke_jax.files import FULL, Path, filled, in_bucket, sizes, sync, sync_all
 from luke_jax.models import keys
-from luke_jax.models.checks import check_finite
+from luke_jax.models.config_files import check_finite
 from luke_jax.models.names import OtherNames
 from luke_jax.models.system import NONE, Described
-from luke_jax.text import entity_vocab_files, save_processor, save_tokenizer
+from luke_jax.text import entity_vocab, save_processor, save_tokenizer
 from luke_jax.text.tokenizer_files import TOKENIZER_FILES
 
 Form = Literal["transformers", "pytorch", "paddle-static", "paddle-dygraph", "paddlenlp", "fastnlp"]
@@ -51,7 +51,7 @@ MODEL_FILES = frozenset(
     *ONNX_FILES,
     "README.md",
     *TOKENIZER_FILES,
-    *entity_vocab_files.FILES,
+    *entity_vocab.FILES,
   }
 )
 

@@ -15,11 +15,10 @@ from luke_jax.convert.paddle import ARCHIVE_END
 from luke_jax.convert.published import PUBLISHED
 from luke_jax.convert.tensors import ADAPTER, TORCH, Tensors, open_tensors
 from luke_jax.errors import InputError, at
-from luke_jax.files import Path, check_regular
+from luke_jax.files import Path, check_regular, read_json_object
 from luke_jax.files.copies import local
 from luke_jax.models.system import NONE, Backbone, Described, System
 from luke_jax.models.table import PLACES, system_of, systems
-from luke_jax.text import json_files
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
 CONFIG, METADATA = "config.json", "metadata.json"
@@ -85,7 +84,7 @@ def read_backbone(directory: Path, system: type[System] | None = None) -> Backbo
   one has the special entities.
   """
   _check_config(directory)
-  raw = json_files.read_json_object(directory / CONFIG, "the config of a model")
+  raw = read_json_object(directory / CONFIG, "the config of a model")
   system = system_for(raw, directory / CONFIG, system)
   if "vocab_size" not in raw:
     raw = _completed(raw, open_tensors(directory, system.keys(NONE)), directory / CONFIG)
@@ -107,14 +106,14 @@ def _directory(path: Path, system: type[System] | None, as_encoder: bool) -> Sou
       f"{path}: an adapter; expected a whole model, which `luke-jax convert {path} DIRECTORY` makes"
     )
   if (path / CONFIG).exists():
-    raw = json_files.read_json_object(path / CONFIG, "the config of a model")
+    raw = read_json_object(path / CONFIG, "the config of a model")
     system = system_for(raw, path / CONFIG, system)
     tensors = open_tensors(path, system.keys(NONE))
     raw = _completed(raw, tensors, path / CONFIG)
     described = system.described(raw, path / CONFIG, as_encoder=as_encoder)
     return Source(system, described, tensors, path)
   if (path / METADATA).exists():
-    raw = json_files.read_json_object(path / METADATA, "the metadata of an archive")
+    raw = read_json_object(path / METADATA, "the metadata of an archive")
     system, described = _of_archive(raw, path / METADATA, system)
     archive = True
   else:
@@ -164,7 +163,7 @@ def _released(
   for other in systems() if system is None else (system,):
     name, entry = other.released_config
     if name and (path / name).exists():
-      raw = json_files.read_json_object(path / name, "the config of a model")
+      raw = read_json_object(path / name, "the config of a model")
       if entry in raw:
         return other, raw, path / name
   raise no_model(path, f"no {CONFIG} and no {METADATA}")

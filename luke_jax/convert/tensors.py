@@ -13,11 +13,10 @@ from safetensors import SafetensorError, safe_open
 
 from luke_jax.convert.paddle import STATIC_FOLDER, open_paddle, paddle_weights
 from luke_jax.errors import InputError, not_installed
-from luke_jax.files import Path, check_regular, sha256
+from luke_jax.files import Path, check_regular, read_json_object, sha256
 from luke_jax.files.copies import local
 from luke_jax.models.keys import Keys
 from luke_jax.models.names import OtherNames
-from luke_jax.text import json_files
 
 Dtype = Literal["float32", "bfloat16", "float16"]  # on disk; in memory it is float32
 
@@ -121,7 +120,7 @@ def _has_weights(directory: Path) -> bool:
 
 
 def _weight_map(index: Path) -> dict[str, str]:
-  names = json_files.read_json_object(index, "an index of safetensors files").get("weight_map")
+  names = read_json_object(index, "an index of safetensors files").get("weight_map")
   if not isinstance(names, dict) or not names:
     raise InputError(f"{index}: no weight_map; expected names of tensors with names of files")
   for file in names.values():

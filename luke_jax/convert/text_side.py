@@ -17,8 +17,9 @@ from luke_jax.text import (
   load_processor,
   load_tokenizer,
 )
-from luke_jax.text.entity_vocab import MASK, MASK2, PAD, SPECIAL_ENTITIES, UNKNOWN, EntityVocab
-from luke_jax.text.processor_files import has_entity_vocab
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES, EntityVocab
+from luke_jax.text.processor import has_entity_vocab
+from luke_jax.text.tokenizer import MASK, MASK2, PAD, UNKNOWN
 from luke_jax.text.tokenizer_files import has_tokenizer
 from luke_jax.text.whole_words import WORDS_FILE
 

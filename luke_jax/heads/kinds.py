@@ -5,7 +5,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from luke_jax.heads import attributes, chain, labels, linking, masked, matching
+from luke_jax.heads import chain, labels, linking, masked, matching
+from luke_jax.heads.attributes import head as attributes
 from luke_jax.models.head import Head, Outputs
 from luke_jax.models.network import Network
 from luke_jax.models.system import NONE, Backbone, States, System, Tables

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.convert.parts import ModelParts
-from luke_jax.models.checks import check_finite
+from luke_jax.models.config_files import check_finite
 from luke_jax.models.network import Network, apply
 from luke_jax.models.system import Backbone
 from luke_jax.tasks.fine_tuning import LOGITS, FineTunedTask

@@ -29,10 +29,9 @@ from luke_jax.tasks.linking.knowledge import (
   write_knowledge,
 )
 from luke_jax.tasks.linking.names import NONE, Meanings, Names, NameSums, key_of
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
-from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
-from luke_jax.wiki.export.tables import table_files
+from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence, table_files
 from luke_jax.wiki.read.markup import LINK
 from luke_jax.wiki.read.own_names import base_title
 from luke_jax.wiki.stages.files import save_array

@@ -18,13 +18,13 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import any_processor
-from luke_jax.models.checks import check_finite
+from luke_jax.models.config_files import check_finite
 from luke_jax.models.network import Network
 from luke_jax.tasks.facts import Fact, Relation
 from luke_jax.text import Processor, Row
-from luke_jax.text.entity_vocab import MASK
 from luke_jax.text.parts import Entity, Mentions, Part, moved, tokenized
 from luke_jax.text.rows import UNKNOWN, enclosed
+from luke_jax.text.tokenizer import MASK
 
 Inputs = Literal["none", "mask", "title"]
 FIRST = (1, 5, 10, 100)

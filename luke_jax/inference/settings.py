@@ -1,14 +1,14 @@
-"""The task of a model and its settings, from its config.json."""
+"""The task of a model and its settings, from its config.json, and how sure its scores are."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from luke_jax import typed_values
 from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.heads.attributes import attributes_of
 from luke_jax.heads.kinds import class_names
 from luke_jax.heads.linking import LinkingHead
 from luke_jax.models.head import Head
@@ -16,6 +16,7 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described, System
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
+from luke_jax.tasks.predictions import Labels, Number, TaggedSpans, Types
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 
@@ -27,6 +28,9 @@ LOCAL += ("fold", "used", "fit_head", "fill", "find")
 LOCAL += ("spans", "row_labels", "descriptions", "table")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
+ENTRY = "calibration"  # of luke_jax's entry in config.json
+SURE = "sure"  # beside it: the score from which nine in ten answers are right
+SHARPEST = 1e-9  # beside 0 and 1, whose logits are endless
 
 
 def task_of(
@@ -53,10 +57,8 @@ def task_of(
     raise InputError(f"a {model.architecture}; expected a {expected}, as {chosen.name} needs")
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
-  attributes = attributes_of(model.network.head)
-  if attributes is not None:
-    changes["attributes"] = attributes
   head = model.network.head
+  changes = {**changes, **(head.task_settings if head else {})}
   if isinstance(head, LinkingHead) and head.knowledge:
     changes = {"knowledge": head.knowledge, **changes}
   return task_with(chosen, model.rest, model.labels, model.config, **changes)
@@ -155,3 +157,62 @@ def _name_for(model: ModelParts) -> str:
   names = class_names(model.system)
   classes = ", ".join(names[kind] for kind in kinds if kind in names)
   raise InputError(f"a {model.architecture}; expected one of {classes}")
+
+
+class Calibration(NamedTuple):
+  """A line through the logits of scores: surer answers stay surer, and answers stay the same."""
+
+  slope: float = 1.0
+  offset: float = 0.0
+
+  @classmethod
+  def of(cls, model: ModelParts) -> "Calibration":
+    """Returns what a model's config.json says; without an entry scores stay as they are."""
+    ours = model.rest.get(KEY)
+    entry = ours.get(ENTRY) if isinstance(ours, dict) else None
+    if entry is None:
+      return cls()
+    numbers = entry if isinstance(entry, list) and len(entry) == 2 else [None]
+    if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers) or numbers[0] <= 0:
+      raise InputError(f"config.json: {KEY}.{ENTRY}: {entry!r:.60}; expected a slope and an offset")
+    return cls(*numbers)
+
+  def score(self, score: float) -> float:
+    """Returns how often answers of a score are right."""
+    sure = min(max(score, SHARPEST), 1 - SHARPEST)
+    return 1 / (1 + math.exp(-self.slope * math.log(sure / (1 - sure)) - self.offset))
+
+  def scored(self, prediction: Any) -> Any:
+    """Returns a prediction with these scores of its answers; numbers have none."""
+    if self == (1.0, 0.0):
+      return prediction
+    if isinstance(prediction, Types | TaggedSpans):
+      return dataclasses.replace(prediction, spans=tuple(map(self._answer, prediction.spans)))
+    if isinstance(prediction, Labels):
+      return dataclasses.replace(prediction, labels=tuple(map(self._answer, prediction.labels)))
+    if isinstance(prediction, list):
+      return [self._answer(answer) for answer in prediction]
+    return self._answer(prediction)
+
+  def _answer(self, answer: Any) -> Any:
+    if isinstance(answer, Number):
+      return answer
+    return answer._replace(score=self.score(answer.score))
+
+
+def sure_of(model: ModelParts) -> float | None:
+  """Returns the score from which a model's answers are sure; None if nobody has measured it."""
+  ours = model.rest.get(KEY)
+  entry = ours.get(SURE) if isinstance(ours, dict) else None
+  if entry is not None and not (isinstance(entry, int | float) and 0 <= entry <= 1):
+    raise InputError(f"config.json: {KEY}.{SURE}: {entry!r:.60}; expected a score from 0 to 1")
+  return entry
+
+
+def without_calibration(model: ModelParts) -> ModelParts:
+  """Returns a model whose scores are as they are computed."""
+  ours = model.rest.get(KEY)
+  if not isinstance(ours, dict) or ENTRY not in ours:
+    return model
+  kept = {name: x for name, x in ours.items() if name != ENTRY}
+  return dataclasses.replace(model, rest={**model.rest, KEY: kept})

@@ -12,7 +12,7 @@ from luke_jax.tasks.predictions import Link, Relation, Span
 from luke_jax.tasks.relations.score import negative_of
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.text.sentences import split_sentences
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 APART = 5  # names at most between two that may be related
 _NO_NAME = re.compile(r"[^\w\s]|_")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import flax.linen as nn
 import jax
+import numpy as np
 
 from luke_jax.files import Path
 from luke_jax.nn.layers import Numerics
@@ -65,6 +66,14 @@ class Head(nn.Module):
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
     """Returns the shapes, after the batch, of the inputs that no encoder has."""
     return {}
+
+  @property
+  def task_settings(self) -> Mapping[str, Any]:
+    """Returns the settings of a task that the head was made with, by their names."""
+    return {}
+
+  def check_inputs(self, inputs: Mapping[str, np.ndarray]) -> None:
+    """Raises InputError for numbers among the head's own inputs that it has no row for."""
 
   @classmethod
   def class_name(cls, prefix: str) -> str:

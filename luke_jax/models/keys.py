@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.models.checks import check_finite
+from luke_jax.models.config_files import check_finite
 from luke_jax.models.names import OtherNames
 
 

@@ -13,8 +13,13 @@ import jax.numpy as jnp
 
 from luke_jax.files import Path
 from luke_jax.models import config_files
-from luke_jax.models.checks import check_fields, check_members
-from luke_jax.models.config_files import OF_DECODERS, Fixed, check_fixed
+from luke_jax.models.config_files import (
+  OF_DECODERS,
+  Fixed,
+  check_fields,
+  check_fixed,
+  check_members,
+)
 from luke_jax.models.head import Head
 from luke_jax.models.head import States as States
 from luke_jax.models.head import Tables as Tables

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import ClassVar, Literal
 
-from luke_jax.models.checks import check_fields
+from luke_jax.models.config_files import check_fields
 from luke_jax.models.system import Decoders, Layout, ModelConfig
 
 

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json, sizes, write_json
+from luke_jax.files import Path, read_json, read_json_object, sizes, write_json
 from luke_jax.text import Tokenizer, load_tokenizer
-from luke_jax.text.json_files import read_json_object
 from luke_jax.text.tokenizer_files import VOCAB
 
 METADATA = "metadata.json"

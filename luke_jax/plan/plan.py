@@ -4,10 +4,9 @@ import dataclasses
 
 from luke_jax.plan.chips import Topology
 from luke_jax.plan.collectives import Traffic, between_slices, traffic
-from luke_jax.plan.compiling import Compiled
+from luke_jax.plan.compiling import Compiled, Memory
 from luke_jax.plan.cycles import Cycles, Share, estimated_cycles, final_cycles, shares, work
 from luke_jax.plan.hlo import execution
-from luke_jax.plan.memory import Memory
 
 NOTE = (
   "Estimates from the compiler's output; no chip was used. Waiting for other chips, for the host"

@@ -16,7 +16,7 @@ from luke_jax.errors import InputError, not_installed
 from luke_jax.files import Path
 from luke_jax.model import Model, load
 from luke_jax.text import TextInput
-from luke_jax.text.entity_vocab import MASK2
+from luke_jax.text.tokenizer import MASK2
 
 # Written for this purpose: entities in brackets, none, one and many of them.
 SENTENCES = (

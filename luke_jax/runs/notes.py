@@ -11,12 +11,11 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, sample, write_json
 from luke_jax.inference.settings import LOCAL
 from luke_jax.pipeline.metadata import METADATA, read_metadata
-from luke_jax.results.records import RESULT, hardware, hash_of, revision, versions
+from luke_jax.results.tables import RESULT, hardware, hash_of, revision, versions
 from luke_jax.tasks.datasets import is_split
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.saved_configs import to_dict
+from luke_jax.training.experiment import Experiment, to_dict
 
 NOTES = "notes.json"  # in a run's folder
 # Settings left out of the card: without effect on the scores, reported elsewhere, or local paths.

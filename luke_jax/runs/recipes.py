@@ -26,8 +26,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, is_known, task_class, tasks_with
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment import Experiment, Run, total_steps
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import Experiment, Run, load_experiment, total_steps
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
 from luke_jax.training.pace import TELLING

@@ -10,9 +10,8 @@ from luke_jax import english
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
-from luke_jax.inference.calibrated import sure_of
 from luke_jax.inference.predicting import predict
-from luke_jax.inference.settings import task_of
+from luke_jax.inference.settings import sure_of, task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.serve.joining import Compute, Item

@@ -9,8 +9,8 @@ from luke_jax.show.drawn_text import ROOM, SIZE, Box, Rows, drawn, in_rows, text
 from luke_jax.show.marked import hue
 from luke_jax.show.picture import Picture
 from luke_jax.tasks.predictions import Relation
-from luke_jax.text.spans import checked_spans
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.parts import checked_spans
+from luke_jax.text.tokenizer import Bounds
 
 # All lengths are in CSS pixels.
 WIDTHS = {"roomy": 690.0, "narrow": 330.0}  # of rows, for screens and for phones

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 NARROW, SLIM, BROAD = frozenset("iljI.,:;'|!"), frozenset('frt()[]{}-"/ '), frozenset("mwMW@%—")
 SIZE = 16  # of letters, in CSS pixels, as all lengths here

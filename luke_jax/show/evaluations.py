@@ -10,7 +10,7 @@ from rich.text import Text
 from luke_jax.show.marked import MEANINGS, SIGNS, terminal_text
 from luke_jax.tasks.calibration import Kept, coverage_of
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, Outcome
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 SURROUNDINGS = 100  # characters of a text before and after its marks
 LEFT_OUT = "…"

@@ -15,7 +15,7 @@ from rich.text import Text
 from luke_jax.tasks.evaluation import Mark, Outcome
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.text import Tokenizer
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 # Labels of one kind have neighbouring hues, other kinds distant ones.
 _USUAL = {

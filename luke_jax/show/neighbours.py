@@ -13,7 +13,7 @@ from luke_jax.show.marked import html_text
 from luke_jax.show.picture import Picture, bars
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.text.alignment import checked_links
-from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text.tokenizer import SPECIAL
 
 if TYPE_CHECKING:
   from luke_jax.convert.parts import ModelParts

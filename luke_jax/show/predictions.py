@@ -12,7 +12,7 @@ from luke_jax.show.picture import Picture, bars
 from luke_jax.tasks.cloze.files import PLACEHOLDER
 from luke_jax.tasks.evaluation import Mark, outcomes
 from luke_jax.tasks.predictions import Answer, Labels, Link, Number, Relation, Span
-from luke_jax.text.spans import checked_spans
+from luke_jax.text.parts import checked_spans
 
 
 def entities(

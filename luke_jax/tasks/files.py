@@ -20,7 +20,7 @@ from luke_jax.files import Path
 from luke_jax.tasks.tables import is_table, read_table, tables_of
 from luke_jax.text import join_words
 from luke_jax.text.alignment import Link, checked_links
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 COMMON = ("id", "text", "tokens", "meta")
 # What other data sets call a text or its words.

@@ -19,7 +19,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.kinds import make_head
 from luke_jax.models import network
-from luke_jax.models.checks import check_members
+from luke_jax.models.config_files import check_members
 from luke_jax.models.head import Outputs
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone

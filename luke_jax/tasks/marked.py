@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.aligned import Aligner
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Processor, Row, TextInput
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 
 def marked_rows(

@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.models.checks import check_finite
+from luke_jax.models.config_files import check_finite
 from luke_jax.text import Processor, TextInput
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 ALSO_MASK = "[MASK]"  # BERT's; as long as <mask>, so that characters keep their places
 

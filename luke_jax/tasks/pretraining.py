@@ -15,10 +15,9 @@ from luke_jax.models import network
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.pipeline.masking import Masking
 from luke_jax.pipeline.metadata import METADATA, Metadata, read_metadata, tokenizer_hash
 from luke_jax.pipeline.reads import Reads, cached
-from luke_jax.pipeline.rows import RowMaker, RowSizes, read_entities, read_words
+from luke_jax.pipeline.rows import Masking, RowMaker, RowSizes, read_entities, read_words
 from luke_jax.pipeline.stored import Corpora, HeldOutRecords, StoredRecords, TrainingRecords
 from luke_jax.training.task import Batch, Params, Task
 

@@ -11,8 +11,9 @@ from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.files import Faults
 from luke_jax.text import Processor, Row, load_entity_vocab, load_tokenizer
-from luke_jax.text.entity_vocab import MASK2, SPECIAL_ENTITIES
-from luke_jax.text.processor_files import has_entity_vocab
+from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
+from luke_jax.text.processor import has_entity_vocab
+from luke_jax.text.tokenizer import MASK2
 from luke_jax.text.unknown import counted
 
 if TYPE_CHECKING:

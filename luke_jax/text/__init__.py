@@ -7,16 +7,12 @@ Face's names. Text too long for the model is refused, truncated with a report of
 dropped, or read in windows that miss none.
 """
 
-from luke_jax.text.entity_vocab import EntityVocab
-from luke_jax.text.entity_vocab_files import load_entity_vocab, save_entity_vocab
-from luke_jax.text.parts import Entity
-from luke_jax.text.processor import Processor
-from luke_jax.text.processor_files import load_processor, save_processor
+from luke_jax.text.entity_vocab import EntityVocab, load_entity_vocab, save_entity_vocab
+from luke_jax.text.parts import Entity, JoinedWords, join_words
+from luke_jax.text.processor import Processor, load_processor, save_processor
 from luke_jax.text.rows import Row
-from luke_jax.text.spans import JoinedWords, join_words
-from luke_jax.text.special_tokens import SpecialTokens, Tokens
 from luke_jax.text.text_inputs import Task, TextInput
-from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.tokenizer import SpecialTokens, Tokenizer, Tokens
 from luke_jax.text.tokenizer_files import load_tokenizer, save_tokenizer
 
 __all__ = [

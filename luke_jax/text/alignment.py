@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text.spans import checked_spans
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.parts import checked_spans
+from luke_jax.text.tokenizer import Bounds
 
 # Pieces of a mention that the entity is beside: the first one; all; or, as in the authors'
 # pretraining data, every second one from the first.

@@ -11,8 +11,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.text.special_tokens import Bounds, SpecialTokens, Tokens, shifted
-from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.tokenizer import Bounds, SpecialTokens, Tokenizer, Tokens, shifted
 
 if TYPE_CHECKING:
   import tokenizers

@@ -9,7 +9,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.text.parts import NOT_TEXT, Entity, Part, moved
-from luke_jax.text.special_tokens import Bounds, SpecialTokens
+from luke_jax.text.tokenizer import Bounds, SpecialTokens
 
 Lengths = int | Sequence[int] | None
 

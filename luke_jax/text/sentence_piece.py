@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.text.special_tokens import ROBERTA, Bounds, SpecialTokens, Tokens
-from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.tokenizer import ROBERTA, Bounds, SpecialTokens, Tokenizer, Tokens
 
 if TYPE_CHECKING:
   import sentencepiece

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from luke_jax.errors import InputError
-from luke_jax.text.entity_vocab import MASK, MASK2
-from luke_jax.text.parts import Entity, Mentions
-from luke_jax.text.spans import checked_spans
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.parts import Entity, Mentions, checked_spans
+from luke_jax.text.tokenizer import MASK, MASK2, Bounds
 
 Task = Literal["entity_classification", "entity_pair_classification", "entity_span_classification"]
 TASKS = get_args(Task)

@@ -3,20 +3,9 @@
 from collections.abc import Mapping
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_regular
+from luke_jax.files import Path, check_regular, read_json_object, read_text, write_json
 from luke_jax.files.copies import local
 from luke_jax.text.byte_level import ByteLevelTokenizer
-from luke_jax.text.hub_files import (
-  ADDED,
-  CONFIG,
-  MORE_SPECIAL,
-  SPECIAL_MAP,
-  WHOLE,
-  read_special_tokens,
-  tokenizer_config,
-  whole_tokenizer,
-)
-from luke_jax.text.json_files import read_json_object, read_text, write_json
 from luke_jax.text.sentence_piece import (
   CAMEMBERT,
   MODEL_FILE,
@@ -26,8 +15,21 @@ from luke_jax.text.sentence_piece import (
   is_unigram,
   serialized_model,
 )
-from luke_jax.text.special_tokens import MARKERS, ROBERTA, ROLE_KEYS, Roles
-from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.tokenizer import (
+  ADDED,
+  CONFIG,
+  MARKERS,
+  MORE_SPECIAL,
+  ROBERTA,
+  ROLE_KEYS,
+  SPECIAL_MAP,
+  WHOLE,
+  Roles,
+  Tokenizer,
+  read_special_tokens,
+  tokenizer_config,
+  whole_tokenizer,
+)
 from luke_jax.text.whole_words import WORDS_FILE, load_whole_words
 from luke_jax.text.word_piece import CHARACTERS_FILE, PIECES_FILE, is_word_piece, load_word_piece
 
@@ -86,14 +88,14 @@ def save_tokenizer(
   additional = {MORE_SPECIAL[0]: names} if names else {}
   added = {token: id for token, id in more.items() if tokenizer.piece_id(token) != id}
   if added:
-    write_json(directory / ADDED, added)
+    write_json(directory / ADDED, added, indent=2)
   else:
     (directory / ADDED).unlink(missing_ok=True)
-  write_json(directory / SPECIAL_MAP, _named_roles(special.roles) | additional)
+  write_json(directory / SPECIAL_MAP, _named_roles(special.roles) | additional, indent=2)
   hub_settings = tokenizer.hub_settings()
   config: dict[str, object] = {"tokenizer_class": hub_settings["tokenizer_class"], **additional}
   config |= {f"entity_token_{i}": marker for i, marker in enumerate(special.markers, start=1)}
-  write_json(directory / CONFIG, config | hub_settings | dict(settings or {}))
+  write_json(directory / CONFIG, config | hub_settings | dict(settings or {}), indent=2)
 
 
 def _named_roles(roles: Roles) -> dict[str, object]:

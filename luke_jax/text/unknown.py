@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luke_jax.text.processor import Processor
-from luke_jax.text.special_tokens import Tokens
-from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.tokenizer import Tokenizer, Tokens
 
 _SHARE = 0.01  # of the pieces, above which a file is worth a warning
 _NAMED = 10

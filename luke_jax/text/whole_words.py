@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
-from luke_jax.text.hub_files import read_special_tokens
-from luke_jax.text.json_files import read_json_object, write_json
-from luke_jax.text.special_tokens import BERT, ROLE_KEYS, SpecialTokens, Tokens
-from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.files import Path, read_json_object, write_json
+from luke_jax.text.tokenizer import (
+  BERT,
+  ROLE_KEYS,
+  SpecialTokens,
+  Tokenizer,
+  Tokens,
+  read_special_tokens,
+)
 
 WORDS_FILE = "words.json"
 CHARACTERS, BIGRAMS = "character_ids", "bigram_ids"  # the arrays beside words
@@ -147,7 +151,7 @@ class WholeWordTokenizer(Tokenizer):
 
   def save_vocab(self, directory: Path) -> None:
     """Writes words.json."""
-    write_json(directory / WORDS_FILE, dataclasses.asdict(self.vocabularies))
+    write_json(directory / WORDS_FILE, dataclasses.asdict(self.vocabularies), indent=2)
 
 
 def load_whole_words(directory: Path) -> WholeWordTokenizer:

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
-from luke_jax.text.hub_files import (
+from luke_jax.files import Path, read_text
+from luke_jax.text.tokenizer import (
+  BERT,
   CONFIG,
   MORE_SPECIAL,
+  ROLE_KEYS,
   WHOLE,
+  Roles,
+  SpecialTokens,
+  Tokenizer,
+  Tokens,
   added_tokens,
   read_special_tokens,
   special_map,
@@ -19,9 +25,6 @@ from luke_jax.text.hub_files import (
   tokenizer_config,
   whole_tokenizer,
 )
-from luke_jax.text.json_files import read_text
-from luke_jax.text.special_tokens import BERT, ROLE_KEYS, Roles, SpecialTokens, Tokens
-from luke_jax.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
   import tokenizers

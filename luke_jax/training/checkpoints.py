@@ -18,7 +18,7 @@ import jax
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, remove, write_sizes
 from luke_jax.lazy import Lazy
-from luke_jax.training import integrity, messages
+from luke_jax.training import integrity, processes
 from luke_jax.training.experiment import Run
 from luke_jax.training.integrity import DamageError
 from luke_jax.training.program import AVERAGE, State
@@ -47,7 +47,7 @@ class Checkpoints:
     self._thread = concurrent.futures.ThreadPoolExecutor(1)
     # What is being written, and the scores by step without it.
     self._writing: tuple[concurrent.futures.Future[None], dict[int, dict[str, float]]] | None = None
-    saved = messages.from_first(lambda: self._found(reading))
+    saved = processes.from_first(lambda: self._found(reading))
     for line in saved["warnings"]:
       warnings.warn(line, stacklevel=2)
     self._scores: dict[int, dict[str, float]] = {int(k): x for k, x in saved["scores"].items()}
@@ -107,9 +107,9 @@ class Checkpoints:
       state = self._restored(step, shapes)
       if state is not None:
         place = self._place(step)
-        messages.from_first(functools.partial(_write_sizes, place))  # missing if killed before
+        processes.from_first(functools.partial(_write_sizes, place))  # missing if killed before
         return step, state
-    if messages.from_first(lambda: any(self.folder.glob(f"*{DAMAGED}"))):
+    if processes.from_first(lambda: any(self.folder.glob(f"*{DAMAGED}"))):
       raise InputError(
         f"{self.folder}: all checkpoints are damaged; expected a new folder, or the folders"
         f" *{DAMAGED} moved away to start again"
@@ -178,7 +178,7 @@ class Checkpoints:
     if state is not None:
       return state
     path = self._place(step)
-    warnings.warn(messages.from_first(lambda: self._set_aside(path, fault)), stacklevel=3)
+    warnings.warn(processes.from_first(lambda: self._set_aside(path, fault)), stacklevel=3)
     del self._scores[step]
     return None
 
@@ -204,7 +204,7 @@ class Checkpoints:
   def _attempt(self, step: int, shapes: State) -> tuple[State | None, list[tuple[bool, str]]]:
     """Reads a checkpoint; returns the state, or the faults of all processes."""
     path = self._place(step)
-    saved = messages.from_first(lambda: _verified(path))
+    saved = processes.from_first(lambda: _verified(path))
     if "fault" in saved:
       return None, [saved["fault"]]
     integrity.check_arrays(path, saved["arrays"], integrity.described(shapes))
@@ -216,7 +216,7 @@ class Checkpoints:
       raise  # not caused by the files
     except Exception as error:  # reading damaged files may raise anything
       fault = _told(error)
-    faults = [x for x in messages.gathered(fault) if x is not None]
+    faults = [x for x in processes.gathered(fault) if x is not None]
     if faults or state is None:
       return None, faults
     try:
@@ -283,7 +283,7 @@ def _told(error: Exception) -> tuple[bool, str]:
 
 def _on_its_own() -> contextlib.AbstractContextManager:
   """Lets a process read its shards without waiting for others, which one that fails would hold."""
-  if messages.alone():
+  if processes.alone():
     return contextlib.nullcontext()
   process = jax.process_index()
   options = ocp.options.MultiprocessingOptions(

@@ -10,8 +10,7 @@ from typing import Any, Literal, get_args
 from luke_jax.errors import InputError
 from luke_jax.files import Path, in_bucket, is_part, write_json
 from luke_jax.files.locks import LOCK
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.saved_configs import differences, from_dict, to_dict
+from luke_jax.training.experiment import Experiment, differences, from_dict, to_dict
 
 NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
@@ -94,6 +93,37 @@ class Ledger:
     """Returns the share of the wall clock, over restarts too, that went into steps."""
     return self.state()["step"] / 1e9 / max(self.wall, 1e-9)
 
+  def read(self, folder: Path) -> int | None:
+    """Adds the time of the run's earlier processes; time after their last checkpoint is lost.
+
+    Returns the last step of a run that is done.
+    """
+    path = folder / LEDGER
+    if not path.exists():
+      return None
+    previous = read_json(path)
+    self.add_previous(previous["saved"])
+    self.add_lost(previous["wall"] - previous["saved_wall"])
+    return previous.get("done")
+
+  def write(self, folder: Path, done: int | None = None) -> None:
+    """Writes the time as of a checkpoint, and the last step of a run that is done."""
+    wall = self.wall
+    times = {"saved": self.state(), "saved_wall": wall, "wall": wall, "done": done}
+    write_json(folder / LEDGER, times | {"goodput": round(self.goodput, 4)})
+
+  def write_wall(self, folder: Path) -> None:
+    """Updates the wall clock alone, so that time after the checkpoint is counted if killed.
+
+    An object in a bucket may not be written more than once a second, and takes a while.
+    """
+    path = folder / LEDGER
+    if in_bucket(folder) and self.wall < self.noted + NOTED:
+      return
+    self.noted = self.wall
+    previous = read_json(path) if path.exists() else {"saved": {}, "saved_wall": 0.0}
+    write_json(path, previous | {"wall": self.wall})
+
   def _switch(self, name: Part) -> Part:
     """Charges the time since the last switch, and from now on to `name`; returns the last part."""
     now, last = self._clock(), self._current
@@ -166,37 +196,3 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
   except ValueError as fault:
     raise InputError(f"{path}: {fault}; expected JSON") from None
-
-
-def continue_ledger(folder: Path, ledger: Ledger) -> int | None:
-  """Adds the time of the run's earlier processes; time after their last checkpoint is lost.
-
-  Returns the last step of a run that is done.
-  """
-  path = folder / LEDGER
-  if not path.exists():
-    return None
-  previous = read_json(path)
-  ledger.add_previous(previous["saved"])
-  ledger.add_lost(previous["wall"] - previous["saved_wall"])
-  return previous.get("done")
-
-
-def note_saved(folder: Path, ledger: Ledger, done: int | None = None) -> None:
-  """Writes the ledger as of a checkpoint, and the last step of a run that is done."""
-  wall = ledger.wall
-  times = {"saved": ledger.state(), "saved_wall": wall, "wall": wall, "done": done}
-  write_json(folder / LEDGER, times | {"goodput": round(ledger.goodput, 4)})
-
-
-def note_wall(folder: Path, ledger: Ledger) -> None:
-  """Updates the ledger's wall clock, so that time after the checkpoint is counted if killed.
-
-  An object in a bucket may not be written more than once a second, and takes a while.
-  """
-  path = folder / LEDGER
-  if in_bucket(folder) and ledger.wall < ledger.noted + NOTED:
-    return
-  ledger.noted = ledger.wall
-  previous = read_json(path) if path.exists() else {"saved": {}, "saved_wall": 0.0}
-  write_json(path, previous | {"wall": ledger.wall})

@@ -1,16 +1,34 @@
-"""Experiments: everything that a run depends on, in one frozen value."""
+"""Experiments: all that a run depends on, in one frozen value, from Python files and as JSON."""
 
 import dataclasses
+import importlib
+import importlib.machinery
+import json
 import math
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
+from luke_jax import typed_values
 from luke_jax.errors import InputError
+from luke_jax.files import Path
 from luke_jax.models.system import Backbone, ModelConfig, Running
+from luke_jax.models.table import system_named
 from luke_jax.pipeline.batches import Data
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.task import Task
+from luke_jax.typed_values import dotted, field_kinds, is_group
+
+_ABSENT = object()
+_MOVED = {  # modules of tasks that runs and models name, where they were when those were saved
+  "luke_jax.tasks.aligned_pretraining": "luke_jax.systems.ernie_thu.pretraining",
+  "luke_jax.tasks.unit_pretraining": "luke_jax.systems.ernie_baidu.pretraining",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,3 +152,187 @@ def total_steps(run: Run, records: int, batch_size: int) -> int:
     raise InputError("run.steps: null, as run.epochs; expected one of them")
   # As a decimal, since 0.1 epochs of 30 records in binary would be slightly more than 3 records.
   return math.ceil(records * Fraction(str(run.epochs)) / batch_size)
+
+
+def load_experiment(path: Path) -> Experiment:
+  """Returns the result of `config()` of an experiment file, its fields checked by type."""
+  return experiment_and_notes(path, "")[0]
+
+
+def experiment_and_notes(path: Path, name: str) -> tuple[Experiment, dict[str, object]]:
+  """Returns the result of `config()` of an experiment file, and a constant of the file, if any."""
+  if path.is_file() and path.suffix != ".py":
+    raise InputError(f"{path}: not a .py file; expected an experiment file")
+  try:
+    source = path.read_bytes()
+  except OSError as fault:
+    raise InputError(f"{path}: {fault.strerror}; expected an experiment file") from None
+  line = ""
+  try:
+    module = _module(path, source)
+    config = getattr(module, "config", None)
+    if not callable(config):
+      raise InputError("no function config; expected `def config()` that returns an Experiment")
+    line = _line_of(config)
+    experiment = config()
+    if not isinstance(experiment, Experiment):
+      kind = type(experiment).__name__
+      raise InputError(f"config() returned a {kind}; expected an Experiment")
+    checked = from_dict(to_dict(experiment), experiment)
+    return checked, dict(getattr(module, name, {})) if name else {}
+  except Exception as fault:
+    raise InputError(f"{path}: {_line(fault, path) or line}{_message(fault)}") from None
+
+
+def _module(path: Path, source: bytes) -> ModuleType:
+  """Returns the module of a file, compiled anew and without a compiled file beside the user's."""
+  name = "_experiment_" + re.sub(r"\W", "_", path.stem)
+  module = ModuleType(name)
+  module.__file__ = str(path)
+  loader = importlib.machinery.SourceFileLoader(name, str(path))
+  sys.modules[name] = module  # dataclasses look up the names in their annotations here
+  exec(loader.source_to_code(source, str(path)), module.__dict__)
+  return module
+
+
+def _line_of(function: object) -> str:
+  code = getattr(function, "__code__", None)
+  return f"line {code.co_firstlineno}: " if code else ""
+
+
+def _line(fault: Exception, path: Path) -> str:
+  """Returns the line of the file where a fault happened, or nothing if it was elsewhere."""
+  if isinstance(fault, SyntaxError) and fault.filename == str(path):
+    return f"line {fault.lineno}: "
+  frames = traceback.extract_tb(fault.__traceback__)
+  lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+  return f"line {lines[-1]}: " if lines else ""
+
+
+def _message(fault: Exception) -> str:
+  message = fault.msg if isinstance(fault, SyntaxError) else str(fault)
+  text = message if isinstance(fault, InputError) else f"{type(fault).__name__}: {message}"
+  return " ".join(text.split())
+
+
+def to_dict(experiment: Experiment) -> dict[str, Any]:
+  """Returns the experiment as JSON values.
+
+  The task names its class, {"class": "module:Name", ...}, and the model its system,
+  {"family": "luke", ...}.
+  """
+  values = typed_values.to_json(experiment, "")
+  values["task"] = {"class": _class_name(type(experiment.task)), **values["task"]}
+  values["model"] = {"family": experiment.model.name, **values["model"]}
+  return values
+
+
+def to_json(experiment: Experiment) -> str:
+  """Returns the text of a config.json."""
+  return json.dumps(to_dict(experiment), ensure_ascii=False, indent=2) + "\n"
+
+
+def from_dict(data: Mapping[str, object], own: Experiment | None = None) -> Experiment:
+  """Returns the experiment of a saved config.
+
+  The task's class and the model's system are those of this package, or of `own`, an experiment
+  that the user's code made: reading a config runs no other code.
+  """
+  task_class, task = _named_group(data, "task", "class", "the task's class as module:Name")
+  system, model = _named_group(data, "model", "family", "the model's system, such as luke")
+  kinds = field_kinds(Experiment) | {
+    "task": _task_class(task_class, type(own.task) if own else None),
+    "model": _config_class(system, own),
+  }
+  values = {**data, "task": task, "model": model}
+  return typed_values.group_from_json(values, Experiment, "", kinds=kinds)
+
+
+def differences(saved: Mapping[str, object], current: Mapping[str, object]) -> list[str]:
+  """Returns the differences of two results of `to_dict`: "run.seed: 0 there, 1 here"."""
+  there, here = dict(_leaves(saved, "")), dict(_leaves(current, ""))
+  return [
+    f"{name}: {_shown(there, name)} there, {_shown(here, name)} here"
+    for name in here | there
+    if there.get(name, _ABSENT) != here.get(name, _ABSENT)
+  ]
+
+
+def describe(experiment: Experiment) -> str:
+  """Returns a line for each field, by dotted name, with the default if the value differs."""
+  values, defaults = dict(_leaves(to_dict(experiment), "")), dict(_defaults(experiment, ""))
+  names = max(map(len, values))
+  lines = []
+  for name, value in values.items():
+    line = f"{name:{names}}  {_shown(values, name)}"
+    if defaults.get(name, value) != value:
+      line += f"  (default {_shown(defaults, name)})"
+    lines.append(line)
+  return "\n".join(lines)
+
+
+def _named_group(
+  data: Mapping[str, object], group: str, name: str, expected: str
+) -> tuple[str, dict[str, object]]:
+  """Returns the class or system that a group of a saved config names, and its fields."""
+  saved = data.get(group) if isinstance(data, Mapping) else None
+  if not isinstance(saved, Mapping) or not isinstance(saved.get(name), str):
+    raise InputError(f"{group}.{name}: missing; expected {expected}")
+  return saved[name], {key: value for key, value in saved.items() if key != name}
+
+
+def _config_class(system: str, own: Experiment | None) -> type:
+  if own is not None and system == own.model.name:
+    return type(own.model)
+  return system_named(system)
+
+
+def _class_name(task_class: type) -> str:
+  return f"{task_class.__module__}:{task_class.__qualname__}"
+
+
+def _task_class(name: str, of_user: type | None) -> type:
+  module, _, class_name = name.partition(":")
+  module = _MOVED.get(module, module)
+  name = f"{module}:{class_name}"
+  if of_user and name == _class_name(of_user):
+    return of_user
+  # The name of a module starts with a letter, so that __main__ and the like are not run.
+  if re.fullmatch(r"luke_jax(\.[a-z]\w*)+", module, re.ASCII):
+    try:
+      task_class = getattr(importlib.import_module(module), class_name, None)
+    except ImportError:
+      task_class = None
+    if (
+      isinstance(task_class, type)
+      and issubclass(task_class, Task)
+      and _class_name(task_class) == name
+    ):
+      return task_class
+  also = f" or {_class_name(of_user)}" if of_user else ""
+  raise InputError(f"task.class: {name!r}; expected a task of luke_jax{also}")
+
+
+def _leaves(values: Mapping[str, object], place: str) -> Iterator[tuple[str, Any]]:
+  for name, value in values.items():
+    if isinstance(value, Mapping):
+      yield from _leaves(value, dotted(place, name))
+    else:
+      yield dotted(place, name), value
+
+
+def _shown(values: Mapping[str, object], name: str) -> str:
+  return json.dumps(values[name], ensure_ascii=False) if name in values else "missing"
+
+
+def _defaults(group: Any, place: str) -> Iterator[tuple[str, Any]]:
+  """Yields the default of each field that has one and is no group, by dotted name, as JSON."""
+  for field in dataclasses.fields(group):
+    name, value, default = dotted(place, field.name), getattr(group, field.name), field.default
+    if is_group(value):
+      yield from _defaults(value, name)
+      continue
+    if field.default_factory is not dataclasses.MISSING:
+      default = field.default_factory()
+    if default is not dataclasses.MISSING:
+      yield name, typed_values.to_json(default, name)

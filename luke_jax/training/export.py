@@ -6,11 +6,10 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.training import directory
 from luke_jax.training.checkpoints import Checkpoints
-from luke_jax.training.experiment import Experiment
-from luke_jax.training.freezing import merge
+from luke_jax.training.experiment import Experiment, from_dict
 from luke_jax.training.mesh import MeshShape, make_mesh, without_padding
+from luke_jax.training.optimizer import merge
 from luke_jax.training.program import Program
-from luke_jax.training.saved_configs import from_dict
 from luke_jax.training.task import Params
 
 

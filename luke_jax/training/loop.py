@@ -26,16 +26,15 @@ from luke_jax.pipeline.batches import (
   evaluation_order,
   evaluation_rows,
 )
-from luke_jax.training import directory, messages, processes
+from luke_jax.training import directory, processes
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.directory import Ledger
-from luke_jax.training.experiment import Experiment, total_steps
+from luke_jax.training.experiment import Experiment, to_json, total_steps
 from luke_jax.training.mesh import make_mesh, own_rows
 from luke_jax.training.metrics import MetricsWriter, read_numbers
 from luke_jax.training.pace import TELLING, Pace, TimedPace
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress, Shown, Trace
-from luke_jax.training.saved_configs import to_json
 from luke_jax.training.task import Params, Tree
 from luke_jax.training.watch import Watch, watching
 
@@ -68,7 +67,7 @@ def train(
       data = {**data, "records of train": str(len(records))}
       named = {f"the data: {name}": value for name, value in data.items()}
       processes.agree({"the experiment": to_json(experiment), **named})
-      messages.from_first(lambda: directory.prepare(folder, experiment, data))
+      processes.from_first(lambda: directory.prepare(folder, experiment, data))
       keep_programs(folder)
       mesh = make_mesh(experiment.mesh)
       steps = total_steps(experiment.run, len(records), experiment.data.batch_size)
@@ -79,7 +78,7 @@ def train(
       if restored is None:
         _check_evaluation(program)
       step, state = restored or (0, _first_state(program, start))
-      done = directory.continue_ledger(folder, ledger) == step
+      done = ledger.read(folder) == step
     loop = _Loop(program, checkpoints, ledger, folder)
     loop.watch, loop.trace = watch, Trace(folder, step, profile)
     loop.pace = Pace(step) if done else _pace(program, ledger, step)
@@ -142,7 +141,7 @@ class _Loop:
     self.scores = self.checkpoints.scores(step)
     self.scored = step if self.scores else None
     best = f"dev/{self.options.best_metric}"
-    self.history = messages.from_first(lambda: read_numbers(self.folder, best, step))
+    self.history = processes.from_first(lambda: read_numbers(self.folder, best, step))
     self.length = self.program.length(self.pace.steps)
     with (
       MetricsWriter(self.folder, start_step=step, enabled=self.first) as self.writer,
@@ -170,7 +169,7 @@ class _Loop:
       _ = padded.compiled_predict if scores else padded.compiled_step
     self.take_step = {room: padded.compiled_step for room, padded in self.programs.items()}
     self.progress.compiled(len(todo), time.perf_counter() - begun)
-    messages.meet()
+    processes.meet()
 
   def _turns(self, step: int, state: State) -> dict[str, object]:
     first = step
@@ -245,7 +244,7 @@ class _Loop:
 
   def _is_asked_to_end(self) -> bool:
     """Returns whether to leave a pass over dev, which several processes finish together."""
-    return messages.alone() and self.watch.stop is not None
+    return processes.alone() and self.watch.stop is not None
 
   def _save(self, step: int, state: State) -> None:
     self._flush()
@@ -254,7 +253,7 @@ class _Loop:
       self.checkpoints.save(step, state, self.scores if self.scored == step else None)
     self.saved = step
     if self.first:
-      directory.note_saved(self.folder, self.ledger)
+      self.ledger.write(self.folder)
     self.since = time.perf_counter()
 
   def _log(self, step: int, metrics: dict[str, jax.Array]) -> None:
@@ -286,7 +285,7 @@ class _Loop:
     shown = Shown(*figures, self._padding(fetched), self.options.best_metric, score)
     self.progress.update(step + 1, shown)
     if self.first:
-      directory.note_wall(self.folder, self.ledger)
+      self.ledger.write_wall(self.folder)
 
   def _padding(self, fetched: list[tuple[int, dict[str, jax.Array]]]) -> float | None:
     """Returns the share of padding in the words of these steps; None for rows without padding."""
@@ -323,7 +322,7 @@ class _Loop:
     with self.ledger.part("checkpoint"):
       self.checkpoints.wait()
     if self.first:
-      directory.note_saved(self.folder, self.ledger, step if status == "done" else None)
+      self.ledger.write(self.folder, step if status == "done" else None)
     seconds = {name: round(x, 3) for name, x in self.ledger.seconds.items()}
     scores = {f"dev/{name}": x for name, x in self.scores.items()}
     goodput = round(self.ledger.goodput, 4)
@@ -340,7 +339,7 @@ def keep_programs(folder: Path) -> None:
   """
   named = os.environ.get("JAX_COMPILATION_CACHE_DIR")
   cache = program_folder()
-  if named != str(cache) or (messages.alone() and jax.default_backend() == "cpu"):
+  if named != str(cache) or (processes.alone() and jax.default_backend() == "cpu"):
     return
   jax.config.update("jax_compilation_cache_dir", str(folder / COMPILED / cache.name))
   compilation_cache.reset_cache()

@@ -5,7 +5,7 @@ Both are known from the start, or follow from a budget of time and from what was
 
 import math
 
-from luke_jax.training import messages
+from luke_jax.training import processes
 from luke_jax.training.directory import Ledger
 
 PLANNED = 2.0  # seconds of steps between two plans, as a machine may become slower
@@ -83,7 +83,7 @@ class TimedPace(Pace):
 
   def plan(self, step: int) -> None:
     """Sets the number of steps by what was measured; the steps before this one have to be done."""
-    self.steps, self._score, self._next = messages.from_first(lambda: self._planned(step))
+    self.steps, self._score, self._next = processes.from_first(lambda: self._planned(step))
 
   def scored(self, seconds: float) -> None:
     """Takes note of how long scoring dev took; the next time is planned later."""

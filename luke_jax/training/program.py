@@ -17,9 +17,8 @@ from luke_jax.errors import InputError
 from luke_jax.models import adapters
 from luke_jax.models.system import Backbone, Spread
 from luke_jax.pipeline.batches import Lengths, MakeRows, Records, Rows, TrainingBatches
-from luke_jax.training import messages
+from luke_jax.training import processes
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.freezing import merge, split_frozen
 from luke_jax.training.mesh import (
   BATCH_AXES,
   VOCABULARY_MULTIPLE,
@@ -28,7 +27,7 @@ from luke_jax.training.mesh import (
   padded_tables,
   shardings,
 )
-from luke_jax.training.optimizer import Length, make_optimizer
+from luke_jax.training.optimizer import Length, make_optimizer, merge, split_frozen
 from luke_jax.training.task import Batch, Params, Tree
 from luke_jax.training.update import AVERAGE, State, Update
 
@@ -118,7 +117,7 @@ class Program:
   def fresh_state(self) -> State:
     """Returns the state of step 0, made on the devices that hold it."""
     make = self._compiled_fresh
-    messages.meet()
+    processes.meet()
     return make()
 
   @functools.cached_property
@@ -151,7 +150,7 @@ class Program:
       state[part] = unflatten_dict(leaves, sep="/")
     if not missing:
       make = self._compiled_first
-      messages.meet()
+      processes.meet()
       state = make(*(state[part] for part in PARAMS))
     elif AVERAGE in state:
       state[AVERAGE] = jax.tree.map(jnp.copy, state["trained"])

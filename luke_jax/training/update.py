@@ -11,8 +11,7 @@ import optax
 from luke_jax.models.system import Backbone
 from luke_jax.nn.table_rows import rows_at, with_rows
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.freezing import layer_masks, merge
-from luke_jax.training.optimizer import Length, learning_rate
+from luke_jax.training.optimizer import Length, layer_masks, learning_rate, merge
 from luke_jax.training.task import Batch, Params, Task, Tree
 
 AVERAGE = "average"

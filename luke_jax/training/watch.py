@@ -16,13 +16,12 @@ from typing import Self, TypedDict
 
 import jax
 
-from luke_jax.training import messages
-from luke_jax.training.messages import LibraryMessages
+from luke_jax.training import processes
+from luke_jax.training.processes import LOST, LibraryMessages
 
 # sysexits.h's EX_TEMPFAIL: the same command goes on. Shells and systemd give 130 for Ctrl-C.
 GOES_ON, INTERRUPTED = 75, 130
 STATUS = {"preempted": GOES_ON, "interrupted": INTERRUPTED}
-LOST = 30  # seconds without a sign of life until a process counts as gone, as hosts may be busy
 _POLL = 1.0  # seconds between looks at what other processes said
 _TOLD = 20.0  # most seconds that process 0, which keeps the messages, waits until all read one
 _SIGNALS = {signal.SIGTERM: "preempted", signal.SIGINT: "interrupted"}
@@ -109,7 +108,7 @@ class Watch:
     return self.stop["status"]
 
   def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-    if fault is not None and self._outcome is not None and not messages.joined_alone():
+    if fault is not None and self._outcome is not None and not processes.joined_alone():
       self._tell(fault, self._outcome)
     self._ended = True
     self._wake.set()
@@ -138,10 +137,10 @@ class Watch:
     while not self._ended:
       self._wake.wait(_POLL)
       self._wake.clear()
-      if not self._ended and not messages.joined_alone():
+      if not self._ended and not processes.joined_alone():
         with contextlib.suppress(jax.errors.JaxRuntimeError):  # the service is gone: lost, soon
           if self._asked:
-            messages.put("stop/all", self._asked)
+            processes.put("stop/all", self._asked)
           self._look()
 
   def _signal(self, number: int) -> None:
@@ -152,7 +151,7 @@ class Watch:
         self._leave(INTERRUPTED, "interrupted again: nothing more is saved")
       return
     stop: Stop = {"status": _SIGNALS[signal.Signals(number)], "signal": name, "time": time.time()}
-    if messages.joined_alone():
+    if processes.joined_alone():
       self._heard(stop)
     else:
       self._asked = stop
@@ -161,39 +160,39 @@ class Watch:
   def _heard(self, stop: Stop) -> None:
     with self._lock:
       self.stop, step = stop, self._step
-    if not messages.joined_alone():
-      messages.put(f"at/{messages.own_number()}", None if step is None else step + 1)
+    if not processes.joined_alone():
+      processes.put(f"at/{processes.own_number()}", None if step is None else step + 1)
     elif step is None:
       self._leave_early()
 
   def _look(self) -> None:
     """Looks whether another process asks for an end, or failed."""
-    for process, fault in messages.all_below("fault").items():
-      if int(process) != messages.own_number() and not self._leaving:
-        messages.put(f"read/{messages.own_number()}", None)
+    for process, fault in processes.all_below("fault").items():
+      if int(process) != processes.own_number() and not self._leaving:
+        processes.put(f"read/{processes.own_number()}", None)
         self._leave(fault["status"], f"process {process}: {fault['line']}")
-    stop = messages.all_below("stop").get("all")
+    stop = processes.all_below("stop").get("all")
     if stop and self.stop is None:
       self._heard(stop)
-    if stop and self._step is None and None in messages.all_below("at").values():
+    if stop and self._step is None and None in processes.all_below("at").values():
       self._leave_early()
 
   def _leave_early(self) -> None:
     """Ends a command before its first step, when there is nothing to save."""
     assert self.stop is not None
     until = time.monotonic() + _TOLD
-    while not messages.joined_alone() and messages.own_number() == 0 and time.monotonic() < until:
+    while not processes.joined_alone() and processes.own_number() == 0 and time.monotonic() < until:
       time.sleep(_POLL)  # with process 0 the messages end, which the others have to hear first
-      if len(messages.all_below("at")) == messages.joined():
+      if len(processes.all_below("at")) == processes.joined():
         until = 0
     line = f"{self.stop['signal']} before the first step: nothing to save; the same command goes on"
     self._leave(STATUS[self.status], line)
 
   def _agreed(self, step: int) -> int:
     """Returns the first step that every process can still stop before."""
-    if messages.joined_alone():
+    if processes.joined_alone():
       return step
-    while len(steps := messages.all_below("at")) < messages.joined():
+    while len(steps := processes.all_below("at")) < processes.joined():
       time.sleep(0.05)
     return max(x or 0 for x in steps.values())
 
@@ -206,11 +205,11 @@ class Watch:
     line, status = outcome(fault) or ("", 1)
     told = line or f"{type(fault).__name__}: {str(fault).partition(chr(10))[0]}"
     with contextlib.suppress(jax.errors.JaxRuntimeError):
-      messages.put(f"fault/{messages.own_number()}", {"line": told, "status": status})
+      processes.put(f"fault/{processes.own_number()}", {"line": told, "status": status})
       until = time.monotonic() + _TOLD
-      others = messages.joined() - 1
-      while messages.own_number() == 0 and time.monotonic() < until:
-        if len(messages.all_below("read") | messages.all_below("fault")) > others:
+      others = processes.joined() - 1
+      while processes.own_number() == 0 and time.monotonic() < until:
+        if len(processes.all_below("read") | processes.all_below("fault")) > others:
           break
         time.sleep(0.1)
     if not line:

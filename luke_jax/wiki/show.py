@@ -11,8 +11,7 @@ from rich.text import Text
 from luke_jax.errors import check_whole
 from luke_jax.files import Path, whole
 from luke_jax.pipeline.metadata import METADATA
-from luke_jax.pipeline.records import Record
-from luke_jax.pipeline.stored import StoredRecords
+from luke_jax.pipeline.stored import Record, StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.stages.build import RESULT, BuiltStages
@@ -33,6 +32,16 @@ class Shown(NamedTuple):
   head: str
   stretches: list[Stretch]
 
+  def as_text(self) -> Text:
+    """Returns the record for the terminal."""
+    text = Text(f"{self.head}\n", style="dim")
+    for stretch in self.stretches:
+      style = "" if stretch.title is None else "bold cyan" if stretch.known else "magenta"
+      text.append(_printable(stretch.text), style=f"not dim {style}".strip())
+      if _needs_title(stretch):
+        text.append(f" [{_printable(stretch.title or '')}]", style="cyan")
+    return text
+
 
 def shown_records(folder: Path, number: int) -> list[Shown]:
   """Returns the first records of a folder that `luke-jax wiki build` made."""
@@ -43,17 +52,6 @@ def shown_records(folder: Path, number: int) -> list[Shown]:
   number = min(number, len(stored))
   tokenizer, vocab = load_tokenizer(folder), load_entity_vocab(folder)
   return [_shown(place, stored[place], tokenizer, vocab) for place in range(number)]
-
-
-def as_text(record: Shown) -> Text:
-  """Returns a record for the terminal."""
-  text = Text(f"{record.head}\n", style="dim")
-  for stretch in record.stretches:
-    style = "" if stretch.title is None else "bold cyan" if stretch.known else "magenta"
-    text.append(_printable(stretch.text), style=f"not dim {style}".strip())
-    if _needs_title(stretch):
-      text.append(f" [{_printable(stretch.title or '')}]", style="cyan")
-  return text
 
 
 def write_html(records: Sequence[Shown], path: Path, language: str | None = None) -> None:

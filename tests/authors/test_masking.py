@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from authors.recorded import unequal
 
-from luke_jax.pipeline.masking import MaskIds, Masking, words_of_pieces
+from luke_jax.pipeline.rows import MaskIds, Masking, words_of_pieces
 
 pytestmark = pytest.mark.real_data
 

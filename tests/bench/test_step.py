@@ -11,7 +11,7 @@ from luke_jax.bench import step as bench_step
 from luke_jax.bench.step import StepTimes, flops_of
 from luke_jax.cli import main
 from luke_jax.files import Path
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import load_experiment
 from luke_jax.training.mesh import make_mesh
 
 FILE = "experiments/synthetic/tiny.py"

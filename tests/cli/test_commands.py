@@ -15,10 +15,9 @@ import pytest
 from tiny import tiny_model
 
 import luke_jax
-from luke_jax.cli import COMMANDS, main
+from luke_jax.cli import COMMANDS, GROUPS, main
+from luke_jax.cli import command as command_function
 from luke_jax.cli.arguments import bound
-from luke_jax.cli.commands import GROUPS
-from luke_jax.cli.commands import command as command_function
 from luke_jax.files import program_folder
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from luke_jax.cli import process
-from luke_jax.cli.commands import COMMANDS
+from luke_jax.cli import COMMANDS, process
 from luke_jax.cli.process import ASKED, COMPUTING, HUGE_PAGES, waits_to_be_asked
 
 STARTS = """

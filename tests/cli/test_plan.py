@@ -6,9 +6,8 @@ from plan.texts import COLLECTIVES
 
 from luke_jax.cli import main
 from luke_jax.plan.chips import GIB, parse_topology
-from luke_jax.plan.compiling import Compiled
+from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory
 from luke_jax.plan.hlo import parse
-from luke_jax.plan.memory import Memory, OutOfMemory
 from luke_jax.runs.planned import PlannedStep
 
 QA = Path(__file__).parents[2] / "experiments/qa/luke_large.py"

@@ -20,8 +20,7 @@ from luke_jax.runs.starts import start_params
 from luke_jax.systems.bert import RobertaConfig
 from luke_jax.text import load_entity_vocab, load_processor, load_tokenizer, save_entity_vocab
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
-from luke_jax.training.experiment_files import load_experiment
-from luke_jax.training.saved_configs import to_json
+from luke_jax.training.experiment import load_experiment, to_json
 
 pytestmark = pytest.mark.usefixtures("one_device")
 

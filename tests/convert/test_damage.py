@@ -13,7 +13,7 @@ from tiny import same_params, tiny_model
 import luke_jax
 from luke_jax.convert.tensors import CHECKSUMS, read_safetensors, write_safetensors
 from luke_jax.errors import InputError
-from luke_jax.models.checks import check_finite, is_finite
+from luke_jax.models.config_files import check_finite, is_finite
 from luke_jax.models.keys import flatten, unflatten
 from luke_jax.tasks.mask_predictions import predict_masks
 

@@ -8,7 +8,7 @@ from tiny import tiny_model
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
 from luke_jax.model import Model, load
-from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text.tokenizer import SPECIAL
 
 MARKERS = {"<ent>": "@", "<ent2>": "#"}
 

@@ -16,8 +16,8 @@ from tiny import tiny_model
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.convert.hub import fetch
 from luke_jax.convert.parts import READER
+from luke_jax.convert.reading import fetch
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.model import Model

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.inference.abstaining import Abstaining
+from luke_jax.inference.predicting import Abstaining
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.linking.task import EntityLinking

@@ -10,9 +10,9 @@ from sample_models import ROOT
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.inference.calibrated import Calibration
+from luke_jax.inference.settings import Calibration
 from luke_jax.model import load
-from luke_jax.runs.calibration import ENOUGH, calibration_of
+from luke_jax.runs.models import ENOUGH, calibration_of
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.ner.task import NamedEntities
 from luke_jax.tasks.predictions import Answer, Label, Labels, Number, Span, TaggedSpans, Types

@@ -28,7 +28,7 @@ from luke_jax.inference.describing import (
 from luke_jax.tasks.linking import names
 from luke_jax.tasks.linking.names import KEPT, NONE, Meanings, Names, NameSums, key_of
 from luke_jax.wiki.export.export import export
-from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
+from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence
 from luke_jax.wiki.stages.engines import beam, local
 
 IDS = {"Ana Ferrier": 0, "Bo Ferrier": 1, "Music (film)": 2, "Castrel": 3, "Castrel (city)": 4}

@@ -10,7 +10,7 @@ from luke_jax.models.network import Network, abstract_params
 from luke_jax.models.system import TokenCounts
 from luke_jax.systems.luke import NOT_OF_ENTITIES, LukeConfig
 from luke_jax.tasks.known import task_class
-from luke_jax.training.freezing import is_frozen, split_frozen
+from luke_jax.training.optimizer import is_frozen, split_frozen
 
 WITH_ALL = {
   "tie_word_embeddings": False,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.masking import MaskIds, Masking, mask_entities, mask_words
+from luke_jax.pipeline.rows import MaskIds, Masking, mask_entities, mask_words
 
 MASK, VOCABULARY = 4, 1000
 STARTS = np.random.default_rng(0).random(VOCABULARY) < 0.7

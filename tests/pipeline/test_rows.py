@@ -9,9 +9,8 @@ from hypothesis import given
 from toy_corpus import toy_records, write_corpus
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.masking import Masking
-from luke_jax.pipeline.records import Record
-from luke_jax.pipeline.rows import RowMaker, RowSizes, read_entities, read_words
+from luke_jax.pipeline.rows import Masking, RowMaker, RowSizes, read_entities, read_words
+from luke_jax.pipeline.stored import Record
 
 SIZES = RowSizes(40, 8, 3, *Masking().slots(40, 8), page=True)
 

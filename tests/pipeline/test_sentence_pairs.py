@@ -8,7 +8,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.pipeline.instances import StoredInstances, write_instances
-from luke_jax.pipeline.masking import MaskIds
+from luke_jax.pipeline.rows import MaskIds
 from luke_jax.pipeline.sentence_pairs import (
   PairMaker,
   PairSettings,
@@ -17,7 +17,7 @@ from luke_jax.pipeline.sentence_pairs import (
   read_documents,
 )
 from luke_jax.systems.ernie_thu.pretraining import corrupted
-from luke_jax.text.special_tokens import BERT, SpecialTokens
+from luke_jax.text.tokenizer import BERT, SpecialTokens
 
 SPECIAL = SpecialTokens(dict(zip(BERT, (2, 0, 3, 1, 4), strict=True)), (), BERT)
 VOCABULARY = MaskIds(4, 1, 900)

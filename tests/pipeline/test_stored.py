@@ -16,9 +16,8 @@ from luke_jax.errors import InputError
 from luke_jax.pipeline import stored
 from luke_jax.pipeline.batches import TrainingBatches
 from luke_jax.pipeline.metadata import read_metadata, tokenizer_hash, write_metadata
-from luke_jax.pipeline.records import Record
 from luke_jax.pipeline.rows import read_entities
-from luke_jax.pipeline.stored import Corpora, HeldOutRecords, StoredRecords, TrainingRecords
+from luke_jax.pipeline.stored import Corpora, HeldOutRecords, Record, StoredRecords, TrainingRecords
 from luke_jax.text import load_tokenizer, save_tokenizer
 
 

@@ -1,8 +1,7 @@
 import pytest
 
-from luke_jax.plan.compiling import Compiled, largest_fit
+from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory, largest_fit
 from luke_jax.plan.hlo import HloModule
-from luke_jax.plan.memory import Memory, OutOfMemory
 
 AVAILABLE = 1000
 

@@ -11,7 +11,7 @@ from luke_jax.models.system import System, TokenCounts, traced_products
 from luke_jax.nn.encoder import Encoder
 from luke_jax.plan.flops import encoder_flops, kernel_flops, step_flops, token_counts
 from luke_jax.tasks.synthetic import SyntheticPretraining
-from luke_jax.training.freezing import is_frozen
+from luke_jax.training.optimizer import is_frozen
 
 B, W, E = 3, 10, 6
 MASKED = [system for system in DISTINCT if "masked" in class_names(system)]

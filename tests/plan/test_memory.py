@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from luke_jax.plan.chips import GIB, parse_topology
-from luke_jax.plan.memory import (
+from luke_jax.plan.compiling import (
   Memory,
   OutOfMemory,
   advice,

@@ -7,9 +7,8 @@ from tpu_options import QUICK
 
 from luke_jax.plan.chips import parse_topology
 from luke_jax.plan.collectives import largest_collective, traffic
-from luke_jax.plan.compiling import Compiled
+from luke_jax.plan.compiling import Compiled, memory_of
 from luke_jax.plan.hlo import execution, parse
-from luke_jax.plan.memory import memory_of
 from luke_jax.runs.planned import PlannedStep, lowered_step
 
 pytestmark = pytest.mark.tpu_aot

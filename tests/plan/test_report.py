@@ -7,9 +7,8 @@ from rich.console import Console
 
 from luke_jax.plan.bundles import Bundles
 from luke_jax.plan.chips import GIB, parse_topology
-from luke_jax.plan.compiling import Compiled
+from luke_jax.plan.compiling import Compiled, Memory
 from luke_jax.plan.hlo import parse
-from luke_jax.plan.memory import Memory
 from luke_jax.plan.plan import make_plan
 from luke_jax.plan.report import report
 

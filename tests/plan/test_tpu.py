@@ -16,9 +16,8 @@ from plan.programs import (
 from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB, Topology, devices, parse_topology
 from luke_jax.plan.collectives import traffic
-from luke_jax.plan.compiling import Compiled, compile_in_child
+from luke_jax.plan.compiling import Compiled, OutOfMemory, compile_in_child
 from luke_jax.plan.hlo import execution, parse
-from luke_jax.plan.memory import OutOfMemory
 from luke_jax.plan.plan import make_plan
 from luke_jax.training.program import OPTIONS
 

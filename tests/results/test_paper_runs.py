@@ -11,11 +11,10 @@ from sample_models import WIDTHS, save_start
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.plan.chips import GIB
-from luke_jax.plan.compiling import Compiled
+from luke_jax.plan.compiling import Compiled, Memory, OutOfMemory
 from luke_jax.plan.hlo import parse
-from luke_jax.plan.memory import Memory, OutOfMemory
 from luke_jax.results.paper_runs import RUNS, checks
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 LINE = '{"text": "Castrel is a city.", "span": [0, 7], "labels": ["place"]}\n'

@@ -7,8 +7,15 @@ import pytest
 
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.results.records import RESULT, SeedResult, hash_of, read_results
-from luke_jax.results.tables import chance_of, compare, tables
+from luke_jax.results.tables import (
+  RESULT,
+  SeedResult,
+  chance_of,
+  compare,
+  hash_of,
+  read_results,
+  tables,
+)
 
 PAPER = {"table": "Table 3: CoNLL-2003, test", "method": "LUKE-large", "split": "test", "f1": 94.3}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
-from luke_jax.runs import parts
+from luke_jax.runs import training
 from luke_jax.tasks.task_rows import used_share
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
@@ -36,8 +36,8 @@ def test_each_share_is_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
     score = experiment.task.used / 2
     return {"status": "done", "model": str(folder / "model"), "dev/f1": score}
 
-  monkeypatch.setattr(parts, "run", run)
-  summary = parts.learning_curve(ONE, tmp_path)
+  monkeypatch.setattr(training, "run", run)
+  summary = training.learning_curve(ONE, tmp_path)
   assert summary["model"] == str(tmp_path / "model")
   assert summary["curve"] == {"25%": 0.125, "50%": 0.25, "75%": 0.375, "100%": 0.5}
   assert [folder.name for _, folder in runs[1:]] == ["25", "50", "75"]
@@ -48,20 +48,20 @@ def test_each_share_is_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
 
 
 def test_a_run_that_stops_ends_the_curve(tmp_path, monkeypatch):
-  monkeypatch.setattr(parts, "run", lambda *_, **__: {"status": "preempted"})
-  assert parts.learning_curve(ONE, tmp_path)["status"] == "preempted"
+  monkeypatch.setattr(training, "run", lambda *_, **__: {"status": "preempted"})
+  assert training.learning_curve(ONE, tmp_path)["status"] == "preempted"
 
 
 def test_what_has_no_score_has_no_curve(tmp_path):
   unscored = dataclasses.replace(ONE, run=Run(steps=4))
   with pytest.raises(InputError, match="--curve: expected it for a task"):
-    parts.learning_curve(unscored, tmp_path)
+    training.learning_curve(unscored, tmp_path)
 
 
 @pytest.mark.parametrize(("before", "said"), [(0.4, "should help"), (0.496, "will hardly help")])
 def test_the_last_quarter_says_whether_more_examples_help(before, said):
-  assert parts.verdict({"75%": before, "100%": 0.5}, 50).endswith(f"more of them {said}")
+  assert training.verdict({"75%": before, "100%": 0.5}, 50).endswith(f"more of them {said}")
 
 
 def test_few_examples_of_dev_say_nothing_of_more():
-  assert parts.verdict({"75%": 0.3, "100%": 0.5}, 6).startswith("6 examples of dev do not tell")
+  assert training.verdict({"75%": 0.3, "100%": 0.5}, 6).startswith("6 examples of dev do not tell")

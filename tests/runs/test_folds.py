@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
-from luke_jax.runs import parts
+from luke_jax.runs import training
 from luke_jax.tasks.task_rows import Share, without_held_out
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
@@ -42,8 +42,8 @@ def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
     scores = {} if len(runs) == 1 else {"dev/f1": len(runs) / 10}
     return {"status": "done", "model": str(folder / "model"), **scores}
 
-  monkeypatch.setattr(parts, "run", run)
-  summary = parts.cross_validated(ONE, tmp_path, 2)
+  monkeypatch.setattr(training, "run", run)
+  summary = training.cross_validated(ONE, tmp_path, 2)
   assert summary["model"] == str(tmp_path / "model")
   assert summary["folds"]["dev/f1"]["mean"] == pytest.approx(0.25)
   assert summary["folds"]["dev/f1"]["deviation"] == pytest.approx(0.0707, abs=1e-4)
@@ -64,7 +64,7 @@ def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
 def test_what_cannot_be_parted_is_refused(task, number, fault, tmp_path):
   chosen = dataclasses.replace(ONE, task=dataclasses.replace(ONE.task, **task))
   with pytest.raises(InputError, match=fault):
-    parts.cross_validated(chosen, tmp_path, number)
+    training.cross_validated(chosen, tmp_path, number)
 
 
 def test_a_model_does_not_know_which_part_it_was_scored_on():

@@ -7,7 +7,7 @@ import pytest
 from luke_jax.models.keys import flatten
 from luke_jax.models.network import abstract_params
 from luke_jax.runs.starts import start_params
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import load_experiment
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 FILES = sorted(

@@ -10,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.facts import read_templates
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.files import read
-from luke_jax.training.experiment_files import experiment_and_notes
+from luke_jax.training.experiment import experiment_and_notes
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "mluke"
 # Rate, batch, epochs, labels.

@@ -13,13 +13,13 @@ import luke_jax
 from luke_jax.cli import experiment as experiments
 from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
-from luke_jax.results.records import read_results
+from luke_jax.results.tables import read_results
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.linking.knowledge import About, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import Meanings
 from luke_jax.tasks.qa.task import linked
-from luke_jax.training.experiment_files import experiment_and_notes, load_experiment
+from luke_jax.training.experiment import experiment_and_notes, load_experiment
 
 ROOT = Path(__file__).parents[2]
 FILES = [path for task in CLASSES for path in sorted((ROOT / "experiments" / task).glob("*.py"))]

@@ -8,8 +8,8 @@ from networks import network
 
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.bert import RobertaConfig
-from luke_jax.training.experiment_files import load_experiment
-from luke_jax.training.freezing import split_frozen
+from luke_jax.training.experiment import load_experiment
+from luke_jax.training.optimizer import split_frozen
 
 FILES = sorted((Path(__file__).parents[2] / "experiments" / "pretraining").glob("*.py"))
 CONTROL = FILES[0].with_name("roberta_large_control.py")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from luke_jax.text import EntityVocab, Processor, load_tokenizer, save_tokenizer
-from luke_jax.text.special_tokens import MARKERS
+from luke_jax.text.tokenizer import MARKERS
 
 GOLDENS = Path(__file__).resolve().parents[1] / "goldens"
 KINDS = ("byte_level", "sentence_piece", "word_piece")

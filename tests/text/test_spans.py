@@ -3,7 +3,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.text import join_words
-from luke_jax.text.spans import checked_spans, cuts
+from luke_jax.text.parts import checked_spans, cuts
 
 
 def test_words_are_joined_by_spaces():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.text import Processor, TextInput, load_tokenizer, save_tokenizer
-from luke_jax.text.special_tokens import BERT, MARKERS, SpecialTokens
+from luke_jax.text.tokenizer import BERT, MARKERS, SpecialTokens
 from luke_jax.text.unknown import CountingTokenizer
 from luke_jax.text.word_piece import Normalization, WordPieceTokenizer, read_pieces
 

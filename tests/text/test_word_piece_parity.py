@@ -5,7 +5,7 @@ import json
 import pytest
 
 from luke_jax.text import load_tokenizer, save_tokenizer
-from luke_jax.text.special_tokens import MARKERS
+from luke_jax.text.tokenizer import MARKERS
 from luke_jax.text.word_piece import Normalization, WordPieceTokenizer
 
 pytestmark = pytest.mark.parity

@@ -13,10 +13,15 @@ from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training.directory import prepare
-from luke_jax.training.experiment import Experiment, Run, total_steps
-from luke_jax.training.experiment_files import load_experiment
+from luke_jax.training.experiment import (
+  Experiment,
+  Run,
+  from_dict,
+  load_experiment,
+  to_json,
+  total_steps,
+)
 from luke_jax.training.overrides import override
-from luke_jax.training.saved_configs import from_dict, to_json
 
 GOOD = """
 from luke_jax.models.table import SIZES

@@ -14,7 +14,7 @@ from tiny_runs import experiment, left_at, program, same
 from luke_jax.errors import InputError
 from luke_jax.runs import training
 from luke_jax.tasks.synthetic import SyntheticPretraining
-from luke_jax.training import directory, integrity, messages
+from luke_jax.training import directory, integrity, processes
 from luke_jax.training import loop as loops
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.experiment import Run
@@ -243,7 +243,7 @@ def test_old_checkpoints_go_and_kept_ones_stay(tmp_path, one_device):
 
 
 def test_processes_alone_hear_themselves():
-  assert messages.gathered({"a": 1}) == [{"a": 1}] and messages.from_first(lambda: 3) == 3
+  assert processes.gathered({"a": 1}) == [{"a": 1}] and processes.from_first(lambda: 3) == 3
 
 
 def test_skipping_bad_steps_may_change_on_the_way():
@@ -257,7 +257,7 @@ def test_programs_of_several_hosts_lie_in_the_folder_of_the_run(
   alone, named, kept, tmp_path, monkeypatch
 ):
   monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", named or str(loops.program_folder()))
-  monkeypatch.setattr(messages, "alone", lambda: alone)
+  monkeypatch.setattr(processes, "alone", lambda: alone)
   monkeypatch.setattr(loops.compilation_cache, "reset_cache", lambda: None)
   changed = {}
   monkeypatch.setattr(loops.jax.config, "update", changed.__setitem__)

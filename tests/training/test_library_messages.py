@@ -5,7 +5,7 @@ import sys
 
 CODE = """
 import os, sys
-from luke_jax.training.messages import LibraryMessages
+from luke_jax.training.processes import (LibraryMessages)
 
 with LibraryMessages() as libraries:
   os.write(2, b"W1123 14:03:17.1 9389 tpu.cc:1] a warning of coordination_service.cc\\n")

@@ -20,14 +20,16 @@ from luke_jax.heads.kinds import class_names, kind_of
 from luke_jax.models import keys
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.luke import LukeConfig
-from luke_jax.training.freezing import is_frozen, merge, split_frozen
 from luke_jax.training.optimizer import (
   Length,
   Optimizer,
   Schedule,
   decays,
+  is_frozen,
   learning_rate,
   make_optimizer,
+  merge,
+  split_frozen,
 )
 
 GOLDENS = Path(__file__).parent.parent / "goldens" / "training"

@@ -17,11 +17,18 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.ernie_baidu.pretraining import UnitPretraining
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.tasks.synthetic import SyntheticPretraining
-from luke_jax.training.experiment import Experiment, Run
+from luke_jax.training.experiment import (
+  Experiment,
+  Run,
+  describe,
+  differences,
+  from_dict,
+  to_dict,
+  to_json,
+)
 from luke_jax.training.mesh import MeshShape
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
-from luke_jax.training.saved_configs import describe, differences, from_dict, to_dict, to_json
 from luke_jax.training.task import Task
 
 

@@ -234,17 +234,17 @@ def test_hosts_of_a_slice_that_cannot_join_are_refused(monkeypatch):
 
 def test_nobody_asks_a_client_that_is_not_connected(monkeypatch):
   """JAX makes the client first; a question before it is connected would end the process."""
-  state = processes.messages.distributed.global_state
+  state = processes.distributed.global_state
   monkeypatch.setattr(state, "num_processes", 2)
   alone = []
 
   def connect(*_, **__):
     monkeypatch.setattr(state, "client", object())
-    alone.append(processes.messages.joined_alone())
+    alone.append(processes.joined_alone())
 
   monkeypatch.setattr(processes.jax.distributed, "initialize", connect)
   processes.join("a:1", 2, 0)
-  assert [*alone, processes.messages.joined_alone()] == [True, False]
+  assert [*alone, processes.joined_alone()] == [True, False]
 
 
 def test_a_host_that_disagrees_is_told(command, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from wiki_builds import SETTINGS, made
 
 from luke_jax.text import load_tokenizer
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TOKENIZERS = REPOSITORY / "tests/goldens/text"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from luke_jax.inference.describing import FROM_WIKIDATA
 from luke_jax.wiki.export.read import read_pages
-from luke_jax.wiki.mentions.further_names import (
+from luke_jax.wiki.mentions.stages import (
   FURTHER,
   LINK,
   WEIGHTS,

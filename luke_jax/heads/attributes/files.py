@@ -4,16 +4,15 @@ import dataclasses
 import functools
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path
-from luke_jax.models.checks import check_fields
+from luke_jax.files import Path, read_text
+from luke_jax.models.config_files import check_fields
 from luke_jax.models.system import Described
 from luke_jax.nn.activations import Activation
-from luke_jax.text import json_files
 
 CONFIG, ENTRY = "config.json", "attributes"
 UNKNOWN = "<unk>"  # stands for all values that training has not seen; row 0 of each table
@@ -63,6 +62,40 @@ class Attributes:
     """Returns the number of streams of attention: attributes and, by default, the text's own."""
     return len(self.names) + self.text_attribute
 
+  def write(self, folder: Path) -> dict[str, object]:
+    """Writes the values of each attribute, a line each; returns the entry of config.json."""
+    for name, values in zip(self.names, self.known, strict=True):
+      lines = "".join(f"{value}\n" for value in (UNKNOWN, *values))
+      (folder / values_file(name)).write_text(lines, encoding="utf-8")
+    return {ENTRY: {key: x for key, x in dataclasses.asdict(self).items() if key != "values"}}
+
+  @classmethod
+  def read(cls, directory: Path, entries: Mapping[str, object]) -> Self:
+    """Returns the attributes that the config.json of a directory describes."""
+    entry = entries.get(ENTRY)
+    if not isinstance(entry, dict) or not entry.get("names"):
+      raise InputError(
+        f"{directory / CONFIG}: {ENTRY}: {entry!r:.40}; expected an object with names"
+      )
+    attributes = cls._of_entry(entry, f"{directory / CONFIG}: {ENTRY}")
+    values = tuple(read_values(directory / values_file(name)) for name in attributes.names)
+    return dataclasses.replace(attributes, values=values)
+
+  @classmethod
+  def _of_entry(cls, entry: Mapping[str, object], place: str) -> Self:
+    field_names = [field.name for field in dataclasses.fields(cls) if field.name != "values"]
+    unknown = [name for name in entry if name not in field_names]
+    names = entry["names"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+      raise InputError(f"{place}.names: {names!r:.40}; expected a list of names")
+    if unknown:
+      raise InputError(f"{place}.{unknown[0]}: unknown; expected {', '.join(field_names)}")
+    fields: dict[str, Any] = {**entry, "names": tuple(names)}
+    try:
+      return cls(**fields)
+    except InputError as fault:
+      raise InputError(f"{place}.{fault}") from None
+
 
 OF_REVIEWS = Attributes(tuple(_TABLES))
 
@@ -75,39 +108,6 @@ def table_name(attribute: str) -> str:
 def values_file(name: str) -> str:
   """Returns the name of the file with the values of an attribute, in the order of their vectors."""
   return f"attribute-{name}.txt"
-
-
-def write(attributes: Attributes, folder: Path) -> dict[str, object]:
-  """Writes the values of each attribute, a line each; returns the entry of config.json."""
-  for name, values in zip(attributes.names, attributes.known, strict=True):
-    lines = "".join(f"{value}\n" for value in (UNKNOWN, *values))
-    (folder / values_file(name)).write_text(lines, encoding="utf-8")
-  return {ENTRY: {key: x for key, x in dataclasses.asdict(attributes).items() if key != "values"}}
-
-
-def read(directory: Path, entries: Mapping[str, object]) -> Attributes:
-  """Returns the attributes that the config.json of a directory describes."""
-  entry = entries.get(ENTRY)
-  if not isinstance(entry, dict) or not entry.get("names"):
-    raise InputError(f"{directory / CONFIG}: {ENTRY}: {entry!r:.40}; expected an object with names")
-  attributes = _attributes(entry, f"{directory / CONFIG}: {ENTRY}")
-  values = tuple(read_values(directory / values_file(name)) for name in attributes.names)
-  return dataclasses.replace(attributes, values=values)
-
-
-def _attributes(entry: Mapping[str, object], place: str) -> Attributes:
-  field_names = [field.name for field in dataclasses.fields(Attributes) if field.name != "values"]
-  unknown = [name for name in entry if name not in field_names]
-  names = entry["names"]
-  if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-    raise InputError(f"{place}.names: {names!r:.40}; expected a list of names")
-  if unknown:
-    raise InputError(f"{place}.{unknown[0]}: unknown; expected {', '.join(field_names)}")
-  fields: dict[str, Any] = {**entry, "names": tuple(names)}
-  try:
-    return Attributes(**fields)
-  except InputError as fault:
-    raise InputError(f"{place}.{fault}") from None
 
 
 def read_values(file: Path) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def read_values(file: Path) -> tuple[str, ...]:
 def _lines(file: Path) -> list[str]:
   if not file.is_file():
     raise InputError(f"{file}: no such file; expected a value of the attribute on each line")
-  lines = json_files.read_text(file).removesuffix("\n").split("\n")
+  lines = read_text(file).removesuffix("\n").split("\n")
   if "" in lines:
     raise InputError(f"{file}: line {lines.index('') + 1}: empty; expected a value")
   return lines

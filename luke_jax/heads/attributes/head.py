@@ -16,11 +16,12 @@ from typing import Any, ClassVar, Self
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from luke_jax.files import Path
-from luke_jax.heads.attributes import files
 from luke_jax.heads.attributes.files import OF_REVIEWS, Attributes, table_name
 from luke_jax.heads.labels import TextHead
+from luke_jax.models.config_files import check_range
 from luke_jax.models.head import Head, LabelHead, Outputs, SavedHead
 from luke_jax.models.system import Backbone, States, Tables
 from luke_jax.nn.attention import probabilities
@@ -189,16 +190,26 @@ class AttributesHead(LabelHead):
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
     """Returns the head that a model's files describe, with the values of its attributes."""
-    return cls.fresh(backbone, saved.labels, files.read(saved.directory, saved.entries))
+    return cls.fresh(backbone, saved.labels, Attributes.read(saved.directory, saved.entries))
 
   def write(self, directory: Path) -> dict[str, object]:
     """Writes the values of each attribute; returns the entry of config.json."""
-    return files.write(self.attributes, directory)
+    return self.attributes.write(directory)
 
   @property
   def own_inputs(self) -> Mapping[str, tuple[int, ...]]:
     """Returns the shapes, after the batch, of the inputs that no encoder has."""
     return {"attribute_ids": (len(self.attributes.names),)}
+
+  @property
+  def task_settings(self) -> Mapping[str, Attributes]:
+    """Returns the attributes of texts, as a task has them."""
+    return {"attributes": self.attributes}
+
+  def check_inputs(self, inputs: Mapping[str, np.ndarray]) -> None:
+    """Raises InputError for values of attributes that have no vector."""
+    for place, size in enumerate(self.attributes.sizes):
+      check_range("attribute_ids", inputs["attribute_ids"][..., place], size)
 
   @nn.compact
   def __call__(

@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.models import shapes
-from luke_jax.models.checks import check_config
-from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
+from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed, check_config
 from luke_jax.models.head import Head
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import attention_sizes, word_embeddings, word_products

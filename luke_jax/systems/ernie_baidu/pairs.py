@@ -37,6 +37,18 @@ class Turn(NamedTuple):
   pieces: Pieces
 
 
+def unit_instances(
+  source: Path, tokenizer: Tokenizer, segment: Segmenter, *, words: int, seed: int
+) -> Iterator[UnitInstance]:
+  """Returns the instances of a build of a wiki, of dialogues (.jsonl), or of a text."""
+  cut = segmenter(segment)
+  if source.name.endswith(".jsonl"):
+    talks = _dialogues(source, tokenizer, cut)
+    return dialogue_instances(talks, tokenizer, words=words, seed=seed)
+  read = unit_documents if source.is_dir() else _text_documents
+  return _pair_instances(read(source, tokenizer, cut), tokenizer, words=words, seed=seed)
+
+
 def encoded(chunks: Sequence[Chunk], tokenizer: Tokenizer, segment: Segment) -> Pieces:
   """Returns the pieces of a sentence; beside each a bit for each level in whose unit it goes on.
 
@@ -74,7 +86,7 @@ def instance(
   return UnitInstance(arrays[0], arrays[1], np.stack(arrays[2:]), true)
 
 
-def pair_instances(
+def _pair_instances(
   documents: Iterable[Document], tokenizer: Tokenizer, *, words: int, seed: int
 ) -> Iterator[UnitInstance]:
   """Yields pairs of neighbouring parts of documents; of half, the second part is a random one."""
@@ -84,7 +96,7 @@ def pair_instances(
     yield instance((first, second), (0, 1), not random_next, tokenizer)
 
 
-def text_documents(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[Document]:
+def _text_documents(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[Document]:
   """Yields the documents of a text: a sentence on each line, an empty line between documents."""
   document: list[Pieces] = []
   for line in _lines(path, "sentences in UTF-8, one on each line"):
@@ -97,7 +109,7 @@ def text_documents(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterat
     yield document
 
 
-def dialogues(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[list[Turn]]:
+def _dialogues(path: Path, tokenizer: Tokenizer, segment: Segment) -> Iterator[list[Turn]]:
   """Yields the dialogues of JSON lines: utterances of two speakers in turn, or with a speaker."""
   for number, line in enumerate(_lines(path, "dialogues as JSON lines"), start=1):
     if line.strip():

@@ -17,8 +17,8 @@ from luke_jax.models import network
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
-from luke_jax.pipeline.masking import Masked, MaskIds
 from luke_jax.pipeline.reads import Reads, cached
+from luke_jax.pipeline.rows import Masked, MaskIds
 from luke_jax.systems.ernie_baidu.unit_files import UnitInstances, read_units
 from luke_jax.systems.ernie_baidu.units import CONTINUED, FIRST, SPECIAL, UnitInstance
 from luke_jax.tasks.pretraining import weighted

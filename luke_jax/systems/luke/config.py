@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.models import shapes
-from luke_jax.models.checks import check_config
 from luke_jax.models.config_files import (
   OF_TRANSFORMERS,
   Fixed,
   architecture_in,
+  check_config,
   check_fixed,
   config_json,
   labels_in,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from luke_jax.errors import InputError
-from luke_jax.models.checks import check_config
-from luke_jax.models.config_files import OF_TENER, Fixed
+from luke_jax.models.config_files import OF_TENER, Fixed, check_config
 from luke_jax.models.keys import Keys
 from luke_jax.models.shapes import cast_once
 from luke_jax.models.system import Layout, Recipe, System, TokenCounts

@@ -16,7 +16,7 @@ from luke_jax.tasks.files import (
   read_text,
   string,
 )
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("query", "entities", "answers")
 PLACEHOLDER = "@placeholder"

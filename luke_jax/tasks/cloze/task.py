@@ -28,7 +28,7 @@ from luke_jax.text.parts import (
   tokenized,
 )
 from luke_jax.text.rows import Sizes, enclosed
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 HIGHLIGHT_WORD = "[HIGHLIGHT]"
 _SIGN = re.compile(r" *@highlight\b")

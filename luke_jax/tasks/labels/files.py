@@ -11,7 +11,7 @@ from luke_jax.tasks.files import Faults, listed, read_json_lines
 from luke_jax.tasks.ner import documents
 from luke_jax.tasks.ner import files as ner_files
 from luke_jax.tasks.ner.documents import PAPER, Reading
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 UNKNOWN = "unknown"
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError, check_whole
-from luke_jax.files import Path
+from luke_jax.files import Path, read_json_object
 from luke_jax.heads.matching import LABELS
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
@@ -34,7 +34,6 @@ from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
-from luke_jax.text.json_files import read_json_object
 from luke_jax.text.rows import Room, Sizes
 from luke_jax.training.task import Batch
 

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Collection, Iterator
 
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.stages.tokens import LINE_END, SPACELESS, TOKEN
 
 LONGEST, MOST_TOKENS = 8, 16  # words of a name; words, marks and characters without spaces

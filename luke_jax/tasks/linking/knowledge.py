@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, read_json_object, whole
 from luke_jax.files.copies import local
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.names import NONE, Meanings, Names, key_of
 from luke_jax.tasks.predictions import Evidence
-from luke_jax.text.json_files import read_json_object
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 MANIFEST, MODEL = "knowledge.json", "model"
 ABOUT, OFFSETS, VECTORS = "about.jsonl", "about_offsets.npy", "vectors.npy"

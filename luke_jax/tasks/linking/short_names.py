@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.stages.tokens import TOKEN
 
 LONGEST = 200  # characters of a name that is compared with others

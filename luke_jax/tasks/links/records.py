@@ -1,6 +1,7 @@
 """Records of link prediction: chunks of triples, their negatives, and the rows made of them."""
 
 import dataclasses
+import functools
 from typing import NamedTuple
 
 import jax
@@ -8,10 +9,11 @@ import numpy as np
 
 from luke_jax.files import Path
 from luke_jax.graph.known import Known
-from luke_jax.graph.ranking import map_bytes
 from luke_jax.graph.triples import Graph, read_graph
 from luke_jax.pipeline.reads import cached
 
+IDS = ("heads", "relations", "tails")
+Shapes = dict[str, jax.ShapeDtypeStruct]
 START_COUNT = 3  # added to the counts of the frequency weights, as the recipe's authors do
 
 
@@ -28,6 +30,17 @@ class GraphSource:
     """Returns the number of entities."""
     return len(self.graph.entities)
 
+  @functools.cached_property
+  def all_known(self) -> Known:
+    """Returns the triples of all splits, which ranks are filtered by."""
+    return Known(self.graph.all)
+
+  def dev_triples(self, most: int) -> np.ndarray:
+    """Returns the triples that are scored in a run: of valid, or else of train, evenly chosen."""
+    splits = self.graph.splits
+    triples = splits["valid" if len(splits.get("valid", ())) else "train"]
+    return triples[np.linspace(0, len(triples) - 1, min(most, len(triples))).astype(int)]
+
 
 @cached(2)
 def read_source(place: str) -> GraphSource:
@@ -38,12 +51,6 @@ def read_source(place: str) -> GraphSource:
   heads, relations, tails = train.T
   counts = facts.tails.counts(heads, relations) + facts.heads.counts(tails, relations)
   return GraphSource(graph, facts, (1 / np.sqrt(counts + 2 * START_COUNT)).astype(np.float32))
-
-
-@cached(2)
-def all_known(place: str) -> Known:
-  """Returns the triples of all splits, which ranks are filtered by."""
-  return Known(read_source(place).graph.all)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,16 +80,6 @@ class Chunks:
     return TripleChunk(self.split, np.where(numbers < self.triples, numbers, -1))
 
 
-def dev_triples(graph: Graph, most: int) -> np.ndarray:
-  """Returns the triples that are scored in a run: of valid, or else of train, evenly chosen."""
-  triples = graph.splits["valid" if len(graph.splits.get("valid", ())) else "train"]
-  return triples[np.linspace(0, len(triples) - 1, min(most, len(triples))).astype(int)]
-
-
-IDS = ("heads", "relations", "tails")
-Shapes = dict[str, jax.ShapeDtypeStruct]
-
-
 class Drawing(NamedTuple):
   """Number of entities that are drawn, and how the side they stand in for is chosen."""
 
@@ -90,21 +87,14 @@ class Drawing(NamedTuple):
   corruption: str  # "unif" or "bern"
   weighted: bool
 
-
-def training_shapes(chunk: int, negatives: int) -> Shapes:
-  """Returns the shapes of a chunk of training triples."""
-  return dict.fromkeys(IDS, jax.ShapeDtypeStruct((chunk,), np.int32)) | {
-    "replace_head": jax.ShapeDtypeStruct((chunk,), np.bool_),
-    "weights": jax.ShapeDtypeStruct((chunk,), np.float32),
-    "negatives": jax.ShapeDtypeStruct((negatives,), np.int32),
-    "known": jax.ShapeDtypeStruct((chunk, negatives), np.bool_),
-  }
-
-
-def ranking_shapes(chunk: int, entities: int) -> Shapes:
-  """Returns the shapes of a chunk of triples that are ranked."""
-  maps = jax.ShapeDtypeStruct((chunk, 2, map_bytes(entities)), np.uint8)
-  return dict.fromkeys(IDS, jax.ShapeDtypeStruct((chunk,), np.int32)) | {"bitmaps": maps}
+  def shapes(self, chunk: int) -> Shapes:
+    """Returns the shapes of a chunk of training triples."""
+    return dict.fromkeys(IDS, jax.ShapeDtypeStruct((chunk,), np.int32)) | {
+      "replace_head": jax.ShapeDtypeStruct((chunk,), np.bool_),
+      "weights": jax.ShapeDtypeStruct((chunk,), np.float32),
+      "negatives": jax.ShapeDtypeStruct((self.negatives,), np.int32),
+      "known": jax.ShapeDtypeStruct((chunk, self.negatives), np.bool_),
+    }
 
 
 def training_row(

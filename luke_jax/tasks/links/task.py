@@ -15,24 +15,21 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph import ranking
-from luke_jax.graph.distances import distances, pair_distances
+from luke_jax.graph.ranking import distances, pair_distances
 from luke_jax.graph.triples import graph_files
-from luke_jax.models.checks import check_fields
+from luke_jax.models.config_files import check_fields
 from luke_jax.models.system import Backbone
 from luke_jax.nn.layers import batch_axes
 from luke_jax.nn.table_rows import unique_ids
 from luke_jax.pipeline.reads import Reads
 from luke_jax.tasks.links.records import (
+  IDS,
   Chunks,
   Drawing,
   GraphSource,
   TripleChunk,
-  all_known,
-  dev_triples,
-  ranking_shapes,
   read_source,
   training_row,
-  training_shapes,
 )
 from luke_jax.training.task import Batch, Task
 
@@ -225,30 +222,35 @@ class LinkPrediction(Task):
     return Chunks(split, len(self._scored), self.dev_chunk)
 
   @property
+  def _drawing(self) -> Drawing:
+    return Drawing(self.negatives, self.corruption, self.weighted)
+
+  @property
   def _scored(self) -> np.ndarray:
     """Returns the triples that are scored in a run."""
-    return dev_triples(self.source.graph, self.dev_triples)
+    return self.source.dev_triples(self.dev_triples)
 
   def row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of a chunk of training triples."""
-    return training_shapes(self.chunk, self.negatives)
+    return self._drawing.shapes(self.chunk)
 
   def evaluation_row_shapes(self, backbone: Backbone) -> dict[str, jax.ShapeDtypeStruct]:
     """Returns the shapes of a chunk of triples that are ranked."""
-    return ranking_shapes(self.dev_chunk, backbone.config.entity_vocab_size)
+    chunk, size = self.dev_chunk, ranking.map_bytes(backbone.config.entity_vocab_size)
+    ids = dict.fromkeys(IDS, jax.ShapeDtypeStruct((chunk,), np.int32))
+    return ids | {"bitmaps": jax.ShapeDtypeStruct((chunk, 2, size), np.uint8)}
 
   def rows(
     self, backbone: Backbone, records: Sequence[TripleChunk], rngs: Sequence[np.random.Generator]
   ) -> dict[str, np.ndarray]:
     """Returns chunks with their negatives, or with the entities that ranks leave out."""
     if records[0].split == "train":
-      drawing = Drawing(self.negatives, self.corruption, self.weighted)
       parts = [
-        training_row(self.source, chunk, drawing, rng)
+        training_row(self.source, chunk, self._drawing, rng)
         for chunk, rng in zip(records, rngs, strict=True)
       ]
     else:
-      triples, true_triples = self._scored, all_known(self.graph)
+      triples, true_triples = self._scored, self.source.all_known
       parts = [
         ranking.ranked_arrays(triples[chunk.numbers], true_triples, self.source.entities)
         for chunk in records

@@ -14,7 +14,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.documents import Example, to_words
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.text import Processor, Row
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 AROUND = 2  # special tokens of a row
 WINDOW = 128  # word pieces of a document that are read together where entities are no tokens

@@ -27,28 +27,26 @@ from luke_jax.tasks.ner.columns import (
   warn_repaired,
 )
 from luke_jax.tasks.ner.documents import (
+  DOC_BIN,
   PAPER,
   Example,
   Reading,
+  as_object,
+  as_ours,
+  is_conll_2012,
   labelled,
   of_words,
+  read_conll_2012,
+  read_list,
   sentences_of,
   to_characters,
   to_words,
   words_of,
 )
-from luke_jax.tasks.ner.formats import (
-  DOC_BIN,
-  as_object,
-  as_ours,
-  is_conll_2012,
-  read_conll_2012,
-  read_list,
-)
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, tagged
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.tables import is_table
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 if TYPE_CHECKING:
   from luke_jax.tasks.ner.task import NamedEntities

@@ -23,7 +23,7 @@ from luke_jax.text.parts import (
   tokenized,
 )
 from luke_jax.text.rows import enclosed
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 WHOLE = 0  # in the place of the longest question: as long as half a row
 NOWHERE = (0, 0)  # `<s>`, which stands for no answer

@@ -20,7 +20,7 @@ from luke_jax.tasks.files import (
   string,
 )
 from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 COLUMNS = ("text", "question", "answers", "title", "language")  # of a spreadsheet
 FIELDS = ("question", "title", "entities", "question_entities", "answers", "language")

@@ -17,8 +17,7 @@ from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, legal_chunks, tagg
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.word_vectors import ROWS
 from luke_jax.text import Processor, Row
-from luke_jax.text.special_tokens import Bounds
-from luke_jax.text.tokenizer import Tokenizer
+from luke_jax.text.tokenizer import Bounds, Tokenizer
 from luke_jax.text.word_vectors import NONE
 
 

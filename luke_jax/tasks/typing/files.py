@@ -20,7 +20,7 @@ from luke_jax.tasks.files import (
 )
 from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
 from luke_jax.text.alignment import Link
-from luke_jax.text.special_tokens import Bounds
+from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("span", "labels", "links")
 COLUMNS = ("text", "span", "labels")  # of a spreadsheet

@@ -14,21 +14,22 @@ from luke_jax.files import Path, read_json, sample, sha256, whole
 from luke_jax.files.locks import locked
 from luke_jax.wiki.export.items import (
   NO_ITEM,
-  Aliases,
   MakeItems,
+  TitleItems,
   check_items,
-  read_classes,
-  read_item_numbers,
 )
-from luke_jax.wiki.export.rows import (
+from luke_jax.wiki.export.tables import (
+  SUFFIXES,
   ExportedLink,
   ExportedPage,
   ExportedSentence,
+  Form,
   TableName,
-  page_row,
-  sentence_rows,
+  card,
+  check_form,
+  default_form,
+  table_writer,
 )
-from luke_jax.wiki.export.tables import SUFFIXES, Form, card, check_form, default_form, table_writer
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.read.wikidata import KINDS
 from luke_jax.wiki.stages.linked_sentences import Sentence, split_paragraph
@@ -127,10 +128,10 @@ class Export:
         for table in _TABLES
       }
       for page in self.shards.read_pages(shard):
-        write["pages"](page_row(rows.page(page)))
+        write["pages"](rows.page(page).row())
         counts["pages"] += 1
         for sentence in rows.sentences(page, counts):
-          row, links = sentence_rows(sentence)
+          row, links = sentence.rows()
           write["sentences"](row)
           for link in links:
             write["links"](link)
@@ -148,8 +149,7 @@ class _Rows:
 
   def __init__(self, tools: _Tools):
     self._titles = Titles(tools.titles)
-    self._items = read_item_numbers(tools.items, len(self._titles))
-    self._classes, self._aliases = read_classes(tools.items), Aliases(tools.items)
+    self._items = TitleItems(tools.items, len(self._titles))
     self._language = tools.language
     targets = np.asarray(self._titles.targets)
     redirects = np.flatnonzero((targets != NOWHERE) & (targets != np.arange(len(targets))))
@@ -165,9 +165,9 @@ class _Rows:
       page_id=page.id,
       title=page.title,
       item=item,
-      instance_of=tuple(self._classes.get(item or "", ())),
+      instance_of=tuple(self._items.classes.get(item or "", ())),
       redirects=tuple(self._titles.table[int(x)] for x in self._redirects[start:stop]),
-      aliases=self._aliases[number],
+      aliases=self._items.aliases(number),
       disambiguation=page.disambiguation,
       description=facts.description,
       type_phrase=facts.type_phrase,
@@ -234,7 +234,7 @@ class _Rows:
     )
 
   def _item(self, number: int) -> str | None:
-    item = NO_ITEM if number == NOWHERE else int(self._items[number])
+    item = NO_ITEM if number == NOWHERE else int(self._items.numbers[number])
     return None if item == NO_ITEM else f"Q{item}"
 
 

@@ -114,19 +114,26 @@ class _Aliases:
     save_array(folder / PLACES, self._places)
 
 
-class Aliases:
-  """The names of each title's item, as `MakeItems` has written them; none without a folder."""
+class TitleItems:
+  """Each title's item, its names and classes, as `MakeItems` has written them.
 
-  def __init__(self, folder: Path | None):
-    self._arrays = None
+  Without a folder there are none, and the number of each item is 0.
+  """
+
+  def __init__(self, folder: Path | None, titles: int):
+    self.numbers: np.ndarray = np.zeros(titles, np.int64)
+    self.classes: dict[str, list[str]] = {}  # their labels, by the id of an item
+    self._aliases = None
     if folder is not None:
-      paths = [local(folder / name) for name in (ALIASES, PLACES)]
-      self._arrays = [np.load(path, mmap_mode="r") for path in paths]
+      names = (ITEMS, ALIASES, PLACES)
+      self.numbers, *self._aliases = (np.load(local(folder / x), mmap_mode="r") for x in names)
+      self.classes = read_json(folder / CLASSES)
 
-  def __getitem__(self, title: int) -> tuple[str, ...]:
-    if self._arrays is None or title == NOWHERE:
+  def aliases(self, title: int) -> tuple[str, ...]:
+    """Returns the names of a title's item, by the number of the title."""
+    if self._aliases is None or title == NOWHERE:
       return ()
-    text, places = self._arrays
+    text, places = self._aliases
     start, stop = places[title]
     return tuple(dict.fromkeys(filter(None, text[start:stop].tobytes().decode().split("\n"))))
 
@@ -137,18 +144,6 @@ def check_items(path: Path) -> None:
     raise InputError(f"{path}: no such file; {_EXPECTED}")
   if path.name.endswith(KINDS):
     check_name(path)
-
-
-def read_item_numbers(folder: Path | None, titles: int) -> np.ndarray:
-  """Returns the number of each title's item, 0 for none, as `MakeItems` has written them."""
-  if folder is None:
-    return np.zeros(titles, np.int64)
-  return np.load(local(folder / ITEMS), mmap_mode="r")
-
-
-def read_classes(folder: Path | None) -> dict[str, list[str]]:
-  """Returns the labels of the classes of items, by id, as `MakeItems` has written them."""
-  return {} if folder is None else read_json(folder / CLASSES)
 
 
 def _number(item: str, path: Path) -> int:

@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 
 from luke_jax.files import Path
-from luke_jax.wiki.export.rows import COLUMNS, ExportedLink, ExportedPage, ExportedSentence
-from luke_jax.wiki.export.tables import read_rows
+from luke_jax.wiki.export.tables import (
+  COLUMNS,
+  ExportedLink,
+  ExportedPage,
+  ExportedSentence,
+  read_rows,
+)
 
 
 def read_pages(

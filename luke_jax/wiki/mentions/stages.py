@@ -2,6 +2,10 @@
 
 pages --links--> (name, page, links) per shard --names--> all names, the pages each leads to
       --counts--> the number of pages that have a name --mentions--> the table
+
+A name that is no link yet, as most titles are, would have no candidates by links alone, so a table
+may have further names of pages, by where they are from. Their weights are small beside a link's and
+decide only where there are hardly any links.
 """
 
 import dataclasses
@@ -9,7 +13,7 @@ import heapq
 import itertools
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,25 +21,72 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
-from luke_jax.wiki.mentions.further_names import (
-  FurtherName,
-  bit,
-  names_of_page,
-  names_of_redirects,
-  weights_of,
-)
+from luke_jax.wiki.read.own_names import base_title
+from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.stages.files import lines_of, save_array
-from luke_jax.wiki.stages.names import Names, write_names
-from luke_jax.wiki.stages.page_stage import Shards
+from luke_jax.wiki.stages.page_stage import Shards, Title
 from luke_jax.wiki.stages.string_table import StringTable
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles
-from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, name_of, token_hashes
+from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, Names, name_of, token_hashes, write_names
 
 # Of name n, the candidates are at starts[n]:starts[n + 1]: pages, and the links of each.
 STARTS, PAGES, LINKS = "candidate_starts.npy", "candidate_pages.npy", "candidate_links.npy"
 SOURCES = "candidate_sources.npy"  # masks of the further sources, of a table with further names
 TOTALS, DOCUMENTS = "links.npy", "documents.npy"
 _TOKENS = 2**18  # tokens of the pages that are searched for names together, approximately
+LINK = "link"
+# A source's number in a mask is its place here.
+FURTHER = ("title", "redirect", "base-title", "bold", "disambiguation")
+WEIGHTS = np.array([0.5, 0.5, 0.25, 0.25, 0.25])  # in links
+
+
+class FurtherName(NamedTuple):
+  """A name of a page, by the title of the page, and its source."""
+
+  text: str
+  title: str
+  source: str
+
+
+def names_of_page(page: Page) -> Iterator[FurtherName]:
+  """Yields the names that a page gives: its title and bold names, or those that it lists."""
+  base = base_title(page.title)
+  if page.disambiguation:
+    for paragraph in page.paragraphs:
+      if paragraph.links:  # a line is about the page that it links first
+        yield FurtherName(base, paragraph.links[0].target, "disambiguation")
+    return
+  yield FurtherName(page.title, page.title, "title")
+  if base != page.title:
+    yield FurtherName(base, page.title, "base-title")
+  for name in page.facts.names:
+    yield FurtherName(name, page.title, "bold")
+
+
+def names_of_redirects(titles: Sequence[Title]) -> Iterator[FurtherName]:
+  """Yields the names that redirects give to the pages that they lead to."""
+  for title, redirect, _ in titles:
+    if redirect is not None:
+      yield FurtherName(title, title, "redirect")
+      if base_title(title) != title:
+        yield FurtherName(base_title(title), title, "base-title")
+
+
+def bit(source: str) -> int:
+  """Returns a source as a mask of sources; a link has none."""
+  return 0 if source == LINK else 1 << FURTHER.index(source)
+
+
+def weights_of(links: np.ndarray, masks: np.ndarray) -> np.ndarray:
+  """Returns the weight of each candidate: its links, and what its further sources count."""
+  bits = masks[:, None] >> np.arange(len(FURTHER)) & 1
+  return links + bits @ WEIGHTS
+
+
+def sources_of(links: int, mask: int) -> tuple[str, ...]:
+  """Returns the names of a candidate's sources."""
+  further = tuple(source for source in FURTHER if mask & bit(source))
+  return (LINK, *further) if links else further
 
 
 class Candidates(NamedTuple):

@@ -7,17 +7,18 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.files.copies import local
-from luke_jax.wiki.mentions.further_names import sources_of, weights_of
 from luke_jax.wiki.mentions.stages import (
   DOCUMENTS,
   SOURCES,
   TOTALS,
   link_probabilities,
   read_candidates,
+  sources_of,
+  weights_of,
 )
-from luke_jax.wiki.stages.names import Names
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of
 from luke_jax.wiki.stages.title_stage import Titles
+from luke_jax.wiki.stages.tokens import Names
 
 TABLE = "mentions"
 

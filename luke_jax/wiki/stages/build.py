@@ -16,9 +16,8 @@ from luke_jax.wiki.read.texts import text_files
 from luke_jax.wiki.stages.packing import SPECIAL_WORDS, MakeRecords
 from luke_jax.wiki.stages.page_stage import Shards, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
-from luke_jax.wiki.stages.settings import Settings
 from luke_jax.wiki.stages.shuffle_stage import Scatter, Shuffle
-from luke_jax.wiki.stages.sources import Source, source_of
+from luke_jax.wiki.stages.sources import Settings, Source, source_of
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
 from luke_jax.wiki.stages.title_stage import MakeTitles
 from luke_jax.wiki.stages.vocabulary_stage import (

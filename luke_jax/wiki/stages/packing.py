@@ -11,7 +11,7 @@ import numpy as np
 
 from luke_jax.files import Path
 from luke_jax.files.copies import local
-from luke_jax.pipeline.records import Record
+from luke_jax.pipeline.stored import Record
 from luke_jax.text import load_tokenizer
 from luke_jax.wiki.read.markup import Paragraph
 from luke_jax.wiki.stages.files import write_records

@@ -15,8 +15,7 @@ from luke_jax.files import Path
 from luke_jax.wiki.read.markup import Link, Paragraph
 from luke_jax.wiki.read.own_names import SMALL, base_title, own_names
 from luke_jax.wiki.read.pages import Page
-from luke_jax.wiki.stages.names import Matches, Names
-from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, token_hashes
+from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, Matches, Names, token_hashes
 
 OWN_TITLE, OWN_SHORT, TITLE, TABLE = "own-title", "own-short", "title", "table"
 REPEAT = "repeat"  # of a link's text, on its page

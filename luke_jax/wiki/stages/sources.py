@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, sha256, whole
-from luke_jax.text.json_files import read_text
+from luke_jax.files import Path, read_text, sha256, whole
 from luke_jax.wiki.read.dump import Site, read_site
 from luke_jax.wiki.read.dump_files import KINDS
 from luke_jax.wiki.read.dump_parts import split_dumps
@@ -36,7 +35,7 @@ from luke_jax.wiki.read.texts import (
 )
 from luke_jax.wiki.read.type_grammars import GRAMMARS
 from luke_jax.wiki.stages.files import lines_of
-from luke_jax.wiki.stages.names import write_named
+from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, site_facts, write_pages
 from luke_jax.wiki.stages.plain_mentions import (
   SOURCES,
@@ -46,9 +45,10 @@ from luke_jax.wiki.stages.plain_mentions import (
   PlainMentions,
   as_string,
 )
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.shuffle_stage import RECORDS_PER_FILE
 from luke_jax.wiki.stages.stage import Done, Stage
-from luke_jax.wiki.stages.tokens import name_of
+from luke_jax.wiki.stages.tokens import name_of, write_named
+from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 # A large part has enough pages to outweigh the start of a shard, small parts occupy all workers.
 _LEAST_PART, _MOST_PART, _PARTS = 2**17, 2**25, 16
@@ -56,6 +56,32 @@ _LEAST_PART, _MOST_PART, _PARTS = 2**17, 2**25, 16
 StageOf = Callable[[Mapping[str, Done]], Stage]
 MAX_TOKENS = 20
 _LOWER = re.compile(r"[^\W\d_]")
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+  """Inputs and options of a build.
+
+  `vocabulary` is a file of existing entities, such as those of several languages; without it the
+  most linked pages become entities. `part_size` is the number of bytes that a shard reads. Of
+  dumps, `dense_links` links names of a page and of its links wherever they are. Of texts, `names`
+  is a table of further names, and `left_out` are sources of mentions.
+  """
+
+  dumps: tuple[Path, ...]
+  tokenizer: Path
+  language: str | None = None
+  sections: bool = False
+  skip_bad_pages: bool = False
+  selection: Selection = dataclasses.field(default_factory=Selection)
+  vocabulary: Path | None = None
+  limits: Limits = dataclasses.field(default_factory=Limits)
+  seed: int = 0
+  part_size: int | None = None
+  records_per_file: int = RECORDS_PER_FILE
+  dense_links: bool = False
+  names: Path | None = None
+  left_out: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, read_text, whole
 from luke_jax.files.copies import local
 from luke_jax.text import EntityVocab, load_entity_vocab, save_entity_vocab
-from luke_jax.text.entity_vocab import MASK, PAD, UNKNOWN
-from luke_jax.text.json_files import read_text
+from luke_jax.text.tokenizer import MASK, PAD, UNKNOWN
 from luke_jax.wiki.stages.files import save_array
 from luke_jax.wiki.stages.page_stage import Shards
 from luke_jax.wiki.stages.title_stage import NOWHERE, Titles

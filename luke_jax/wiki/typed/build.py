@@ -12,7 +12,7 @@ from typing import Any
 from luke_jax.errors import InputError
 from luke_jax.files import Path, whole
 from luke_jax.wiki.export.read import read_pages, read_sentences
-from luke_jax.wiki.export.rows import ExportedSentence
+from luke_jax.wiki.export.tables import ExportedSentence
 from luke_jax.wiki.typed.names import Found, Namer
 from luke_jax.wiki.typed.types import PageTypes
 

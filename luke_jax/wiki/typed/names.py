@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from luke_jax.wiki.export.rows import ExportedSentence
+from luke_jax.wiki.export.tables import ExportedSentence
 from luke_jax.wiki.read.own_names import SMALL
 from luke_jax.wiki.typed.kinds import NAMES, kinds_of, listings, words
 from luke_jax.wiki.typed.types import PageTypes, with_kinds

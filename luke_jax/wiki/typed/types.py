@@ -4,7 +4,7 @@ import collections
 import re
 from collections.abc import Iterable
 
-from luke_jax.wiki.export.rows import ExportedPage
+from luke_jax.wiki.export.tables import ExportedPage
 from luke_jax.wiki.read.own_names import base_title
 from luke_jax.wiki.typed.kinds import NAMES, kinds_of, words
 

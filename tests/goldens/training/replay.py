@@ -14,8 +14,14 @@ from luke_jax.models.keys import from_torch, to_torch
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.systems.luke.config import KEYS
-from luke_jax.training.freezing import merge, split_frozen
-from luke_jax.training.optimizer import Length, Optimizer, Schedule, make_optimizer
+from luke_jax.training.optimizer import (
+  Length,
+  Optimizer,
+  Schedule,
+  make_optimizer,
+  merge,
+  split_frozen,
+)
 
 LABELS = ("labels", "entity_labels")
 

@@ -18,7 +18,7 @@ from luke_jax.errors import InputError
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.bert import SIZES
 from luke_jax.text import EntityVocab
-from luke_jax.text.entity_vocab import SPECIAL
+from luke_jax.text.tokenizer import SPECIAL
 
 pytestmark = pytest.mark.usefixtures("one_device")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from luke_jax.training.experiment_files import experiment_and_notes, load_experiment
+from luke_jax.training.experiment import experiment_and_notes, load_experiment
 
 FOLDER = Path(__file__).parents[3] / "experiments" / "ernie_thu"
 ROWS = sorted(path for path in FOLDER.glob("*.py") if "pretraining" not in path.stem)

@@ -7,7 +7,7 @@ import pytest
 from luke_jax.convert.saving import save
 from luke_jax.systems.tener.config import SIZES
 from luke_jax.systems.tener.fresh import Choices, Files, fresh_model
-from luke_jax.training.experiment_files import experiment_and_notes
+from luke_jax.training.experiment import experiment_and_notes
 
 FOLDER = Path(__file__).parents[3] / "experiments" / "tener"
 OTHER = ("transformer", "with_scale")

@@ -29,7 +29,7 @@ from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.models.keys import flatten
 from luke_jax.nn.losses import IGNORED
-from luke_jax.runs.calibration import fitted, low_threshold
+from luke_jax.runs.models import fitted, low_threshold
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.starts import start_directory, start_params

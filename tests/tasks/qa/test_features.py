@@ -22,8 +22,8 @@ from luke_jax.tasks.qa.features import (
 )
 from luke_jax.tasks.qa.files import Example, Link
 from luke_jax.text import Entity, EntityVocab
-from luke_jax.text.entity_vocab import SPECIAL
 from luke_jax.text.parts import Mentions
+from luke_jax.text.tokenizer import SPECIAL
 
 LIMITS = PassageLimits(question_words=12, stride=8, answer_words=10)
 TEXT = "Beyoncé lives in Los Angeles. Tokyo is far, and 東京 too."

@@ -8,13 +8,12 @@ from small_wikis import build_wiki, write_wikidata
 from wiki_builds import contents
 
 from luke_jax.cli.wiki import EngineOptions
-from luke_jax.cli.wiki_export import run
+from luke_jax.cli.wiki_export import wiki_export
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.read import read_pages, read_sentences
-from luke_jax.wiki.export.rows import COLUMNS, ExportedLink
-from luke_jax.wiki.export.tables import read_rows
+from luke_jax.wiki.export.tables import COLUMNS, ExportedLink, read_rows
 from luke_jax.wiki.stages.engines import beam, local
 
 PAGES = {
@@ -265,6 +264,6 @@ def test_bad_folders(built, tmp_path):
 
 
 def test_the_command(built, tmp_path, capsys):
-  run(built, output=tmp_path / "out", form="jsonl", engine=EngineOptions())
+  wiki_export(built, output=tmp_path / "out", form="jsonl", engine=EngineOptions())
   printed = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert printed["pages"] == 4 and printed["folder"] == str(tmp_path / "out")

@@ -12,11 +12,10 @@ from luke_jax.wiki.mentions.stages import CountDocuments, Filter
 from luke_jax.wiki.mentions.table import Mentions
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
-from luke_jax.wiki.stages.names import write_names
 from luke_jax.wiki.stages.page_stage import shards_of
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.stage import read_finished
-from luke_jax.wiki.stages.tokens import TOKEN, name_of
+from luke_jax.wiki.stages.tokens import TOKEN, name_of, write_names
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 pytestmark = pytest.mark.real_data

@@ -17,7 +17,7 @@ from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import local
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 

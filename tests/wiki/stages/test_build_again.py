@@ -75,7 +75,7 @@ BUILD = """
 import functools, signal, sys, time
 from pathlib import Path
 from luke_jax.wiki.stages.build import build
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.engines import local
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 def after(pause, run, shard):

@@ -11,9 +11,8 @@ from luke_jax.wiki.read.dump import RawPage
 from luke_jax.wiki.read.own_names import own_names
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.read.texts import Document, page_from_document
-from luke_jax.wiki.stages.names import write_named
 from luke_jax.wiki.stages.plain_mentions import Known, PlainMentions, as_string
-from luke_jax.wiki.stages.tokens import name_of
+from luke_jax.wiki.stages.tokens import name_of, write_named
 
 KNOWN = [
   Known("New Ana", "New Ana", "title"),

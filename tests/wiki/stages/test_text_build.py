@@ -13,7 +13,7 @@ from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import beam
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.page_stage import shards_of
-from luke_jax.wiki.stages.settings import Settings
+from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 TEXTS = {

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.wiki.stages.names import Names, write_names
-from luke_jax.wiki.stages.tokens import TOKEN, folded_token, name_hashes, name_of, token_hashes
+from luke_jax.wiki.stages.tokens import (
+  TOKEN,
+  Names,
+  folded_token,
+  name_hashes,
+  name_of,
+  token_hashes,
+  write_names,
+)
 
 SCRIPTS = st.sampled_from("aZ9é́ß'-_ \t\n\u2028.İıſΣς東ターไทเ่ी्हि\u200dاّ€𝒜𠀀가")
 TEXTS = st.one_of(st.text(), st.text(SCRIPTS))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from luke_jax.cli import main
 from luke_jax.files import Path
-from luke_jax.wiki.export.rows import ExportedLink, ExportedPage, ExportedSentence
+from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence
 from luke_jax.wiki.typed.build import CHARACTERS, _example, known, write_typed
 from luke_jax.wiki.typed.kinds import KINDS, NAMES, kinds_of, listings
 from luke_jax.wiki.typed.names import Namer

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.text.json_files import read_json_object
+from luke_jax.files import read_json_object
 
 
 def test_a_number_of_thousands_of_digits(tmp_path):
