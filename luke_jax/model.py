@@ -205,7 +205,7 @@ def _apply_with_states(network: Network, params: dict, inputs: dict) -> tuple[di
 
 
 def _rows(model: ModelParts) -> Mapping[str, str]:
-  """Returns what a terminal and a notebook show of a model, by name."""
+  """Returns the lines that a terminal and a notebook show of a model, by name."""
   config = model.config
   count = sum(x.size for x in jax.tree.leaves(model.params))
   heads = f"{config.num_attention_heads} heads"

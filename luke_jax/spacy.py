@@ -49,7 +49,7 @@ class Component(Pipe):
       Doc.set_extension(RELATIONS, getter=_relations)
 
   def __reduce__(self) -> tuple[type, tuple[str, "Extractor"]]:
-    """Returns what another process makes it of, in which it may compute."""
+    """Returns its class and fields, from which another process makes it to compute there."""
     return Component, (self.name, self.extractor)
 
   def __call__(self, doc: Doc) -> Doc:

@@ -105,7 +105,7 @@ def _check(
 
 
 def _compared(train: list[dict[str, object]], other: list[dict[str, object]]) -> Iterator[str]:
-  """Yields what examples share with those to train on, and what these have too little of."""
+  """Yields lines on examples that are also trained on, and labels that training has too few of."""
   known = set(map(asked_in, train))
   if both := sum(asked_in(example) in known for example in other):
     yield f"{both} of the latter's examples are in both: scores on them are too high"
@@ -126,7 +126,7 @@ def _summary(file: str, examples: list[dict[str, object]], faults: int) -> str:
 
 
 def _doubtful(examples: list[dict[str, object]], labels: collections.Counter[str]) -> Iterator[str]:
-  """Yields what is no fault, and yet makes a model worse or its scores misleading."""
+  """Yields lines on examples that are no fault, yet make a model worse or its scores misleading."""
   asked = collections.Counter(map(asked_in, examples))
   if twice := sum(asked.values()) - len(asked):
     different = len({json.dumps(example | {"id": ""}) for example in examples})

@@ -158,7 +158,7 @@ def _write(
 
 
 def _writer(output: Path | None, task: str) -> Callable[..., int]:
-  """Returns what writes a file of predictions, by the end of its name."""
+  """Returns the function that writes a file of predictions, by the end of its name."""
   if output is None:
     return _write
   check_place(output)

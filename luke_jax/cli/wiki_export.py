@@ -1,4 +1,4 @@
-"""What is made of a wiki's build: `luke-jax wiki export`, `wiki types` and `wiki pairs`."""
+"""`luke-jax wiki export`, `wiki types` and `wiki pairs`, which read a wiki's build."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -44,7 +44,7 @@ def is_adapter_directory(path: Path) -> bool:
 
 
 def save_adapter(model: ModelParts, path: str | Path) -> None:
-  """Writes what training changed as a directory; no half-written file is left."""
+  """Writes the parameters that training changed as a directory; no half-written file is left."""
   start = model.start
   if start is None:
     raise InputError("adapter: the model has none; expected one trained with optimizer.adapter")

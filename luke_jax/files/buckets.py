@@ -99,7 +99,7 @@ class BucketPath(PosixGPath):
     return _status(info)
 
   def iterdir(self) -> Iterator["BucketPath"]:
-    """Yields what is in the folder."""
+    """Yields the files and folders in the folder."""
     with self.storage() as system:
       try:
         names = [name.rstrip("/").rpartition("/")[2] for name in system.ls(str(self), detail=False)]
@@ -108,7 +108,7 @@ class BucketPath(PosixGPath):
     yield from (self / name for name in names if name)
 
   def glob(self, pattern: str) -> Iterator["BucketPath"]:
-    """Yields what is in the folder under a name like the pattern."""
+    """Yields the files and folders in the folder under a name like the pattern."""
     return (path for path in self.iterdir() if fnmatch.fnmatchcase(path.name, pattern))
 
   def rglob(self, pattern: str) -> Iterator["BucketPath"]:

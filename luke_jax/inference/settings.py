@@ -167,7 +167,7 @@ class Calibration(NamedTuple):
 
   @classmethod
   def of(cls, model: ModelParts) -> "Calibration":
-    """Returns what a model's config.json says; without an entry scores stay as they are."""
+    """Returns the entry of a model's config.json; without one scores stay as they are."""
     ours = model.rest.get(KEY)
     entry = ours.get(ENTRY) if isinstance(ours, dict) else None
     if entry is None:

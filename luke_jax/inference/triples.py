@@ -32,7 +32,7 @@ class Name(NamedTuple):
 
   @property
   def key(self) -> str:
-    """Returns what names of the same thing have in common: its item, its title, or their words."""
+    """Returns the key that names of the same thing share: its item, its title, or their words."""
     words = _ARTICLE.sub("", " ".join(_NO_NAME.sub(" ", self.text.casefold()).split()))
     return self.item or self.title or words
 

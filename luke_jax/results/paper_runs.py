@@ -55,7 +55,7 @@ class Check(NamedTuple):
 
 
 def checks(experiment: Experiment) -> Iterator[Check]:
-  """Yields what the paper's number needs and what an experiment has, in the order of a run."""
+  """Yields each need of the paper's number beside the experiment's, in the order of a run."""
   task = experiment.task
   if not isinstance(task, FineTunedTask) or task.name not in RUNS:
     raise InputError(f"task: no row of the paper; expected one of {', '.join(RUNS)}")

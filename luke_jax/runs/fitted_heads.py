@@ -79,7 +79,7 @@ def with_fitted_head(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]
 
 
 def states(model: ModelParts, task: FineTunedTask, rows: Sequence[Row]) -> list[np.ndarray]:
-  """Returns what the linear layer of a model's head reads of each row, (D,) or (W, D)."""
+  """Returns the states that the linear layer of a model's head reads, (D,) or (W, D) a row."""
   head = model.network.head
   assert isinstance(head, LabelHead)
   layer = model.params[LAYER]

@@ -77,7 +77,7 @@ def calibration_of(task: FineTunedTask, run: Path) -> dict[str, object]:
 
 
 def measured(answers: Sequence[Answered]) -> tuple[Calibration, float | None]:
-  """Returns what the scores of answers mean, and that from which answers are sure, if any are."""
+  """Returns the meaning of scores, and the one from which answers are sure, if any are."""
   found = Calibration(*(round(x, 6) for x in fitted(answers)))
   sure = threshold_for(answers, RIGHT)
   return found, round(found.score(sure.threshold), 4) if sure else None
@@ -97,7 +97,7 @@ def refitted(task: LabelledNames, found: Calibration) -> dict[str, float]:
 
 
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
-  """Writes what scores on dev mean, and the threshold by which names are found nearly best.
+  """Writes the meaning of scores on dev, and the threshold by which names are found nearly best.
 
   Returns whether it did.
   """

@@ -29,7 +29,7 @@ _TEXT = ("tokenizer", "vocab", "merges", "sentencepiece", "spiece", "spm", "enti
 
 
 def write_notes(folder: Path, data: list[dict[str, Any]], summary: Mapping[str, Any]) -> None:
-  """Writes what a training was, unless that is noted.
+  """Writes the notes of a training, unless they are there.
 
   A finished run may be called again on another machine, whose hardware must not be recorded. After
   a kill between the last checkpoint and its notes there are none, or older ones.

@@ -217,7 +217,7 @@ def _directory(model: str | Path | ModelParts, path: Path) -> Path:
 
 
 def train_and_dev(train: Data, dev: Data | None) -> tuple[Data, Data | None]:
-  """Returns what to train on and what to score on, which may be one dictionary of data sets."""
+  """Returns the data to train on and to score on, which may be one dictionary of data sets."""
   named: Any = train
   if not isinstance(train, Mapping) or TRAIN not in named:
     return train, dev

@@ -45,7 +45,7 @@ class Client:
     return answer["prediction"] if single else answer["predictions"]
 
   def models(self) -> list[dict[str, Any]]:
-    """Returns what the server says of its models."""
+    """Returns the server's descriptions of its models."""
     return self._ask("GET", "/models")["models"]
 
   def _ask(self, method: str, path: str, body: object = None) -> Any:

@@ -36,7 +36,7 @@ def fault_line(status: int, fault: str, headers: Mapping[str, str] | None = None
 
 
 def noted(scope: Scope) -> dict[str, Any]:
-  """Returns what the log says of a request beside its status; nothing of its texts."""
+  """Returns the entries of the log about a request beside its status; none has its texts."""
   return scope.setdefault(NOTED, {})
 
 

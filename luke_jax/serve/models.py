@@ -35,7 +35,7 @@ class ServedModel(NamedTuple):
   task: FineTunedTask
 
   def about(self) -> dict[str, object]:
-    """Returns what a client may want to know of it."""
+    """Returns its description for clients."""
     task, config = self.task, self.model.config
     negative = None
     if isinstance(task, RelationClassification):

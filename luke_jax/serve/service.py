@@ -144,7 +144,7 @@ class Service:
     self._refining = False
 
   def about(self) -> list[dict[str, object]]:
-    """Returns what there is to know of each model."""
+    """Returns a description of each model."""
     return [model.about() for model in self.models.values()]
 
   def predict(self, request: Mapping[str, object]) -> tuple[Future, bool]:

@@ -53,7 +53,7 @@ class Recalled(NamedTuple):
 
 
 def wanted_of(answers: Iterable[Sequence[Answered]], counts: Iterable[int]) -> list[Wanted]:
-  """Returns what there is to find in examples, by the answers and the number of right ones."""
+  """Returns the right answers of each example: their number, and the scores of those given."""
   return [
     Wanted(count, tuple(x.score for x in of_one if x.right))
     for of_one, count in zip(answers, counts, strict=True)

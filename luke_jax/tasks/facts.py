@@ -27,7 +27,7 @@ class Fact(NamedTuple):
 
   @property
   def asked(self) -> tuple[str, str]:
-    """Returns what a question about the fact has in it: several facts may share it."""
+    """Returns the subject and its title, which several facts may share: their question is one."""
     return self.subject, self.subject_title
 
 

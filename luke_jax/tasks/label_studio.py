@@ -33,7 +33,7 @@ def as_ours(value: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 
 def results_of(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-  """Returns what was annotated in a task of an export; None if nobody did."""
+  """Returns the annotations of a task of an export; None if there is none."""
   annotations = value.get("annotations", value.get("completions"))
   valid = [x for x in annotations or () if isinstance(x, dict) and not x.get("was_cancelled")]
   if not valid:

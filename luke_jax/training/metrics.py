@@ -61,7 +61,7 @@ class MetricsWriter:
     return _Lines(self._path, self._start_step)
 
   def flush(self) -> None:
-    """Writes what a resumed run needs of the steps until now; to be called before a checkpoint."""
+    """Writes all numbers until now to the disk, before a checkpoint from which a run may resume."""
     if self._enabled:
       with _as_input_error(self._path):
         self._lines.flush()

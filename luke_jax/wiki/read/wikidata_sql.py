@@ -31,7 +31,7 @@ class Sitelink(NamedTuple):
 
 
 def read_sql(file: IO[bytes], path: Path, sites: Collection[str]) -> Iterator[PageItem | Sitelink]:
-  """Yields what `page_props` or `wb_items_per_site` says of pages, in the latter of some wikis.
+  """Yields the items of pages in `page_props` or `wb_items_per_site`, in the latter of some wikis.
 
   `file` is the file at `path`, opened.
   """

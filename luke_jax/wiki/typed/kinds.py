@@ -161,7 +161,7 @@ class Listing(NamedTuple):
 
 
 def listings(words: Sequence[str], nouns: Mapping[str, str]) -> Iterator[Listing]:
-  """Yields what the words of a sentence list of `nouns`, which are given by their plurals."""
+  """Yields the lists in a sentence of things that are `nouns`, which are given by their plurals."""
   for place, word in enumerate(words):
     noun = nouns.get(word)
     if noun is None or noun in _VAGUE:

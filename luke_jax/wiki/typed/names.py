@@ -204,7 +204,7 @@ class _Reading:
     return self._by_place(run, rest)
 
   def _by_own_words(self, run: Stretch, rest: Sequence[Stretch]) -> tuple[tuple[str, ...], str]:
-    """Returns what the name's last word says, or its first one."""
+    """Returns the types that the name's last word gives, or its first one, and the rule's name."""
     (start, end), noun = run, self.namer.noun
     first, last = self.words[start].lower(), self.words[end - 1].lower()
     if end - start > 1 and noun(last):
@@ -216,7 +216,7 @@ class _Reading:
     return (), ""
 
   def _by_title(self, run: Stretch, rest: Sequence[Stretch]) -> tuple[tuple[str, ...], str]:
-    """Returns what stands before the name: the guitarist Jimi Hendrix."""
+    """Returns the types of a title before the name: the guitarist Jimi Hendrix."""
     start, end = run
     word = self.words[start - 1] if start else ""
     is_title = word in self.types.nouns and kinds_of(word) and word not in _NO_TITLE
@@ -233,7 +233,7 @@ class _Reading:
     return (known, "known") if known else ((), "")
 
   def _by_series(self, run: Stretch, rest: Sequence[Stretch]) -> tuple[tuple[str, ...], str]:
-    """Returns what a series of names is of, and takes them: countries such as Chad and Niger."""
+    """Returns the types of a series of names, and takes them: countries such as Chad and Niger."""
     start, end = run
     before = self.words[max(0, start - 3) : start]
     if before[-2:] == ["such", "as"]:
@@ -255,7 +255,7 @@ class _Reading:
     return labels, "series"
 
   def _by_place(self, run: Stretch, rest: Sequence[Stretch]) -> tuple[tuple[str, ...], str]:
-    """Returns what a name is that one moved to or was born in, a date, or an adjective."""
+    """Returns the types of a place that one moved to or was born in, of a date, or an adjective."""
     start, end = run
     word, after = self.words[start], self.words[end : end + 1]
     before = self.words[max(0, start - 2) : start]
