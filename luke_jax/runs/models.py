@@ -30,6 +30,7 @@ from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import is_known
 from luke_jax.tasks.label_checks import checked_to_score, counted_as_missed
 from luke_jax.tasks.labels import score
+from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.task import MOST as MOST_ASKED
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.linking.task import EntityLinking
@@ -99,27 +100,36 @@ def refitted(task: LabelledNames, found: Calibration) -> dict[str, float]:
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   """Writes the meaning of scores on dev, and the threshold by which names are found nearly best.
 
-  Returns whether it did.
+  And the kinds that are asked for where none are given, with dev or without. Returns whether it
+  wrote any of these.
   """
   task = experiment.task
-  if not isinstance(task, LabelledNames) or not task.scored:
+  if not isinstance(task, LabelledNames):
     return False
-  examples = rows_of(task, model.backbone, "dev").examples[:MOST]
+  examples = rows_of(task, model.backbone, "dev" if task.scored else "train").examples[:MOST]
+  # Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
+  kinds = {label for x in examples for labels in x.labels for label in labels}
+  few = len(kinds) <= MOST_ASKED
+  settings: dict[str, object] = _meaning(model, task, examples, few=few) if task.scored else {}
+  if few:
+    settings["kinds"] = task.asked_of(rows_of(task, model.backbone, "train").examples)
+  if settings:
+    write_json(run / FILE, settings)
+  return bool(settings)
+
+
+def _meaning(
+  model: ModelParts, task: LabelledNames, examples: Sequence[Example], *, few: bool
+) -> dict[str, object]:
+  """Returns slope, offset and threshold by which scores mean something on examples of dev."""
   asked = asking(model, plain(task_of(model)), examples)
   faults = Faults(skip=task.skip_bad)
   predicted = [spans for _, spans in predictions(model, asked, examples, faults)]
   found = Calibration(*fitted(asked.evaluate(examples, predicted).answers))
-  # Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
-  kinds = {label for x in examples for labels in x.labels for label in labels}
   answers, gold = score.found(examples, predicted, asked.labels)
-  few = len(kinds) <= MOST_ASKED
   threshold = low_threshold(answers, gold, 0.0 if few else NEARLY)
   numbers = {**found._asdict(), "threshold": found.score(threshold)}
-  settings: dict[str, object] = {name: round(x, 6) for name, x in numbers.items()}
-  if few:
-    settings["kinds"] = task.asked_of(rows_of(task, model.backbone, "train").examples)
-  write_json(run / FILE, settings)
-  return True
+  return {name: round(x, 6) for name, x in numbers.items()}
 
 
 def fitted(answers: Sequence[Answered]) -> tuple[float, float]:

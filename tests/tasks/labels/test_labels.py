@@ -29,7 +29,7 @@ from luke_jax.inference.predicting import asked
 from luke_jax.inference.settings import processor_of, task_of
 from luke_jax.models.keys import flatten
 from luke_jax.nn.losses import IGNORED
-from luke_jax.runs.models import fitted, low_threshold
+from luke_jax.runs.models import calibrate, fitted, low_threshold
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.starts import start_directory, start_params
@@ -51,6 +51,7 @@ from luke_jax.tasks.labels.wordings import (
 )
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Row
+from luke_jax.training.experiment import Experiment
 
 ROOT = Path(__file__).parents[3]
 TEXT = "Ana Sousa sailed the Arkessa to Castrel."
@@ -518,6 +519,17 @@ def test_a_run_keeps_what_its_scores_mean(trained):
   kept = json.loads((folder / "made" / "run" / "calibration.json").read_text())
   settings = model.rest["luke_jax"]["settings"]
   assert {name: settings[name] for name in kept} == kept and "table" not in settings
+
+
+def test_without_dev_a_run_keeps_the_kinds_alone(trained, tmp_path):
+  model, folder = trained
+  file = tmp_path / "train.jsonl"
+  file.write_text("".join(json.dumps(x) + "\n" for x in SENTENCES))
+  task = LabelledNames(train=str(file), text=str(folder / "start"))
+  experiment = Experiment(model=model.config, task=task)
+  assert calibrate(model, experiment, Path(tmp_path))
+  kept = json.loads((tmp_path / "calibration.json").read_text())
+  assert kept == {"kinds": settings_of(model)["kinds"]}
 
 
 def test_scores_are_fitted_to_other_texts_and_answers_stay(trained, tmp_path, capsys):
