@@ -19,10 +19,10 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.bert.config import BertConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.loop import evaluate
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.program import Program
+from luke_jax.training.scoring import evaluate
 
 TEXT = str(TEXTS / "byte_level")
 

@@ -97,6 +97,14 @@ def refitted(task: LabelledNames, found: Calibration) -> dict[str, float]:
   return {**found._asdict(), "threshold": round(found.score(least), 6)}
 
 
+def reads_again(experiment: Experiment) -> float:
+  """Returns the share of dev that `calibrate` reads after a training."""
+  task = experiment.task
+  if not isinstance(task, LabelledNames) or not task.scored:
+    return 0.0
+  return min(1.0, MOST / len(rows_of(task, experiment.backbone, "dev").examples))
+
+
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   """Writes the meaning of scores on dev, and the threshold by which names are found nearly best.
 

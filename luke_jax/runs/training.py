@@ -24,7 +24,13 @@ from luke_jax.files.locks import locked
 from luke_jax.inference.text_vectors import reader_of
 from luke_jax.model import Model
 from luke_jax.pipeline.reads import clear_caches
-from luke_jax.runs.models import model_directory, run_model, start_weights, write_model
+from luke_jax.runs.models import (
+  model_directory,
+  reads_again,
+  run_model,
+  start_weights,
+  write_model,
+)
 from luke_jax.runs.notes import described_data, fingerprints, write_notes
 from luke_jax.runs.recipes import (
   FORM,
@@ -173,6 +179,7 @@ def run(
   The model is scored on the files of `splits`, which its card tells. A trace of `profile` steps is
   written. Time counts from `begun` on, a `time.perf_counter_ns()`.
   """
+  begun = begun or time.perf_counter_ns()
   clear_caches()
   experiment = with_label_table(experiment, folder)
   data = list(described_data(experiment))  # reads both files, so that faults show before a step
@@ -181,7 +188,7 @@ def run(
   params = functools.partial(start_params, start_directory(start), experiment) if start else None
   with contextlib.ExitStack() as stack:
     processes.from_first(lambda: stack.enter_context(locked(folder)) and None)
-    times: Any = {"profile": profile, "begun": begun}
+    times: Any = {"profile": profile, "begun": begun, "again": reads_again(experiment)}
     summary = loop.train(experiment, folder, start=params, data=named, **times)
     if jax.process_index() == 0:
       write_notes(folder, data, summary)
@@ -278,18 +285,33 @@ def cross_validated(
   trained = dataclasses.replace(experiment.run, minutes=minutes)
   last = dataclasses.replace(trained, evaluate_every=None, best_metric=None, patience=None)
   all_examples = dataclasses.replace(task, held_out=0.0)
-  summary = run(dataclasses.replace(experiment, task=all_examples, run=last), folder, begun=begun)
+  whole = dataclasses.replace(experiment, task=all_examples, run=last)
+  summary, begun = _of_several(whole, folder, begun)
   scores: list[dict[str, float]] = []
   for number in range(folds if summary["status"] == "done" else 0):
     print(f"part {number + 1} of {folds}", file=sys.stderr, flush=True)
     part = dataclasses.replace(task, held_out=1 / folds, fold=number)
     of_part = dataclasses.replace(experiment, task=part, run=trained)
-    of_fold = run(of_part, folder / directory.FOLDS / str(number + 1))
+    place = folder / directory.FOLDS / str(number + 1)
+    of_fold, begun = _of_several(of_part, place, begun)
     if of_fold["status"] != "done":
       return of_fold
     scores.append({name: x for name, x in of_fold.items() if name.startswith("dev/")})
   names = scores[0] if scores else ()
   return summary | {"folds": {name: _spread([x[name] for x in scores]) for name in names}}
+
+
+def _of_several(experiment: Experiment, folder: Path, begun: int | None) -> tuple[Summary, int]:
+  """Trains one of several, and returns its summary and when the next one's time begins.
+
+  What one takes more or less than its time is the next one's loss or gain, unless it went on with
+  an earlier process's training.
+  """
+  begun = begun or time.perf_counter_ns()
+  summary = run(experiment, folder, begun=begun)
+  now, time_of_one = time.perf_counter_ns(), round(6e10 * (experiment.run.minutes or 0))
+  due = begun + time_of_one
+  return summary, due if abs(now - due) < time_of_one / 2 else now
 
 
 def _spread(scores: list[float]) -> dict[str, float]:
@@ -304,11 +326,12 @@ def learning_curve(experiment: Experiment, folder: Path, begun: int | None = Non
   task, metric = experiment.task, experiment.run.best_metric
   if not isinstance(task, FineTunedTask) or metric is None:
     raise InputError("--curve: expected it for a task that trains on a file and is scored on dev")
-  summary = run(of_share(experiment, 1.0), folder, begun=begun)
+  summary, begun = _of_several(of_share(experiment, 1.0), folder, begun)
   scores = {1.0: summary.get(f"dev/{metric}")}
   for share in SHARES if summary["status"] == "done" else ():
     print(f"{share:.0%} of the examples", file=sys.stderr, flush=True)
-    of_part = run(of_share(experiment, share), folder / CURVE / f"{share:.0%}".rstrip("%"))
+    place = folder / CURVE / f"{share:.0%}".rstrip("%")
+    of_part, begun = _of_several(of_share(experiment, share), place, begun)
     if of_part["status"] != "done":
       return of_part
     scores[share] = of_part.get(f"dev/{metric}")

@@ -5,7 +5,6 @@ The host waits for the device only to log, to evaluate and to save.
 """
 
 import contextlib
-import functools
 import os
 import time
 import warnings
@@ -14,33 +13,29 @@ from types import MappingProxyType
 from typing import Any
 
 import jax
-import numpy as np
 from jax.experimental.compilation_cache import compilation_cache
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder, write_json
 from luke_jax.pipeline.batches import (
-  Records,
   Rows,
   TrainingBatches,
-  evaluation_order,
-  evaluation_rows,
 )
 from luke_jax.training import directory, processes
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Experiment, to_json, total_steps
-from luke_jax.training.mesh import make_mesh, own_rows
+from luke_jax.training.mesh import make_mesh
 from luke_jax.training.metrics import MetricsWriter, read_numbers
 from luke_jax.training.pace import TELLING, Pace, TimedPace
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress, Shown, Trace
-from luke_jax.training.task import Params, Tree
+from luke_jax.training.scoring import metrics_of, predicted, seconds_to_score
+from luke_jax.training.task import Params
 from luke_jax.training.watch import Watch, watching
 
 Summary = dict[str, Any]  # of a run: how it ended, its steps and its scores
 COMPILED = "compiled"
-STEP_TO_SCORE = 3  # a row that is scored costs a third of one that is trained on
 
 
 def train(
@@ -51,12 +46,14 @@ def train(
   data: Mapping[str, str] = MappingProxyType({}),
   profile: int = 0,
   begun: int | None = None,
+  again: float = 0.0,
 ) -> Summary:
   """Runs an experiment, or resumes it from its folder; returns the summary.
 
   `start` reads the parameters of a new run; without it they are fresh. `data` has fingerprints, by
   name, of what the run reads, which may not change. A trace of `profile` steps is written. The time
-  of the run counts from `begun` on, a `time.perf_counter_ns()`.
+  of the run counts from `begun` on, a `time.perf_counter_ns()`, and leaves time to read a share of
+  dev, `again`, after its end.
   """
   ledger = Ledger()
   ledger.add_previous({"start": time.perf_counter_ns() - (begun or time.perf_counter_ns())})
@@ -81,19 +78,19 @@ def train(
       done = ledger.read(folder) == step
     loop = _Loop(program, checkpoints, ledger, folder)
     loop.watch, loop.trace = watch, Trace(folder, step, profile)
-    loop.pace = Pace(step) if done else _pace(program, ledger, step)
+    loop.pace = Pace(step) if done else _pace(program, ledger, step, again)
     return loop.run(step, state, program.training_batches(records))
 
 
-def _pace(program: Program, ledger: Ledger, step: int) -> Pace:
+def _pace(program: Program, ledger: Ledger, step: int, again: float) -> Pace:
   """Returns the pace of a run that begins or goes on with a step."""
   experiment = program.experiment
-  run, size = experiment.run, experiment.data.batch_size
+  run = experiment.run
   if run.minutes is None:
     return Pace(program.steps, run.evaluate_every)
   dev = len(experiment.task.records(program.backbone, "dev")) if experiment.task.scored else 0
-  scoring = dev / size / STEP_TO_SCORE
-  return TimedPace(ledger, 60 * run.minutes, step, program.steps, scoring, once=dev < TELLING)
+  once = dev < TELLING
+  return TimedPace(ledger, 60 * run.minutes, step, program.steps, once=once, again=again)
 
 
 def _check_evaluation(program: Program) -> None:
@@ -151,6 +148,9 @@ class _Loop:
       if step < self.pace.steps:
         with self.ledger.part("compile"):
           self._compile()
+        if isinstance(self.pace, TimedPace) and self.task.scored:
+          with self.ledger.part("evaluation"):
+            self.pace.scoring(seconds_to_score(self.program, state))
       return self._turns(step, state)
 
   def _compile(self) -> None:
@@ -343,56 +343,3 @@ def keep_programs(folder: Path) -> None:
     return
   jax.config.update("jax_compilation_cache_dir", str(folder / COMPILED / cache.name))
   compilation_cache.reset_cache()
-
-
-def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
-  """Returns the task's metrics on a split; the same on every process."""
-  return program.experiment.task.score(*predicted(program, state, split))
-
-
-def predicted(
-  program: Program, state: State, split: str, stop: Callable[[], bool] = lambda: False
-) -> tuple[Records, Tree]:
-  """Returns the records of a split, and the predictions for them; the same on every process.
-
-  They are None if `stop` said before a batch that nobody needs them any more.
-  """
-  records = program.experiment.task.records(program.backbone, split)
-  lengths, size = program.lengths(records), program.experiment.data.evaluation_batch_size
-  rows = own_rows(program.mesh, size)
-  results = _zeros(program, len(records))
-  for batch in evaluation_order(len(records), lengths, size):
-    if stop():
-      return records, None
-    padded = program.padded_to(lengths.room(batch) if lengths else None)
-    made = evaluation_rows(records, program.make_rows, batch, rows)
-    arrays = {
-      name: jax.make_array_from_process_local_data(
-        program.evaluation_sharding, made[name][:, *map(slice, shape.shape[1:])], shape.shape
-      )
-      for name, shape in padded.evaluation_shapes.items()
-    }
-    jax.tree.map(functools.partial(_put, batch), results, padded.predict(state, arrays))
-  return records, results
-
-
-def _zeros(program: Program, count: int) -> Tree:
-  """Returns room for the predictions of so many records."""
-  shapes = program.prediction_shapes()
-  return jax.tree.map(lambda x: np.zeros((count, *x.shape[1:]), x.dtype), shapes)
-
-
-def _put(batch: np.ndarray, array: np.ndarray, part: jax.Array) -> None:
-  """Writes the predictions of a batch to their places, of rows that may be padded to less."""
-  predicted = np.asarray(part)[: len(batch)]
-  array[batch, *map(slice, predicted.shape[1:])] = predicted
-
-
-def metrics_of(program: Program, split: str) -> list[str]:
-  """Returns the names of a split's metrics.
-
-  They come from scoring zeros, which shows before training what cannot be scored.
-  """
-  task = program.experiment.task
-  records = task.records(program.backbone, split)
-  return list(task.score(records, _zeros(program, len(records))))

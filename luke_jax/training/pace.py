@@ -13,6 +13,7 @@ MOST_STEPS = 50  # between two plans
 SCORING = 0.1  # most share of the time
 SCORED = 1 / 20  # least share of the time between two scores
 CLOSING = 6.0  # seconds that the last checkpoint and the model's files take, on a busy machine
+FORWARD = 3  # times that compiling all of a run's programs takes that of the forward pass
 TELLING = 50  # examples of dev, fewer of which do not tell which checkpoint is best
 NEVER = 2**31 - 1
 
@@ -46,8 +47,9 @@ class Pace:
 class TimedPace(Pace):
   """Pace that uses up so many seconds, those before the first step and after the last included.
 
-  `first` is the step that this process begins with. Until it has measured, `steps` is the number,
-  and scoring dev takes as long as `scoring` steps. With `once` it is scored at the end alone.
+  `first` is the step that this process begins with. Until it has measured, `steps` is the number.
+  With `once` dev is scored at the end alone. `again` is the share of dev that is read once more
+  after the last step.
   """
 
   def __init__(
@@ -56,17 +58,17 @@ class TimedPace(Pace):
     seconds: float,
     first: int,
     steps: int,
-    scoring: float,
     *,
     once: bool = False,
+    again: float = 0.0,
   ):
     super().__init__(max(steps, first + 1))
-    self._ledger, self._seconds, self._first, self._scoring = ledger, seconds, first, scoring
-    self._once = once
+    self._ledger, self._seconds, self._first = ledger, seconds, first
+    self._once, self._again = once, again
     self._before: dict[str, float] = ledger.seconds
     self._score, self._next = NEVER, first + 1
     self._scored: float | None = None  # when dev was scored, or the first plan was made
-    self._evaluation: float | None = None  # how long that took
+    self._evaluation = 0.0  # how long that takes
 
   @property
   def most(self) -> int:
@@ -85,6 +87,10 @@ class TimedPace(Pace):
     """Sets the number of steps by what was measured; the steps before this one have to be done."""
     self.steps, self._score, self._next = processes.from_first(lambda: self._planned(step))
 
+  def scoring(self, seconds: float) -> None:
+    """Takes note of how long scoring dev will take, before the first time."""
+    self._evaluation = seconds
+
   def scored(self, seconds: float) -> None:
     """Takes note of how long scoring dev took; the next time is planned later."""
     self._evaluation, self._scored, self._score = seconds, self._ledger.wall, NEVER
@@ -94,14 +100,16 @@ class TimedPace(Pace):
     now, wall = self._ledger.seconds, self._ledger.wall
     spent = sum(now[part] - self._before[part] for part in ("data", "step"))
     pace = max(spent, 1e-6) / (step - self._first)  # seconds a step
-    scoring = pace * self._scoring if self._evaluation is None else self._evaluation
+    scoring = self._evaluation
     between = max(scoring * (1 / SCORING - 1), SCORED * self._seconds)
-    remaining = self._seconds - wall - scoring - CLOSING
+    # What reads dev again has programs of its own, of the forward pass alone.
+    again = self._again * (scoring + now["compile"] / FORWARD)
+    remaining = self._seconds - wall - scoring - again - CLOSING
     times = 0 if self._once else max(remaining, 0) // (between + scoring)
     stepping = remaining - times * scoring
     steps = step + max(0, int(stepping / pace))
     self._scored = wall if self._scored is None else self._scored
     score = step + math.ceil(max(self._scored + between - wall, 0) / pace)
     worth = not self._once and score + between / 2 / pace < steps
-    again = step + min(MOST_STEPS, max(1, int(PLANNED / pace)))
-    return [steps, score if worth else NEVER, again]
+    later = step + min(MOST_STEPS, max(1, int(PLANNED / pace)))
+    return [steps, score if worth else NEVER, later]

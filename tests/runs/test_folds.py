@@ -54,6 +54,26 @@ def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
   assert {x.run.minutes for x, _ in runs} == {2}
 
 
+def test_parts_share_the_time_that_is_left(tmp_path, monkeypatch):
+  """Of six minutes, in seconds; a training that an earlier process ended takes none."""
+  now, begins = [1000.0], []
+  took = iter([130, 115, 120])
+  monkeypatch.setattr(training.time, "perf_counter_ns", lambda: round(1e9 * now[0]))
+
+  def run(*_, begun):
+    begins.append(begun / 1e9)
+    now[0] += next(took)
+    return {"status": "done", "dev/f1": 0.5}
+
+  monkeypatch.setattr(training, "run", run)
+  training.cross_validated(ONE, tmp_path, 2, begun=990 * 10**9)
+  assert begins == [990, 1110, 1230]
+  begins.clear()
+  took = iter([1, 1, 1])
+  training.cross_validated(ONE, tmp_path, 2)
+  assert begins == [1365, 1366, 1367]
+
+
 @pytest.mark.parametrize(
   ("task", "number", "fault"),
   [

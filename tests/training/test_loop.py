@@ -310,7 +310,7 @@ def test_a_data_file_that_disappears_is_one_line(tmp_path, monkeypatch):
 
 def test_evaluation_counts_every_record_once(monkeypatch):
   """33 records in batches of 16: the filling of the last batch is left out."""
-  from luke_jax.training.loop import evaluate
+  from luke_jax.training.scoring import evaluate
 
   chosen = experiment(task={"pages": 33 * 8})
   seen = []

@@ -13,12 +13,12 @@ from tiny_runs import experiment, left_at, logged
 from luke_jax.errors import InputError
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training import loop as loops
-from luke_jax.training import pace, watch
+from luke_jax.training import pace, scoring, watch
 from luke_jax.training.directory import Ledger
 from luke_jax.training.experiment import Run
 from luke_jax.training.loop import train
 from luke_jax.training.mesh import make_mesh
-from luke_jax.training.pace import CLOSING, TimedPace
+from luke_jax.training.pace import CLOSING, FORWARD, TimedPace
 
 
 class Machine:
@@ -31,9 +31,10 @@ class Machine:
     with self.ledger.part("start"):
       self.now += start
 
-  def run(self, seconds, first=0, guess=100, once=False):
+  def run(self, seconds, first=0, guess=100, **options):
     """The step at which a run of so many seconds ends."""
-    run = TimedPace(self.ledger, seconds, first, guess, self.score / self.step, once=once)
+    run = TimedPace(self.ledger, seconds, first, guess, **options)
+    run.scoring(self.score)
     step = first
     while True:
       if run.ready(step):
@@ -65,6 +66,14 @@ def test_the_time_is_used_and_not_exceeded(seconds, step, score, slower):
   # The last score comes in any case.
   share = machine.score * (len(machine.scores) - 1) / seconds
   assert share <= 0.1 and len(machine.scores) <= 20
+
+
+def test_time_is_left_for_what_reads_dev_again():
+  machine = Machine(start=10, step=0.5, score=6)
+  with machine.ledger.part("compile"):
+    machine.now += 9
+  machine.run(120, again=0.5)
+  assert 110 < machine.now + CLOSING + 0.5 * (6 + 9 / FORWARD) < 125
 
 
 def test_a_run_without_time_takes_one_step():
@@ -128,7 +137,7 @@ def test_what_makes_no_sense_is_refused(fields, message):
 def test_a_signal_ends_a_pass_over_dev(shared, tmp_path, monkeypatch):
   """Which is made before the next step by the run that goes on."""
   chosen = experiment(run={"evaluate_every": 6, "best_metric": "word_likelihood"})
-  put, batches = loops._put, []
+  put, batches = scoring._put, []
 
   def interrupted(*given):
     batches.append(None)
@@ -136,7 +145,7 @@ def test_a_signal_ends_a_pass_over_dev(shared, tmp_path, monkeypatch):
     put(*given)
 
   with monkeypatch.context() as stopped:
-    stopped.setattr(loops, "_put", interrupted)
+    stopped.setattr(scoring, "_put", interrupted)
     summary = train(chosen, tmp_path)
   assert summary["status"] == "interrupted" and summary["step"] == 6
   assert len(batches) == 4  # the arrays of one batch

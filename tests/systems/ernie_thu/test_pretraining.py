@@ -17,10 +17,10 @@ from luke_jax.systems.bert import BertConfig
 from luke_jax.systems.ernie_thu import ErnieThuConfig
 from luke_jax.systems.ernie_thu.pretraining import AlignedPretraining
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.loop import evaluate
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Length, Optimizer, Schedule, learning_rate
 from luke_jax.training.program import Program
+from luke_jax.training.scoring import evaluate
 
 WIDTH, ENTITIES, WORDS = 12, 8, 16
 MASK = 4

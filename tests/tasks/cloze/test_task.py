@@ -17,8 +17,8 @@ from luke_jax.tasks.cloze.files import parse
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.training.loop import evaluate
 from luke_jax.training.optimizer import Optimizer
+from luke_jax.training.scoring import evaluate
 
 NAMES, COLOURS = ("Ana", "Bob", "Cy", "Di", "Eli"), ("red", "blue", "green")
 

@@ -24,10 +24,10 @@ from luke_jax.tasks.ner.files import parse
 from luke_jax.tasks.ner.task import NamedEntities, entities_of
 from luke_jax.tasks.predictions import Span
 from luke_jax.training.experiment import Experiment
-from luke_jax.training.loop import evaluate
 from luke_jax.training.mesh import make_mesh
 from luke_jax.training.optimizer import Optimizer
 from luke_jax.training.program import Program
+from luke_jax.training.scoring import evaluate
 
 LABELS = ("NIL", "LOC", "PER")
 

@@ -20,8 +20,8 @@ from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.text import Processor, load_tokenizer, save_processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.loop import evaluate
 from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.training.scoring import evaluate
 
 STEPS = 400
 

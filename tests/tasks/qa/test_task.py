@@ -23,8 +23,8 @@ from luke_jax.tasks.qa.score import read_predictions, score_file
 from luke_jax.tasks.qa.task import QuestionAnswering, linked
 from luke_jax.text import EntityVocab, save_processor
 from luke_jax.training.experiment import Experiment, Run
-from luke_jax.training.loop import evaluate
 from luke_jax.training.optimizer import Optimizer, Schedule
+from luke_jax.training.scoring import evaluate
 from luke_jax.wiki.mentions.build import make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.stages.engines import local
