@@ -1,15 +1,17 @@
 """`luke-jax calibrate`."""
 
+import dataclasses
 from typing import Annotated
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax import english
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
+from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object, write_json
 from luke_jax.inference.predicting import asking, predictions
-from luke_jax.inference.settings import ENTRY, KEY, SURE, without_calibration
+from luke_jax.inference.settings import ENTRY, KEY, SURE
 from luke_jax.runs.models import ENOUGH, measured, model_directory, plain, refitted
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
@@ -56,7 +58,7 @@ def run(
   faults = Faults(skip=skip_bad)
   examples, _ = checked_to_score(settings, settings.read_examples(str(file), faults), faults)
   asking_plainly = asking(model, plain(settings), examples)
-  model = without_calibration(model)
+  model = _without_calibration(model)
   predicted = [x for _, x in predictions(model, asking_plainly, examples, faults, file=str(file))]
   report_faults(faults)
   answers = asking_plainly.evaluate(examples, predicted).answers
@@ -75,3 +77,12 @@ def run(
   errors = {"before": calibration_error(answers), "after": calibration_error(better)}
   figures = {**found._asdict(), SURE: sure, "answers": len(answers), **errors}
   print(summary_line({**figures, "config": str(place)}))
+
+
+def _without_calibration(model: ModelParts) -> ModelParts:
+  """Returns a model whose scores are as they are computed."""
+  ours = model.rest.get(KEY)
+  if not isinstance(ours, dict) or ENTRY not in ours:
+    return model
+  kept = {name: x for name, x in ours.items() if name != ENTRY}
+  return dataclasses.replace(model, rest={**model.rest, KEY: kept})

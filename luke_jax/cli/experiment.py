@@ -21,7 +21,6 @@ from luke_jax.results.paper_runs import Check, checks
 from luke_jax.results.tables import (
   RESULT,
   SeedResult,
-  by_seed,
   compare,
   comparison_table,
   finished,
@@ -206,7 +205,7 @@ def experiment_compare(
   first = results[str(folders[0])][0]
   split = split or first.split
   metric = metric or next(iter(first.scores.get(split, {})), "metric")
-  scores = {name: by_seed(name, x, split, metric) for name, x in results.items()}
+  scores = {name: _by_seed(name, x, split, metric) for name, x in results.items()}
   print(comparison_table(compare(scores), metric), end="")
 
 
@@ -252,3 +251,17 @@ def _parameters(experiment: Experiment) -> int:
   key = jax.random.key(0)
   shapes = jax.eval_shape(lambda: experiment.task.initial_params(experiment.backbone, key))
   return sum(math.prod(x.shape) for x in jax.tree.leaves(shapes))
+
+
+def _by_seed(name: str, results: Sequence[SeedResult], split: str, metric: str) -> dict[int, float]:
+  """Returns an experiment's scores by seed; each seed may occur once."""
+  scores_by_seed: dict[int, float] = {}
+  for result in results:
+    scores = result.scores.get(split, {})
+    if metric not in scores:
+      measured = ", ".join(f"{split} {m}" for split, x in result.scores.items() for m in x)
+      raise InputError(f"{name}: no {split} {metric}; expected one of {measured}")
+    if result.seed in scores_by_seed:
+      raise InputError(f"{name}: seed {result.seed} twice; expected the folder of one experiment")
+    scores_by_seed[result.seed] = scores[metric]
+  return scores_by_seed

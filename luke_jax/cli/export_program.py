@@ -1,10 +1,12 @@
 """`luke-jax export-program`."""
 
+import dataclasses
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any, NamedTuple
 
+import jax
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax.cli.printing import stderr_console
@@ -17,12 +19,14 @@ from luke_jax.convert.reading import read
 from luke_jax.convert.saving import full_disk_named, save
 from luke_jax.errors import InputError, at, not_installed
 from luke_jax.files import Path
-from luke_jax.inference.inputs import symbolic_inputs, words_alone
+from luke_jax.heads.kinds import without_head
+from luke_jax.inference.inputs import symbolic_inputs
 from luke_jax.inference.predicting import asking
 from luke_jax.inference.settings import task_of
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
+from luke_jax.text.rows import WORD_INPUTS
 
 ENOUGH = 100  # examples, of which one is a point
 
@@ -90,7 +94,7 @@ def run(
   with full_disk_named(directory):
     write(model, specs, directory)
     if model.reader is not None:
-      write(*words_alone(read(directory / READER)), directory / READER)
+      write(*_words_alone(read(directory / READER)), directory / READER)
     return 0 if examples is None else _write_int8(model, examples, directory, most_lost)
 
 
@@ -137,3 +141,11 @@ def _write_int8(model: ModelParts, examples: Examples, directory: Path, most_los
     return 1
   print(f"{directory / INT8}: {(directory / INT8).stat().st_size:,} bytes; {scores}")
   return 0
+
+
+def _words_alone(model: ModelParts) -> tuple[ModelParts, dict[str, jax.ShapeDtypeStruct]]:
+  """Returns a model as it reads labels, without its head, and the shapes of its inputs."""
+  network, params = without_head(model.network, model.params)
+  specs = symbolic_inputs(model)
+  alone = dataclasses.replace(model, network=network, params=params, labels=())
+  return alone, {name: specs[name] for name in WORD_INPUTS}

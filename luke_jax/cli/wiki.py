@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import rich.progress
@@ -10,15 +11,17 @@ from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, UseAppendAction, arg
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, in_bucket
+from luke_jax.files import Path, in_bucket, read_text
 from luke_jax.wiki.mentions.build import MAX_TOKENS, make_mentions
 from luke_jax.wiki.mentions.stages import Filter
 from luke_jax.wiki.mentions.table import TABLE
+from luke_jax.wiki.read.wikidata import KINDS
+from luke_jax.wiki.read.wikidata_sql import SQL
 from luke_jax.wiki.show import figures, figures_table, shown_records, write_html
 from luke_jax.wiki.stages.build import RESULT, StageName, build
 from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.multilingual_vocabulary import (
-  check_source,
+  EXPECTED,
   join,
   most_linked,
   read_languages,
@@ -27,7 +30,7 @@ from luke_jax.wiki.stages.multilingual_vocabulary import (
 )
 from luke_jax.wiki.stages.packing import Limits
 from luke_jax.wiki.stages.sources import Settings
-from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection, read_lists
+from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +50,7 @@ class EntityOptions:
 
   def selection(self) -> Selection:
     """Returns the options as the build needs them."""
-    allowed = read_lists(self.allowed)
+    allowed = _read_lists(self.allowed)
     selection = Selection(self.entities, self.min_count, allowed, self.allowed_only)
     if self.vocabulary and selection != Selection():
       raise InputError(
@@ -189,7 +192,7 @@ def wiki_join(
     min_languages: Smallest number of languages in which an item is linked.
     entities: Largest size of the vocabulary, its three special entities included.
   """
-  check_source(wikidata)
+  _check_source(wikidata)
   _check_join(output, min_languages, len(builds), entities)
   languages = read_languages(builds)
   console = Console(stderr=True)
@@ -288,3 +291,17 @@ def wiki_show(
     console.print(record.as_text(), "", soft_wrap=not console.is_jupyter)
   if html:
     print(f"{html}: {len(shown)} records")
+
+
+def _read_lists(paths: Sequence[Path]) -> tuple[str, ...]:
+  """Returns the titles in allow-lists, which have one a line."""
+  lines = [line.strip() for path in paths for line in read_text(path).split("\n")]
+  return tuple(dict.fromkeys(line for line in lines if line))
+
+
+def _check_source(path: Path) -> None:
+  """Raises InputError for a file that is none with sitelinks."""
+  if not path.name.endswith(SQL + KINDS):
+    raise InputError(f"{path}: not named as {', '.join(SQL + KINDS)}; {EXPECTED}")
+  if not path.is_file():
+    raise InputError(f"{path}: no such file; {EXPECTED}")

@@ -1,6 +1,5 @@
 """Shapes of a model's inputs, of any batch and any length."""
 
-import dataclasses
 from typing import Any
 
 import jax
@@ -10,7 +9,6 @@ from jax import export
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.programs import DIMENSIONS
 from luke_jax.errors import InputError
-from luke_jax.heads.kinds import without_head
 from luke_jax.heads.matching import LABELS, MatchHead
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.fine_tuning import FineTunedTask
@@ -49,14 +47,6 @@ def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
   if isinstance(network.head, MatchHead):  # all texts are asked for the same labels
     specs[LABELS] = jax.ShapeDtypeStruct((1, labels, network.head.width), jnp.float32)
   return specs
-
-
-def words_alone(model: ModelParts) -> tuple[ModelParts, dict[str, jax.ShapeDtypeStruct]]:
-  """Returns a model as it reads labels, without its head, and the shapes of its inputs."""
-  network, params = without_head(model.network, model.params)
-  specs = symbolic_inputs(model)
-  alone = dataclasses.replace(model, network=network, params=params, labels=())
-  return alone, {name: specs[name] for name in WORD_INPUTS}
 
 
 def _task(model: ModelParts) -> FineTunedTask | None:

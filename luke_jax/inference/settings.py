@@ -207,12 +207,3 @@ def sure_of(model: ModelParts) -> float | None:
   if entry is not None and not (isinstance(entry, int | float) and 0 <= entry <= 1):
     raise InputError(f"config.json: {KEY}.{SURE}: {entry!r:.60}; expected a score from 0 to 1")
   return entry
-
-
-def without_calibration(model: ModelParts) -> ModelParts:
-  """Returns a model whose scores are as they are computed."""
-  ours = model.rest.get(KEY)
-  if not isinstance(ours, dict) or ENTRY not in ours:
-    return model
-  kept = {name: x for name, x in ours.items() if name != ENTRY}
-  return dataclasses.replace(model, rest={**model.rest, KEY: kept})

@@ -220,20 +220,6 @@ class Compared(NamedTuple):
   chance: float | None  # None for the first one
 
 
-def by_seed(name: str, results: Sequence[SeedResult], split: str, metric: str) -> dict[int, float]:
-  """Returns an experiment's scores by seed; each seed may occur once."""
-  scores_by_seed: dict[int, float] = {}
-  for result in results:
-    scores = result.scores.get(split, {})
-    if metric not in scores:
-      measured = ", ".join(f"{split} {m}" for split, x in result.scores.items() for m in x)
-      raise InputError(f"{name}: no {split} {metric}; expected one of {measured}")
-    if result.seed in scores_by_seed:
-      raise InputError(f"{name}: seed {result.seed} twice; expected the folder of one experiment")
-    scores_by_seed[result.seed] = scores[metric]
-  return scores_by_seed
-
-
 def compare(scores: Mapping[str, Mapping[int, float]]) -> list[Compared]:
   """Returns the experiments beside the first, by the seeds that all of them have."""
   seeds = sorted(set.intersection(*map(set, scores.values())))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import jax
@@ -24,7 +24,7 @@ from luke_jax.runs.models import model_directory, start_weights
 from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
-from luke_jax.tasks.known import BY_TAGS, is_known, task_class, tasks_with
+from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run, load_experiment, total_steps
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -246,8 +246,8 @@ def _evaluations(experiment: Experiment, rows: int) -> str:
 
 def check_able(task: FineTunedTask, system: type[System], start: Path) -> None:
   """Raises InputError for a system without a head for one of the tasks that have names."""
-  if is_known(type(task)) and task.name not in tasks_with(heads_of(system)):
-    able = ", ".join(tasks_with(heads_of(system)))
+  if is_known(type(task)) and task.name not in _tasks_with(heads_of(system)):
+    able = ", ".join(_tasks_with(heads_of(system)))
     raise InputError(
       f"{start}: a {system.title}, which has no head for {task.name}; expected one of {able}, or"
       " another model"
@@ -323,3 +323,8 @@ def consistent(experiment: Experiment) -> Experiment:
     model=backbone.config.with_entities(0, None),
     optimizer=dataclasses.replace(experiment.optimizer, frozen=frozen),
   )
+
+
+def _tasks_with(heads: Container[str]) -> tuple[str, ...]:
+  """Returns the names of the tasks that need one of these kinds of heads."""
+  return tuple(x for x in CLASSES if any(head in heads for head in task_class(x).heads))

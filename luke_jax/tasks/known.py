@@ -2,7 +2,6 @@
 
 import difflib
 import importlib
-from collections.abc import Container
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
@@ -31,11 +30,6 @@ BY_TAGS = "tagging"  # which finds names as "ner" does, by a tag for each word
 def task_class(name: str) -> "type[FineTunedTask]":
   """Returns the settings class of a task."""
   return getattr(_room(name, "task"), CLASSES[name])
-
-
-def tasks_with(heads: Container[str]) -> tuple[str, ...]:
-  """Returns the names of the tasks that need one of these kinds of heads."""
-  return tuple(x for x in CLASSES if any(head in heads for head in task_class(x).heads))
 
 
 def is_known(task: type) -> bool:

@@ -69,11 +69,6 @@ def joined() -> int:
   return distributed.global_state.num_processes
 
 
-def own_number() -> int:
-  """Returns the number of this process among those that joined."""
-  return distributed.global_state.process_id
-
-
 def put(name: str, value: object) -> bool:
   """Writes a value under a name, once; returns whether it is this one that stands there."""
   try:

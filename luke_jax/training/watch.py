@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Self, TypedDict
 
 import jax
+from jax._src import distributed
 
 from luke_jax.training import processes
 from luke_jax.training.processes import LOST, LibraryMessages
@@ -161,15 +162,15 @@ class Watch:
     with self._lock:
       self.stop, step = stop, self._step
     if not processes.joined_alone():
-      processes.put(f"at/{processes.own_number()}", None if step is None else step + 1)
+      processes.put(f"at/{_own_number()}", None if step is None else step + 1)
     elif step is None:
       self._leave_early()
 
   def _look(self) -> None:
     """Looks whether another process asks for an end, or failed."""
     for process, fault in processes.all_below("fault").items():
-      if int(process) != processes.own_number() and not self._leaving:
-        processes.put(f"read/{processes.own_number()}", None)
+      if int(process) != _own_number() and not self._leaving:
+        processes.put(f"read/{_own_number()}", None)
         self._leave(fault["status"], f"process {process}: {fault['line']}")
     stop = processes.all_below("stop").get("all")
     if stop and self.stop is None:
@@ -181,7 +182,7 @@ class Watch:
     """Ends a command before its first step, when there is nothing to save."""
     assert self.stop is not None
     until = time.monotonic() + _TOLD
-    while not processes.joined_alone() and processes.own_number() == 0 and time.monotonic() < until:
+    while not processes.joined_alone() and _own_number() == 0 and time.monotonic() < until:
       time.sleep(_POLL)  # with process 0 the messages end, which the others have to hear first
       if len(processes.all_below("at")) == processes.joined():
         until = 0
@@ -205,10 +206,10 @@ class Watch:
     line, status = outcome(fault) or ("", 1)
     told = line or f"{type(fault).__name__}: {str(fault).partition(chr(10))[0]}"
     with contextlib.suppress(jax.errors.JaxRuntimeError):
-      processes.put(f"fault/{processes.own_number()}", {"line": told, "status": status})
+      processes.put(f"fault/{_own_number()}", {"line": told, "status": status})
       until = time.monotonic() + _TOLD
       others = processes.joined() - 1
-      while processes.own_number() == 0 and time.monotonic() < until:
+      while _own_number() == 0 and time.monotonic() < until:
         if len(processes.all_below("read") | processes.all_below("fault")) > others:
           break
         time.sleep(0.1)
@@ -248,3 +249,8 @@ def _first(text: bytes) -> str:
   _, _, line = text.partition(b"\n")[0].decode(errors="replace").partition("] ")
   line = line.rpartition("absl::Status: ")[2]  # after three lines of advice
   return line.strip()[:200] or "another process is gone"
+
+
+def _own_number() -> int:
+  """Returns the number of this process among those that joined."""
+  return distributed.global_state.process_id

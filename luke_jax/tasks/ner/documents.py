@@ -191,15 +191,6 @@ def _documents(path: Path) -> list[object]:
     raise InputError(f"{path}: {fault}; expected a DocBin of spaCy") from None
 
 
-def as_object(item: object, place: str) -> Mapping[str, object]:
-  """Returns the object of a list's item, which for spaCy 2 is a pair of a text and its entities."""
-  if isinstance(item, list) and list(map(type, item)) == [str, dict]:
-    return {"text": item[0], "entities": item[1].get("entities", [])}
-  if not isinstance(item, dict):
-    raise InputError(f"{place}: a {type(item).__name__}; expected an object")
-  return item
-
-
 def as_ours(
   value: Mapping[str, object], place: str, reading: Reading, repaired: list[str]
 ) -> Mapping[str, Any]:
@@ -276,11 +267,6 @@ BEGIN, END = "#begin document", "#end document"
 _WORD, _NAME = 3, 10  # columns, from 0
 # A name begins as (GPE, ends with ), and a word of it is *; those of one word are (GPE).
 _PART = re.compile(r"(?:\((?P<label>[^()*\s]+))?\*?(?P<end>\))?")
-
-
-def is_conll_2012(path: Path) -> bool:
-  """Returns whether the first line that is not empty begins a document as in CoNLL-2012."""
-  return next((line.startswith(BEGIN) for _, line in lines(path) if line.strip()), False)
 
 
 def read_conll_2012(path: Path, faults: Faults) -> list[Document]:

@@ -12,6 +12,7 @@ from luke_jax.tasks.files import (
   Faults,
   Text,
   check_fields,
+  lines,
   listed,
   parse_items,
   read_json_lines,
@@ -27,13 +28,12 @@ from luke_jax.tasks.ner.columns import (
   warn_repaired,
 )
 from luke_jax.tasks.ner.documents import (
+  BEGIN,
   DOC_BIN,
   PAPER,
   Example,
   Reading,
-  as_object,
   as_ours,
-  is_conll_2012,
   labelled,
   of_words,
   read_conll_2012,
@@ -63,7 +63,7 @@ def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
   """
   if is_json_lines(path):
     return _of_json_lines(path, faults, reading)
-  if is_conll_2012(path):
+  if _is_conll_2012(path):
     documents = read_conll_2012(path, faults)
   else:
     documents = read_columns(path, faults, reading.columns)
@@ -84,7 +84,7 @@ def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[Example
     examples = list(read_json_lines(path, one, faults))
   else:
     numbered = ((f"example {number}", item) for number, item in enumerate(items, start=1))
-    examples = list(parse_items(numbered, str(path), one, faults, as_object))
+    examples = list(parse_items(numbered, str(path), one, faults, _as_object))
   warn_repaired(path, repaired)
   return examples
 
@@ -276,3 +276,17 @@ def to_prediction(example: Example, prediction: Sequence[Span]) -> dict[str, obj
     "texts": [span.text for span in prediction],
     "scores": [round(span.score, 4) for span in prediction],
   }
+
+
+def _as_object(item: object, place: str) -> Mapping[str, object]:
+  """Returns the object of a list's item, which for spaCy 2 is a pair of a text and its entities."""
+  if isinstance(item, list) and list(map(type, item)) == [str, dict]:
+    return {"text": item[0], "entities": item[1].get("entities", [])}
+  if not isinstance(item, dict):
+    raise InputError(f"{place}: a {type(item).__name__}; expected an object")
+  return item
+
+
+def _is_conll_2012(path: Path) -> bool:
+  """Returns whether the first line that is not empty begins a document as in CoNLL-2012."""
+  return next((line.startswith(BEGIN) for _, line in lines(path) if line.strip()), False)

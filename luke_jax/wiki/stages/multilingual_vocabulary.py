@@ -9,7 +9,7 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json, whole
-from luke_jax.wiki.read.wikidata import KINDS, read_items
+from luke_jax.wiki.read.wikidata import read_items
 from luke_jax.wiki.read.wikidata_sql import SQL, Sitelink, read_sql
 from luke_jax.wiki.stages.stage import MANIFEST, check_made_of, read_finished
 from luke_jax.wiki.stages.string_table import ABSENT
@@ -76,14 +76,6 @@ def _of_dump(file: IO[bytes], path: Path) -> Iterator[Sitelink]:
       raise InputError(f"{path}: {item.id!r:.40} is no item; expected Q and a number")
     for site, title in item.sitelinks.items():
       yield Sitelink(int(item.id[1:]), site, title)
-
-
-def check_source(path: Path) -> None:
-  """Raises InputError for a file that is none with sitelinks."""
-  if not path.name.endswith(SQL + KINDS):
-    raise InputError(f"{path}: not named as {', '.join(SQL + KINDS)}; {EXPECTED}")
-  if not path.is_file():
-    raise InputError(f"{path}: no such file; {EXPECTED}")
 
 
 def join(

@@ -4,7 +4,7 @@ import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from luke_jax.files import Path, whole
 from luke_jax.wiki.read.dump import Site, read_pages
@@ -127,12 +127,3 @@ def shards_of(folder: Path, done: Done) -> Shards:
 
 def _names_path(folder: Path, shard: int, shards: int) -> Path:
   return folder / f"names-{shard:05}-of-{shards:05}.json"
-
-
-def site_facts(site: Site) -> dict[str, Any]:
-  """Returns a site as the key of a stage needs it."""
-  facts = dataclasses.asdict(site)
-  return facts | {
-    "names": sorted(site.names.items()),
-    "namespaces": sorted(site.namespaces.items()),
-  }

@@ -36,7 +36,7 @@ from luke_jax.wiki.read.texts import (
 from luke_jax.wiki.read.type_grammars import GRAMMARS
 from luke_jax.wiki.stages.files import lines_of
 from luke_jax.wiki.stages.packing import Limits
-from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, site_facts, write_pages
+from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, write_pages
 from luke_jax.wiki.stages.plain_mentions import (
   SOURCES,
   TABLE,
@@ -267,7 +267,7 @@ class DumpSource(Source):
       "dumps": list(hashes),
       "pieces": [(part.start, part.stop) for part in parts],
       "sections": sections,
-      "site": site_facts(self.site),
+      "site": _site_facts(self.site),
     }
     if skip_bad:
       made_of["skip_bad_pages"] = True
@@ -296,7 +296,7 @@ class TextSource(Source):
     parts = tuple(split_texts(self.settings.dumps, self.part_size()))
     texts, names, table = self.folder / "texts", self.folder / "text_names", self.settings.names
     left_out = frozenset(self.settings.left_out)
-    site = site_facts(self.site)
+    site = _site_facts(self.site)
 
     def read(done: Mapping[str, Done]) -> Stage:
       work = MakeTexts(texts, parts, self.site.language, self.settings.skip_bad_pages)
@@ -377,3 +377,12 @@ def _site(dumps: Sequence[Path], language: str | None) -> Site:
       f" {first.language}, not {language}"
     )
   return first
+
+
+def _site_facts(site: Site) -> dict[str, Any]:
+  """Returns a site as the key of a stage needs it."""
+  facts = dataclasses.asdict(site)
+  return facts | {
+    "names": sorted(site.names.items()),
+    "namespaces": sorted(site.namespaces.items()),
+  }

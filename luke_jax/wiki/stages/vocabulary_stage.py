@@ -1,12 +1,12 @@
 """Stages `counts` and `vocabulary`: the links of each page, and the pages that become entities."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_text, whole
+from luke_jax.files import Path, whole
 from luke_jax.files.copies import local
 from luke_jax.text import EntityVocab, load_entity_vocab, save_entity_vocab
 from luke_jax.text.tokenizer import MASK, PAD, UNKNOWN
@@ -111,12 +111,6 @@ def selected_pages(titles: Titles, counts: np.ndarray, selection: Selection) -> 
   rest = rest[~np.isin(rest, first)]
   rest = _most_linked(rest, counts, titles, min(room - len(first), len(rest)))
   return np.concatenate([np.array(first, np.int64), rest])
-
-
-def read_lists(paths: Sequence[Path]) -> tuple[str, ...]:
-  """Returns the titles in allow-lists, which have one a line."""
-  lines = [line.strip() for path in paths for line in read_text(path).split("\n")]
-  return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def _counts_path(folder: Path, shard: int) -> Path:
