@@ -106,8 +106,7 @@ def train(
       every_setting = verbose or str(experiment) not in CLASSES
       print((describe if every_setting else outline)(resolved), flush=True)
     summary = _trained(resolved, output, folds, curve=curve, profile=profile)
-    if jax.process_index() == 0:
-      _print_end(summary, output, resolved)
+    _print_end(summary, output, resolved)
     return STATUS.get(summary["status"], 0)
 
 
@@ -119,6 +118,8 @@ def _changes(adapter: int | None, minutes: float | None, share: float | None) ->
 
 def _print_end(summary: Summary, output: Path, trained: Experiment) -> None:
   """Prints what the model gets right and wrong, the scores of parts, and the summary."""
+  if jax.process_index() > 0:
+    return
   curve = summary.get(CURVE, {})
   if "model" in summary:
     if report := write_report(output, trained.task.name, curve):

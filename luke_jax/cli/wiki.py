@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 import rich.progress
@@ -18,7 +18,7 @@ from luke_jax.wiki.mentions.table import TABLE
 from luke_jax.wiki.read.wikidata import KINDS
 from luke_jax.wiki.read.wikidata_sql import SQL
 from luke_jax.wiki.show import figures, figures_table, shown_records, write_html
-from luke_jax.wiki.stages.build import RESULT, StageName, build
+from luke_jax.wiki.stages.build import RESULT, BuiltStages, StageName, build
 from luke_jax.wiki.stages.engines import EngineOptions
 from luke_jax.wiki.stages.multilingual_vocabulary import (
   EXPECTED,
@@ -147,12 +147,16 @@ def wiki_build(
     result = build(settings, output, runner, until=until)
   if "vocabulary" in result.stages and not entities.vocabulary:
     report_fewer(entities.entities, result.stages["vocabulary"].counts["entities"], "pages")
-  if until == RESULT:
-    numbers = figures(result, settings.limits)
-    Console().print(figures_table(numbers))
-  else:
-    numbers = result.stages[until].counts
-  print(json.dumps({"folder": str(output / until), **numbers}))
+  print(json.dumps({"folder": str(output / until), **_numbers(result, settings, until)}))
+
+
+def _numbers(result: BuiltStages, settings: Settings, until: str) -> Mapping[str, float]:
+  """Returns the counts of a build's last stage; of all stages in a table too, if it is whole."""
+  if until != RESULT:
+    return result.stages[until].counts
+  numbers = figures(result, settings.limits)
+  Console().print(figures_table(numbers))
+  return numbers
 
 
 def report_fewer(most: int, size: int, kind: str) -> None:
