@@ -194,3 +194,9 @@ def test_a_run_that_is_older_than_a_field_goes_on(tmp_path):
   (tmp_path / "config.json").write_text(json.dumps(config))
   with pytest.raises(InputError, match=r"holds another run \(model.vocab_size: 5 there, 1000 here"):
     prepare(tmp_path, experiment, {})
+
+
+def test_experiment_files_may_import_from_the_former_place():
+  from luke_jax.training import experiment_files
+
+  assert experiment_files.load_experiment is load_experiment
