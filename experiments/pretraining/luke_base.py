@@ -8,8 +8,8 @@ and 5e-4 in the first stage.
     luke-jax train experiments/pretraining/luke_base_stage1.py --output runs/luke-base-stage1
     luke-jax train experiments/pretraining/luke_base.py --output runs/luke-base
 
-Hardware: v5e:2x4 or more. No corpus is needed to plan it, which says 6.0 GiB a chip, 842 ms of
-computation a step and 23.0 to 24.0 hours a stage:
+Hardware: v5e:2x4 or more. No corpus is needed to plan it, which says 6.0 GiB a chip, 884 ms of
+computation a step and 24.1 to 25.0 hours a stage:
 
     luke-jax plan experiments/pretraining/luke_base.py --topology v5e:2x4
 """
