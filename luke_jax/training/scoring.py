@@ -56,10 +56,9 @@ def seconds_to_score(program: Program, state: State) -> float:
   records = task.records(program.backbone, "dev")
   order = evaluation_order(len(records), program.lengths(records), _size(program))
   one, results = order[len(order) // 2], _zeros(program, len(records))
-  for _ in range(2):  # the first time takes longer
-    begun = time.perf_counter()
-    _predict(program, state, records, one, results)
-    seconds = time.perf_counter() - begun
+  begun = time.perf_counter()
+  _predict(program, state, records, one, results)
+  seconds = time.perf_counter() - begun
   words = [_room(program, records, batch) or 1 for batch in order]
   begun = time.perf_counter()
   task.score(records, results)
