@@ -104,11 +104,12 @@ class LinkingHead(Head):
     named = (inputs[PRIORS] > 0).any(-1)
     at_once = jnp.ceil(named.sum(-1, keepdims=True) / self.steps)
 
-    def settle(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
+    def settle(state: _Settled) -> _Settled:
       done, places, kept = state
       now = read({**inputs, SETTLED: places})["logits"].astype(kept.dtype)
       kept = jnp.where(done[..., None], kept, now)
-      sure = jnp.where(named & ~done, jax.nn.softmax(kept).max(-1), -1)
+      sure = jnp.nan_to_num(jax.nn.softmax(kept).max(-1))  # a name without would never be done
+      sure = jnp.where(named & ~done, sure, -1)
       done |= named & ((-sure).argsort(-1).argsort(-1) < at_once)
       best = kept.argmax(-1)
       return done, jnp.where(done & (best < candidates), best, -1), kept
@@ -179,6 +180,9 @@ class LinkingHead(Head):
     if "alone_logits" not in outputs:
       return loss
     return (loss + losses.cross_entropy(outputs["alone_logits"], labels, weights)) / 2
+
+
+_Settled = tuple[jax.Array, jax.Array, jax.Array]  # names that are, their places, their logits
 
 
 class _Beside(nn.Module):

@@ -400,6 +400,10 @@ def test_the_surest_names_are_settled_first_and_read_by_the_rest(folder, steps, 
       now = np.asarray(applied(network, params, {**inputs, SETTLED: settled})["logits"])
     np.testing.assert_allclose(found[row, :names], expected, atol=1e-5)
   assert np.abs(found - at_first).max() > 1e-2
+  broken = params | {
+    "none_classifier": jax.tree.map(lambda x: x * np.nan, params["none_classifier"])
+  }
+  assert np.isnan(apply(network, broken, inputs)["logits"]).any()  # and it ends
 
 
 def test_a_network_reads_settled_names_as_their_entities(folder):
