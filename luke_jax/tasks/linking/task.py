@@ -21,10 +21,10 @@ from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import knowledge, score
+from luke_jax.tasks.linking.candidates import alone, candidates_of
 from luke_jax.tasks.linking.files import Example, Mention, parse, read
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
-from luke_jax.tasks.linking.short_names import candidates_in
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row, TextInput
@@ -360,7 +360,7 @@ class EntityLinking(FineTunedTask):
     found: score.Candidates = {}
     for mention in example.mentions or ():
       if (mention.title or mention.item) and not mention.optional:
-        ids = _alone(example.text, mention, known, self.candidates).ids.tolist()
+        ids = alone(example.text, mention, known, self.candidates).ids.tolist()
         id = entity_of(mention, known)
         place = ids.index(id) if id in ids else None
         found[mention[:2]] = score.Place(place, len(ids), id != NONE)
@@ -372,31 +372,6 @@ class EntityLinking(FineTunedTask):
     others = [[[y.title, y.item, round(y.score, 4)] for y in x.others] for x in prediction]
     evidence = [list(map(list, x.evidence)) for x in prediction]
     return {"id": example.id, "links": links, "others": others, "evidence": evidence}
-
-
-def candidates_of(
-  text: str, mentions: Sequence[Mention], known: Knowledge, most: int
-) -> list[Candidates]:
-  """Returns the likeliest entities of each name, of those given with it if there are any."""
-  in_text = candidates_in(text, [x[:2] for x in mentions], known, most)
-  return [
-    likeliest if mention.candidates is None else _alone(text, mention, known, most)
-    for mention, likeliest in zip(mentions, in_text, strict=True)
-  ]
-
-
-def _alone(text: str, mention: Mention, known: Knowledge, most: int) -> Candidates:
-  """Returns the likeliest entities of a name, whatever else is in the text."""
-  if mention.candidates is None:
-    return known.candidates(text[mention.start : mention.end], most)
-  priors: dict[int, float] = {}
-  for title, prior in mention.candidates:
-    id = known.id_of(title)
-    if id != NONE:
-      priors[id] = priors.get(id, 0) + prior
-  ids = sorted(priors, key=lambda id: -priors[id])[:most]
-  found = np.array([priors[id] for id in ids], np.float32)
-  return Candidates(np.array(ids, np.int32), np.maximum(found, UNLIKELY))
 
 
 def entity_of(mention: Mention, known: Knowledge) -> int:

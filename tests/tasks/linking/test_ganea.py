@@ -11,11 +11,12 @@ from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import files
+from luke_jax.tasks.linking.candidates import candidates_of
 from luke_jax.tasks.linking.files import Mention, parse, read, to_json
 from luke_jax.tasks.linking.knowledge import About, lines_of, open_knowledge
 from luke_jax.tasks.linking.knowledge import write_knowledge as write
 from luke_jax.tasks.linking.names import NONE, Meanings
-from luke_jax.tasks.linking.task import EntityLinking, candidates_of
+from luke_jax.tasks.linking.task import EntityLinking
 
 TABLE = (
   (

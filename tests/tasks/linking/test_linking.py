@@ -26,12 +26,12 @@ from luke_jax.systems.luke.encoder import LukeEncoder
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import finding, score
+from luke_jax.tasks.linking.candidates import candidates_in
 from luke_jax.tasks.linking.files import Example, Mention, parse, read, to_json
 from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import NONE, Meanings, key_of
 from luke_jax.tasks.linking.score import Meaning
-from luke_jax.tasks.linking.short_names import candidates_in
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
 from luke_jax.training.experiment import Experiment

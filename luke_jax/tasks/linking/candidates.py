@@ -1,4 +1,4 @@
-"""Short names that a longer name in the same text tells apart: Clark, after Wesley Clark."""
+"""The entities that names may mean, and short names that a longer one tells: Wesley Clark, Clark."""
 
 import itertools
 from collections import defaultdict
@@ -6,12 +6,40 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from luke_jax.heads.linking import UNLIKELY
+from luke_jax.tasks.linking.files import Mention
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge
+from luke_jax.tasks.linking.names import NONE
 from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.stages.tokens import TOKEN
 
 LONGEST = 200  # characters of a name that is compared with others
 TOLD = 0.9  # part of a short name's prior that goes to what longer names may mean
+
+
+def candidates_of(
+  text: str, mentions: Sequence[Mention], known: Knowledge, most: int
+) -> list[Candidates]:
+  """Returns the likeliest entities of each name, of those given with it if there are any."""
+  in_text = candidates_in(text, [x[:2] for x in mentions], known, most)
+  return [
+    likeliest if mention.candidates is None else alone(text, mention, known, most)
+    for mention, likeliest in zip(mentions, in_text, strict=True)
+  ]
+
+
+def alone(text: str, mention: Mention, known: Knowledge, most: int) -> Candidates:
+  """Returns the likeliest entities of a name, whatever else is in the text."""
+  if mention.candidates is None:
+    return known.candidates(text[mention.start : mention.end], most)
+  priors: dict[int, float] = {}
+  for title, prior in mention.candidates:
+    id = known.id_of(title)
+    if id != NONE:
+      priors[id] = priors.get(id, 0) + prior
+  ids = sorted(priors, key=lambda id: -priors[id])[:most]
+  found = np.array([priors[id] for id in ids], np.float32)
+  return Candidates(np.array(ids, np.int32), np.maximum(found, UNLIKELY))
 
 
 def candidates_in(
