@@ -1,4 +1,4 @@
-"""The entities that names may mean, and short names that a longer one tells: Wesley Clark, Clark."""
+"""The entities that names may mean, short ones as longer names tell: Clark beside Wesley Clark."""
 
 import itertools
 from collections import defaultdict
