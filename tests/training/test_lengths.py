@@ -11,7 +11,7 @@ from tiny_runs import arrays, left_at, same
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.classification.task import TextClassification
-from luke_jax.training import loop as loops
+from luke_jax.training import scoring
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
 from luke_jax.training.mesh import make_mesh
@@ -73,7 +73,7 @@ def test_dev_has_the_same_scores_in_batches_of_like_length(chosen):
     for lengths in (3, 1):
       data = dataclasses.replace(chosen.data, lengths=lengths, evaluation_batch_size=10)
       own = dataclasses.replace(program, experiment=dataclasses.replace(chosen, data=data))
-      assert loops.evaluate(own, state, "dev") == {"n": 48}
+      assert scoring.evaluate(own, state, "dev") == {"n": 48}
       assert len(own._padded) == (3 if lengths == 3 else 0)
   np.testing.assert_allclose(seen[0]["logits"], seen[1]["logits"], atol=1e-5)
 
