@@ -11,6 +11,7 @@ from tiny_runs import arrays, left_at, same
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.classification.task import TextClassification
+from luke_jax.training import loop as loops
 from luke_jax.training import scoring
 from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
