@@ -192,10 +192,16 @@ def is_part(path: Path) -> bool:
   return f"{PART}." in path.name or path.name.endswith(PART)
 
 
-def write_json(path: Path, value: object, indent: int = 1) -> None:
+def write_json_in_place(path: Path, value: object) -> None:
+  """Writes a value as indented JSON, into a folder that becomes whole as one."""
+  text = json.dumps(value, ensure_ascii=False, indent=2)
+  path.write_text(text + "\n", encoding="utf-8")
+
+
+def write_json(path: Path, value: object) -> None:
   """Writes a value as indented JSON, atomically."""
   with whole(path) as part:
-    text = json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
+    text = json.dumps(value, ensure_ascii=False, indent=1) + "\n"
     # Names of files may not be valid UTF-8.
     part.write_text(text, encoding="utf-8", errors="backslashreplace")
 

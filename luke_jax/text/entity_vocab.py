@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json_object, read_text, write_json
+from luke_jax.files import Path, read_json_object, read_text, write_json_in_place
 from luke_jax.text.tokenizer import MASK, MASK2, PAD, SPECIAL, UNKNOWN
 
 LANGUAGE_KEY = re.compile(r"[a-z]{2,}(?:[-_][a-z]+)*:.")
@@ -179,7 +179,7 @@ def save_entity_vocab(vocab: EntityVocab, path: str | Path) -> None:
   """
   path = Path(path)
   if path.suffix == ".json":
-    write_json(path, dict(sorted(vocab.ids.items(), key=lambda item: item[1])), indent=2)
+    write_json_in_place(path, dict(sorted(vocab.ids.items(), key=lambda item: item[1])))
   elif path.suffix == ".jsonl":
     path.write_text("".join(_jsonl_lines(vocab)), encoding="utf-8")
   elif path.suffix == ".tsv":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_regular, read_json_object, read_text, write_json
+from luke_jax.files import Path, check_regular, read_json_object, read_text, write_json_in_place
 from luke_jax.files.copies import local
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.sentence_piece import (
@@ -88,14 +88,14 @@ def save_tokenizer(
   additional = {MORE_SPECIAL[0]: names} if names else {}
   added = {token: id for token, id in more.items() if tokenizer.piece_id(token) != id}
   if added:
-    write_json(directory / ADDED, added, indent=2)
+    write_json_in_place(directory / ADDED, added)
   else:
     (directory / ADDED).unlink(missing_ok=True)
-  write_json(directory / SPECIAL_MAP, _named_roles(special.roles) | additional, indent=2)
+  write_json_in_place(directory / SPECIAL_MAP, _named_roles(special.roles) | additional)
   hub_settings = tokenizer.hub_settings()
   config: dict[str, object] = {"tokenizer_class": hub_settings["tokenizer_class"], **additional}
   config |= {f"entity_token_{i}": marker for i, marker in enumerate(special.markers, start=1)}
-  write_json(directory / CONFIG, config | hub_settings | dict(settings or {}), indent=2)
+  write_json_in_place(directory / CONFIG, config | hub_settings | dict(settings or {}))
 
 
 def _named_roles(roles: Roles) -> dict[str, object]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_json_object, write_json
+from luke_jax.files import Path, read_json_object, write_json_in_place
 from luke_jax.text.tokenizer import (
   BERT,
   ROLE_KEYS,
@@ -151,7 +151,7 @@ class WholeWordTokenizer(Tokenizer):
 
   def save_vocab(self, directory: Path) -> None:
     """Writes words.json."""
-    write_json(directory / WORDS_FILE, dataclasses.asdict(self.vocabularies), indent=2)
+    write_json_in_place(directory / WORDS_FILE, dataclasses.asdict(self.vocabularies))
 
 
 def load_whole_words(directory: Path) -> WholeWordTokenizer:
