@@ -108,14 +108,7 @@ def evaluate(
   model, settings = reading.read(task, directory)
   settings = _finding(form.of(settings), find_names)
   faults = Faults(skip=skip_bad)
-  examples = settings.read_examples(str(file), faults)
-  try:
-    examples, unknown = checked_to_score(settings, examples, faults)
-  except InputError as fault:
-    raise InputError(f"{fault}; --skip-bad leaves such examples out") from None
-  if not examples:
-    report_faults(faults)
-    raise InputError(f"{file}: no examples with answers; expected one at least")
+  examples, unknown = _read(settings, file, faults)
   settings = asking(model, settings, examples)
   predicted = [x for _, x in predictions(model, settings, examples, faults, file=str(file))]
   report_faults(faults)
@@ -135,6 +128,19 @@ def evaluate(
       evaluation = everything.evaluate(examples, of_all)
     figures |= _for_recall(evaluation, aim.recall)
   print(summary_line(figures))
+
+
+def _read(settings: FineTunedTask, file: Path, faults: Faults) -> tuple[list[Any], list[str]]:
+  """Returns a file's examples with answers, and those labels that the model does not know."""
+  examples = settings.read_examples(str(file), faults)
+  try:
+    examples, unknown = checked_to_score(settings, examples, faults)
+  except InputError as fault:
+    raise InputError(f"{fault}; --skip-bad leaves such examples out") from None
+  if not examples:
+    report_faults(faults)
+    raise InputError(f"{file}: no examples with answers; expected one at least")
+  return examples, unknown
 
 
 def _for_precision(evaluation: Evaluation, precision: float) -> dict[str, float | None]:
