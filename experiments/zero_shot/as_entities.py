@@ -102,7 +102,8 @@ class AskedNames(LabelledNames):
 
   def fitted(self, processor: Processor, backbone: Backbone | None = None) -> Processor:
     """Returns a processor of words."""
-    return dataclasses.replace(super().fitted(processor, backbone), entity_tokens=False)
+    plain = super().fitted(processor, backbone)
+    return dataclasses.replace(plain, entity_tokens=False, reads_words_once=True)
 
   def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
     """Returns the room of a row: for all its spans."""

@@ -231,6 +231,11 @@ class System(ModelConfig):
     return False
 
   @property
+  def reads_words_once(self) -> bool:
+    """Returns true if a row's states do not depend on which entities are in it."""
+    return not self.decoders.entities
+
+  @property
   def entity_width(self) -> int:
     """Returns the width of the vectors that entity tokens may be given as; 0: by id alone."""
     return 0

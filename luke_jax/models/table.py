@@ -9,6 +9,7 @@ from luke_jax.models.system import System
 PLACES = {  # model_type of config.json -> module and class
   "luke": "luke:LukeConfig",
   "luke-bert": "luke:LukeConfig",
+  "luke-independent": "luke:LukeConfig",
   "bert": "bert:BertConfig",
   "roberta": "bert:RobertaConfig",
   "data2vec-text": "bert:RobertaConfig",

@@ -3,6 +3,9 @@
 `queries.einsum_scores` is the definition, and what shows the probabilities. `block_attention`
 computes the same for words followed by entities, without masking by kind; `pallas_attention` does
 so in one kernel on TPUs. All three drop the same probabilities for the same key.
+
+Beyond the paper entities may be independent: words ask words alone, and an entity asks the words
+and itself, so that its state is the same whichever entities are beside it.
 """
 
 import functools
@@ -26,9 +29,17 @@ def kinds(num_words: int, num_entities: int, number: int) -> jax.Array:
 
 
 def probabilities(scores: jax.Array, mask: jax.Array, head_size: int) -> jax.Array:
-  """Returns the softmax in float32 over the keys where mask (B, T) is true."""
+  """Returns the softmax in float32 over the keys where mask (B, T or 1, T) is true."""
   scores = scores.astype(jnp.float32) * head_size**-0.5
-  return nn.softmax(jnp.where(mask[:, None, None, :], scores, jnp.finfo(jnp.float32).min))
+  return nn.softmax(jnp.where(mask[:, None], scores, jnp.finfo(jnp.float32).min))
+
+
+def asked(mask: jax.Array, num_words: int, independent: bool) -> jax.Array:
+  """Returns which keys each query asks, (B, T or 1, T), where mask (B, T) has the real tokens."""
+  tokens = jnp.arange(mask.shape[1])
+  if not independent:
+    return mask[:, None]
+  return mask[:, None] & ((tokens < num_words) | (tokens[:, None] == tokens))
 
 
 @functools.cache
@@ -62,13 +73,20 @@ class Attention(nn.Module):
     elif sizes.form == "einsum" or shown:
       kind = kinds(num_words, num_entities, len(projections[0]))
       kind = kind.repeat(len(x), 0).astype(x.dtype)
-      probs = probabilities(einsum_scores(x, key, kind, projections), mask, sizes.head_size)
+      keys = asked(mask, num_words, sizes.independent_entities)
+      probs = probabilities(einsum_scores(x, key, kind, projections), keys, sizes.head_size)
       self.sow("intermediates", "probs", probs)
       if seeds is not None:
         probs = jnp.where(dropout_mask(seeds, x.shape[1], rate), probs / (1 - rate), 0.0)
       context = jnp.einsum("bnqk,bknh->bqnh", probs.astype(x.dtype), value)
     else:
-      queries = query_blocks(x, num_words, projections, on_cpu=n.on_cpu)
+      queries = query_blocks(
+        x,
+        num_words,
+        projections,
+        independent_entities=sizes.independent_entities,
+        on_cpu=n.on_cpu,
+      )
       attend = functools.partial(block_attention, dropout_rate=rate)
       if self._takes_kernel(queries):
         fused = functools.partial(pallas_attention, dropout_rate=rate)
@@ -88,6 +106,8 @@ class Attention(nn.Module):
       return False
     dtype = jnp.dtype(self.numerics.dtype)
     reason = unsupported(query_counts(queries), sizes.heads, sizes.head_size, dtype)
+    if sizes.independent_entities and len(queries) > 1:
+      reason = "it has no independent entities"
     if reason:
       _warn_once(reason)
     return reason is None

@@ -5,7 +5,8 @@ sum after the product with the values. The backward pass recomputes the probabil
 sums, so that no array of size T x T outlives the layer.
 
 Letters beyond those of luke_jax.nn: Q, the queries of one kind, and S, the keys of one kind: W or E
-each, or T if one kind is all. Arrays are (B, N, ...) inside, with heads first.
+each, T if one kind is all, or 1 where a token asks itself. Arrays are (B, N, ...) inside, with
+heads first.
 """
 
 import functools
@@ -15,11 +16,12 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.nn.layers import keep
-from luke_jax.nn.repeatable_dropout import dropout_mask
+from luke_jax.nn.repeatable_dropout import dropout_mask, own_dropout_mask
 
 MASKED = -1e30
 
-# By kind of query and kind of key: words and entities, or one kind for all tokens.
+# By kind of query and kind of key: words and entities, or one kind for all tokens. Of independent
+# entities the words have one block, and that of an entity for entities asks itself alone.
 Blocks = tuple[tuple[jax.Array, ...], ...]
 
 
@@ -47,22 +49,28 @@ class _Kind(NamedTuple):
   queries: tuple[jax.Array, ...]  # (B, N, Q, H)
   query_tokens: slice
   key_tokens: tuple[slice, ...]
+  own: tuple[bool, ...]  # by kind of key: a query asks its own token alone
 
 
 def _kinds(queries: Blocks) -> list[_Kind]:
   lengths = [blocks[0].shape[2] for blocks in queries]
   ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
   parts = tuple(slice(end - n, end) for end, n in zip(ends, lengths, strict=True))
-  return [_Kind(blocks, part, parts) for blocks, part in zip(queries, parts, strict=True)]
+  own = (False, len(queries[0]) < len(queries))
+  return [
+    _Kind(blocks, part, parts[: len(blocks)], own[: len(blocks)])
+    for blocks, part in zip(queries, parts, strict=True)
+  ]
 
 
 def _scores(kind: _Kind, key: jax.Array, mask: jax.Array) -> list[jax.Array]:
   """Returns masked scores (B, N, Q, S) for each kind of key, float32."""
   scale = key.shape[-1] ** -0.5
   blocks = []
-  for query, part in zip(kind.queries, kind.key_tokens, strict=True):
-    scores = _product("bnqh,bnkh->bnqk", query * scale, key[:, :, part])
-    blocks.append(jnp.where(mask[:, None, None, part], scores, MASKED))
+  for query, part, own in zip(kind.queries, kind.key_tokens, kind.own, strict=True):
+    scores = _scored(query * scale, key[:, :, part], own)
+    real = mask[:, None, part, None] if own else mask[:, None, None, part]
+    blocks.append(jnp.where(real, scores, MASKED))
   return blocks
 
 
@@ -70,16 +78,37 @@ def _product(form: str, left: jax.Array, right: jax.Array) -> jax.Array:
   return jnp.einsum(form, left, right, preferred_element_type=jnp.float32)
 
 
+def _scored(x: jax.Array, y: jax.Array, own: bool) -> jax.Array:
+  """Returns products (B, N, Q, S) of x (B, N, Q, H) with y (B, N, S, H), or with its own of y."""
+  if own:
+    return (x.astype(jnp.float32) * y).sum(-1, keepdims=True)
+  return _product("bnqh,bnkh->bnqk", x, y)
+
+
+def _weighted(weights: jax.Array, y: jax.Array, own: bool) -> jax.Array:
+  """Returns the sums (B, N, Q, H) of y (B, N, S, H) by weights (B, N, Q, S)."""
+  return weights.astype(jnp.float32) * y if own else _product("bnqk,bnkh->bnqh", weights, y)
+
+
+def _of_keys(weights: jax.Array, x: jax.Array, own: bool) -> jax.Array:
+  """Returns the sums (B, N, S, H) of x (B, N, Q, H) by weights (B, N, Q, S)."""
+  return weights.astype(jnp.float32) * x if own else _product("bnqk,bnqh->bnkh", weights, x)
+
+
 def _dropped(
-  kind: _Kind, blocks: list[jax.Array], rate: float, seeds: jax.Array | None
+  kind: _Kind, blocks: list[jax.Array], rate: float, seeds: jax.Array | None, num_tokens: int
 ) -> list[jax.Array]:
   """Returns blocks (B, N, Q, S) with zeros where `dropout_mask` drops, without scaling the rest."""
   if not rate:
     return blocks
   assert seeds is not None
-  keep_mask = dropout_mask(seeds, kind.key_tokens[-1].stop, rate)[:, :, kind.query_tokens]
-  parts = zip(blocks, kind.key_tokens, strict=True)
-  return [jnp.where(keep_mask[..., part], x, 0.0) for x, part in parts]
+  tokens = kind.query_tokens
+  keep_mask = dropout_mask(seeds, num_tokens, rate)[:, :, tokens]
+  kept = [
+    own_dropout_mask(seeds, num_tokens, rate)[:, :, tokens, None] if own else keep_mask[..., part]
+    for part, own in zip(kind.key_tokens, kind.own, strict=True)
+  ]
+  return [jnp.where(keep_it, x, 0.0) for x, keep_it in zip(blocks, kept, strict=True)]
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
@@ -96,9 +125,10 @@ def _forward(rate, queries, key, value, mask, seeds):
     weights = [jnp.exp(x - highest) for x in blocks]
     total = sum(x.sum(-1, keepdims=True) for x in weights)
     # (B, N, Q, H): operands in the dtype of `value`, sums in float32.
+    dropped = _dropped(kind, weights, rate, seeds, key.shape[2])
     context = sum(
-      _product("bnqk,bnkh->bnqh", x.astype(value.dtype), value[:, :, part])
-      for x, part in zip(_dropped(kind, weights, rate, seeds), kind.key_tokens, strict=True)
+      _weighted(x.astype(value.dtype), value[:, :, part], own)
+      for x, part, own in zip(dropped, kind.key_tokens, kind.own, strict=True)
     )
     outputs.append((context / (total * (1 - rate))).astype(value.dtype))
     log_sums.append(highest + jnp.log(total))
@@ -119,17 +149,17 @@ def _backward(rate, residuals, d_output):
   d_queries, d_keys, d_values = [], zeros.copy(), zeros.copy()
   for kind in kinds:
     # Probabilities and their gradients by kind of key, (B, N, Q, S), float32.
-    tokens, parts = kind.query_tokens, kind.key_tokens
+    tokens, parts = kind.query_tokens, tuple(zip(kind.key_tokens, kind.own, strict=True))
+    drop = functools.partial(_dropped, kind, rate=rate, seeds=seeds, num_tokens=key.shape[2])
     gradient = d_output[:, :, tokens]
     weights = [jnp.exp(x - log_sum[:, :, tokens]) for x in _scores(kind, key, mask)]
-    d_weights = [_product("bnqh,bnkh->bnqk", gradient, value[:, :, part]) for part in parts]
-    d_weights = _dropped(kind, d_weights, rate, seeds)
+    d_weights = drop([_scored(gradient, value[:, :, part], own) for part, own in parts])
     d_blocks = []  # (B, N, Q, H)
-    for i, dropped in enumerate(_dropped(kind, weights, rate, seeds)):
+    for i, (dropped, (part, own)) in enumerate(zip(drop(weights), parts, strict=True)):
       d_scores = (weights[i] * (d_weights[i] - mean[:, :, tokens]) * scale).astype(key.dtype)
-      d_blocks.append(_product("bnqk,bnkh->bnqh", d_scores, key[:, :, parts[i]]))
-      d_keys[i] += _product("bnqk,bnqh->bnkh", d_scores, kind.queries[i])
-      d_values[i] += _product("bnqk,bnqh->bnkh", dropped.astype(key.dtype), gradient)
+      d_blocks.append(_weighted(d_scores, key[:, :, part], own))
+      d_keys[i] += _of_keys(d_scores, kind.queries[i], own)
+      d_values[i] += _of_keys(dropped.astype(key.dtype), gradient, own)
     d_queries.append(tuple(x.astype(key.dtype) for x in d_blocks))
   d_key, d_value = (jnp.concatenate(x, axis=2).astype(key.dtype) for x in (d_keys, d_values))
   return tuple(d_queries), d_key, d_value, None, None

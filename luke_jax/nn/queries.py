@@ -31,6 +31,8 @@ class AttentionSizes:
   dropout: float = 0.0  # share of the probabilities that are dropped in training
   drops_output: bool = True  # the output is dropped as other states of a layer are
   form: AttentionForm = "blocks"
+  # Words ask words alone, and an entity the words and itself.
+  independent_entities: bool = False
 
 
 class Projections(NamedTuple):
@@ -102,11 +104,17 @@ def einsum_scores(
 
 
 def query_blocks(
-  x: jax.Array, num_words: int, projections: Projections, *, on_cpu: bool = False
+  x: jax.Array,
+  num_words: int,
+  projections: Projections,
+  *,
+  independent_entities: bool = False,
+  on_cpu: bool = False,
 ) -> Blocks:
   """Returns queries [query kind][key kind] of x (B, T, D); rows have W and E tokens.
 
-  One row and one column where a single query serves: original attention, or no entities.
+  One row and one column where a single query serves: original attention, or no entities. Of
+  independent entities the words have none for entities.
   """
   kernel, bias, low = projections
   alone = len(kernel) == 1 or num_words == x.shape[1]
@@ -118,4 +126,11 @@ def query_blocks(
       y = y + low_rank(part, low[0][a, c], low[1][a, c], on_cpu=on_cpu).reshape(y.shape)
     return y.reshape(*part.shape[:2], *bias.shape[2:])
 
-  return tuple(tuple(query(part, a, c) for c in range(len(parts))) for a, part in enumerate(parts))
+  if independent_entities and len(kernel) == 1 and num_words < x.shape[1]:
+    words, entities = jnp.split(query(x, 0, 0), [num_words], axis=1)
+    return (words,), (entities, entities)
+  columns = (1 if independent_entities else len(parts), len(parts))
+  return tuple(
+    tuple(query(part, a, c) for c in range(number))
+    for a, (part, number) in enumerate(zip(parts, columns, strict=False))
+  )

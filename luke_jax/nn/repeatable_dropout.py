@@ -15,15 +15,25 @@ def dropout_mask(seeds: jax.Array, num_tokens: int, rate: float) -> jax.Array:
   As by `kept_where`, but each key has its own product: CPUs compute that many keys at a time, where
   two halves that are joined and turned would be read one by one.
   """
+  # Hashes that are there, or they would be computed for every pair.
+  keys, shifts, queries = lax.optimization_barrier(_hashes(seeds, num_tokens))
+  return _kept(_spread(keys * queries[..., None]) << shifts, rate)
+
+
+def own_dropout_mask(seeds: jax.Array, num_tokens: int, rate: float) -> jax.Array:
+  """Returns the diagonal (B, N, T) of `dropout_mask`, of tokens that ask themselves."""
+  keys, shifts, queries = _hashes(seeds, num_tokens)
+  return _kept(_spread(keys * queries) << shifts, rate)
+
+
+def _hashes(seeds: jax.Array, num_tokens: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+  """Returns hashes (T,) of keys, the shifts of their bits and hashes (B, N, T) of queries."""
   keys = key_hash(num_tokens)[:, 0]
   first = jnp.arange(num_tokens) < len(keys)
   keys, shifts = jnp.concatenate([keys, keys])[:num_tokens], jnp.where(first, 16, 0)
   whole = slice(0, num_tokens)
   queries = jax.vmap(jax.vmap(lambda seed: query_hash(seed, whole)[0]))(seeds)
-  # Hashes (T,) and (B, N, T) that are there, or they would be computed for every pair.
-  parts = keys, shifts.astype(jnp.uint32), queries
-  keys, shifts, queries = lax.optimization_barrier(parts)
-  return _kept(_spread(keys * queries[..., None]) << shifts, rate)
+  return keys, shifts.astype(jnp.uint32), queries
 
 
 def key_hash(num_tokens: int) -> jax.Array:

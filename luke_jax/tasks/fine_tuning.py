@@ -281,6 +281,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
       max_entity_length=entities,
       max_mention_length=mention,
       entity_tokens=backbone is None or backbone.entities > 0,
+      reads_words_once=backbone is not None and backbone.config.reads_words_once,
     )
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:

@@ -83,6 +83,8 @@ class Processor:
   marker_words: tuple[str, ...] = ()
   # The model reads entities as tokens; another one finds their places among the words' states.
   entity_tokens: bool = True
+  # Its states do not depend on which entities a row has, so that a text is read once for all.
+  reads_words_once: bool = False
 
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:

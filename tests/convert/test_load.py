@@ -42,6 +42,15 @@ def test_missing_queries_are_copies_of_the_first(saved):
     np.testing.assert_allclose(model(**inputs)[name], expected, atol=1e-6)
 
 
+def test_independent_entities_are_no_luke_to_transformers(saved, tmp_path):
+  model = luke_jax.load(saved, independent_entities=True)
+  assert same_params(model.params, luke_jax.load(saved).params)
+  model.save(tmp_path / "other")
+  raw = json.loads((tmp_path / "other" / "config.json").read_text())
+  assert raw["model_type"] == "luke-independent"
+  assert "independent_entities" not in json.loads((saved / "config.json").read_text())
+
+
 def test_other_labels_make_a_new_head(tmp_path):
   tiny_model("LukeForEntityClassification").save(tmp_path)
   with pytest.warns(UserWarning, match=r"initialised.*classifier.*2 left over"):

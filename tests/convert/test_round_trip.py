@@ -23,6 +23,7 @@ VARIANTS = [(name, {}) for kind, name in class_names(LukeConfig).items() if kind
   ("LukeForMaskedLM", {"cls_entity_prediction": True}),
   ("LukeForMaskedLM", {"word_positions": "bert", "pad_token_id": 0, "type_vocab_size": 2}),
   ("LukeForEntityPairClassification", {"bias": True}),
+  ("LukeForEntitySpanClassification", {"independent_entities": True, "word_positions": "bert"}),
 ]
 
 

@@ -63,14 +63,21 @@ def test_equal_queries_make_original_attention():
 
 def test_masked_keys_get_nothing():
   scores = normal(np.random.default_rng(3), 2, 2, 8, 8)
-  mask = jnp.arange(8)[None] < jnp.array([[3], [8]])
+  mask = (jnp.arange(8)[None] < jnp.array([[3], [8]]))[:, None]
   probs = forms.probabilities(scores, mask, 16)
   assert (probs[0, :, :, 3:] == 0).all()
   np.testing.assert_allclose(probs.sum(-1), 1, atol=1e-6)
 
 
-def layer(form, *, aware=True, dropout=0.1):
-  sizes = AttentionSizes(HEADS, HEAD_SIZE, kinds=2 if aware else 1, dropout=dropout, form=form)
+def layer(form, *, aware=True, dropout=0.1, independent=False):
+  sizes = AttentionSizes(
+    HEADS,
+    HEAD_SIZE,
+    kinds=2 if aware else 1,
+    dropout=dropout,
+    form=form,
+    independent_entities=independent,
+  )
   return forms.Attention(Numerics(), sizes)
 
 
@@ -93,9 +100,12 @@ SHAPES = [(13, 19), (32, 0), *MORE]
 
 
 @pytest.mark.parametrize("dropout", [pytest.param(False, marks=pytest.mark.slow), True])
-@pytest.mark.parametrize("aware", [True, False])
+@pytest.mark.parametrize(
+  ("aware", "independent"),
+  [(True, False), (False, False), (True, True), pytest.param(False, True, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize(("w", "e"), SHAPES)
-def test_blocks_equal_the_definition(sequence, w, e, aware, dropout):
+def test_blocks_equal_the_definition(sequence, w, e, aware, independent, dropout):
   """Values and gradients, with padding on both streams and the same probabilities dropped."""
   x, mask = sequence[0], jnp.concatenate(sequence[1:], axis=1)
   given = x, mask[:, :w], mask[:, w:]
@@ -103,7 +113,7 @@ def test_blocks_equal_the_definition(sequence, w, e, aware, dropout):
   params = layer("blocks", aware=aware).init(jax.random.key(0), *given)["params"]
 
   def value_and_gradient(form):
-    module = layer(form, aware=aware)
+    module = layer(form, aware=aware, independent=independent)
 
     def value(params, x):
       out = run(module, params, x, *given[1:], key)

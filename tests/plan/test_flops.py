@@ -1,3 +1,5 @@
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -20,11 +22,12 @@ COUNTS = TokenCounts(**SIZES, masked_words=5, masked_entities=4)
 UNMASKED = TokenCounts(**SIZES)
 
 
-@pytest.mark.parametrize("aware", [True, False])
-def test_the_encoder_has_as_many(aware):
-  config = tiny(use_entity_aware_attention=aware)
+@pytest.mark.parametrize(("aware", "independent"), [(True, False), (False, False), (True, True)])
+def test_the_encoder_has_as_many(aware, independent):
+  config = tiny(use_entity_aware_attention=aware, independent_entities=independent)
   chosen = backbone(config)
   attention = attention_sizes(config, chosen.running, kinds=2 if aware else 1)
+  attention = dataclasses.replace(attention, independent_entities=independent)
   layers = config.num_hidden_layers
   encoder = Encoder(chosen.numerics, attention, config.intermediate_size, layers)
   inputs = jnp.zeros((B, W + E, config.hidden_size)), jnp.ones((B, W), bool), jnp.ones((B, E), bool)
@@ -36,7 +39,7 @@ def test_the_encoder_has_as_many(aware):
   expected = encoder_flops(chosen, **SIZES)
   assert traced_products(jax.make_jaxpr(loss)(params, inputs[0]).jaxpr) == expected
   gradient = jax.make_jaxpr(jax.grad(loss, argnums=(0, 1)))(params, inputs[0])
-  again = 2 * B * (W + E) ** 2 * config.hidden_size * layers
+  again = 2 * B * (W + E) * (W if independent else W + E) * config.hidden_size * layers
   # The backward pass may compute the scores again, which is no work of the model's.
   assert traced_products(gradient.jaxpr) in (3 * expected, 3 * expected + again)
 

@@ -117,7 +117,8 @@ class AttributeAttention(nn.Module):
     shape = (*x.shape[:2], streams * heads, x.shape[-1] // heads)
     query, key, each = (y.reshape(shape) for y in (query, key, value))
     if self.is_mutable_collection("intermediates"):
-      probs = probabilities(jnp.einsum("bqnh,bknh->bnqk", query, key), mask, shape[-1])
+      scores = jnp.einsum("bqnh,bknh->bnqk", query, key)
+      probs = probabilities(scores, mask[:, None], shape[-1])
       self.sow("intermediates", "probs", probs.reshape(len(x), streams, heads, *probs.shape[2:]))
     rate = n.dropout if self.has_rng("dropout") else 0.0
     seeds = None

@@ -37,7 +37,8 @@ from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
 
-LUKE_TYPE, LUKE_WITH_BERT = "luke", "luke-bert"  # transformers has no LUKE with BERT's positions
+# transformers has no LUKE with BERT's positions, and none whose entities are independent.
+LUKE_TYPE, LUKE_WITH_BERT, LUKE_INDEPENDENT = "luke", "luke-bert", "luke-independent"
 STARTS_FROM = ("roberta", "xlm-roberta", "bert")
 UNTRAINED = ("luke/pooler",)  # no head of the paper's tasks reads it
 # Parameters that the first stage of the paper's pretraining does not train (appendix A).
@@ -144,11 +145,14 @@ class LukeConfig(System):
   cls_entity_prediction: bool = False  # pretraining also regresses the page's own entity
   # Counted as in RoBERTa, after its pad id, or as in BERT, from 0.
   word_positions: Literal["roberta", "bert"] = "roberta"
+  # Words ask words alone and an entity the words and itself, so that its state does not depend on
+  # which entities are beside it. Not of the paper.
+  independent_entities: bool = False
 
   name: ClassVar[str] = "luke"
   title: ClassVar[str] = "LUKE"
   module: ClassVar[type] = LukeEncoder
-  model_types: ClassVar[tuple[str, ...]] = (LUKE_TYPE, LUKE_WITH_BERT)
+  model_types: ClassVar[tuple[str, ...]] = (LUKE_TYPE, LUKE_WITH_BERT, LUKE_INDEPENDENT)
   prefix: ClassVar[str] = "Luke"
   head_classes: ClassVar[tuple[str, ...]] = ("entity", "pair", "span")
   fixed: ClassVar[Fixed] = OF_TRANSFORMERS
@@ -213,6 +217,11 @@ class LukeConfig(System):
     return self.use_entity_aware_attention
 
   @property
+  def reads_words_once(self) -> bool:
+    """Returns true if a row's states do not depend on which entities are in it."""
+    return self.independent_entities or super().reads_words_once
+
+  @property
   def entity_width(self) -> int:
     """Returns the width of the vectors that entity tokens may be given as."""
     return self.entity_emb_size if self.entity_vocab_size else 0
@@ -238,11 +247,15 @@ class LukeConfig(System):
   def products(self, counts: TokenCounts) -> Mapping[str, float]:
     """Returns the multiplications and additions of a forward pass, by the path of their weights."""
     d, k = self.hidden_size, self.entity_emb_size
-    tokens = counts._replace(words=counts.words + counts.entities)
-    more = 1 if self.use_entity_aware_attention and counts.entities else 0
-    second_query = 2.0 * tokens.sequences * self.num_hidden_layers * tokens.words * d * d * more
+    words, entities = counts.words, counts.entities
+    tokens = counts._replace(words=words + entities)
     products = dict(word_products("luke", self, tokens))
-    products["luke/encoder"] += second_query
+    each = 2.0 * counts.sequences * self.num_hidden_layers * d
+    if self.use_entity_aware_attention:  # a second query, of tokens that ask both kinds
+      twice = tokens.words if entities and not self.independent_entities else entities
+      products["luke/encoder"] += each * twice * d
+    if self.independent_entities:  # no product asks an entity
+      products[""] -= each * 2 * tokens.words * entities
     decoder = "luke/entity_embeddings/entity" if self.tie_entity_embeddings else "entity_decoder"
     projected = 2.0 * counts.sequences * counts.entities * k * d
     return products | {
@@ -260,7 +273,9 @@ class LukeConfig(System):
   def with_entities(self, size: int, padding_id: int | None) -> "LukeConfig":
     """Returns the sizes with another entity vocabulary, or of words alone."""
     if not size:
-      return dataclasses.replace(self, entity_vocab_size=0, use_entity_aware_attention=False)
+      return dataclasses.replace(
+        self, entity_vocab_size=0, use_entity_aware_attention=False, independent_entities=False
+      )
     # A lite model's row 0 is [MASK], which must learn.
     padding_id = None if self.entity_padding_id is None else padding_id
     return dataclasses.replace(self, entity_vocab_size=size, entity_padding_id=padding_id)
@@ -271,22 +286,30 @@ class LukeConfig(System):
     return dataclasses.replace(self, use_entity_aware_attention=self.entity_vocab_size > 0)
 
   def read_for(self, trained: "LukeConfig") -> "LukeConfig":
-    """Returns the sizes of files with as many queries as a run trains."""
-    entity_aware = trained.use_entity_aware_attention
-    return dataclasses.replace(self, use_entity_aware_attention=entity_aware)
+    """Returns the sizes of files with the attention that a run trains."""
+    return dataclasses.replace(
+      self,
+      use_entity_aware_attention=trained.use_entity_aware_attention,
+      independent_entities=trained.independent_entities,
+    )
 
   @property
   def about(self) -> str:
     """Returns a description for model cards."""
     attention = "entity-aware" if self.use_entity_aware_attention else "the original"
+    independent = (
+      ".\nNo token attends to an entity but that entity itself" if self.independent_entities else ""
+    )
     return (
       f"A LUKE: a transformer over words and entities with {attention} self-attention\n"
-      "([Yamada et al., EMNLP 2020](https://aclanthology.org/2020.emnlp-main.523/))"
+      f"([Yamada et al., EMNLP 2020](https://aclanthology.org/2020.emnlp-main.523/)){independent}"
     )
 
   @property
   def not_in_transformers(self) -> str:
     """Returns why transformers has no class for it; "" if it has."""
+    if self.independent_entities:
+      return "transformers has no LUKE whose entities are independent of each other"
     bert = self.word_positions == "bert"
     return "transformers has no LUKE with BERT's positions" if bert else ""
 
@@ -332,9 +355,13 @@ class LukeConfig(System):
   def write_config(cls, described: Described) -> dict[str, Any]:
     """Returns the config.json that both majors of transformers read."""
     config: Any = described.config
-    roberta = config.word_positions == "roberta"
-    kind = LUKE_TYPE if roberta else LUKE_WITH_BERT
-    entries = config_json(described, kind, without=("word_positions", "tie_entity_embeddings"))
+    without = ["tie_entity_embeddings"]
+    if config.independent_entities:
+      kind = LUKE_INDEPENDENT
+    else:
+      kind = LUKE_TYPE if config.word_positions == "roberta" else LUKE_WITH_BERT
+      without += ["word_positions", "independent_entities"]
+    entries = config_json(described, kind, without)
     # To transformers one entry says both.
     both = config.tie_word_embeddings and config.tie_entity_embeddings
     return entries | {"tie_word_embeddings": both}

@@ -1,5 +1,6 @@
 """LUKE's encoder: words and entities in one transformer (paper §3)."""
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import flax.linen as nn
@@ -8,14 +9,8 @@ import jax.numpy as jnp
 
 from luke_jax.models.shapes import attention_sizes, word_embeddings
 from luke_jax.models.system import Backbone, States, Tables
-from luke_jax.nn.embeddings import real_tokens
+from luke_jax.nn.embeddings import look_up, real_tokens
 from luke_jax.nn.encoder import Encoder, Pooler
-
-if TYPE_CHECKING:
-  from luke_jax.systems.luke.config import LukeConfig
-from typing import TYPE_CHECKING
-
-from luke_jax.nn.embeddings import look_up
 from luke_jax.nn.layers import Dense, Dropout, LayerNorm, Numerics, embedding
 
 if TYPE_CHECKING:
@@ -100,7 +95,10 @@ class LukeEncoder(nn.Module):
       spread = self.backbone.spread
       rows = c.entity_vocab_size + spread.padding_rows
       self.entity_embeddings = EntityEmbeddings(c, n, rows, spread.axis)
-    sizes = attention_sizes(c, running, kinds=2 if c.use_entity_aware_attention else 1)
+    sizes = dataclasses.replace(
+      attention_sizes(c, running, kinds=2 if c.use_entity_aware_attention else 1),
+      independent_entities=c.independent_entities,
+    )
     self.encoder = Encoder(n, sizes, c.intermediate_size, c.num_hidden_layers, running.remat)
     if self.pooled:
       self.pooler = Pooler(n)

@@ -17,7 +17,7 @@ from luke_jax.text import Processor, Row
 from luke_jax.text.tokenizer import Bounds
 
 AROUND = 2  # special tokens of a row
-WINDOW = 128  # word pieces of a document that are read together where entities are no tokens
+WINDOW = 128  # word pieces of a document that are read together where its words are read once
 COMMON = 16  # word pieces that neighbouring windows share at least, if half a window has so many
 
 
@@ -57,12 +57,13 @@ def features(
 ) -> list[Row]:
   """Returns rows with all candidates of the documents; `source` are their words.
 
-  Where entities are tokens, the row of a sentence has as much of the document around it as there is
-  room for (paper §4.3); a sentence of many candidates or of more words than that has several rows.
-  Other systems read a document once, in windows, each with the candidates in its middle.
+  Where a row's states depend on its entities, that of a sentence has as much of the document around
+  it as there is room for (paper §4.3); a sentence of many candidates or of more words than that has
+  several rows. Other systems read a document once, in windows, each with the candidates in its
+  middle.
   """
   rows: list[Row] = []
-  rows_of = _rows if processor.entity_tokens else _rows_of_windows
+  rows_of = _rows_of_windows if processor.reads_words_once else _rows
   missed, total = 0, 0
   for number, (example, ids) in enumerate(tokenized(processor, examples, limits.context)):
     with faults.caught():
@@ -112,11 +113,11 @@ def _document(
   example: Example, ids: list[list[int]], limits: CandidateLimits, processor: Processor
 ) -> TokenizedDocument:
   room = room_of(processor, limits)
-  lengths = lengths_of(example, ids, room if processor.entity_tokens else math.inf)
+  lengths = lengths_of(example, ids, math.inf if processor.reads_words_once else room)
   first, words = np.concatenate([[0], lengths.cumsum()]), np.arange(len(ids))
   edges = np.cumsum([0, *map(len, example.sentences)])
   stretches = edges[[0, -1]] if limits.context else edges
-  if not processor.entity_tokens and np.diff(first[stretches]).max(initial=0) > room:
+  if processor.reads_words_once and np.diff(first[stretches]).max(initial=0) > room:
     room = _common(room)  # a longer candidate may be whole in no window
   sentence_ends = np.repeat(edges[1:], np.diff(edges))
   enough = np.searchsorted(first, first[:-1] + min(room, limits.pieces or room), "right") - 1
@@ -191,10 +192,11 @@ def _rows_of_windows(
     of_window = np.searchsorted(lefts[:-1] + lefts[1:] + width, twice[inside])
     order = np.argsort(of_window, kind="stable")
     cuts = np.searchsorted(of_window[order], np.arange(1, len(lefts)))
-    for left, share in zip(lefts.tolist(), np.split(inside.start + order, cuts), strict=True):
-      if len(share):
+    for left, chosen in zip(lefts.tolist(), np.split(inside.start + order, cuts), strict=True):
+      most = processor.max_entity_length if processor.entity_tokens else len(chosen)
+      for share in shares(0, len(chosen), most):
         bounds = left, left + width
-        yield _row(processor, document, bounds, share, number=number, targets=targets)
+        yield _row(processor, document, bounds, chosen[share], number=number, targets=targets)
 
 
 def _row(
@@ -218,7 +220,7 @@ def _row(
 def room_of(processor: Processor, limits: CandidateLimits) -> int:
   """Returns the word pieces of a document that a row has at most."""
   most = processor.max_length
-  return (most if processor.entity_tokens else min(most, limits.window)) - AROUND
+  return (min(most, limits.window) if processor.reads_words_once else most) - AROUND
 
 
 def _common(room: int) -> int:

@@ -42,8 +42,8 @@ class NamedEntities(FineTunedTask[Example, list[Span]]):
   span_words: int = 16  # the longest candidate
   span_pieces: int | None = None  # the same in word pieces; the paper's code has 16
   context: bool = True  # rows have text around their sentences
-  # The longest stretch of a document that is read at once where entities are no tokens, as in
-  # training: longer ones than a model was trained on hide names from it.
+  # The longest stretch of a document that is read at once by a system that reads its words once, as
+  # in training: longer ones than a model was trained on hide names from it.
   window: int = features.WINDOW
   language: str = "en"  # its rules split a text into sentences if the file does not
   every_word_spaced: bool = False  # words of a file, punctuation too, are read with a space before

@@ -99,6 +99,18 @@ def test_a_vector_stands_in_place_of_a_row(params):
   assert np.abs(by_mask - by_row).max() > 1e-3
 
 
+def test_independent_entities_change_neither_words_nor_each_other(params):
+  model, given = network(config=tiny(independent_entities=True)), inputs()
+  fewer = given | {name: x[:, 2:3] for name, x in given.items() if name.startswith("entity")}
+  states = applied(model, params, given)
+  words, alone = applied(model, params, inputs(0)), applied(model, params, fewer)
+  np.testing.assert_allclose(words["last_hidden_state"], states["last_hidden_state"], atol=1e-6)
+  entity, among = alone["entity_last_hidden_state"], states["entity_last_hidden_state"][:, 2:3]
+  np.testing.assert_allclose(entity, among, atol=1e-6)
+  paper = applied(network(), params, given)["entity_last_hidden_state"][:, 2:3]
+  assert np.abs(paper - entity).max() > 1e-3
+
+
 def test_padding_changes_nothing(params):
   model, given = network(), inputs()
   ones = {"attention_mask": jnp.ones((4, 12), int), "entity_attention_mask": jnp.ones((4, 4), int)}

@@ -130,6 +130,25 @@ def test_spans_by_words_are_scored_by_their_first_and_last(monkeypatch):
   assert len(task.decode([example], rows, {"logits": logits})) == 1
 
 
+def test_independent_candidates_are_scored_the_same_in_any_rows():
+  """Of a document that is read once, in windows."""
+  model = tiny_model("LukeForEntitySpanClassification", independent_entities=True)
+  text = "Ana sings in Los Angeles. " * 12
+  scores = []
+  for entities in (8, 64):
+    task = dataclasses.replace(task_of(model, span_words=3), window=32, entities=entities)
+    rows = task.features(processor_of(model, task), [task.parse({"text": text}, "1", "here")])
+    logits = outputs(model, task, rows, 0, shapes_of(model.backbone))["logits"]
+    assert {len(row.input_ids) for row in rows} <= set(range(20, 33))
+    spans = [tuple(span) for row in rows for span in row.source.tolist()]
+    found = [x[: len(row.source)] for x, row in zip(logits, rows, strict=True)]
+    scores.append(dict(zip(spans, np.concatenate(found), strict=True)))
+  one, other = scores
+  assert len(one) == len(other) > 100
+  for span, logit in one.items():
+    np.testing.assert_allclose(logit, other[span], atol=1e-5)
+
+
 def test_candidates_by_words_count_as_much_in_any_batch():
   model, task = words_only()
   task = dataclasses.replace(task, words=64)
