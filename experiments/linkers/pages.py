@@ -13,20 +13,20 @@ from collections.abc import Iterator
 
 import luke_jax
 from luke_jax.files import Path
-from luke_jax.inference.describing import Paragraph, by_paragraph, is_dev
+from luke_jax.inference.describing import LinkedParagraph, by_paragraph, is_dev
 from luke_jax.inference.predicting import predictions
 from luke_jax.inference.settings import task_of
-from luke_jax.tasks.linking.files import Example, parse
+from luke_jax.tasks.linking.files import LinkingExample, parse
 from luke_jax.wiki.export.read import read_sentences
 
 
-def pages(tables: Path, words: int) -> Iterator[Example]:
+def pages(tables: Path, words: int) -> Iterator[LinkingExample]:
   """Yields held-out pages of so many words at least, without the paragraph that describes them."""
   for title, sentences in itertools.groupby(read_sentences(tables), lambda x: x.title):
     if not is_dev(title):
       continue
     text, mentions = "", []
-    for paragraph in map(Paragraph.of, by_paragraph(sentences)):
+    for paragraph in map(LinkedParagraph.of, by_paragraph(sentences)):
       if paragraph.number:
         start = len(text)
         mentions += [[x.start + start, x.end + start, x.target] for x in paragraph.links]

@@ -98,7 +98,7 @@ def run(width: int, negatives: int, norm: Literal[1, 2], rounds: int) -> GraphTi
 
 
 @dataclasses.dataclass
-class Ours:
+class OurGraph:
   """Training of this library: whole epochs, and the two parts of them alone."""
 
   program: Program
@@ -150,7 +150,7 @@ class Ours:
     return Roofline(least, Speeds(arithmetic, row_bytes), step, host_rows)
 
 
-def our_side(path: Path, sizes: TransEConfig, negatives: int) -> Ours:
+def our_side(path: Path, sizes: TransEConfig, negatives: int) -> OurGraph:
   """Returns the training of a graph by this library, compiled."""
   graph = read_graph(path)
   model = dataclasses.replace(
@@ -165,7 +165,7 @@ def our_side(path: Path, sizes: TransEConfig, negatives: int) -> Ours:
   )
   program = Program(experiment, make_mesh(experiment.mesh), experiment.run.steps or 1)
   batches = program.training_batches(experiment.task.records(program.backbone, "train"))
-  return Ours(program, batches, program.step, program.fresh_state())
+  return OurGraph(program, batches, program.step, program.fresh_state())
 
 
 def their_epoch(path: Path, width: int, negatives: int, norm: int) -> Callable[[], None]:

@@ -25,7 +25,7 @@ from luke_jax.models.network import initial_params, on_backbone
 from luke_jax.models.system import Backbone, Running
 from luke_jax.nn.layers import Dtype
 from luke_jax.systems.luke import SIZES
-from luke_jax.tasks.ner.documents import Example
+from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.task import NIL, NamedEntities
 from luke_jax.text import Processor, Row, Tokenizer, load_tokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -106,14 +106,14 @@ def run(directory: Path, size: str, dtype: Dtype, documents: int, rounds: int) -
   )
 
 
-def made_up_documents(tokenizer: Tokenizer, number: int) -> list[Example]:
+def made_up_documents(tokenizer: Tokenizer, number: int) -> list[NamesExample]:
   """Returns documents of random words of the vocabulary, in sentences."""
   rng = random.Random(0)
   words = itertools.cycle(" ".join(made_up(tokenizer)).replace(".", "").split())
   return [_document(rng, words, str(i)) for i in range(number)]
 
 
-def _document(rng: random.Random, words: Iterator[str], id: str) -> Example:
+def _document(rng: random.Random, words: Iterator[str], id: str) -> NamesExample:
   remaining, sentences = rng.randint(*DOCUMENT), []
   while remaining > 0:
     length = min(max(2, round(rng.lognormvariate(*SENTENCE))), LONGEST, max(2, remaining))
@@ -126,7 +126,7 @@ def _document(rng: random.Random, words: Iterator[str], id: str) -> Example:
   return TASK.parse({"text": text, "sentences": edges}, id, f"document {id}")
 
 
-def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -> ModelParts:
+def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[NamesExample]) -> ModelParts:
   """Returns a model with random parameters that predicts a small share of spans as entities."""
   config = dataclasses.replace(
     SIZES[size],
@@ -146,7 +146,7 @@ def random_model(tokenizer: Tokenizer, size: str, examples: Sequence[Example]) -
   return dataclasses.replace(model, params={**params, "classifier": classifier})
 
 
-def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
+def entities_of(model: ModelParts, examples: Sequence[NamesExample]) -> Predicted:
   """Returns the entities that our side predicts."""
   rows, logits = _logits(model, examples)
   predictions = TASK.decode(examples, rows, {"logits": logits})
@@ -157,7 +157,9 @@ def entities_of(model: ModelParts, examples: Sequence[Example]) -> Predicted:
   }
 
 
-def _logits(model: ModelParts, examples: Sequence[Example]) -> tuple[list[Row], list[np.ndarray]]:
+def _logits(
+  model: ModelParts, examples: Sequence[NamesExample]
+) -> tuple[list[Row], list[np.ndarray]]:
   processor: Any = model.processor
   rows = TASK.features(processor, examples)
   shapes = shapes_of(model.backbone)
@@ -168,7 +170,9 @@ def _logits(model: ModelParts, examples: Sequence[Example]) -> tuple[list[Row], 
 class UsualLoop:
   """Usual loop with transformers: all spans of 8 sentences at a time, in the order given."""
 
-  def __init__(self, model: ModelParts, examples: Sequence[Example], device: str, dtype: Dtype):
+  def __init__(
+    self, model: ModelParts, examples: Sequence[NamesExample], device: str, dtype: Dtype
+  ):
     import torch
     import transformers
 

@@ -24,7 +24,7 @@ from luke_jax.models.network import initial_params
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.tener.config import SIZES, TenerConfig
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.ner.documents import Example
+from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.tagging.task import Tagging, legal_neighbours
 from luke_jax.text import Processor, Row, save_processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -59,7 +59,7 @@ class Indexed(NamedTuple):
   tags: list[int]
 
 
-def vocabularies(examples: Sequence[Example]) -> Vocabularies:
+def vocabularies(examples: Sequence[NamesExample]) -> Vocabularies:
   """Returns the words and characters of documents."""
   words = Counter(
     x.text[start:end] for x in examples for sentence in x.sentences for start, end in sentence
@@ -85,7 +85,7 @@ def indexed(row: Row) -> Indexed:
   return Indexed(row.input_ids[1:-1].tolist(), spelt, row.labels[1:-1].tolist())
 
 
-class Ours:
+class OurTener:
   """Training by the engine's compiled step, and predictions as `luke-jax predict` makes them."""
 
   def __init__(self, path: Path, folder: Path, size: str, batch: int, dropout: bool):
@@ -158,10 +158,10 @@ class Ours:
     return float(loss(self.params, arrays))
 
 
-class Theirs:
+class TheirTener:
   """Training and predictions as usual in PyTorch, batch by batch."""
 
-  def __init__(self, ours: Ours, batch: int):
+  def __init__(self, ours: OurTener, batch: int):
     import torch
 
     from luke_jax.bench import torch_tener
@@ -302,8 +302,8 @@ def run(
   with one_core(), tempfile.TemporaryDirectory() as folder:
     torch.set_num_threads(1)
     path = train or made_up(Path(folder) / "train.conll", sentences)
-    ours = Ours(path, Path(folder), size, batch, dropout)
-    theirs = Theirs(ours, batch)
+    ours = OurTener(path, Path(folder), size, batch, dropout)
+    theirs = TheirTener(ours, batch)
     difference = check_same(ours, theirs)
     training = alternate(ours.train, theirs.train, rounds)
     ours.settle()
@@ -324,7 +324,7 @@ def run(
   )
 
 
-def check_same(ours: Ours, theirs: Theirs) -> float:
+def check_same(ours: OurTener, theirs: TheirTener) -> float:
   """Returns the largest difference of both sides' logits and losses, without dropout.
 
   Raises InputError if they are not equal.

@@ -71,7 +71,7 @@ def shifted(by_distance: torch.Tensor) -> torch.Tensor:
   return flat.unflatten(-1, (length, 2 * length - 1))[..., :length]
 
 
-class Attention(nn.Module):
+class TorchAttention(nn.Module):
   """Attention whose keys are the states, with the distance of query and key."""
 
   def __init__(self, width: int, heads: int, dropout: float):
@@ -94,13 +94,13 @@ class Attention(nn.Module):
     return (probs @ value).transpose(1, 2).flatten(2)
 
 
-class Layer(nn.Module):
+class TorchLayer(nn.Module):
   """Attention and two linear layers, each added to its input and normalised."""
 
   def __init__(self, width: int, heads: int, hidden: int, config: TenerConfig):
     super().__init__()
     epsilon, rate = config.layer_norm_eps, config.hidden_dropout_prob
-    self.attention = Attention(width, heads, config.attention_probs_dropout_prob)
+    self.attention = TorchAttention(width, heads, config.attention_probs_dropout_prob)
     self.attention_norm, self.norm = (nn.LayerNorm(width, epsilon) for _ in range(2))
     self.up, self.down = nn.Linear(width, hidden), nn.Linear(hidden, width)
     self.dropout = nn.Dropout(rate)
@@ -120,7 +120,7 @@ class Characters(nn.Module):
     width = config.character_size
     self.table = nn.Embedding(config.character_vocab_size, width)
     self.dropout = nn.Dropout(config.character_dropout)
-    self.layer = Layer(width, config.num_character_heads, 2 * width, config)
+    self.layer = TorchLayer(width, config.num_character_heads, 2 * width, config)
     self.output = nn.Linear(width, width)
 
   def forward(self, ids: torch.Tensor) -> torch.Tensor:
@@ -132,7 +132,7 @@ class Characters(nn.Module):
     return self.output(x.max(1).values).unflatten(0, ids.shape[:2])
 
 
-class Chain(nn.Module):
+class TorchChain(nn.Module):
   """Linear-chain conditional random field; every step is of the whole batch."""
 
   def __init__(self, labels: int):
@@ -182,10 +182,10 @@ class Tener(nn.Module):
     super().__init__()
     d = config.hidden_size
     self.config, self.word = config, nn.Embedding(config.vocab_size, config.word_size)
-    self.characters, self.crf = Characters(config), Chain(labels)
+    self.characters, self.crf = Characters(config), TorchChain(labels)
     self.input = nn.Linear(config.word_size + config.character_size, d)
     self.layers = nn.ModuleList(
-      Layer(d, config.num_attention_heads, config.intermediate_size, config)
+      TorchLayer(d, config.num_attention_heads, config.intermediate_size, config)
       for _ in range(config.num_hidden_layers)
     )
     self.classifier = nn.Linear(d, labels)

@@ -45,7 +45,7 @@ STEPS = 1000  # of the run whose first steps are timed
 KERNEL = "kernel"
 
 
-class Ours:
+class OurStep:
   """Steps of a run on one batch, as `luke-jax train` compiles them."""
 
   def __init__(self, experiment: Experiment, batch: BatchSizes):
@@ -83,10 +83,10 @@ class Ours:
     return float(metrics["loss"])
 
 
-class Theirs:
+class TheirStep:
   """The same steps in PyTorch: weights, batch, parameters that train, clipping and AdamW."""
 
-  def __init__(self, ours: Ours):
+  def __init__(self, ours: OurStep):
     import torch
 
     options = ours.program.experiment.optimizer
@@ -153,7 +153,7 @@ def _model(ours: ModelParts, adapter: int) -> Any:
   return model
 
 
-def _trained(ours: Ours) -> Iterator[tuple[str, bool]]:
+def _trained(ours: OurStep) -> Iterator[tuple[str, bool]]:
   """Yields the names in PyTorch of what trains, and whether weight decay shrinks it."""
   table, decayed = ours.model.system.keys(ours.model.kind), ours.model.config.layout.decayed
   for path, x in flatten(ours.program.state_shapes["trained"]).items():
@@ -243,8 +243,8 @@ def run(size: str, experiments: Sequence[tuple[BatchSizes, Experiment]], rounds:
 
 
 def _timed(batch: BatchSizes, experiment: Experiment, rounds: int) -> StepOfBoth:
-  ours = Ours(experiment, batch)
-  theirs = Theirs(ours)
+  ours = OurStep(experiment, batch)
+  theirs = TheirStep(ours)
   return StepOfBoth(
     batch=batch,
     adapter=experiment.optimizer.adapter,

@@ -30,7 +30,7 @@ from luke_jax.tasks.datasets import is_split, library
 from luke_jax.tasks.files import Faults, asked_in, labels_in
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import TaskName, task_class, task_files
-from luke_jax.tasks.ner.documents import Example, to_words
+from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import marks, missed_entities
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.ner.task import NamedEntities
@@ -180,7 +180,7 @@ def look(
 def _findable(
   settings: FineTunedTask,
   file: str,
-  examples: Sequence[Example],
+  examples: Sequence[NamesExample],
   faults: Faults,
   rows: Sequence[Row] | None = None,
 ) -> Iterator[str]:
@@ -210,7 +210,7 @@ def _first(items: Iterable[T], has_spans: Callable[[T], object]) -> list[T]:
   return list(itertools.islice(filter(has_spans, listed), SHOWN)) or listed[:SHOWN]
 
 
-def _words(examples: Sequence[Example]) -> Iterator[str]:
+def _words(examples: Sequence[NamesExample]) -> Iterator[str]:
   """Yields the sentences with documents' first entities, by words."""
   for example in _first((x for x in examples if x.words), _spans):
     spans = _spans(example)
@@ -224,7 +224,7 @@ def _words(examples: Sequence[Example]) -> Iterator[str]:
     yield f"example {example.id}: {marked_line(words, [x for x in inside if x.end <= len(words)])}"
 
 
-def _spans(example: Example) -> list[Labelled]:
+def _spans(example: NamesExample) -> list[Labelled]:
   return [span for span in to_words(example, example.spans or ()) if span]
 
 

@@ -28,7 +28,7 @@ from luke_jax.wiki.stages.multilingual_vocabulary import (
   sitelinks,
   write_joined,
 )
-from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, Selection
 
@@ -81,10 +81,10 @@ class RecordOptions:
   vocabulary_pages_only: bool = False
   """Reads only pages that are entities themselves."""
 
-  def limits(self) -> Limits:
+  def limits(self) -> RecordLimits:
     """Returns the options as the build needs them."""
     keep = self.unknown_entities == "keep"
-    return Limits(**dataclasses.asdict(self) | {"unknown_entities": keep})
+    return RecordLimits(**dataclasses.asdict(self) | {"unknown_entities": keep})
 
 
 def wiki_build(

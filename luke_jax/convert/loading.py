@@ -16,7 +16,7 @@ import numpy as np
 
 from luke_jax.convert import text_side
 from luke_jax.convert.parts import READER, ModelParts
-from luke_jax.convert.sources import Source, open_source
+from luke_jax.convert.sources import ModelFiles, open_source
 from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.errors import InputError
@@ -104,13 +104,13 @@ def read_model(
 @contextlib.contextmanager
 def _opened(
   path: Path, system: type[System] | str | None, entity_vocab: EntityVocab | None, as_encoder: bool
-) -> Iterator[Source]:
+) -> Iterator[ModelFiles]:
   """Opens the files of a model as those of the system that the caller asks for."""
   with open_source(path, _system(system, entity_vocab), as_encoder=as_encoder) as source:
     yield _of_authors(source)
 
 
-def _of_authors(source: Source) -> Source:
+def _of_authors(source: ModelFiles) -> ModelFiles:
   """Returns the files of a model, with what those of MA-BERT's authors say by their tensors."""
   tensors = source.tensors
   changed = of_authors(source.described, tensors.names, tensors.read, source.directory)
@@ -157,7 +157,7 @@ def _system(
   return system
 
 
-def _without_other_head(source: Source, requested: Described) -> Tensors:
+def _without_other_head(source: ModelFiles, requested: Described) -> Tensors:
   """Returns the tensors, without a head that was made for another class or other labels."""
   before = source.described
   if (requested.architecture, requested.labels) == (before.architecture, before.labels):
@@ -169,7 +169,7 @@ def _without_other_head(source: Source, requested: Described) -> Tensors:
 
 
 def _requested(
-  source: Source,
+  source: ModelFiles,
   head: str | None,
   labels: Sequence[str] | None,
   entity_vocab: EntityVocab | None,
@@ -192,7 +192,7 @@ def _requested(
 
 
 def _network(
-  source: Source,
+  source: ModelFiles,
   described: Described,
   tensors: Tensors,
   fields: dict[str, object],

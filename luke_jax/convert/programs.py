@@ -45,7 +45,7 @@ Specs = Mapping[str, jax.ShapeDtypeStruct]
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class ExportedProgram:
   """An exported program with the parameters of its model's weights."""
 
   run: export.Exported
@@ -87,7 +87,7 @@ def write_program(model: ModelParts, specs: Specs, directory: Path) -> Path:
   return target
 
 
-def read_program(directory: str | Path) -> Program:
+def read_program(directory: str | Path) -> ExportedProgram:
   """Reads the program and the weights of a directory.
 
   Raises InputError for a program of another config, and for one that this JAX no longer reads.
@@ -96,7 +96,7 @@ def read_program(directory: str | Path) -> Program:
   return _read(directory / PROGRAM, directory, directory / PROGRAM)
 
 
-def _read(file: Path, directory: Path, named: Path) -> Program:
+def _read(file: Path, directory: Path, named: Path) -> ExportedProgram:
   again = f"expected what luke-jax export-program {directory} writes anew"
   try:
     with zipfile.ZipFile(file) as archive:
@@ -117,7 +117,7 @@ def _read(file: Path, directory: Path, named: Path) -> Program:
     ) from None
   tensors = open_tensors(directory, Keys({}))
   params: Any = prepare.call({name: tensors.read(name) for name in names})
-  return Program(run, params)
+  return ExportedProgram(run, params)
 
 
 def config_hash(directory: Path) -> str:

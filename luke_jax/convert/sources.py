@@ -37,7 +37,7 @@ _EXAMPLE = "studio-ousia/luke-base", "luke-base"
 
 
 @dataclasses.dataclass(frozen=True)
-class Source:
+class ModelFiles:
   """Files of a model. `directory` also holds those of its text side."""
 
   system: type[System]
@@ -50,7 +50,7 @@ class Source:
 @contextlib.contextmanager
 def open_source(
   path: Path, system: type[System] | None = None, *, as_encoder: bool = False
-) -> Iterator[Source]:
+) -> Iterator[ModelFiles]:
   """Opens the files of a model: a directory, an archive, or a weights file with its companions.
 
   They are read as those of `system`, or else of the system that its config.json names; decoders
@@ -94,7 +94,7 @@ def read_backbone(directory: Path, system: type[System] | None = None) -> Backbo
   return Backbone(config)
 
 
-def _directory(path: Path, system: type[System] | None, as_encoder: bool) -> Source:
+def _directory(path: Path, system: type[System] | None, as_encoder: bool) -> ModelFiles:
   if (path / "checkpoints").is_dir():
     raise InputError(
       f"{path}: the folder of a run; expected a model's, such as {path / 'model'} or what luke-jax"
@@ -111,7 +111,7 @@ def _directory(path: Path, system: type[System] | None, as_encoder: bool) -> Sou
     tensors = open_tensors(path, system.keys(NONE))
     raw = _completed(raw, tensors, path / CONFIG)
     described = system.described(raw, path / CONFIG, as_encoder=as_encoder)
-    return Source(system, described, tensors, path)
+    return ModelFiles(system, described, tensors, path)
   if (path / METADATA).exists():
     raw = read_json_object(path / METADATA, "the metadata of an archive")
     system, described = _of_archive(raw, path / METADATA, system)
@@ -119,7 +119,7 @@ def _directory(path: Path, system: type[System] | None, as_encoder: bool) -> Sou
   else:
     system, raw, config = _released(path, system)
     described, archive = system.described(raw, config, as_encoder=as_encoder), False
-  return Source(system, described, open_tensors(path, system.keys(NONE)), path, archive)
+  return ModelFiles(system, described, open_tensors(path, system.keys(NONE)), path, archive)
 
 
 def _check_config(path: Path) -> None:

@@ -67,7 +67,7 @@ class Answers:
     return mask
 
 
-class Known:
+class KnownTriples:
   """The tails of each (head, relation), and the heads of each (tail, relation)."""
 
   def __init__(self, triples: np.ndarray):

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.graph.known import Known
+from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import Graph
 from luke_jax.nn.layers import batch_axes
 from luke_jax.nn.table_rows import rows_at
@@ -181,7 +181,9 @@ def map_bytes(entities: int) -> int:
   return -(-entities // 8)
 
 
-def ranked_arrays(triples: np.ndarray, known: Known | None, entities: int) -> dict[str, np.ndarray]:
+def ranked_arrays(
+  triples: np.ndarray, known: KnownTriples | None, entities: int
+) -> dict[str, np.ndarray]:
   """Returns triples as `counted` takes them; without known ones the ranks are raw."""
   heads, relations, tails = np.ascontiguousarray(triples.T, np.int32)
   size = map_bytes(entities)
@@ -192,7 +194,7 @@ def ranked_arrays(triples: np.ndarray, known: Known | None, entities: int) -> di
 
 
 def ranks(
-  vectors: tuple[np.ndarray, np.ndarray], triples: np.ndarray, known: Known | None, norm: int
+  vectors: tuple[np.ndarray, np.ndarray], triples: np.ndarray, known: KnownTriples | None, norm: int
 ) -> np.ndarray:
   """Returns the realistic ranks (T, 2) of heads and tails by vectors of entities and relations."""
   entity, relation = (jnp.asarray(table, jnp.float32) for table in vectors)
@@ -239,7 +241,7 @@ def triple_distances(
 
 def corrupted(graph: Graph, triples: np.ndarray, seed: int) -> np.ndarray:
   """Returns for each triple one with another head or tail that is in no split."""
-  rng, facts = np.random.default_rng(seed), Known(graph.all)
+  rng, facts = np.random.default_rng(seed), KnownTriples(graph.all)
   false, remaining = triples.copy(), np.arange(len(triples))
   for _ in range(100):
     columns = rng.choice([0, 2], len(remaining))

@@ -28,7 +28,7 @@ from luke_jax.tasks.linking.knowledge import (
   lines_of,
   write_knowledge,
 )
-from luke_jax.tasks.linking.names import NONE, Meanings, Names, NameSums, key_of
+from luke_jax.tasks.linking.names import NONE, Meanings, NameSums, NameTable, key_of
 from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.export.read import read_pages, read_sentences
 from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence, table_files
@@ -61,7 +61,7 @@ def describe(
   if not any(_entities(tables)):
     raise InputError(f"{tables}: no pages; expected tables that luke-jax wiki export made")
   with locked(output), StageProgress() as progress:
-    work = Described(output.resolve() / "vectors", tables.resolve(), model.resolve())
+    work = DescribedShard(output.resolve() / "vectors", tables.resolve(), model.resolve())
     files = table_files(tables, "pages")
     sizes = {file.name: file.stat().st_size for file in files}
     made_of = {"pages": sizes, "model": weights_hash(model)}
@@ -72,7 +72,7 @@ def describe(
     with progress.step("examples"):
       shares = Shares(examples / OF_A_PAGE, SCORED * HELD_OUT, COUNTED)
       shares = Shares(*(x / len(wiki.lines) for x in shares))
-      reading = _Reading(Names.of(meanings), wiki.ids, shares)
+      reading = _Reading(NameTable.of(meanings), wiki.ids, shares)
       counts = reading.write_examples(tables, output)
     with progress.step("files"):  # last: a folder with knowledge is whole
       meanings = meanings._replace(linked=reading.linked(meanings.keys))
@@ -89,7 +89,7 @@ def _entities(tables: Path, shard: int | None = None) -> Iterator[ExportedPage]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Described:
+class DescribedShard:
   """The function of a shard: writes a vector of each page's description, as knowledge has them."""
 
   folder: Path
@@ -238,7 +238,7 @@ class Shares(NamedTuple):
 class _Reading:
   """A pass over all paragraphs: it writes examples, and counts how often names are links."""
 
-  def __init__(self, names: Names, ids: Mapping[str, int], shares: Shares):
+  def __init__(self, names: NameTable, ids: Mapping[str, int], shares: Shares):
     self.names, self.ids, self.shares = names, ids, shares
     self.occurrences: Counter[str] = Counter()
     self.links: Counter[str] = Counter()
@@ -257,7 +257,7 @@ class _Reading:
         chosen = place < (self.shares.dev if split == "dev" else self.shares.train)
         if not (counted or chosen):
           continue
-        read = [Paragraph.of(group) for group in by_paragraph(sentences)]
+        read = [LinkedParagraph.of(group) for group in by_paragraph(sentences)]
         for paragraph in read if counted else ():
           self._count(paragraph)
         for example in self._examples(title, read) if chosen else ():
@@ -273,13 +273,13 @@ class _Reading:
         shares[place] = (self.links[name] + 1) / (count + 1)
     return shares[np.searchsorted(self.names.keys, keys)]
 
-  def _count(self, paragraph: "Paragraph") -> None:
+  def _count(self, paragraph: "LinkedParagraph") -> None:
     linked, others = self._found(paragraph)
     self.links.update(linked)
     self.occurrences.update(linked)
     self.occurrences.update(paragraph.text[x:y] for x, y in others)
 
-  def _found(self, paragraph: "Paragraph") -> tuple[list[str], list[Bounds]]:
+  def _found(self, paragraph: "LinkedParagraph") -> tuple[list[str], list[Bounds]]:
     """Returns the names that are links, and the bounds of those that mean nothing where they stand.
 
     In text without links only titles were looked for that mean one thing, so that what else has a
@@ -296,16 +296,16 @@ class _Reading:
         others.append((start, end))
     return linked, others
 
-  def _examples(self, title: str, paragraphs: Sequence["Paragraph"]) -> list[dict[str, Any]]:
+  def _examples(self, title: str, paragraphs: Sequence["LinkedParagraph"]) -> list[dict[str, Any]]:
     """Returns the examples of a page; the first paragraph, which describes it, is none."""
     rows = [x for x in paragraphs if x.number and x.links]
     rows.sort(key=lambda x: (not self._is_ambiguous(x), _place(x.text)))
     return [self._example(title, x) for x in rows[:OF_A_PAGE]]
 
-  def _is_ambiguous(self, paragraph: "Paragraph") -> bool:
+  def _is_ambiguous(self, paragraph: "LinkedParagraph") -> bool:
     return any(len(self.names.ids_of(paragraph.text[x.start : x.end])) > 1 for x in paragraph.links)
 
-  def _example(self, title: str, paragraph: "Paragraph") -> dict[str, Any]:
+  def _example(self, title: str, paragraph: "LinkedParagraph") -> dict[str, Any]:
     """Returns a paragraph with its links, and at most as many names that mean nothing there."""
     _, others = self._found(paragraph)
     meant = {self.ids.get(x) for x in (title, *(link.target for link in paragraph.links))}
@@ -337,7 +337,7 @@ def by_paragraph(sentences: Iterable[ExportedSentence]) -> Iterator[list[Exporte
     yield paragraph
 
 
-class Paragraph(NamedTuple):
+class LinkedParagraph(NamedTuple):
   """A paragraph of a page and its links to pages that there are."""
 
   number: int
@@ -345,7 +345,7 @@ class Paragraph(NamedTuple):
   links: list[ExportedLink]
 
   @classmethod
-  def of(cls, sentences: Sequence[ExportedSentence]) -> "Paragraph":
+  def of(cls, sentences: Sequence[ExportedSentence]) -> "LinkedParagraph":
     """Returns the paragraph of sentences."""
     text, links = "", []
     for sentence in sentences:

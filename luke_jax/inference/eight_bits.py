@@ -18,7 +18,7 @@ from luke_jax.inference.predicting import predictions
 from luke_jax.tasks.fine_tuning import FineTunedTask
 
 
-class Compared(NamedTuple):
+class ScoresInBits(NamedTuple):
   """A score of one model in 32 and in 8 bits; the higher the better, up to 1."""
 
   score: str
@@ -38,7 +38,7 @@ class Compared(NamedTuple):
 
 def write_int8(
   model: ModelParts, task: FineTunedTask, examples: Sequence[Any], directory: Path, most_lost: float
-) -> Compared:
+) -> ScoresInBits:
   """Writes the ONNX file of a directory in 8 bits too, unless more points are lost than that.
 
   The scores are written into it. If they are too far apart, an earlier one is removed.
@@ -48,7 +48,7 @@ def write_int8(
     file = folder / INT8
     quantize(directory / FILE, file)
     name, after = _score(model, task, examples, file)
-    compared = Compared(name, before[1], after, len(examples))
+    compared = ScoresInBits(name, before[1], after, len(examples))
     add_properties(file, {"scores": json.dumps(compared._asdict())})
     if not compared.within(most_lost):
       for part in (*folder.iterdir(), *directory.glob(f"{INT8}*")):

@@ -20,9 +20,9 @@ from luke_jax.errors import InputError
 from luke_jax.inference.settings import any_processor
 from luke_jax.models.config_files import check_finite
 from luke_jax.models.network import Network
-from luke_jax.tasks.facts import Fact, Relation
+from luke_jax.tasks.facts import Fact, RelationTemplate
 from luke_jax.text import Processor, Row
-from luke_jax.text.parts import Entity, Mentions, Part, moved, tokenized
+from luke_jax.text.parts import Part, RowEntity, TextWithEntities, moved, tokenized
 from luke_jax.text.rows import UNKNOWN, enclosed
 from luke_jax.text.tokenizer import MASK
 
@@ -32,7 +32,7 @@ _MASKS = 64  # that are read together: each has the log probabilities of a vocab
 _STEP = 16  # of the lengths of rows, so that few are compiled
 
 
-class Scores(NamedTuple):
+class ObjectScores(NamedTuple):
   """Log probabilities of a relation's objects for each fact, -inf where there is none."""
 
   words: np.ndarray  # (facts, objects)
@@ -57,8 +57,12 @@ class _Candidates(NamedTuple):
 
 
 def scores(
-  model: ModelParts, relation: Relation, *, entities: Inputs = "none", language: str | None = None
-) -> Scores:
+  model: ModelParts,
+  relation: RelationTemplate,
+  *,
+  entities: Inputs = "none",
+  language: str | None = None,
+) -> ObjectScores:
   """Returns the scores of all objects of a relation for each of its facts.
 
   With `entities` the subject is one, `[MASK]` or that of its title if the vocabulary has it, and so
@@ -81,7 +85,7 @@ def scores(
   of_object = {fact.object: number for number, fact in enumerate(objects)}
   asked = [of_subject[fact.asked] for fact in relation.facts]
   right = [of_object[fact.object] for fact in relation.facts]
-  return Scores(by_words[asked], by_entities[asked], np.array(right))
+  return ObjectScores(by_words[asked], by_entities[asked], np.array(right))
 
 
 def hits(ranks: np.ndarray) -> dict[str, float]:
@@ -105,7 +109,7 @@ def _processor(model: ModelParts, entities: Inputs, language: str | None) -> Pro
 
 def _tokenized(
   processor: Processor,
-  relation: Relation,
+  relation: RelationTemplate,
   pairs: Sequence[tuple[Fact, Fact]],
   entities: Inputs,
 ) -> list[Part]:
@@ -120,12 +124,12 @@ def _tokenized(
     elif entities == "title":
       id = _id(processor, subject.subject_title)
       marked += [_entity(id, of_subject)] * (id >= 0)
-    texts.append(Mentions(text, marked, subject.place))
+    texts.append(TextWithEntities(text, marked, subject.place))
   return tokenized(processor.tokenizer, texts, False, processor.read_as)
 
 
-def _entity(id: int, characters: tuple[int, int]) -> Entity:
-  return Entity(id, (0, 0), characters, text=0, number=0)
+def _entity(id: int, characters: tuple[int, int]) -> RowEntity:
+  return RowEntity(id, (0, 0), characters, text=0, number=0)
 
 
 def _id(processor: Processor, title: str) -> int:
@@ -134,7 +138,7 @@ def _id(processor: Processor, title: str) -> int:
 
 
 def _by_length(
-  processor: Processor, relation: Relation, objects: Sequence[Fact], entities: Inputs
+  processor: Processor, relation: RelationTemplate, objects: Sequence[Fact], entities: Inputs
 ) -> dict[int, _Candidates]:
   """Returns the objects by the number of their pieces, as these are after the template's words."""
   pairs = [(relation.facts[0]._replace(place=x.place), x) for x in objects]

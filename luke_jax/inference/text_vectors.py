@@ -51,7 +51,7 @@ def _means(network: Network, params: Any, words: jax.Array, mask: jax.Array) -> 
   return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
 
-class Reader:
+class LabelReader:
   """A model that reads labels, and the vectors of those that it has read."""
 
   def __init__(self, model: ModelParts):
@@ -104,9 +104,9 @@ class Reader:
 
 
 @functools.lru_cache(4)
-def reader_of(directory: Path) -> Reader:
+def reader_of(directory: Path) -> LabelReader:
   """Returns the reader of labels in a directory; there is one for all models that start from it."""
-  return Reader(read(directory))
+  return LabelReader(read(directory))
 
 
 def label_settings(

@@ -56,21 +56,21 @@ class Pair(NamedTuple):
   tail: Name
 
 
-class Evidence(NamedTuple):
+class TripleEvidence(NamedTuple):
   """A place that says a fact: the text's id, and a triple in it."""
 
   id: str
   triple: Triple
 
 
-class Fact(NamedTuple):
+class MergedFact(NamedTuple):
   """Two things and their relation, by all places that say so, the surest first."""
 
   head: Name  # as it is named most often
   relation: str
   tail: Name
   score: float  # of the surest place
-  evidence: tuple[Evidence, ...]
+  evidence: tuple[TripleEvidence, ...]
 
 
 class Extractor(NamedTuple):
@@ -157,23 +157,23 @@ def _pairs(number: int, text: str, names: Sequence[Name]) -> Iterator[Pair]:
     start = end
 
 
-def merged(found: Iterable[tuple[str, Sequence[Triple]]]) -> list[Fact]:
+def merged(found: Iterable[tuple[str, Sequence[Triple]]]) -> list[MergedFact]:
   """Returns the facts of texts with their ids, those of the most places first.
 
   Names mean the same thing if they have one item, else one title, else the same words whatever
   their case, signs and a leading "the".
   """
-  places: dict[tuple[str, str, str], list[Evidence]] = {}
+  places: dict[tuple[str, str, str], list[TripleEvidence]] = {}
   for id, triples in found:
     for triple in triples:
       key = triple.head.key, triple.relation, triple.tail.key
-      places.setdefault(key, []).append(Evidence(id, triple))
+      places.setdefault(key, []).append(TripleEvidence(id, triple))
   facts = []
   for evidence in places.values():
     evidence.sort(key=lambda x: -x.triple.score)
     head, tail = (_usual(getattr(x.triple, of) for x in evidence) for of in ("head", "tail"))
     best = evidence[0].triple
-    facts.append(Fact(head, best.relation, tail, best.score, tuple(evidence)))
+    facts.append(MergedFact(head, best.relation, tail, best.score, tuple(evidence)))
   return sorted(facts, key=lambda fact: (-len(fact.evidence), -fact.score))
 
 

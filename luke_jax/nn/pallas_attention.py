@@ -60,7 +60,7 @@ class Static(NamedTuple):
     return slice(head * self.head_size, (head + 1) * self.head_size)
 
 
-class Chunk(NamedTuple):
+class QueryChunk(NamedTuple):
   """Queries of one kind that are computed together, Q of them."""
 
   index: int
@@ -113,7 +113,7 @@ def backward_kernel(
   keep_mask = _dropout_of_step(seeds, key.shape[1], static)
   scores_of = functools.partial(_scores, keys, queries, bias[0])
 
-  def products_of(chunk: Chunk, head: int) -> tuple[jax.Array, jax.Array]:
+  def products_of(chunk: QueryChunk, head: int) -> tuple[jax.Array, jax.Array]:
     # (T, Q) both, float32: scores, and gradients of the probabilities after dropout.
     return scores_of(chunk, head), _dot(values[head], d_out[0, chunk.tokens], (1, 1))
 
@@ -160,14 +160,14 @@ def _parts(queries) -> list[slice]:
   return list(itertools.starmap(slice, itertools.pairwise(ends)))
 
 
-def chunks_of(queries: Blocks) -> list[Chunk]:
+def chunks_of(queries: Blocks) -> list[QueryChunk]:
   """Returns the chunks of queries in the order in which they are computed."""
   chunks = []
   for kind, part in enumerate(_parts(queries)):
     for start in range(part.start, part.stop, QUERIES_AT_ONCE):
       stop = min(start + QUERIES_AT_ONCE, part.stop)
       rows = slice(start - part.start, stop - part.start)
-      chunks.append(Chunk(len(chunks), kind, rows, slice(start, stop)))
+      chunks.append(QueryChunk(len(chunks), kind, rows, slice(start, stop)))
   return chunks
 
 
@@ -194,7 +194,9 @@ def _split_heads(x: jax.Array, static: Static, factor: float = 1.0) -> list[jax.
   return [jnp.where(its, scaled, 0.0).astype(x.dtype) for its in inside]
 
 
-def _scores(keys: list[jax.Array], queries, bias: jax.Array, chunk: Chunk, head: int) -> jax.Array:
+def _scores(
+  keys: list[jax.Array], queries, bias: jax.Array, chunk: QueryChunk, head: int
+) -> jax.Array:
   """Returns masked scores (T, Q), float32; each kind of key has its own queries."""
   # (S, 128) x (Q, 128) -> (S, Q).
   blocks = [
@@ -216,12 +218,14 @@ def _rows(columns: list[jax.Array], factor: float, dtype: jax.typing.DTypeLike) 
   return (jnp.concatenate(columns) * factor).T.astype(dtype)
 
 
-def _dropout_of_step(seeds, num_tokens: int, static: Static) -> Callable[[Chunk, int], jax.Array]:
+def _dropout_of_step(
+  seeds, num_tokens: int, static: Static
+) -> Callable[[QueryChunk, int], jax.Array]:
   """Returns the dropout mask (T, Q) of this grid step, as a function of chunk and head."""
   group = pl.program_id(0) * pl.num_programs(1) + pl.program_id(1)
   keys = key_hash(num_tokens)  # (ceil(T / 2), 1), uint32
 
-  def keep_mask(chunk: Chunk, head: int) -> jax.Array:
+  def keep_mask(chunk: QueryChunk, head: int) -> jax.Array:
     seed = seeds[group * len(static.heads) + head]
     return kept_where(keys, query_hash(seed, chunk.tokens), static.dropout_rate)
 

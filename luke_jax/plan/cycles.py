@@ -138,7 +138,7 @@ _COPIES = ("copy-start", "slice-start", "dynamic-slice-start", "async-start")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Operation:
+class CoreOperation:
   """Operation that takes a core's time."""
 
   name: str
@@ -151,7 +151,7 @@ class Operation:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Share:
+class CycleShare:
   """Part of a step's cycles that one operation takes, by its final bundles."""
 
   name: str
@@ -162,10 +162,10 @@ class Share:
 
 
 @dataclasses.dataclass(frozen=True)
-class Work:
+class StepWork:
   """Operations of a step, and the bytes copied from and to HBM while others run."""
 
-  operations: tuple[Operation, ...]
+  operations: tuple[CoreOperation, ...]
   copied_bytes: int
 
   @property
@@ -198,7 +198,7 @@ def window_counts(program: HloModule) -> dict[str, int]:
   return counts
 
 
-def work(program: HloModule, execution: Execution, bundles: Mapping[str, Bundles]) -> Work:
+def work(program: HloModule, execution: Execution, bundles: Mapping[str, Bundles]) -> StepWork:
   """Collects the operations of a step that take time and are neither loops nor collectives."""
   operations, copied = [], 0
   for executed in execution.instructions:
@@ -207,7 +207,7 @@ def work(program: HloModule, execution: Execution, bundles: Mapping[str, Bundles
       copied += executed.times * min((a.bytes for a in instruction.arrays if a.dims), default=0)
     elif not _is_free(program, instruction):
       operations.append(_operation(program, executed, bundles))
-  return Work(tuple(operations), copied)
+  return StepWork(tuple(operations), copied)
 
 
 def _is_free(program: HloModule, instruction: Instruction) -> bool:
@@ -221,10 +221,12 @@ def _is_free(program: HloModule, instruction: Instruction) -> bool:
   )
 
 
-def _operation(program: HloModule, executed: Executed, bundles: Mapping[str, Bundles]) -> Operation:
+def _operation(
+  program: HloModule, executed: Executed, bundles: Mapping[str, Bundles]
+) -> CoreOperation:
   instruction = executed.instruction
   estimate = re.search(r'"estimated_cycles":"(\d+)"', instruction.attributes)
-  return Operation(
+  return CoreOperation(
     name=instruction.name,
     times=executed.times,
     estimate=int(estimate.group(1)) if estimate else None,
@@ -235,7 +237,7 @@ def _operation(program: HloModule, executed: Executed, bundles: Mapping[str, Bun
   )
 
 
-def estimated_cycles(step_work: Work, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles:
+def estimated_cycles(step_work: StepWork, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles:
   """Sums the compiler's estimates; other operations count by their HBM traffic.
 
   Pallas kernels, which have no estimates, count by `kernel_flops` per step, or by HBM traffic if
@@ -256,7 +258,7 @@ def estimated_cycles(step_work: Work, chip: Chip, *, kernel_flops: float = 0.0) 
   return Cycles(sum(sources.values()), dict(sources))
 
 
-def final_cycles(step_work: Work, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles | None:
+def final_cycles(step_work: StepWork, chip: Chip, *, kernel_flops: float = 0.0) -> Cycles | None:
   """Sums cycles by final bundles; each operation takes at least the time of its HBM traffic.
 
   Operations without bundles count by the compiler's estimate. None if no operation has bundles.
@@ -266,13 +268,13 @@ def final_cycles(step_work: Work, chip: Chip, *, kernel_flops: float = 0.0) -> C
   sources: dict[Source, float] = defaultdict(float)
   rest = [o for o in step_work.operations if o.bundles is None]
   sources["bundles"] = sum(share.cycles for share in shares(step_work, chip))
-  without = estimated_cycles(Work(tuple(rest), 0), chip, kernel_flops=kernel_flops)
+  without = estimated_cycles(StepWork(tuple(rest), 0), chip, kernel_flops=kernel_flops)
   for source, cycles in without.sources.items():
     sources[source] += cycles
   return Cycles(sum(sources.values()), dict(sources))
 
 
-def shares(step_work: Work, chip: Chip) -> list[Share]:
+def shares(step_work: StepWork, chip: Chip) -> list[CycleShare]:
   """Returns the cycles of all operations that have bundles, most first."""
   found = []
   for operation in step_work.operations:
@@ -281,5 +283,5 @@ def shares(step_work: Work, chip: Chip) -> list[Share]:
       cycles = max(bundle_cycles(operation.bundles, chip), memory) * operation.times
       rows = operation.bundles.rows * operation.times
       products = rows / chip.matrix_units / chip.rows_per_cycle
-      found.append(Share(operation.name, operation.source, operation.times, cycles, products))
+      found.append(CycleShare(operation.name, operation.source, operation.times, cycles, products))
   return sorted(found, key=lambda share: -share.cycles)

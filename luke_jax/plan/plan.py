@@ -5,7 +5,7 @@ import dataclasses
 from luke_jax.plan.chips import Topology
 from luke_jax.plan.collectives import Traffic, between_slices, traffic
 from luke_jax.plan.compiling import Compiled, Memory
-from luke_jax.plan.cycles import Cycles, Share, estimated_cycles, final_cycles, shares, work
+from luke_jax.plan.cycles import Cycles, CycleShare, estimated_cycles, final_cycles, shares, work
 from luke_jax.plan.hlo import execution
 
 NOTE = (
@@ -46,7 +46,7 @@ class Plan:
   unknown_loops: int  # loops of unknown length, also inside operations, counted as one trip
   steps: int
   checkpoint_bytes: int  # of all chips
-  operations: tuple[Share, ...]  # most cycles first
+  operations: tuple[CycleShare, ...]  # most cycles first
 
   @property
   def checkpoint_seconds(self) -> float:

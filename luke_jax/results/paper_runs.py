@@ -14,7 +14,7 @@ from luke_jax.files import Path
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
-from luke_jax.tasks.ner.documents import Example as Document
+from luke_jax.tasks.ner.documents import NamesExample as Document
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.training import export
 from luke_jax.training.experiment import Experiment, total_steps

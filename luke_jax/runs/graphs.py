@@ -5,7 +5,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.graph import ranking
-from luke_jax.graph.known import Known
+from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import Graph, read_false, read_graph
 from luke_jax.graph.vectors import PARTS, Vectors, open_vectors, write_vectors
 from luke_jax.models.transe import TransEConfig
@@ -65,7 +65,7 @@ def evaluate(
   graph = read_graph(place)
   triples = graph.split(split)
   vectors = graph_vectors(graph, folder)
-  facts = None if raw else Known(graph.all)
+  facts = None if raw else KnownTriples(graph.all)
   scores = ranking.metrics(ranking.ranks(vectors, triples, facts, norm))
   if split == "test" and len(graph.splits.get("valid", ())):
     scores["classification"] = _accuracy(graph, place, vectors, norm)

@@ -15,7 +15,7 @@ class BusyError(Exception):
   """Too many requests wait for an answer."""
 
 
-class Item(NamedTuple):
+class TextItem(NamedTuple):
   """A question about one text, its place in the request, and its weight in characters."""
 
   value: Any
@@ -23,7 +23,7 @@ class Item(NamedTuple):
   weight: int
 
 
-Compute = Callable[[Sequence[Item]], Sequence[Any]]
+Compute = Callable[[Sequence[TextItem]], Sequence[Any]]
 
 
 @dataclasses.dataclass(eq=False)
@@ -32,11 +32,11 @@ class _Request:
 
   key: Hashable
   compute: Compute
-  items: Sequence[Item]
+  items: Sequence[TextItem]
   results: list[Any] = dataclasses.field(default_factory=list)
   future: Future = dataclasses.field(default_factory=Future)
 
-  def left(self) -> Iterator[tuple["_Request", Item]]:
+  def left(self) -> Iterator[tuple["_Request", TextItem]]:
     """Yields the items without a result."""
     for item in itertools.islice(self.items, len(self.results), None):
       yield self, item
@@ -78,7 +78,7 @@ class Joined:
     with self._lock:
       return len(self._awaited())
 
-  def submit(self, key: Hashable, compute: Compute, items: Sequence[Item]) -> Future:
+  def submit(self, key: Hashable, compute: Compute, items: Sequence[TextItem]) -> Future:
     """Returns the promise of the results of items; raises BusyError if too many wait.
 
     Whoever cancels it does not wait for it any more.
@@ -114,7 +114,7 @@ class Joined:
     self._thread.submit(self._turn)
 
   def _compute(
-    self, chosen: Sequence[tuple[_Request, Item]], without_room: Sequence[_Request]
+    self, chosen: Sequence[tuple[_Request, TextItem]], without_room: Sequence[_Request]
   ) -> None:
     results = computed(chosen[0][0].compute, [item for _, item in chosen])
     for (request, _), result in zip(chosen, results, strict=True):
@@ -128,7 +128,7 @@ class Joined:
 
 def _next_batch(
   requests: Sequence[_Request],
-) -> tuple[list[tuple[_Request, Item]], list[_Request]]:
+) -> tuple[list[tuple[_Request, TextItem]], list[_Request]]:
   """Returns items of the first request and of those like it, one of each in turn.
 
   Beside them are the requests of which none is among them, as there was no room.
@@ -137,7 +137,7 @@ def _next_batch(
     return [], []
   alike = [request for request in requests if request.key == requests[0].key]
   turns = itertools.zip_longest(*(request.left() for request in alike))
-  chosen: list[tuple[_Request, Item]] = []
+  chosen: list[tuple[_Request, TextItem]] = []
   without_room: list[_Request] = []
   weight = 0
   for request, item in filter(None, itertools.chain.from_iterable(turns)):
@@ -154,7 +154,7 @@ def _next_batch(
   return chosen, [request for request in without_room if id(request) not in served]
 
 
-def computed(compute: Compute, items: Sequence[Item]) -> list[Any]:
+def computed(compute: Compute, items: Sequence[TextItem]) -> list[Any]:
   """Returns the result of each item, or its fault: one at fault spoils no other's result."""
   try:
     return list(compute(items))

@@ -14,7 +14,7 @@ from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import sure_of, task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import backbone_of, model_directory
-from luke_jax.serve.joining import Compute, Item
+from luke_jax.serve.joining import Compute, TextItem
 from luke_jax.serve.limits import Limits
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.labels.task import LabelledNames
@@ -82,7 +82,7 @@ def read_models(paths: Iterable[str | Path], backbone: Path | None = None) -> di
 class Question(NamedTuple):
   """Content of a request for predictions: fields of each text, and settings of them all."""
 
-  items: list[Item]
+  items: list[TextItem]
   fields: frozenset[str]
   settings: Mapping[str, Any]
   single: bool
@@ -115,7 +115,7 @@ def question_of(request: Mapping[str, object], limits: Limits) -> Question:
       raise TooLongError(
         f"{place}: {characters:,} characters; expected at most {limits.characters:,}"
       )
-    items.append(Item({name: column[i] for name, column in columns.items()}, place, characters))
+    items.append(TextItem({name: column[i] for name, column in columns.items()}, place, characters))
   return Question(items, frozenset(columns), settings, single)
 
 
@@ -141,7 +141,7 @@ class TooLongError(InputError):
 def compute(model: Model, question: Question, in_json: Callable[[Any], object]) -> Compute:
   """Returns a function that predicts texts together, whichever requests they are from."""
 
-  def predicted(items: Sequence[Item]) -> list[object]:
+  def predicted(items: Sequence[TextItem]) -> list[object]:
     columns: dict[str, Any] = {x: [item.value[x] for item in items] for x in question.fields}
     try:
       results = predict(model, columns.pop("text"), **columns, **question.settings)

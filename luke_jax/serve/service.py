@@ -14,7 +14,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.inference.batches import shapes_of
 from luke_jax.model import Model
-from luke_jax.serve.joining import MOST_WEIGHT, Compute, Item, Joined
+from luke_jax.serve.joining import MOST_WEIGHT, Compute, Joined, TextItem
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.metrics import Metrics
 from luke_jax.serve.models import SETTINGS, ServedModel, compute, question_of, served
@@ -163,7 +163,7 @@ class Service:
   def attention(self, request: Mapping[str, object]) -> Future:
     """Returns the promise of the attention of a text."""
     model = self.model(request).model
-    items = [Item(request, "", 0)]
+    items = [TextItem(request, "", 0)]
     return self.joined.submit(object(), lambda _: [attention(model, request)], items)
 
   def model(self, request: Mapping[str, object]) -> ServedModel:
@@ -177,7 +177,7 @@ class Service:
     return self.models[name]
 
   def _timed(self, run: Compute) -> Compute:
-    def timed(items: Sequence[Item]) -> Sequence[Any]:
+    def timed(items: Sequence[TextItem]) -> Sequence[Any]:
       begun = time.perf_counter()
       results = run(items)
       self.metrics.batch(len(items), time.perf_counter() - begun)
@@ -185,15 +185,15 @@ class Service:
 
     return timed
 
-  def _steps(self, shapes: Sequence[tuple[int, int]]) -> list[Item]:
+  def _steps(self, shapes: Sequence[tuple[int, int]]) -> list[TextItem]:
     """Returns the steps of warming up, each of them heavy, so that requests come in between."""
     return [
-      Item((model, *shape), model.name, MOST_WEIGHT)
+      TextItem((model, *shape), model.name, MOST_WEIGHT)
       for model in self.models.values()
       for shape in shapes
     ]
 
-  def _warm(self, steps: Sequence[Item]) -> list[None]:
+  def _warm(self, steps: Sequence[TextItem]) -> list[None]:
     """Compiles what texts of some lengths and numbers need."""
     for step in steps:
       one, sentences, number = step.value
@@ -205,6 +205,6 @@ class Service:
         one.model.predict([text] * number, **asked)
     return [None] * len(steps)
 
-  def _refined(self, step: Item) -> None:
+  def _refined(self, step: TextItem) -> None:
     with shapes_of(step.value[0].model.backbone).exact():
       self._warm([step])

@@ -21,7 +21,7 @@ HUE = 210
 SHOWN = 8  # words that two readers weigh most differently
 
 
-class Reading(NamedTuple):
+class AttentionReading(NamedTuple):
   """The words of a text, and the attention that its class is read with under some attributes."""
 
   words: list[str]  # with the space before each; those of special tokens are empty
@@ -62,7 +62,7 @@ def readings(
 
 def _read(
   model: "Model", text: str, readers: Sequence[Mapping[str, object]], attribute: str, layer: int
-) -> tuple[list[Reading], list[object]]:
+) -> tuple[list[AttentionReading], list[object]]:
   """Returns the weights that `readings` draws, and what each reader's text is predicted to be."""
   # Other pictures need no jax.
   import jax
@@ -97,7 +97,7 @@ def _read(
   ends = special.names.keys() - {special.unknown}  # an unknown word is one of the text
   pieces = pieces_of(processor.tokenizer, ids.tolist())
   words = ["" if id in ends else piece for id, piece in zip(ids, pieces, strict=True)]
-  return [Reading(words, each) for each in weights], task.decode(examples, rows, outputs)
+  return [AttentionReading(words, each) for each in weights], task.decode(examples, rows, outputs)
 
 
 def _outputs(network: "Network", params: dict, inputs: dict) -> tuple[dict, Any]:
@@ -108,12 +108,12 @@ def _outputs(network: "Network", params: dict, inputs: dict) -> tuple[dict, Any]
   return outputs, layers["attention"]["probs"][0]
 
 
-def _of_words(reading: Reading) -> np.ndarray:
+def _of_words(reading: AttentionReading) -> np.ndarray:
   """Returns the weights, 0 for special tokens and for spaces alone."""
   return np.where([bool(word.strip()) for word in reading.words], reading.weights, 0.0)
 
 
-def _text(reading: Reading, most: float) -> str:
+def _text(reading: AttentionReading, most: float) -> str:
   marks: list[str] = []
   for word, weight in zip(reading.words, _of_words(reading), strict=True):
     marks.append(" " * word[:1].isspace())
@@ -124,7 +124,7 @@ def _text(reading: Reading, most: float) -> str:
   return f'<p class="marked" dir="auto">{"".join(marks).strip()}</p>'
 
 
-def _differences(pair: Sequence[Reading], names: Sequence[str]) -> str:
+def _differences(pair: Sequence[AttentionReading], names: Sequence[str]) -> str:
   """Returns a table of the words that two readers weigh most differently, in percent."""
   first, second = (100 * _of_words(reading) for reading in pair)
   columns = first, second, first - second

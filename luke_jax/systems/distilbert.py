@@ -8,7 +8,7 @@ from luke_jax.models.keys import LayerNames
 from luke_jax.models.system import Layout
 from luke_jax.nn.activations import Activation
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
-from luke_jax.systems.bert.keys import Names
+from luke_jax.systems.bert.keys import PartNames
 
 _LAYER = LayerNames(
   *(("attention.q_lin",), "attention.k_lin", "attention.v_lin", "attention.out_lin"),
@@ -35,7 +35,7 @@ class DistilBertConfig(BertConfig):
   title: ClassVar[str] = "DistilBERT"
   paper: ClassVar[str] = "[Sanh et al., 2019](https://arxiv.org/abs/1910.01108)"
   model_types: ClassVar[tuple[str, ...]] = ("distilbert",)
-  names: ClassVar[Names] = Names(
+  names: ClassVar[PartNames] = PartNames(
     "distilbert",
     layers="transformer.layer",
     layer=_LAYER,

@@ -8,7 +8,7 @@ from luke_jax.models.config_files import OF_TRANSFORMERS, Fixed
 from luke_jax.models.system import Layout
 from luke_jax.nn.activations import Activation
 from luke_jax.systems.bert.config import BertConfig, tables_of_words
-from luke_jax.systems.bert.keys import Names
+from luke_jax.systems.bert.keys import PartNames
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ElectraConfig(BertConfig):
   title: ClassVar[str] = "ELECTRA"
   paper: ClassVar[str] = "[Clark et al., ICLR 2020](https://arxiv.org/abs/2003.10555)"
   model_types: ClassVar[tuple[str, ...]] = ("electra",)
-  names: ClassVar[Names] = Names(
+  names: ClassVar[PartNames] = PartNames(
     "electra",
     pooler="sequence_summary.summary",
     transform="generator_predictions.dense",

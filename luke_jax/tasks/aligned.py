@@ -16,7 +16,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.pipeline.reads import Reads, cached
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.text import Row, Tokenizer
-from luke_jax.text.alignment import NO_LINK, Alignment, Link, align
+from luke_jax.text.alignment import NO_LINK, AlignedEntity, Alignment, align
 from luke_jax.text.rows import Room
 
 ROWS = "entity_rows"  # of a row's `extra`: the ids of the vectors beside its words
@@ -43,7 +43,7 @@ class Aligner:
   how: Alignment
   threshold: float  # of a link's score, above which it is read
 
-  def row(self, row: Row, links: Sequence[Link]) -> Row:
+  def row(self, row: Row, links: Sequence[AlignedEntity]) -> Row:
     """Returns a row, which has the offsets of its words, with the ids beside them."""
     sure = [link for link in links if link.score > self.threshold]
     ids = self.vectors.find([link.entity for link in sure])
@@ -54,7 +54,7 @@ class Aligner:
     beside[slots == NO_LINK] = NONE
     return dataclasses.replace(row, extra={**(row.extra or {}), ROWS: beside})
 
-  def report(self, links: Sequence[Link]) -> None:
+  def report(self, links: Sequence[AlignedEntity]) -> None:
     """Warns of links to entities without a vector, which are aligned to nothing."""
     unknown = [link.entity for link in links if link.entity not in self.vectors.ids.of]
     if unknown:

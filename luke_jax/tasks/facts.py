@@ -31,7 +31,7 @@ class Fact(NamedTuple):
     return self.subject, self.subject_title
 
 
-class Relation(NamedTuple):
+class RelationTemplate(NamedTuple):
   """A sentence with places for subject and object, and the facts that it is about."""
 
   name: str
@@ -68,7 +68,7 @@ def read_templates(path: Path) -> dict[str, str]:
   return templates
 
 
-def read_relations(folder: Path) -> list[Relation]:
+def read_relations(folder: Path) -> list[RelationTemplate]:
   """Returns the relations of a folder: templates.jsonl, and RELATION.jsonl for each that has facts.
 
   A fact has `sub_label` and `obj_label`. `sub_title` and `obj_title` are those of the pages where
@@ -78,7 +78,7 @@ def read_relations(folder: Path) -> list[Relation]:
   for name, template in read_templates(folder / TEMPLATES).items():
     path = folder / f"{name}.jsonl"
     if path.is_file() and (facts := list(read_json_lines(path, _fact, Faults()))):
-      relations.append(Relation(name, template, facts))
+      relations.append(RelationTemplate(name, template, facts))
   if not relations:
     raise InputError(f"{folder}: no facts; expected RELATION.jsonl for relations of {TEMPLATES}")
   return relations

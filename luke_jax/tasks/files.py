@@ -19,7 +19,7 @@ from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.tasks.tables import is_table, read_table, tables_of
 from luke_jax.text import join_words
-from luke_jax.text.alignment import Link, checked_links
+from luke_jax.text.alignment import AlignedEntity, checked_links
 from luke_jax.text.tokenizer import Bounds
 
 COMMON = ("id", "text", "tokens", "meta")
@@ -245,7 +245,7 @@ def read_text(value: Mapping[str, object], place: str) -> Text:
   return Text(joined.text, characters)
 
 
-def read_links(value: Mapping[str, object], text: Text, place: str) -> tuple[Link, ...]:
+def read_links(value: Mapping[str, object], text: Text, place: str) -> tuple[AlignedEntity, ...]:
   """Returns the entities that an object links: lists of a name, a span and perhaps a score."""
   if "links" not in value:
     return ()

@@ -14,7 +14,7 @@ from luke_jax.pipeline.instances import NONE
 from luke_jax.pipeline.sentence_pairs import Document, Pieces
 from luke_jax.tasks.files import Faults, lines, read_json_lines, read_links, read_text
 from luke_jax.text import Tokenizer
-from luke_jax.text.alignment import Alignment, Link, align
+from luke_jax.text.alignment import AlignedEntity, Alignment, align
 from luke_jax.text.sentences import split_sentences
 
 # [Jim Henson](Q191037)
@@ -26,7 +26,7 @@ class LinkedText(NamedTuple):
   """A text, and the entities that it names."""
 
   text: str
-  links: tuple[Link, ...] = ()
+  links: tuple[AlignedEntity, ...] = ()
 
 
 def marked_text(marked: str) -> LinkedText:
@@ -34,7 +34,7 @@ def marked_text(marked: str) -> LinkedText:
   text, links, done = "", [], 0
   for match in MARK.finditer(marked):
     text += marked[done : match.start()]
-    links.append(Link(match[2], len(text), len(text) + len(match[1])))
+    links.append(AlignedEntity(match[2], len(text), len(text) + len(match[1])))
     text += match[1]
     done = match.end()
   return LinkedText(text + marked[done:], tuple(links))
@@ -82,7 +82,7 @@ class TextDocuments:
       expected = "some, such as [Jim Henson](Q191037)"
       raise InputError(f"{self.links} links, none to an entity with a vector; expected {expected}")
 
-  def _document(self, text: str, links: Sequence[Link], begins: np.ndarray) -> Document:
+  def _document(self, text: str, links: Sequence[AlignedEntity], begins: np.ndarray) -> Document:
     sentences = split_sentences(text, self.language)
     starts = itertools.accumulate(map(len, sentences), initial=0)
     pieces = self.tokenizer.encode(sentences, offsets=True)

@@ -8,7 +8,7 @@ dropped, or read in windows that miss none.
 """
 
 from luke_jax.text.entity_vocab import EntityVocab, load_entity_vocab, save_entity_vocab
-from luke_jax.text.parts import Entity, JoinedWords, join_words
+from luke_jax.text.parts import JoinedWords, RowEntity, join_words
 from luke_jax.text.processor import Processor, load_processor, save_processor
 from luke_jax.text.rows import Row
 from luke_jax.text.text_inputs import Task, TextInput
@@ -16,11 +16,11 @@ from luke_jax.text.tokenizer import SpecialTokens, Tokenizer, Tokens
 from luke_jax.text.tokenizer_files import load_tokenizer, save_tokenizer
 
 __all__ = [
-  "Entity",
   "EntityVocab",
   "JoinedWords",
   "Processor",
   "Row",
+  "RowEntity",
   "SpecialTokens",
   "Task",
   "TextInput",

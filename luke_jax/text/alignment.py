@@ -16,7 +16,7 @@ ALIGNMENTS = get_args(Alignment)
 NO_LINK = -1
 
 
-class Link(NamedTuple):
+class AlignedEntity(NamedTuple):
   """An entity that a stretch of text names: its name in the graph, characters, and how sure."""
 
   entity: str
@@ -29,7 +29,7 @@ class Link(NamedTuple):
 Linker = Callable[[str], Iterable[Sequence[Any]]]
 
 
-def checked_links(links: object, length: int, where: str) -> tuple[Link, ...]:
+def checked_links(links: object, length: int, where: str) -> tuple[AlignedEntity, ...]:
   """Returns links as values; raises InputError for one outside of a text of that length."""
   if not isinstance(links, Iterable) or isinstance(links, str):
     raise InputError(f"{where}: {links!r:.60}; expected a list of [entity, start, end, score]")
@@ -43,7 +43,7 @@ def checked_links(links: object, length: int, where: str) -> tuple[Link, ...]:
     score = listed[3] if len(listed) == 4 else 1.0
     if isinstance(score, bool) or not isinstance(score, int | float):
       raise InputError(f"{place}: score {score!r}; expected a number")
-    checked.append(Link(listed[0], start, end, float(score)))
+    checked.append(AlignedEntity(listed[0], start, end, float(score)))
   return tuple(checked)
 
 

@@ -82,7 +82,7 @@ def cuts(text: str, spans: Iterable[Bounds]) -> dict[int, int]:
   }
 
 
-class Entity(NamedTuple):
+class RowEntity(NamedTuple):
   """An entity in a row: its id, and its tokens and characters, both half-open.
 
   `text` is 0, or 1 for the second of a pair; `number` counts the entities given with an example,
@@ -96,11 +96,11 @@ class Entity(NamedTuple):
   number: int
 
 
-class Mentions(NamedTuple):
+class TextWithEntities(NamedTuple):
   """A text and its entities, whose tokens are not known yet; `where` names it in messages."""
 
   text: str
-  entities: list[Entity]
+  entities: list[RowEntity]
   where: str
 
 
@@ -113,7 +113,7 @@ class Part:
 
   ids: list[int]
   offsets: list[Bounds]
-  entities: list[Entity]
+  entities: list[RowEntity]
 
   def cut(self, start: int, stop: int) -> "Part":
     """Returns the tokens from start to stop, with the entities that lie whole among them."""
@@ -152,7 +152,7 @@ class Part:
     return Part(ids, offsets if self.offsets else [], entities)
 
 
-def moved(entity: Entity, by: int) -> Entity:
+def moved(entity: RowEntity, by: int) -> RowEntity:
   """Returns the entity with its tokens moved by so many places."""
   return entity._replace(tokens=(entity.tokens[0] + by, entity.tokens[1] + by))
 
@@ -184,7 +184,10 @@ ReadAs = Callable[[str, int, int], str]
 
 
 def tokenized(
-  tokenizer: Tokenizer, texts: Sequence[Mentions], offsets: bool, read_as: ReadAs = as_written
+  tokenizer: Tokenizer,
+  texts: Sequence[TextWithEntities],
+  offsets: bool,
+  read_as: ReadAs = as_written,
 ) -> list[Part]:
   """Returns the texts as tokens, cut at the edges of entities so that no token crosses one.
 
@@ -213,7 +216,7 @@ def tokenized(
   ]
 
 
-def _part(mentions: Mentions, cut: dict[int, int], pieces: dict[int, Tokens]) -> Part:
+def _part(mentions: TextWithEntities, cut: dict[int, int], pieces: dict[int, Tokens]) -> Part:
   ids: list[int] = []
   offsets: list[Bounds] = []
   first_token = {}
@@ -275,7 +278,7 @@ def longest_first(lengths: Sequence[int], room: int) -> list[int]:
   return [room - second, second]
 
 
-def even_groups(entities: Sequence[Entity], room: int) -> list[list[Entity]]:
+def even_groups(entities: Sequence[RowEntity], room: int) -> list[list[RowEntity]]:
   """Returns the entities in as few groups of at most `room` as possible, of nearly equal size."""
   groups = max(1, -(-len(entities) // room))
   size = -(-len(entities) // groups) or 1

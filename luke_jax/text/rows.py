@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.text.parts import NOT_TEXT, Entity, Part, moved
+from luke_jax.text.parts import NOT_TEXT, Part, RowEntity, moved
 from luke_jax.text.tokenizer import Bounds, SpecialTokens
 
 Lengths = int | Sequence[int] | None
@@ -29,7 +29,7 @@ class Origin(NamedTuple):
   for, are each token's characters in its text; special tokens have (-1, -1).
   """
 
-  entities: Sequence[Entity] | None = None
+  entities: Sequence[RowEntity] | None = None
   dropped: Sequence[int] = ()
   offsets: Sequence[Bounds] = ()
 
@@ -57,7 +57,7 @@ class Row:
   origin: Origin = UNKNOWN
 
   @property
-  def entities(self) -> Sequence[Entity] | None:
+  def entities(self) -> Sequence[RowEntity] | None:
     """Returns the entities with their characters in the example."""
     return self.origin.entities
 
@@ -102,7 +102,7 @@ def enclosed(parts: Sequence[Part], special: SpecialTokens, example: int = 0) ->
   """
   ids: list[int] = []
   offsets: list[Bounds] = []
-  entities: list[Entity] = []
+  entities: list[RowEntity] = []
   starts: list[int] = []
   for part in parts:
     opening = [special.start] if not ids else [special.end] * special.doubled

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from luke_jax.errors import InputError
-from luke_jax.text.parts import Entity, Mentions, checked_spans
+from luke_jax.text.parts import RowEntity, TextWithEntities, checked_spans
 from luke_jax.text.tokenizer import MASK, MASK2, Bounds
 
 Task = Literal["entity_classification", "entity_pair_classification", "entity_span_classification"]
@@ -66,7 +66,7 @@ class _Given(NamedTuple):
 
 def mentions(
   example: TextInput, where: str, task: Task | None, entity_id: Callable[[str], int]
-) -> list[Mentions]:
+) -> list[TextWithEntities]:
   """Returns the example's one or two texts with their entities, checked for the task."""
   texts = [_Given(example.text, example.entity_spans, example.entities, where)]
   if example.text_pair is not None:
@@ -80,10 +80,10 @@ def mentions(
   checked = []
   for text, spans in enumerate(texts):
     entities = [
-      Entity(entity_id(title), (0, 0), span, text, next(number))
+      RowEntity(entity_id(title), (0, 0), span, text, next(number))
       for span, title in _spans_with_titles(spans)
     ]
-    checked.append(Mentions(spans.text, entities, spans.where))
+    checked.append(TextWithEntities(spans.text, entities, spans.where))
   if task == "entity_pair_classification":
     _check_apart(*checked)
   return checked
@@ -134,7 +134,7 @@ def _check_text(columns: _Given) -> None:
     ) from None
 
 
-def _check_apart(columns: Mentions) -> None:
+def _check_apart(columns: TextWithEntities) -> None:
   head, tail = (entity.characters for entity in columns.entities)
   if max(head[0], tail[0]) < min(head[1], tail[1]):
     raise InputError(f"{columns.where}: head {head} overlaps tail {tail}; expected them apart")

@@ -15,7 +15,7 @@ from luke_jax.pipeline.stored import Record, StoredRecords
 from luke_jax.text import EntityVocab, Tokenizer, load_entity_vocab, load_tokenizer
 from luke_jax.web_page import FOOT, head
 from luke_jax.wiki.stages.build import RESULT, BuiltStages
-from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.packing import RecordLimits
 
 
 class Stretch(NamedTuple):
@@ -26,7 +26,7 @@ class Stretch(NamedTuple):
   known: bool = True  # in the vocabulary
 
 
-class Shown(NamedTuple):
+class ReadableRecord(NamedTuple):
   """A record as readable text, under a heading."""
 
   head: str
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
     return text
 
 
-def shown_records(folder: Path, number: int) -> list[Shown]:
+def shown_records(folder: Path, number: int) -> list[ReadableRecord]:
   """Returns the first records of a folder that `luke-jax wiki build` made."""
   check_whole(1, **{"--n": number})
   if not (folder / METADATA).exists() and (folder / RESULT).is_dir():
@@ -54,14 +54,14 @@ def shown_records(folder: Path, number: int) -> list[Shown]:
   return [_shown(place, stored[place], tokenizer, vocab) for place in range(number)]
 
 
-def write_html(records: Sequence[Shown], path: Path, language: str | None = None) -> None:
+def write_html(records: Sequence[ReadableRecord], path: Path, language: str | None = None) -> None:
   """Writes records as one page of HTML that needs no other file."""
   body = "\n".join(f"<h2>{html.escape(x.head)}</h2>\n<p>{_paragraph(x)}</p>" for x in records)
   with whole(path) as part:
     part.write_text(f"{head('Records', language or 'en')}{body}\n{FOOT}", encoding="utf-8")
 
 
-def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab) -> Shown:
+def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab) -> ReadableRecord:
   page = "a page not in the vocabulary" if record.page_id < 0 else vocab.title(record.page_id)
   words, entities = len(record.word_ids), len(record.entity_ids)
   head = f"record {place}: {words} words, {entities} entities, from {page}"
@@ -75,7 +75,7 @@ def _shown(place: int, record: Record, tokenizer: Tokenizer, vocab: EntityVocab)
     stretches.append(Stretch(text[space:], vocab.title(int(id)), id != vocab.unknown_id))
     last = end
   stretches.append(Stretch(_decoded(tokenizer, record.word_ids[last:]), None))
-  return Shown(head, [stretch for stretch in stretches if stretch.text])
+  return ReadableRecord(head, [stretch for stretch in stretches if stretch.text])
 
 
 def _decoded(tokenizer: Tokenizer, ids: np.ndarray) -> str:
@@ -92,7 +92,7 @@ def _printable(text: str) -> str:
   return "".join(x if x.isprintable() or x == " " else "\ufffd" for x in text)
 
 
-def _paragraph(record: Shown) -> str:
+def _paragraph(record: ReadableRecord) -> str:
   parts = []
   for stretch in record.stretches:
     text = html.escape(stretch.text)
@@ -111,7 +111,7 @@ _PAGES = ("pages", "disambiguations", "redirects")
 _REDIRECTS = ("redirects_in_loops", "redirects_too_long", "redirects_to_no_page", "titles_twice")
 
 
-def figures(result: BuiltStages, limits: Limits) -> dict[str, float]:
+def figures(result: BuiltStages, limits: RecordLimits) -> dict[str, float]:
   """Returns the counts of all stages by name, with the usual shares."""
   counts = {name: done.counts for name, done in result.stages.items()}
   pages, titles, vocabulary = counts["pages"], counts["titles"], counts["vocabulary"]

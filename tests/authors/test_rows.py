@@ -10,7 +10,7 @@ from authors.recorded import unequal
 from luke_jax.tasks.cloze.task import ClozeAnswering
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.ner.task import NamedEntities
-from luke_jax.tasks.qa.files import Link
+from luke_jax.tasks.qa.files import EntityReference
 from luke_jax.tasks.qa.task import QuestionAnswering
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.tasks.typing.task import EntityTyping
@@ -173,10 +173,10 @@ def links(case, rows, tokenizer):
     for id, (first, after) in ((id, span) for id, span in found if span):
       if first >= place:
         at = offsets[first - place + start][0], offsets[after - 1 - place + start][1]
-        passage.add(Link(int(at[0]), int(at[1]), titles[id]))
+        passage.add(EntityReference(int(at[0]), int(at[1]), titles[id]))
       else:
         at = question.offsets[first - 1][0] - 1, question.offsets[after - 2][1] - 1
-        asked.add(Link(max(at[0], 0), at[1], titles[id]))
+        asked.add(EntityReference(max(at[0], 0), at[1], titles[id]))
   return {"question_entities": tuple(sorted(asked)), "entities": tuple(sorted(passage))}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from luke_jax.bench.ner import LONGEST
-from luke_jax.bench.tener import LABELS, Ours, Theirs, check_same, made_up
+from luke_jax.bench.tener import LABELS, OurTener, TheirTener, check_same, made_up
 from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.models import keys
@@ -32,8 +32,8 @@ def test_sentences_are_like_english(tmp_path):
 def sides(tmp_path_factory):
   """Both sides without dropout, with all sentences in one batch."""
   folder = tmp_path_factory.mktemp("tener")
-  ours = Ours(made_up(folder / "train.conll", 8), folder, "tener-weibo", 8, dropout=False)
-  return ours, Theirs(ours, 8)
+  ours = OurTener(made_up(folder / "train.conll", 8), folder, "tener-weibo", 8, dropout=False)
+  return ours, TheirTener(ours, 8)
 
 
 @pytest.mark.parity

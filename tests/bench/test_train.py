@@ -48,11 +48,11 @@ def test_what_cannot_be_timed(options, said, capsys):
 @pytest.mark.parametrize("rank", [0, pytest.param(2, marks=NEEDS_PEFT)])
 @pytest.mark.parametrize(("config", "batch"), CASES, ids=["bert", "luke"])
 def test_both_sides_have_the_same_losses(config: System, batch: BatchSizes, rank: int):
-  from luke_jax.bench.train import Ours, Theirs
+  from luke_jax.bench.train import OurStep, TheirStep
 
   options = (f"optimizer.adapter={rank}", "optimizer.learning_rate=0.01")
-  ours = Ours(steps_of(config, batch, *options), batch)
-  theirs = Theirs(ours)
+  ours = OurStep(steps_of(config, batch, *options), batch)
+  theirs = TheirStep(ours)
   losses = [(ours.step(), theirs.step()) for _ in range(4)]
   assert losses[0][0] - losses[-1][0] > 0.05
   for one, other in losses:

@@ -14,7 +14,7 @@ from tiny import TEXTS, TITLES, same_params, tiny_model, tiny_processor
 import luke_jax
 from luke_jax.errors import InputError
 from luke_jax.models import keys
-from luke_jax.systems.luke.config import KEYS
+from luke_jax.systems.luke.keys import KEYS
 from luke_jax.text import EntityVocab
 
 

@@ -36,7 +36,7 @@ pytest.importorskip("onnxruntime")
 from onnx import helper  # noqa: E402
 
 from luke_jax.convert.onnx import files, translation  # noqa: E402
-from luke_jax.convert.onnx.graph import Graph, tensor_info  # noqa: E402
+from luke_jax.convert.onnx.graph import OnnxGraph, tensor_info  # noqa: E402
 from luke_jax.convert.onnx.primitives import tensor  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +114,7 @@ def test_a_file_that_differs_is_not_kept(tmp_path, monkeypatch):
 
 def computed(tmp_path, function, *arrays):
   """The output of a function of any number of rows, in onnxruntime."""
-  graph, (n,) = Graph(), export.symbolic_shape("n")
+  graph, (n,) = OnnxGraph(), export.symbolic_shape("n")
   shapes = [jax.ShapeDtypeStruct((n, *x.shape[1:]), x.dtype) for x in arrays]
   inputs = [graph.add_input(f"x{i}", x.shape, x.dtype) for i, x in enumerate(shapes)]
   traced = jax.jit(function).trace(*shapes)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from luke_jax.graph.known import Known
+from luke_jax.graph.known import KnownTriples
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def is_known(triples, triple):
 
 
 def test_known_candidates_are_all_marked(triples):
-  known = Known(triples)
+  known = KnownTriples(triples)
   rng = np.random.default_rng(1)
   asked = rng.integers(-1, len(triples), 20)
   candidates, heads = rng.integers(0, 33, 40), rng.random(20) < 0.5
@@ -29,7 +29,7 @@ def test_known_candidates_are_all_marked(triples):
 
 
 def test_bitmaps_have_a_bit_for_every_known_end(triples):
-  maps = Known(triples).bitmaps(triples[:10], 4)
+  maps = KnownTriples(triples).bitmaps(triples[:10], 4)
   bits = np.unpackbits(maps, axis=-1, bitorder="little")
   for (h, r, t), (heads, tails) in zip(triples[:10], bits, strict=True):
     assert [x for x in range(32) if heads[x]] == sorted(
@@ -43,12 +43,12 @@ def test_bitmaps_have_a_bit_for_every_known_end(triples):
 def test_contains_tells_known_triples(triples):
   others = triples.copy()
   others[:, 2] = (others[:, 2] + 1) % 30
-  known = Known(triples)
+  known = KnownTriples(triples)
   assert known.contains(triples).all()
   expected = [is_known(triples, triple) for triple in others]
   assert known.contains(others).tolist() == expected
 
 
 def test_bern_replaces_the_side_with_many_answers():
-  known = Known(np.array([(0, 0, 1), (0, 0, 2), (0, 0, 3), (4, 0, 1)]))
+  known = KnownTriples(np.array([(0, 0, 1), (0, 0, 2), (0, 0, 3), (4, 0, 1)]))
   assert known.head_shares(np.array([0]))[0] == pytest.approx(0.6)

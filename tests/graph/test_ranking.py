@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from luke_jax.graph import ranking
-from luke_jax.graph.known import Known
+from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import read_graph
 from luke_jax.training.mesh import MeshShape, make_mesh
 
@@ -35,7 +35,7 @@ vectors = make_graph().vectors
 
 
 def ranked(graph, norm):
-  ranks = ranking.ranks(vectors(graph), graph.split("test"), Known(graph.all), norm)
+  ranks = ranking.ranks(vectors(graph), graph.split("test"), KnownTriples(graph.all), norm)
   return ranking.metrics(ranks)
 
 
@@ -108,7 +108,7 @@ def test_the_golden_numbers_of_nations():
     (1, False): {"mr": 7.567164, "mrr": 0.222028, "hits_10": 0.699005},
   }
   for (norm, filtered), figures in expected.items():
-    known = Known(graph.all) if filtered else None
+    known = KnownTriples(graph.all) if filtered else None
     found = ranking.metrics(ranking.ranks(tables, graph.split("test"), known, norm))
     assert {name: found[name] for name in figures} == pytest.approx(figures, abs=1e-6)
 
@@ -116,7 +116,7 @@ def test_the_golden_numbers_of_nations():
 def test_a_spread_table_gives_the_same_counts(sample):
   entity, relation = vectors(sample)
   padded = np.concatenate([entity, np.zeros((28, entity.shape[1]), np.float32)])
-  batch = ranking.ranked_arrays(sample.split("test"), Known(sample.all), len(entity))
+  batch = ranking.ranked_arrays(sample.split("test"), KnownTriples(sample.all), len(entity))
   setting = ranking.RankingSetting(1, len(entity))
   alone = jax.jit(functools.partial(ranking.counted, setting=setting))(entity, relation, batch)
   mesh = make_mesh(MeshShape(), jax.devices()[:4])

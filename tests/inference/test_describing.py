@@ -18,7 +18,7 @@ from luke_jax.inference import describing
 from luke_jax.inference.describing import (
   FROM_TITLE,
   FROM_WIKIDATA,
-  Paragraph,
+  LinkedParagraph,
   Shares,
   _Reading,
   _Wiki,
@@ -26,7 +26,7 @@ from luke_jax.inference.describing import (
   is_dev,
 )
 from luke_jax.tasks.linking import names
-from luke_jax.tasks.linking.names import KEPT, NONE, Meanings, Names, NameSums, key_of
+from luke_jax.tasks.linking.names import KEPT, NONE, Meanings, NameSums, NameTable, key_of
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.tables import ExportedLink, ExportedPage, ExportedSentence
 from luke_jax.wiki.stages.engines import beam, local
@@ -40,7 +40,7 @@ MEANINGS = Meanings.of(
     "Castrel": {3: 2.0},
   }
 ).summed()
-NAMES = Names.of(MEANINGS)
+NAMES = NameTable.of(MEANINGS)
 
 
 def sentence(text, *links, source="link", paragraph=1):
@@ -60,7 +60,7 @@ def reading():
 
 
 def paragraph(*sentences):
-  return Paragraph.of(sentences)
+  return LinkedParagraph.of(sentences)
 
 
 def test_links_of_sentences_are_those_of_their_paragraph():

@@ -10,8 +10,8 @@ from tiny import tiny_model, tiny_processor
 
 from luke_jax.cli import main
 from luke_jax.errors import InputError
-from luke_jax.inference.probing import Scores, hits, scores
-from luke_jax.tasks.facts import Fact, Relation, read_relations
+from luke_jax.inference.probing import ObjectScores, hits, scores
+from luke_jax.tasks.facts import Fact, RelationTemplate, read_relations
 from luke_jax.text import TextInput
 
 OBJECTS = ["Tokyo", "the United States", "Los Angeles", "a", "Rye"]
@@ -75,7 +75,7 @@ def log_shares(logits):
   ],
 )
 def test_ranks_are_those_of_a_loop_over_candidates(model, template, entities):
-  relation = Relation("P1", template, FACTS)
+  relation = RelationTemplate("P1", template, FACTS)
   found = scores(model, relation, entities=entities)
   words, of_entities = one_by_one(model, relation, entities)
   columns = found.right[np.argsort([right for _, right in PAIRS])]
@@ -92,7 +92,7 @@ def test_ranks_are_those_of_a_loop_over_candidates(model, template, entities):
 
 
 def test_of_equal_scores_the_right_one_is_last():
-  found = Scores(np.array([[1.0, 2, 1, 1]]), np.full((1, 4), -np.inf), np.array([2]))
+  found = ObjectScores(np.array([[1.0, 2, 1, 1]]), np.full((1, 4), -np.inf), np.array([2]))
   assert [x.tolist() for x in found.ranks] == [[4], [0]]
 
 
@@ -109,15 +109,15 @@ def test_hits_and_reciprocal_ranks_by_hand():
 def test_what_cannot_be_asked(model):
   long = [Fact("Ana " * 70, "Tokyo", "Ana", "Tokyo", "FILE: line 3")]
   with pytest.raises(InputError, match=r"FILE: line 3: .* pieces; expected a sentence that"):
-    scores(model, Relation("P1", "[X] [Y]", long))
+    scores(model, RelationTemplate("P1", "[X] [Y]", long))
   pieces = tiny_processor("word_piece")  # which has none for a control character
   of_pieces = dataclasses.replace(model, processor=pieces, tokenizer=pieces.tokenizer)
   facts = [*FACTS, Fact("Ana", "\u200b", "Ana", "", "FILE: line 4")]
   with pytest.raises(InputError, match=r"FILE: line 4: span \(4, 5\) holds no token"):
-    scores(of_pieces, Relation("P1", "Who [Y] [X]", facts))
+    scores(of_pieces, RelationTemplate("P1", "Who [Y] [X]", facts))
   words = tiny_model(entity_vocab_size=0)
   with pytest.raises(InputError, match="entities: mask; expected none, for the model has no"):
-    scores(words, Relation("P1", "[X] [Y]", FACTS), entities="mask")
+    scores(words, RelationTemplate("P1", "[X] [Y]", FACTS), entities="mask")
 
 
 def lines(*values):

@@ -17,7 +17,8 @@ from luke_jax.cli import main
 from luke_jax.model import Model
 from luke_jax.models import keys
 from luke_jax.models.network import abstract_params
-from luke_jax.systems.luke.config import KEYS, LukeConfig
+from luke_jax.systems.luke.config import LukeConfig
+from luke_jax.systems.luke.keys import KEYS
 
 pytestmark = [
   pytest.mark.parity,

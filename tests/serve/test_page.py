@@ -10,7 +10,7 @@ import pytest
 from luke_jax.errors import InputError
 from luke_jax.serve.asgi import of_service
 from luke_jax.serve.guard import LOOPBACK
-from luke_jax.serve.joining import Item, Joined
+from luke_jax.serve.joining import Joined, TextItem
 from luke_jax.serve.limits import Limits
 from luke_jax.serve.metrics import Metrics
 from luke_jax.serve.models import ServedModel
@@ -49,7 +49,7 @@ class Fixed(Service):
     texts = request["text"]
     columns = {name: [x] for name, x in request.items()} if isinstance(texts, str) else request
     items = [
-      Item({name: x[i] for name, x in columns.items() if name != "model"}, "", 0)
+      TextItem({name: x[i] for name, x in columns.items() if name != "model"}, "", 0)
       for i in range(len(columns["text"]))
     ]
     run = {"english/typing": _types, "english/relations": _relation, "english/qa": _answers}
@@ -63,7 +63,7 @@ class Fixed(Service):
       raise InputError("text: too long; expected a sentence")
     weights = [[0.6, 0.3, 0.1], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5]]
     answer = {"tokens": ["Ana", "sings", "Ana"], "words": 2, "weights": weights}
-    return self.joined.submit(object(), lambda _: [answer], [Item(None, "", 0)])
+    return self.joined.submit(object(), lambda _: [answer], [TextItem(None, "", 0)])
 
 
 def _names(model, text):

@@ -23,7 +23,7 @@ from luke_jax.errors import InputError
 from luke_jax.model import Model, load
 from luke_jax.serve import Client, Limits, Server, application, read_models
 from luke_jax.serve.guard import LOOPBACK, REQUESTS
-from luke_jax.serve.joining import MOST_WEIGHT, Item, Joined
+from luke_jax.serve.joining import MOST_WEIGHT, Joined, TextItem
 from luke_jax.serve.models import LOCAL, SETTINGS
 from luke_jax.serve.openapi import prediction_schema
 from luke_jax.serve.service import SHORT, as_json
@@ -122,7 +122,7 @@ def busy(service):
     go_on.wait(60)
     return items
 
-  service.joined.submit("busy", compute, [Item(None, "", 0)])
+  service.joined.submit("busy", compute, [TextItem(None, "", 0)])
   assert begun.wait(60)
   return go_on
 
@@ -248,7 +248,7 @@ def test_a_request_of_large_texts_does_not_hold_up_small_ones():
     computed.append([item.place for item in items])
     return items
 
-  small, large = [Item(None, "small", 1)], [Item(None, "large", MOST_WEIGHT)] * 3
+  small, large = [TextItem(None, "small", 1)], [TextItem(None, "large", MOST_WEIGHT)] * 3
   joined.submit("others", lambda items: go_on.wait(60) and items, small)
   done = [joined.submit("", compute, items) for items in (large, small, small)]
   go_on.set()

@@ -15,7 +15,7 @@ from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake
 from luke_jax.tasks.predictions import Answer, Link, Mention, Relation, Span
-from luke_jax.tasks.typing.files import Example
+from luke_jax.tasks.typing.files import TypingExample
 
 OUTCOMES = ("right", "wrong", "missed")
 TEXT = "Ana & <Bert> live in Oslo."
@@ -184,6 +184,6 @@ def test_marks_change_nothing_of_the_text(text, marks):
   ],
 )
 def test_every_kind_of_prediction_is_shown(prediction, told, read):
-  example = Example("1", "here", TEXT, (0, 3))
+  example = TypingExample("1", "here", TEXT, (0, 3))
   assert told in shown(example, prediction).plain
   assert told.split(" ")[0] in read(pictured(example, prediction).page).text

@@ -13,7 +13,7 @@ from luke_jax.show import answers, entities, labels
 from luke_jax.show.marked import html_text, hue
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import shown
-from luke_jax.tasks.classification.files import Example
+from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.predictions import Answer, Label, Labels, Number, Span, Types
 
@@ -204,5 +204,5 @@ def test_a_text_and_its_most_probable_labels():
   ],
 )
 def test_lines_of_the_terminal(prediction, line):
-  example = Example("1", "FILE", "one", "two")
+  example = TextExample("1", "FILE", "one", "two")
   assert shown(example, prediction).plain == f"one\ntwo\n  {line}\n"

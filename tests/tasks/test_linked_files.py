@@ -10,7 +10,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.relations import files as relations
 from luke_jax.tasks.relations.score import score
 from luke_jax.tasks.typing import files as typing
-from luke_jax.text.alignment import Link
+from luke_jax.text.alignment import AlignedEntity
 
 
 def written(path, value):
@@ -33,7 +33,7 @@ def test_few_rel(tmp_path):
     "P106",
   )
   assert (example.head, example.tail) == ((0, 10), (17, 26))
-  assert example.links == (Link("Q191037", 0, 10), Link("Q3286043", 17, 26))
+  assert example.links == (AlignedEntity("Q191037", 0, 10), AlignedEntity("Q3286043", 17, 26))
   assert relations.parse(relations.to_json(example), example.id, example.place) == example
 
 

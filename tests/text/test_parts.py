@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.text.parts import NOT_TEXT, Entity, Part
+from luke_jax.text.parts import NOT_TEXT, Part, RowEntity
 
 MARKERS = [100, 101, 102, 103, 104, 105]
 spans = st.tuples(st.integers(0, 7), st.integers(1, 8)).map(
@@ -12,7 +12,7 @@ spans = st.tuples(st.integers(0, 7), st.integers(1, 8)).map(
 
 
 def part(length, spans, *, offsets=True):
-  entities = [Entity(2, span, span, 0, number) for number, span in enumerate(spans)]
+  entities = [RowEntity(2, span, span, 0, number) for number, span in enumerate(spans)]
   return Part(list(range(length)), [(i, i + 1) for i in range(length)] * offsets, entities)
 
 

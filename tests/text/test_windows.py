@@ -1,11 +1,11 @@
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.text.parts import Entity, Part, centred, even_groups, longest_first, sliding
+from luke_jax.text.parts import Part, RowEntity, centred, even_groups, longest_first, sliding
 
 
 def part(length, *spans):
-  entities = [Entity(2, span, span, 0, number) for number, span in enumerate(spans)]
+  entities = [RowEntity(2, span, span, 0, number) for number, span in enumerate(spans)]
   return Part(list(range(length)), [], entities)
 
 

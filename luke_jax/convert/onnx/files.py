@@ -15,7 +15,7 @@ import onnxruntime
 from onnx import helper
 
 from luke_jax.convert.onnx import DATA, FILE
-from luke_jax.convert.onnx.graph import Graph, Known, Operand, Size, tensor_info
+from luke_jax.convert.onnx.graph import KnownArray, OnnxGraph, Operand, Size, tensor_info
 from luke_jax.convert.onnx.primitives import tensor
 from luke_jax.convert.onnx.translation import translate
 from luke_jax.convert.parts import ModelParts
@@ -83,7 +83,7 @@ def moved_into(directory: Path) -> Iterator[Path]:
 
 def _model(model: ModelParts, specs: Specs, config: str) -> Any:
   """Returns a network as an ONNX model."""
-  graph, (network, params) = Graph(), model.predicting
+  graph, (network, params) = OnnxGraph(), model.predicting
   inputs: dict[str, Any] = dict(specs)
 
   def run(params: dict, inputs: dict) -> dict[str, jax.Array]:
@@ -92,7 +92,7 @@ def _model(model: ModelParts, specs: Specs, config: str) -> Any:
   traced = jax.jit(run).trace(params, inputs)
   read = {name: graph.add_input(name, x.shape, x.dtype) for name, x in specs.items()}
   arrays = [
-    Known(np.asarray(x), "/".join(key.key for key in path))
+    KnownArray(np.asarray(x), "/".join(key.key for key in path))
     for path, x in jax.tree_util.tree_leaves_with_path(params)
   ]
   outputs = translate(graph, traced.jaxpr, [*arrays, *jax.tree.leaves(read, is_leaf=_is_operand)])
@@ -120,6 +120,6 @@ def _is_operand(x: object) -> bool:
   return isinstance(x, Operand)
 
 
-def _output(graph: Graph, name: str, x: Operand, shape: Sequence[Size], dtype: Any) -> Any:
+def _output(graph: OnnxGraph, name: str, x: Operand, shape: Sequence[Size], dtype: Any) -> Any:
   graph.add_output(tensor(graph, x, shape), name)
   return tensor_info(name, shape, dtype)

@@ -25,7 +25,7 @@ class Tensor(NamedTuple):
   shape: tuple[Size, ...]
 
 
-class Known(NamedTuple):
+class KnownArray(NamedTuple):
   """An array whose values are known; it is written only if an operation reads it."""
 
   array: np.ndarray
@@ -37,7 +37,7 @@ class Known(NamedTuple):
     return self.array.shape
 
 
-Operand = Tensor | Known
+Operand = Tensor | KnownArray
 
 
 class Constant(NamedTuple):
@@ -47,7 +47,7 @@ class Constant(NamedTuple):
   tensor: Any
 
 
-class Graph:
+class OnnxGraph:
   """Nodes and constants so far."""
 
   def __init__(self) -> None:

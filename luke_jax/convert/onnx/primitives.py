@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.convert.onnx.graph import Graph, Known, Operand, Size, Tensor, element_type
+from luke_jax.convert.onnx.graph import KnownArray, OnnxGraph, Operand, Size, Tensor, element_type
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,28 +36,28 @@ class Operation:
     return self.equation.invars[number].aval.shape
 
 
-Rule = Callable[[Graph, Operation], Operand | list[Operand]]
+Rule = Callable[[OnnxGraph, Operation], Operand | list[Operand]]
 
 
-def as_is(graph: Graph, operand: Operand) -> str:
+def as_is(graph: OnnxGraph, operand: Operand) -> str:
   """Returns the name of an operand's tensor, which may repeat."""
   return (
     operand.name if isinstance(operand, Tensor) else graph.constant(operand.array, operand.name)
   )
 
 
-def tensor(graph: Graph, operand: Operand, shape: Sequence[Size]) -> str:
+def tensor(graph: OnnxGraph, operand: Operand, shape: Sequence[Size]) -> str:
   """Returns the name of a tensor of a shape, along which an operand may repeat."""
   name = as_is(graph, operand)
   return name if operand.shape == shape else graph.node("Expand", name, graph.shape(shape))
 
 
-def whole(graph: Graph, operation: Operation, number: int = 0) -> str:
+def whole(graph: OnnxGraph, operation: Operation, number: int = 0) -> str:
   """Returns the name of a tensor of the shape that an operation reads."""
   return tensor(graph, operation.operands[number], operation.read(number))
 
 
-def _elementwise(name: str, graph: Graph, operation: Operation) -> Tensor:
+def _elementwise(name: str, graph: OnnxGraph, operation: Operation) -> Tensor:
   inputs = [as_is(graph, operand) for operand in operation.operands]
   return Tensor(graph.node(name, *inputs), repeated(operation.operands))
 
@@ -75,21 +75,21 @@ def _one(size: Size) -> bool:
   return isinstance(size, int) and size == 1
 
 
-def _formula(form: Callable[[Graph, str, Any], str]) -> Rule:
+def _formula(form: Callable[[OnnxGraph, str, Any], str]) -> Rule:
   """Returns the rule of a function of one number, made of several operations."""
 
-  def rule(graph: Graph, operation: Operation) -> Tensor:
+  def rule(graph: OnnxGraph, operation: Operation) -> Tensor:
     (operand,) = operation.operands
     return Tensor(form(graph, as_is(graph, operand), operation), operand.shape)
 
   return rule
 
 
-def _number(graph: Graph, operation: Operation, value: float) -> str:
+def _number(graph: OnnxGraph, operation: Operation, value: float) -> str:
   return graph.constant(np.asarray(value, operation.dtype))
 
 
-def _convert(graph: Graph, operation: Operation) -> Operand:
+def _convert(graph: OnnxGraph, operation: Operation) -> Operand:
   (operand,) = operation.operands
   if operation.equation.invars[0].aval.dtype == operation.dtype:
     return operand
@@ -97,17 +97,17 @@ def _convert(graph: Graph, operation: Operation) -> Operand:
   return Tensor(name, operand.shape)
 
 
-def _select(graph: Graph, operation: Operation) -> Tensor:
+def _select(graph: OnnxGraph, operation: Operation) -> Tensor:
   condition, other, value = (as_is(graph, x) for x in operation.operands)
   return Tensor(graph.node("Where", condition, value, other), repeated(operation.operands))
 
 
-def _not_equal(graph: Graph, operation: Operation) -> Tensor:
+def _not_equal(graph: OnnxGraph, operation: Operation) -> Tensor:
   equal = _elementwise("Equal", graph, operation)
   return Tensor(graph.node("Not", equal.name), equal.shape)
 
 
-def _broadcast(graph: Graph, operation: Operation) -> Operand:
+def _broadcast(graph: OnnxGraph, operation: Operation) -> Operand:
   """Returns an operand with more axes, along which it repeats."""
   (operand, *_), kept = operation.operands, operation["broadcast_dimensions"]
   if not operand.shape:
@@ -116,48 +116,48 @@ def _broadcast(graph: Graph, operation: Operation) -> Operand:
   for axis, size in zip(kept, operand.shape, strict=True):
     mapped[axis] = size
   new = [axis for axis in range(len(mapped)) if axis not in kept]
-  if isinstance(operand, Known):
-    return Known(operand.array.reshape(mapped), operand.name)
+  if isinstance(operand, KnownArray):
+    return KnownArray(operand.array.reshape(mapped), operand.name)
   if not new:
     return operand
   return Tensor(graph.node("Unsqueeze", operand.name, graph.integers(new)), tuple(mapped))
 
 
-def reshaped(graph: Graph, name: str, sizes: Sequence[Size]) -> str:
+def reshaped(graph: OnnxGraph, name: str, sizes: Sequence[Size]) -> str:
   """Returns the name of a tensor with other sizes, one of which ONNX finds out by itself."""
   if sum(not isinstance(size, int) for size in sizes) == 1:
     sizes = [size if isinstance(size, int) else -1 for size in sizes]
   return graph.node("Reshape", name, graph.shape(sizes), allowzero=1)
 
 
-def _reshape(graph: Graph, operation: Operation) -> Tensor:
+def _reshape(graph: OnnxGraph, operation: Operation) -> Tensor:
   name = reshaped(graph, whole(graph, operation), operation.shape)
   return Tensor(name, operation.shape)
 
 
-def _squeeze(graph: Graph, operation: Operation) -> Tensor:
+def _squeeze(graph: OnnxGraph, operation: Operation) -> Tensor:
   axes = graph.integers(operation["dimensions"])
   return Tensor(graph.node("Squeeze", whole(graph, operation), axes), operation.shape)
 
 
-def _transpose(graph: Graph, operation: Operation) -> Tensor:
+def _transpose(graph: OnnxGraph, operation: Operation) -> Tensor:
   name = graph.node("Transpose", whole(graph, operation), perm=operation["permutation"])
   return Tensor(name, operation.shape)
 
 
-def _concatenate(graph: Graph, operation: Operation) -> Tensor:
+def _concatenate(graph: OnnxGraph, operation: Operation) -> Tensor:
   parts = [whole(graph, operation, i) for i in range(len(operation.operands))]
   return Tensor(graph.node("Concat", *parts, axis=operation["dimension"]), operation.shape)
 
 
-def _stack(graph: Graph, operation: Operation) -> Tensor:
+def _stack(graph: OnnxGraph, operation: Operation) -> Tensor:
   axis = graph.integers([operation["axis"]])
   names = [whole(graph, operation, i) for i in range(len(operation.operands))]
   parts = [graph.node("Unsqueeze", name, axis) for name in names]
   return Tensor(graph.node("Concat", *parts, axis=operation["axis"]), operation.shape)
 
 
-def _slice(graph: Graph, operation: Operation) -> Tensor:
+def _slice(graph: OnnxGraph, operation: Operation) -> Tensor:
   starts, ends = (graph.shape(operation[x]) for x in ("start_indices", "limit_indices"))
   axes = graph.integers(range(len(operation.shape)))
   steps = graph.integers(operation["strides"] or [1] * len(operation.shape))
@@ -165,7 +165,7 @@ def _slice(graph: Graph, operation: Operation) -> Tensor:
   return Tensor(name, operation.shape)
 
 
-def _split(graph: Graph, operation: Operation) -> list[Operand]:
+def _split(graph: OnnxGraph, operation: Operation) -> list[Operand]:
   source, axis, start = whole(graph, operation), graph.integers([operation["axis"]]), 0
   parts: list[Operand] = []
   for size, variable in zip(operation["sizes"], operation.equation.outvars, strict=True):
@@ -175,7 +175,7 @@ def _split(graph: Graph, operation: Operation) -> list[Operand]:
   return parts
 
 
-def _iota(graph: Graph, operation: Operation) -> Tensor:
+def _iota(graph: OnnxGraph, operation: Operation) -> Tensor:
   rank, axis = len(operation.shape), operation["dimension"]
   end = graph.node("Squeeze", graph.size(operation.shape[axis]))
   zero, one = (graph.constant(np.asarray(x, np.int64)) for x in (0, 1))
@@ -186,36 +186,36 @@ def _iota(graph: Graph, operation: Operation) -> Tensor:
   return Tensor(name, tuple(n if i == axis else 1 for i, n in enumerate(operation.shape)))
 
 
-def _dimension(graph: Graph, operation: Operation) -> Tensor:
+def _dimension(graph: OnnxGraph, operation: Operation) -> Tensor:
   name = graph.node("Squeeze", graph.size(operation["dim"]))
   return Tensor(graph.node("Cast", name, to=element_type(operation.dtype)), ())
 
 
-def _reduce(name: str, graph: Graph, operation: Operation) -> Tensor:
+def _reduce(name: str, graph: OnnxGraph, operation: Operation) -> Tensor:
   axes = graph.integers(operation["axes"])
   return Tensor(graph.node(name, whole(graph, operation), axes, keepdims=0), operation.shape)
 
 
-def _any_or_all(name: str, graph: Graph, operation: Operation) -> Tensor:
+def _any_or_all(name: str, graph: OnnxGraph, operation: Operation) -> Tensor:
   axes = graph.integers(operation["axes"])
   numbers = graph.node("Cast", whole(graph, operation), to=element_type(np.int32))
   reduced = graph.node(name, numbers, axes, keepdims=0)
   return Tensor(graph.node("Cast", reduced, to=element_type(np.bool_)), operation.shape)
 
 
-def _cumulative_sum(graph: Graph, operation: Operation) -> Tensor:
+def _cumulative_sum(graph: OnnxGraph, operation: Operation) -> Tensor:
   axis = graph.constant(np.asarray(operation["axis"], np.int64))
   name = graph.node("CumSum", whole(graph, operation), axis, reverse=int(operation["reverse"]))
   return Tensor(name, operation.shape)
 
 
-def _clamp(graph: Graph, operation: Operation) -> Tensor:
+def _clamp(graph: OnnxGraph, operation: Operation) -> Tensor:
   least, value, most = (as_is(graph, x) for x in operation.operands)
   name = graph.node("Min", graph.node("Max", value, least), most)
   return Tensor(name, repeated(operation.operands))
 
 
-def _power(graph: Graph, name: str, operation: Operation) -> str:
+def _power(graph: OnnxGraph, name: str, operation: Operation) -> str:
   return graph.node("Pow", name, _number(graph, operation, operation["y"]))
 
 

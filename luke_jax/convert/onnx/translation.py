@@ -8,7 +8,7 @@ import numpy as np
 from jax.extend.core import Literal
 from jax.lax import GatherScatterMode
 
-from luke_jax.convert.onnx.graph import SMALL, Graph, Known, Operand, Tensor, element_type
+from luke_jax.convert.onnx.graph import SMALL, KnownArray, OnnxGraph, Operand, Tensor, element_type
 from luke_jax.convert.onnx.primitives import (
   ELEMENTWISE_AND_SHAPES,
   Operation,
@@ -19,7 +19,7 @@ from luke_jax.convert.onnx.primitives import (
 from luke_jax.errors import InputError
 
 
-def _product(graph: Graph, operation: Operation) -> Tensor:
+def _product(graph: OnnxGraph, operation: Operation) -> Tensor:
   """Returns a product, by axes that both have, then those of the left, then those of the right."""
   (left, right), (left_batch, right_batch) = operation["dimension_numbers"]
   batch = len(left_batch)
@@ -39,7 +39,7 @@ def _own(operation: Operation, number: int, others: Sequence[int]) -> list[int]:
 
 
 def _matrix(
-  graph: Graph, operation: Operation, number: int, groups: list[list[int]], *, keep: bool
+  graph: OnnxGraph, operation: Operation, number: int, groups: list[list[int]], *, keep: bool
 ) -> str:
   """Returns an operand with its axes in the order of groups, the last two of which are one each.
 
@@ -51,7 +51,7 @@ def _matrix(
     alone = keep and i == 0
     sizes += [shape[x] for x in group] if alone else [math.prod(shape[x] for x in group)]
   operand = operation.operands[number]
-  if isinstance(operand, Known) and operand.shape == shape and not graph.writes(operand.array):
+  if isinstance(operand, KnownArray) and operand.shape == shape and not graph.writes(operand.array):
     if order == sorted(order) and tuple(sizes) == shape:
       return graph.constant(operand.array, operand.name)
     return graph.constant(operand.array.transpose(order).reshape(sizes), operand.name)
@@ -63,7 +63,7 @@ def _matrix(
   return name
 
 
-def _lookup(graph: Graph, operation: Operation) -> Tensor:
+def _lookup(graph: OnnxGraph, operation: Operation) -> Tensor:
   """Returns values at places that are in bounds: where they are not, ONNX raises an error."""
   numbers, shape = operation["dimension_numbers"], operation.read(0)
   axes, batch = tuple(numbers.start_index_map), tuple(numbers.operand_batching_dims)
@@ -90,12 +90,12 @@ def _lookup(graph: Graph, operation: Operation) -> Tensor:
   return Tensor(name, operation.shape)
 
 
-def _part(graph: Graph, operation: Operation) -> Tensor:
+def _part(graph: OnnxGraph, operation: Operation) -> Tensor:
   """Returns the part of an array from one place on."""
   numbers, sizes = operation["dimension_numbers"], operation["slice_sizes"]
   axes, starts = tuple(numbers.start_index_map), operation.operands[1]
   lengths = graph.shape([sizes[axis] for axis in axes])
-  if isinstance(starts, Known):
+  if isinstance(starts, KnownArray):
     first = graph.integers(starts.array.tolist())
   else:
     first = graph.node("Cast", whole(graph, operation, 1), to=element_type(np.int64))
@@ -110,13 +110,13 @@ RULES: dict[str, Rule] = ELEMENTWISE_AND_SHAPES | {"dot_general": _product, "gat
 _SAME = ("name", "optimization_barrier", "stop_gradient")
 
 
-def translate(graph: Graph, program: Any, inputs: Sequence[Operand]) -> list[Operand]:
+def translate(graph: OnnxGraph, program: Any, inputs: Sequence[Operand]) -> list[Operand]:
   """Adds a closed jaxpr to a graph and returns its outputs.
 
   What depends on constants alone is computed here. Raises InputError for a primitive without a
   rule, by its name.
   """
-  jaxpr, constants = program.jaxpr, [Known(np.asarray(x)) for x in program.consts]
+  jaxpr, constants = program.jaxpr, [KnownArray(np.asarray(x)) for x in program.consts]
   values: dict[Any, Operand] = dict(zip(jaxpr.constvars, constants, strict=True))
   values |= zip(jaxpr.invars, inputs, strict=True)
 
@@ -129,11 +129,11 @@ def translate(graph: Graph, program: Any, inputs: Sequence[Operand]) -> list[Ope
   return [read(variable) for variable in jaxpr.outvars]
 
 
-def _literal(variable: Any) -> Known:
-  return Known(np.asarray(variable.val, variable.aval.dtype))
+def _literal(variable: Any) -> KnownArray:
+  return KnownArray(np.asarray(variable.val, variable.aval.dtype))
 
 
-def _outputs(graph: Graph, equation: Any, operands: list[Operand]) -> Sequence[Operand]:
+def _outputs(graph: OnnxGraph, equation: Any, operands: list[Operand]) -> Sequence[Operand]:
   name, parameters = equation.primitive.name, equation.params
   if name in _SAME:
     return operands
@@ -150,15 +150,19 @@ def _outputs(graph: Graph, equation: Any, operands: list[Operand]) -> Sequence[O
   return outputs if isinstance(outputs, list) else [outputs]
 
 
-def _is_known(graph: Graph, equation: Any, operands: Sequence[Operand]) -> bool:
+def _is_known(graph: OnnxGraph, equation: Any, operands: Sequence[Operand]) -> bool:
   """Returns whether an operation reads constants alone, whole, and of sizes that are known.
 
   A table that is in the graph stays one: it is turned there, and not written a second time.
   """
-  if any(isinstance(x, Known) and x.array.size > SMALL and graph.writes(x.array) for x in operands):
+  if any(
+    isinstance(x, KnownArray) and x.array.size > SMALL and graph.writes(x.array) for x in operands
+  ):
     return False
   shapes = [x.aval.shape for x in equation.invars]
-  whole = all(isinstance(x, Known) and x.shape == y for x, y in zip(operands, shapes, strict=True))
+  whole = all(
+    isinstance(x, KnownArray) and x.shape == y for x, y in zip(operands, shapes, strict=True)
+  )
   sizes = [size for x in equation.outvars for size in x.aval.shape]
   return whole and all(isinstance(x, int) for x in sizes) and "dim" not in equation.params
 
@@ -168,18 +172,18 @@ def _computed(equation: Any, operands: Sequence[Any]) -> list[Operand]:
   result = equation.primitive.bind(*arrays, **equation.params)
   results = result if equation.primitive.multiple_results else [result]
   names = [x.name for x in operands if x.name]
-  return [Known(np.asarray(x), names[0] if names else "") for x in results]
+  return [KnownArray(np.asarray(x), names[0] if names else "") for x in results]
 
 
-def _unrolled(graph: Graph, equation: Any, operands: list[Operand]) -> list[Operand]:
+def _unrolled(graph: OnnxGraph, equation: Any, operands: list[Operand]) -> list[Operand]:
   """Adds the steps of a scan over constants, such as the layers of an encoder, one by one."""
   p = equation.params
   fixed, first = p["num_consts"], p["num_consts"] + p["num_carry"]
   constants, carry, rest = operands[:fixed], operands[fixed:first], operands[first:]
-  stacks = [x for x in rest if isinstance(x, Known)]
+  stacks = [x for x in rest if isinstance(x, KnownArray)]
   if len(stacks) < len(rest) or len(equation.outvars) > p["num_carry"] or p["reverse"]:
     raise InputError("scan: over values of the inputs; expected one over layers alone")
   for i in range(p["length"]):
-    step = [Known(x.array[i], f"{x.name}/{i}" if x.name else "") for x in stacks]
+    step = [KnownArray(x.array[i], f"{x.name}/{i}" if x.name else "") for x in stacks]
     carry = translate(graph, p["jaxpr"], [*constants, *carry, *step])
   return carry

@@ -27,7 +27,7 @@ from luke_jax.nn.activations import Activation
 from luke_jax.nn.embeddings import real_tokens
 from luke_jax.nn.encoder import Encoder, Pooler
 from luke_jax.nn.layers import Dtype, Numerics
-from luke_jax.systems.bert.keys import OF_ROBERTA, Names, keys_of
+from luke_jax.systems.bert.keys import OF_ROBERTA, PartNames, keys_of
 
 
 class BertEncoder(nn.Module):
@@ -115,7 +115,7 @@ class BertConfig(System):
   module: ClassVar[type] = BertEncoder
   model_types: ClassVar[tuple[str, ...]] = ("bert",)
   prefix: ClassVar[str] = "Bert"
-  names: ClassVar[Names] = Names("bert")  # on disk
+  names: ClassVar[PartNames] = PartNames("bert")  # on disk
   left_to_right: ClassVar[tuple[str, ...]] = ("BertLMHeadModel",)
   fixed: ClassVar[Fixed] = OF_TRANSFORMERS
   layout: ClassVar[Layout] = Layout(words=tables_of_words("bert"))
@@ -215,7 +215,7 @@ class RobertaConfig(BertConfig):
   title: ClassVar[str] = "RoBERTa"
   model_types: ClassVar[tuple[str, ...]] = ("roberta", _DATA2VEC)
   prefix: ClassVar[str] = "Roberta"
-  names: ClassVar[Names] = OF_ROBERTA
+  names: ClassVar[PartNames] = OF_ROBERTA
   left_to_right: ClassVar[tuple[str, ...]] = ("RobertaForCausalLM",)
   layout: ClassVar[Layout] = _layout("roberta")
   paper: ClassVar[str] = "[Liu et al., 2019](https://arxiv.org/abs/1907.11692)"

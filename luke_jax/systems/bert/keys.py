@@ -21,7 +21,7 @@ _WITHOUT_HEADS = r"^(embeddings|embeddings_project|encoder|transformer|pooler)\.
 
 
 @dataclasses.dataclass(frozen=True)
-class Names:
+class PartNames:
   """Names on disk of the parts of a system of BERT's shape; the defaults are BERT's."""
 
   encoder: str
@@ -36,7 +36,7 @@ class Names:
   renames: tuple[tuple[str, str], ...] = ()  # patterns of other names, and replacements
 
 
-OF_ROBERTA = Names(
+OF_ROBERTA = PartNames(
   "roberta",
   transform="lm_head.dense",
   norm="lm_head.layer_norm",
@@ -55,12 +55,12 @@ def bert_keys(
   `name` and `reference` are our name and the reference's for its encoder; `stack` is the path of
   its layers.
   """
-  return keys_of(name, Names(reference), stack=stack, own=own)
+  return keys_of(name, PartNames(reference), stack=stack, own=own)
 
 
 def keys_of(
   name: str,
-  names: Names,
+  names: PartNames,
   kind: str = "",
   *,
   stack: str = "encoder/layers",
@@ -78,13 +78,13 @@ def keys_of(
   )
 
 
-def _encoder(name: str, names: Names, stack: str) -> Iterator[Key]:
+def _encoder(name: str, names: PartNames, stack: str) -> Iterator[Key]:
   yield from word_embeddings(f"{name}/embeddings", f"{names.encoder}.embeddings")
   yield from linear(f"{name}/embeddings/project", f"{names.encoder}.embeddings_project")
   yield from layers(f"{name}/{stack}", f"{names.encoder}.{names.layers}", names.layer)
 
 
-def _heads(name: str, names: Names, *, in_classifier: bool) -> Iterator[Key]:
+def _heads(name: str, names: PartNames, *, in_classifier: bool) -> Iterator[Key]:
   pooler = names.pooler or f"{names.encoder}.pooler.dense"
   yield from linear(f"{name}/pooler/dense", "classifier.dense" if in_classifier else pooler)
   yield from linear("classifier", "classifier.out_proj" if in_classifier else "classifier")

@@ -22,7 +22,7 @@ from luke_jax.pipeline.stored import most_open
 from luke_jax.systems.ernie_baidu.units import (
   BLOCK,
   EXPECTED,
-  Block,
+  InstanceBlock,
   UnitInstance,
   read_blocks,
   word_type,
@@ -181,7 +181,7 @@ def count_levels(path: str) -> int:
   return levels
 
 
-def unit_blocks(path: str, levels: int) -> Iterator[Block]:
+def unit_blocks(path: str, levels: int) -> Iterator[InstanceBlock]:
   """Yields the instances of a file's lines, block by block."""
   with _lines(path) as file:
     blocks = read_blocks(file, levels, path)

@@ -74,7 +74,7 @@ _KINDS[np.frombuffer(b" ;\n-", np.uint8)] = _SPACE, _FIELD, _LINE, _MINUS
 _KINDS[ord("0") : ord("9") + 1] = _DIGIT
 
 
-class Block(NamedTuple):
+class InstanceBlock(NamedTuple):
   """Instances one after the other: their words, how many each has, and whether each is true."""
 
   words: np.ndarray  # (all words,) of `word_type`
@@ -87,7 +87,7 @@ def word_type(levels: int) -> np.dtype:
   return np.dtype([("id", "<u4"), ("type", "i1"), ("units", "i1", (levels,))])
 
 
-def read_blocks(file: IO[bytes], levels: int, path: str) -> Iterator[Block]:
+def read_blocks(file: IO[bytes], levels: int, path: str) -> Iterator[InstanceBlock]:
   """Yields the instances of a file's lines; raises InputError for a line that is none."""
   number = 1
   while lines := file.readlines(BLOCK):
@@ -95,14 +95,14 @@ def read_blocks(file: IO[bytes], levels: int, path: str) -> Iterator[Block]:
     number += len(lines)
 
 
-def _any(lines: Sequence[bytes], levels: int, path: str, number: int) -> Block:
+def _any(lines: Sequence[bytes], levels: int, path: str, number: int) -> InstanceBlock:
   """Reads lines one by one, the first of which has this number."""
   made = []
   for line in lines:
     text = line.decode("utf-8", "replace").rstrip("\r\n")
     made.append(_one(text, levels, f"{path}: line {number + len(made)}"))
   words, true = zip(*made, strict=True)
-  return Block(np.concatenate(words), np.array([len(x) for x in words]), np.array(true))
+  return InstanceBlock(np.concatenate(words), np.array([len(x) for x in words]), np.array(true))
 
 
 def _one(line: str, levels: int, place: str) -> tuple[np.ndarray, bool]:
@@ -167,7 +167,7 @@ class _Numbers(NamedTuple):
     return total
 
 
-def _plain(data: bytes, levels: int) -> Block | None:
+def _plain(data: bytes, levels: int) -> InstanceBlock | None:
   """Reads whole lines by the kinds of their bytes; None unless all is as it should be."""
   text = np.frombuffer(data, np.uint8)
   kinds = _KINDS[text]
@@ -194,7 +194,7 @@ def _plain(data: bytes, levels: int) -> Block | None:
   words = _words(
     numbers.at(ids).values(), types.digits(), np.stack([x for x in labels if x is not None])
   )
-  return Block(words, lengths, true.digits() == 1)
+  return InstanceBlock(words, lengths, true.digits() == 1)
 
 
 def _fields(closing: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray] | None:

@@ -13,7 +13,7 @@ from luke_jax.graph.vectors import NONE
 from luke_jax.inference.settings import any_processor
 from luke_jax.tasks.aligned import ROWS, Aligner, check_width, open_vectors
 from luke_jax.text import Processor, Row, TextInput
-from luke_jax.text.alignment import Alignment, Link, checked_links
+from luke_jax.text.alignment import AlignedEntity, Alignment, checked_links
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class AlignedTexts:
   """Texts as rows, with the ids of their entities' vectors beside the words."""
 
   texts: Sequence[str]
-  links: Sequence[Sequence[Link]]
+  links: Sequence[Sequence[AlignedEntity]]
   rows: Sequence[Row]
   aligner: Aligner
   processor: Processor
@@ -49,7 +49,7 @@ class AlignedTexts:
       for link, id in zip(self.links[number], ids, strict=True)
     ]
 
-  def reason(self, link: Link) -> str:
+  def reason(self, link: AlignedEntity) -> str:
     """Returns why an entity is beside no piece."""
     if link.entity not in self.aligner.vectors.ids.of:
       return "no vector"

@@ -143,7 +143,7 @@ class EqualLayers(nn.Module):
     return scan(kind(self.numerics, *arguments, name="layers"), streams)[0]
 
 
-class LayerStack(nn.Module):
+class EncoderRuns(nn.Module):
   """All layers: a scan for each run of equal ones, under the number of its first layer."""
 
   backbone: "Backbone[ErnieThuConfig]"
@@ -185,7 +185,7 @@ class ErnieThuEncoder(nn.Module):
     """Makes the parts; the table of words also decodes masked ones."""
     c, n = self.backbone.config, self.backbone.numerics
     self.embeddings = word_embeddings(c, n)
-    self.encoder = LayerStack(self.backbone)
+    self.encoder = EncoderRuns(self.backbone)
     if self.pooled:
       self.pooler = Pooler(n)
 

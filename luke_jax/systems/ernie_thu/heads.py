@@ -18,7 +18,7 @@ from luke_jax.nn.losses import IGNORED
 _NOT_ONE = -1e9  # the logit of what is no candidate
 
 
-class Candidates(NamedTuple):
+class WordCandidates(NamedTuple):
   """Entities that a word may be aligned to: ids (B, C), -1 for none, and vectors (B, C, K)."""
 
   ids: jax.Array
@@ -83,7 +83,7 @@ class AlignedPretrainingHead(PretrainingHead):
     if "entity_labels" not in inputs:
       return {"aligned_entities": self.aligned_entities(states.words)}
     predicted = self.aligned_entities(picked_states(states.words, inputs["aligned_positions"]))
-    candidates = Candidates(inputs["candidate_ids"], inputs["candidate_vectors"])
+    candidates = WordCandidates(inputs["candidate_ids"], inputs["candidate_vectors"])
     labels = inputs["entity_labels"]
     scores = entity_scores(predicted, labels, candidates, whole_batch=self.whole_batch)
     return {"entity_losses": scores.losses, "entity_hits": scores.hits}
@@ -104,7 +104,7 @@ class AlignedEntities(nn.Module):
 
 
 def entity_scores(
-  predicted: jax.Array, labels: jax.Array, candidates: Candidates, *, whole_batch: bool = False
+  predicted: jax.Array, labels: jax.Array, candidates: WordCandidates, *, whole_batch: bool = False
 ) -> EntityScores:
   """Returns how well labels (B, P), numbers of candidates, are predicted by vectors (B, P, K).
 
@@ -118,7 +118,7 @@ def entity_scores(
     ids = jnp.concatenate([jnp.full((1,), -2), candidates.ids.reshape(-1)])
     vectors = candidates.vectors.reshape(rows * count, -1)
     vectors = jnp.concatenate([jnp.zeros_like(vectors[:1]), vectors])
-    everywhere = Candidates(ids[None], vectors[None])
+    everywhere = WordCandidates(ids[None], vectors[None])
     flat = entity_scores(predicted.reshape(1, -1, predicted.shape[-1]), labels, everywhere)
     return EntityScores(*(x.reshape(predicted.shape[:2]) for x in flat))
   first = first_places(candidates.ids)

@@ -43,7 +43,7 @@ COMMAS, TABLES, OBJECTS = ".csv", (".tsv", ".csv"), (".jsonl", ".json")
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
+class TextExample:
   """A text or a pair of texts and, if known, its labels; a number is the text of its only one."""
 
   id: str
@@ -61,11 +61,11 @@ class Reader(NamedTuple):
   form: Form
   attributes: tuple[str, ...] = ()
 
-  def example(self, value: Mapping[str, object], id: str, place: str) -> Example:
+  def example(self, value: Mapping[str, object], id: str, place: str) -> TextExample:
     """Returns the example in an object that has the form's names."""
     return self.named(named(value, self.form, place), id, place)
 
-  def named(self, value: Mapping[str, object], id: str, place: str) -> Example:
+  def named(self, value: Mapping[str, object], id: str, place: str) -> TextExample:
     """Returns the example in an object that has our names."""
     try:
       check_fields(value, (*KNOWN, *self.attributes), place)
@@ -75,12 +75,12 @@ class Reader(NamedTuple):
     pair = string(value, "text_pair", place) if "text_pair" in value else None
     qid = _name(value["qid"], f"{place}: qid") if "qid" in value else None
     attributes = tuple(_attribute(value, name, place) for name in self.attributes)
-    return Example(id, place, text, pair, labels_in(value, place), qid, attributes)
+    return TextExample(id, place, text, pair, labels_in(value, place), qid, attributes)
 
 
 def read(
   path: Path, faults: Faults, columns: Sequence[str] = (), attributes: Sequence[str] = ()
-) -> list[Example]:
+) -> list[TextExample]:
   """Reads lines of JSON, a list of objects, a table with a header, or reviews.
 
   A table's name ends in .csv, with commas and quotes, or in .tsv, with tabs and no quotes; that of
@@ -101,7 +101,7 @@ def read(
   return agreed
 
 
-def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[Example]:
+def _read(path: Path, faults: Faults, reader: Reader) -> Iterator[TextExample]:
   if path.suffix == REVIEWS:
     return _parsed(reviews(path, reader.attributes), reader._replace(form=PLAIN), faults)
   if path.suffix in TABLES:
@@ -124,12 +124,12 @@ def parse(
   columns: Sequence[str] = (),
   *,
   attributes: Sequence[str] = (),
-) -> Example:
+) -> TextExample:
   """Returns the example in an object of JSON lines."""
   return Reader(form_of(columns, attributes), tuple(attributes)).example(value, id, place)
 
 
-def to_json(example: Example) -> dict[str, object]:
+def to_json(example: TextExample) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text}
   if example.text_pair is not None:
@@ -153,7 +153,7 @@ def labels_in(value: Mapping[str, object], place: str) -> tuple[str, ...] | None
   return tuple(dict.fromkeys(names))
 
 
-def number_in(example: Example) -> float:
+def number_in(example: TextExample) -> float:
   """Returns the number that is an example's answer."""
   labels = example.labels
   if labels is None or len(labels) != 1:
@@ -251,7 +251,7 @@ def _object(item: object, place: str) -> Mapping[str, object]:
 
 def _parsed(
   items: Iterable[tuple[str, Callable[[], Mapping[str, object]]]], reader: Reader, faults: Faults
-) -> Iterator[Example]:
+) -> Iterator[TextExample]:
   """Yields examples of items, each with its place; ids are numbers if there are none."""
   places: dict[str, str] = {}
   for number, (place, fields) in enumerate(items, start=1):

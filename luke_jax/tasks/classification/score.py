@@ -10,7 +10,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.calibration import Answered, wanted_of
-from luke_jax.tasks.classification.files import Example, labels_in, number_in
+from luke_jax.tasks.classification.files import TextExample, labels_in, number_in
 from luke_jax.tasks.evaluation import (
   Evaluation,
   Mistake,
@@ -153,7 +153,7 @@ def score_numbers(gold: Sequence[float], predicted: Sequence[float]) -> dict[str
 
 
 def _ranking(
-  examples: Sequence[Example], predictions: Sequence[Predicted], positive: str
+  examples: Sequence[TextExample], predictions: Sequence[Predicted], positive: str
 ) -> dict[str, float]:
   """Returns the mean reciprocal rank of candidates with the positive label, by their questions."""
   asked = [(x, p) for x, p in zip(examples, predictions, strict=True) if x.qid is not None]
@@ -164,7 +164,7 @@ def _ranking(
   return {"mrr": mean_reciprocal_rank([x.qid or "" for x, _ in asked], relevant, scores)}
 
 
-def gold_label(example: Example) -> str:
+def gold_label(example: TextExample) -> str:
   """Returns the only label of an example."""
   if example.labels is None or len(example.labels) != 1:
     actual = "missing" if example.labels is None else ", ".join(example.labels) or "none"
@@ -172,7 +172,7 @@ def gold_label(example: Example) -> str:
   return example.labels[0]
 
 
-def gold_labels(example: Example) -> set[str]:
+def gold_labels(example: TextExample) -> set[str]:
   """Returns the labels of an example, which may be none."""
   if example.labels is None:
     raise InputError(f"{example.place}: labels: missing; expected a list of them")
@@ -196,7 +196,9 @@ def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, 
   return id, Labels(tuple(Label(name, scores.get(name, 0.0)) for name in names), scores)
 
 
-def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) -> dict[str, float]:
+def score_file(
+  examples: Sequence[TextExample], predicted: Mapping[str, Predicted]
+) -> dict[str, float]:
   """Returns the scores of predictions by id, of the kind that they are of."""
   ordered = in_order(examples, predicted, Labels((), {}))
   if any(isinstance(x, Number) for x in ordered):
@@ -209,7 +211,7 @@ def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) 
   return score_sets(list(map(gold_labels, examples)), list(map(_names, ordered)))
 
 
-def _values(examples: Sequence[Example], predicted: Sequence[Predicted]) -> list[float]:
+def _values(examples: Sequence[TextExample], predicted: Sequence[Predicted]) -> list[float]:
   for example, one in zip(examples, predicted, strict=True):
     if not isinstance(one, Number):
       raise InputError(f"predictions: id {example.id!r}: no number; expected one for each example")
@@ -221,7 +223,7 @@ def _names(predicted: Predicted) -> set[str]:
 
 
 def _of_one(
-  examples: Sequence[Example], predictions: Sequence[Predicted], positive: str
+  examples: Sequence[TextExample], predictions: Sequence[Predicted], positive: str
 ) -> dict[str, float]:
   gold = list(map(gold_label, examples))
   predicted = [x.label if isinstance(x, Labels) else "" for x in predictions]
@@ -229,7 +231,7 @@ def _of_one(
 
 
 def evaluate(
-  examples: Sequence[Example], predictions: Sequence[Labels], positive: str
+  examples: Sequence[TextExample], predictions: Sequence[Labels], positive: str
 ) -> Evaluation:
   """Returns the scores of one label for each text, figures for each label, and the mistakes."""
   gold = list(map(gold_label, examples))
@@ -251,7 +253,7 @@ def evaluate(
 
 
 def evaluate_sets(
-  examples: Sequence[Example], predictions: Sequence[Labels], labels: Sequence[str]
+  examples: Sequence[TextExample], predictions: Sequence[Labels], labels: Sequence[str]
 ) -> Evaluation:
   """Returns the scores of several labels for each text, figures for each label, and mistakes."""
   gold, predicted = list(map(gold_labels, examples)), list(map(_names, predictions))
@@ -275,7 +277,7 @@ def evaluate_sets(
   return Evaluation(scores, table, {}, _surest(wrong), list(chain(*answers)), wanted)
 
 
-def evaluate_numbers(examples: Sequence[Example], predictions: Sequence[Number]) -> Evaluation:
+def evaluate_numbers(examples: Sequence[TextExample], predictions: Sequence[Number]) -> Evaluation:
   """Returns the correlations of numbers, and the texts from the largest error on."""
   gold, predicted = list(map(number_in, examples)), [x.value for x in predictions]
   errors = sorted(
@@ -297,7 +299,7 @@ def _surest(mistakes: Sequence[Mistake]) -> list[Mistake]:
   return sorted(mistakes, key=lambda mistake: -mistake.score)
 
 
-def _mistake(example: Example, gold: str, predicted: str, score: float) -> Mistake:
+def _mistake(example: TextExample, gold: str, predicted: str, score: float) -> Mistake:
   text, question = example.text, ""
   if example.text_pair is not None:
     text, question = example.text_pair, example.text

@@ -21,7 +21,7 @@ from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED, target_weights
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.classification import files, score
-from luke_jax.tasks.classification.files import Example
+from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.classification.forms import FIELDS, form_of
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import COMMON, Faults
@@ -47,7 +47,7 @@ _SHOWN = 3  # unknown values in a warning
 
 
 @dataclasses.dataclass(frozen=True)
-class TextClassification(FineTunedTask[Example, Any]):
+class TextClassification(FineTunedTask[TextExample, Any]):
   """Gives a text, or a pair of texts, one label, several labels or a number."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -127,15 +127,15 @@ class TextClassification(FineTunedTask[Example, Any]):
     problem = entries.get(PROBLEM) or (PROBLEMS["number"] if len(labels) == 1 else None)
     return {"target": next((x for x, name in PROBLEMS.items() if name == problem), "label")}
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[TextExample]:
     """Reads the examples of a file."""
     return files.read(path, faults, self.columns, self.attributes.names)
 
-  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> TextExample:
     """Returns the example in an object of JSON lines."""
     return files.parse(value, id, place, self.columns, attributes=self.attributes.names)
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[TextExample]) -> tuple[str, ...]:
     """Returns the labels of a file: whole numbers in their order, others in alphabetical order."""
     if self.target == "number":
       return (NUMBER,)
@@ -145,7 +145,7 @@ class TextClassification(FineTunedTask[Example, Any]):
       raise InputError(f"{self.train}: labels: {names}; expected two or more, to tell apart")
     return tuple(sorted(labels, key=int) if score.in_numbers(labels) else labels)
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: TextExample) -> None:
     """Refuses one without an answer that the model knows."""
     if self.target == "number":
       files.number_in(example)
@@ -155,7 +155,7 @@ class TextClassification(FineTunedTask[Example, Any]):
       check_label(label, self.labels, example.place)
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[TextExample], faults: Faults | None = None
   ) -> list[Row]:
     """A row for each example."""
     numbers = {label: number for number, label in enumerate(self.labels)}
@@ -164,7 +164,7 @@ class TextClassification(FineTunedTask[Example, Any]):
       rows = with_ids(rows, examples, self.known_attributes)
     return [row.labelled(self._target(examples[row.example], numbers)) for row in rows]
 
-  def _target(self, example: Example, numbers: Mapping[str, int]) -> np.ndarray | None:
+  def _target(self, example: TextExample, numbers: Mapping[str, int]) -> np.ndarray | None:
     """Returns an example's answer as an array, None if it has none that the model knows."""
     if self.target == "number":
       with contextlib.suppress(InputError):  # prediction needs no answers
@@ -192,7 +192,7 @@ class TextClassification(FineTunedTask[Example, Any]):
     return target_weights(labels != IGNORED if self.target != "number" else jnp.isfinite(labels))
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+    self, examples: Sequence[TextExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[Labels | Number]:
     """Returns the labels of each text, the most probable first, or its number."""
     logits = [np.asarray(outputs["logits"][i], np.float64) for i in range(len(rows))]
@@ -209,7 +209,7 @@ class TextClassification(FineTunedTask[Example, Any]):
     labels = tuple(Label(self.labels[i], float(scores[i])) for i in chosen)
     return Labels(labels, dict(zip(self.labels, scores.tolist(), strict=True)))
 
-  def evaluate(self, examples: Sequence[Example], predictions: Sequence[Any]) -> Evaluation:
+  def evaluate(self, examples: Sequence[TextExample], predictions: Sequence[Any]) -> Evaluation:
     """Returns the scores, which depend on the target, and the figures around them."""
     if self.target == "number":
       return score.evaluate_numbers(examples, predictions)
@@ -218,7 +218,7 @@ class TextClassification(FineTunedTask[Example, Any]):
     positive = score.positive_of(self.labels, self.positive)
     return score.evaluate(examples, predictions, positive)
 
-  def to_prediction(self, example: Example, prediction: Labels | Number) -> dict[str, object]:
+  def to_prediction(self, example: TextExample, prediction: Labels | Number) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
     if isinstance(prediction, Number):
       return {"id": example.id, "number": round(prediction.value, 4)}
@@ -250,7 +250,9 @@ def _by_frequency(column: Sequence[str]) -> tuple[str, ...]:
   return tuple(sorted(counts, key=lambda value: (-counts[value], value)))
 
 
-def with_ids(rows: Sequence[Row], examples: Sequence[Example], attributes: Attributes) -> list[Row]:
+def with_ids(
+  rows: Sequence[Row], examples: Sequence[TextExample], attributes: Attributes
+) -> list[Row]:
   """Returns rows with the numbers of their examples' values; warns of values without a vector."""
   ids = np.zeros((len(examples), len(attributes.names)), np.int32)
   for i, (name, values) in enumerate(zip(attributes.names, attributes.known, strict=True)):
@@ -267,7 +269,9 @@ def with_ids(rows: Sequence[Row], examples: Sequence[Example], attributes: Attri
   return [dataclasses.replace(row, extra={IDS: ids[row.example]}) for row in rows]
 
 
-def features(processor: Processor, examples: Sequence[Example], keep: Sequence[int]) -> list[Row]:
+def features(
+  processor: Processor, examples: Sequence[TextExample], keep: Sequence[int]
+) -> list[Row]:
   """Returns a row for each example; warns of the word pieces that no row has.
 
   `keep` are the pieces to read of the beginning and of the end of a text that is too long; by

@@ -23,7 +23,7 @@ PLACEHOLDER = "@placeholder"
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
+class ClozeExample:
   """A question with a gap, a passage, its entities and, if known, those that fill the gap."""
 
   id: str
@@ -34,14 +34,14 @@ class Example:
   answers: tuple[Bounds, ...] | None = None
 
 
-def read(path: Path, faults: Faults) -> list[Example]:
+def read(path: Path, faults: Faults) -> list[ClozeExample]:
   """Reads JSON lines, or the JSON of ReCoRD."""
   if path.suffix == ".json":
     return list(_record(path, faults))
   return list(read_json_lines(path, parse, faults))
 
 
-def parse(value: Mapping[str, object], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> ClozeExample:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
@@ -57,10 +57,10 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   for start, end in answers or ():
     if (start, end) not in entities:
       raise InputError(f"{place}: answers: [{start}, {end}]; expected spans that entities has")
-  return Example(id, place, text.text, query, entities, answers)
+  return ClozeExample(id, place, text.text, query, entities, answers)
 
 
-def to_json(example: Example) -> dict[str, object]:
+def to_json(example: ClozeExample) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text, "query": example.query}
   value["entities"] = list(map(list, example.entities))
@@ -77,7 +77,7 @@ def _spans(value: Mapping[str, object], name: str, text: Text, place: str) -> tu
   return tuple(dict.fromkeys(spans))
 
 
-def _record(path: Path, faults: Faults) -> Iterator[Example]:
+def _record(path: Path, faults: Faults) -> Iterator[ClozeExample]:
   data = read_json(path)
   places: dict[str, str] = {}
   for number, item in enumerate(listed(_object(data, str(path)), "data", str(path)), start=1):

@@ -6,7 +6,7 @@ from itertools import chain
 from luke_jax.errors import InputError
 from luke_jax.tasks.answers import answer_marks, exact_match, read_predictions, token_f1
 from luke_jax.tasks.calibration import Answered, wanted_of
-from luke_jax.tasks.cloze.files import Example
+from luke_jax.tasks.cloze.files import ClozeExample
 from luke_jax.tasks.evaluation import Evaluation, Mistake
 from luke_jax.tasks.predictions import Answer
 
@@ -28,7 +28,7 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[str | None]) -> dic
   }
 
 
-def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
+def score_file(examples: Sequence[ClozeExample], predicted: Mapping[str, str]) -> dict[str, float]:
   """Returns the scores of answers by id.
 
   A missing answer scores 0, and answers with other ids do not count.
@@ -36,7 +36,9 @@ def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dic
   return score(list(map(_golds, examples)), [predicted.get(example.id) for example in examples])
 
 
-def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]) -> Evaluation:
+def evaluate(
+  examples: Sequence[ClozeExample], predictions: Sequence[Sequence[Answer]]
+) -> Evaluation:
   """Returns the scores of the best candidates, and the mistakes among them."""
   best = [answers[0] if answers else None for answers in predictions]
   scores = score(list(map(_golds, examples)), [answer.text if answer else None for answer in best])
@@ -48,13 +50,13 @@ def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]
   return Evaluation(scores, {}, {}, _mistakes(examples, best), list(chain(*answers)), wanted)
 
 
-def _golds(example: Example) -> list[str]:
+def _golds(example: ClozeExample) -> list[str]:
   if not example.answers:
     raise InputError(f"{example.place}: answers: none; expected one at least")
   return [example.text[start:end] for start, end in example.answers]
 
 
-def _mistakes(examples: Sequence[Example], best: Sequence[Answer | None]) -> list[Mistake]:
+def _mistakes(examples: Sequence[ClozeExample], best: Sequence[Answer | None]) -> list[Mistake]:
   mistakes = []
   for example, answer in zip(examples, best, strict=True):
     golds = _golds(example)

@@ -12,15 +12,15 @@ import numpy as np
 from luke_jax.errors import InputError, check_whole
 from luke_jax.files import Path
 from luke_jax.tasks.cloze import score
-from luke_jax.tasks.cloze.files import PLACEHOLDER, Example, parse, read
+from luke_jax.tasks.cloze.files import PLACEHOLDER, ClozeExample, parse, read
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
-from luke_jax.text import Entity, Processor, Row
+from luke_jax.text import Processor, Row, RowEntity
 from luke_jax.text.parts import (
-  Mentions,
   Part,
+  TextWithEntities,
   as_written,
   begins_after_space,
   even_groups,
@@ -76,7 +76,7 @@ class ClozeLimits(NamedTuple):
 
 
 def features(
-  processor: Processor, examples: Sequence[Example], faults: Faults, limits: ClozeLimits
+  processor: Processor, examples: Sequence[ClozeExample], faults: Faults, limits: ClozeLimits
 ) -> list[Row]:
   """Returns the rows of each example: no row of a window without candidates.
 
@@ -93,7 +93,7 @@ def features(
 
 
 def _rows(
-  processor: Processor, example: Example, number: int, limits: ClozeLimits
+  processor: Processor, example: ClozeExample, number: int, limits: ClozeLimits
 ) -> Iterator[Row]:
   special, mask = processor.tokenizer.special, processor.entity_vocab.mask_id
   texts = list(_texts(example, mask, limits.authors))
@@ -117,17 +117,17 @@ def _read_as_authors(text: str, start: int, end: int) -> str:
   return begins_after_space(text, start, end).rstrip()
 
 
-def _texts(example: Example, mask: int, authors: bool) -> Iterator[Mentions]:
+def _texts(example: ClozeExample, mask: int, authors: bool) -> Iterator[TextWithEntities]:
   """Yields the question with its gap as an entity, and the passage with its candidates."""
   before, _, after = example.query.replace("\n", " ").partition(PLACEHOLDER)
   before = before.removesuffix(" ")
   gap = (len(before), len(before) + len(PLACEHOLDER_WORD))
   query = before + PLACEHOLDER_WORD + after
-  yield Mentions(query, [Entity(mask, (0, 0), gap, 0, -1)], f"{example.place}: query")
+  yield TextWithEntities(query, [RowEntity(mask, (0, 0), gap, 0, -1)], f"{example.place}: query")
   text, spans = highlighted(example.text, example.entities, twice=authors)
-  candidates = [Entity(mask, (0, 0), span, 1, number) for number, span in enumerate(spans)]
+  candidates = [RowEntity(mask, (0, 0), span, 1, number) for number, span in enumerate(spans)]
   candidates.sort(key=lambda entity: entity.characters[0])
-  yield Mentions(text, candidates, f"{example.place}: entities")
+  yield TextWithEntities(text, candidates, f"{example.place}: entities")
 
 
 def _windows(
@@ -148,14 +148,14 @@ def _windows(
         yield query, dataclasses.replace(window, entities=group)
 
 
-def _targets(example: Example, candidates: Sequence[int]) -> np.ndarray | None:
+def _targets(example: ClozeExample, candidates: Sequence[int]) -> np.ndarray | None:
   if example.answers is None:
     return None
   return np.array([example.entities[number] in example.answers for number in candidates], np.int32)
 
 
 @dataclasses.dataclass(frozen=True)
-class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
+class ClozeAnswering(FineTunedTask[ClozeExample, list[Answer]]):
   """Finds the entity of a passage that fills the gap of a question (paper §4.4)."""
 
   labels: tuple[str, ...] = ()  # none: candidates are scored
@@ -199,21 +199,21 @@ class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
 
   parse = staticmethod(parse)
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[ClozeExample]:
     """Reads the examples of a file."""
     return read(path, faults)
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[ClozeExample]) -> tuple[str, ...]:
     """Returns no labels."""
     return ()
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: ClozeExample) -> None:
     """Raises InputError for an example without answers."""
     if not example.answers:
       raise InputError(f"{example.place}: answers: none; expected one at least")
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[ClozeExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns the rows of each example."""
     faults = faults or Faults(skip=self.skip_bad)
@@ -225,18 +225,18 @@ class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
     return (self.entities - 1,)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+    self, examples: Sequence[ClozeExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Answer]]:
     """Returns the candidates of each example, the best first."""
     return ranked_candidates(examples, rows, outputs)
 
   def evaluate(
-    self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]
+    self, examples: Sequence[ClozeExample], predictions: Sequence[Sequence[Answer]]
   ) -> Evaluation:
     """Returns exact match and F1."""
     return score.evaluate(examples, predictions)
 
-  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, object]:
+  def to_prediction(self, example: ClozeExample, prediction: Sequence[Answer]) -> dict[str, object]:
     """Returns an example's line in a file of predictions: the best candidate, and all scores."""
     best = prediction[0] if prediction else Answer("", 0, 0, 0.0)
     return {
@@ -249,7 +249,7 @@ class ClozeAnswering(FineTunedTask[Example, list[Answer]]):
 
 
 def ranked_candidates(
-  examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+  examples: Sequence[ClozeExample], rows: Sequence[Row], outputs: RowLogits
 ) -> list[list[Answer]]:
   """Returns all candidates of each example by their best score in any window, the best first."""
   scores: list[dict[int, float]] = [{} for _ in examples]
@@ -260,7 +260,7 @@ def ranked_candidates(
   return [_ranked(example, best) for example, best in zip(examples, scores, strict=True)]
 
 
-def _ranked(example: Example, scores: Mapping[int, float]) -> list[Answer]:
+def _ranked(example: ClozeExample, scores: Mapping[int, float]) -> list[Answer]:
   answers = []
   for number in sorted(scores, key=lambda number: (-scores[number], number)):
     start, end = example.entities[number]

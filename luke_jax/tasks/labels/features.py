@@ -24,7 +24,7 @@ ABOVE = 0.9  # share of a label's spans that have the other too, which is then m
 DESCRIBED = 0.3  # share of labels that are read with their description, where they have one
 
 
-class Room(NamedTuple):
+class LearningRoom(NamedTuple):
   """The spans and the labels that a row to learn from has."""
 
   spans: int
@@ -73,7 +73,7 @@ class Lessons:
     more = [numbers.get(f"{x}: {described.get(x, '')}", NONE) for x in self.labels]
     return np.array(plain), np.where(np.array(more) == NONE, plain, more)
 
-  def row(self, row: Row, example: Example, room: Room) -> Row:
+  def row(self, row: Row, example: Example, room: LearningRoom) -> Row:
     """Returns a row with some of its spans and some labels, each of which is right, wrong or open.
 
     Of spans it keeps those with labels, and as many again that share words with them or are others;

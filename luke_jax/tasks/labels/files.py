@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 
 
 @dataclasses.dataclass(frozen=True)
-class Example(documents.Example):
+class Example(documents.NamesExample):
   """A document whose names have a label each, and perhaps more; of some nobody knows labels."""
 
   also: tuple[tuple[str, ...], ...] = ()  # labels of each span beside its first
@@ -64,11 +64,11 @@ def to_json(example: Example) -> dict[str, object]:
 
 
 def _of(
-  example: documents.Example,
+  example: documents.NamesExample,
   also: tuple[tuple[str, ...], ...] = (),
   unknown: tuple[Bounds, ...] = (),
 ) -> Example:
-  fields = {x.name: getattr(example, x.name) for x in dataclasses.fields(documents.Example)}
+  fields = {x.name: getattr(example, x.name) for x in dataclasses.fields(documents.NamesExample)}
   return Example(**fields, also=also or ((),) * len(example.spans or ()), unknown=unknown)
 
 

@@ -22,14 +22,14 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.labels import files, score
 from luke_jax.tasks.labels.features import IDS, Lessons, all_spans
-from luke_jax.tasks.labels.features import Room as Lesson
+from luke_jax.tasks.labels.features import LearningRoom as Lesson
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.wordings import NONE, TEXTS, VECTORS, open_wordings
 from luke_jax.tasks.ner.columns import check_names
 from luke_jax.tasks.ner.documents import Reading
 from luke_jax.tasks.ner.features import CandidateLimits
 from luke_jax.tasks.ner.files import to_prediction
-from luke_jax.tasks.ner.task import Candidate, apart
+from luke_jax.tasks.ner.task import ScoredSpan, apart
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row
@@ -231,7 +231,7 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     one that says most: that has the highest logit beside that of any name. So who is a politician
     and a person is a politician.
     """
-    candidates: list[list[Candidate]] = [[] for _ in examples]
+    candidates: list[list[ScoredSpan]] = [[] for _ in examples]
     of_rows = (outputs.get(name, ()) for name in ("logits", "label_logits"))  # none: empty texts
     pairs = zip(*of_rows, strict=True)
     for row, (logits, usual) in zip(rows, pairs, strict=True):
@@ -241,7 +241,7 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
       labels = _telling(logits[found], np.asarray(usual)[: len(self.labels)])
       columns = (scores[found], *row.source[found].T, labels, scores[found])
       rows_of = zip(*(x.tolist() for x in columns), strict=True)
-      candidates[row.example] += [Candidate(*values) for values in rows_of]
+      candidates[row.example] += [ScoredSpan(*values) for values in rows_of]
     return [
       apart(example, of_example, self.labels)
       for example, of_example in zip(examples, candidates, strict=True)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from luke_jax.heads.linking import UNLIKELY
-from luke_jax.tasks.linking.files import Mention
+from luke_jax.tasks.linking.files import LinkedMention
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge
 from luke_jax.tasks.linking.names import NONE
 from luke_jax.text.tokenizer import Bounds
@@ -18,7 +18,7 @@ TOLD = 0.9  # part of a short name's prior that goes to what longer names may me
 
 
 def candidates_of(
-  text: str, mentions: Sequence[Mention], known: Knowledge, most: int
+  text: str, mentions: Sequence[LinkedMention], known: Knowledge, most: int
 ) -> list[Candidates]:
   """Returns the likeliest entities of each name, of those given with it if there are any."""
   in_text = candidates_in(text, [x[:2] for x in mentions], known, most)
@@ -28,7 +28,7 @@ def candidates_of(
   ]
 
 
-def alone(text: str, mention: Mention, known: Knowledge, most: int) -> Candidates:
+def alone(text: str, mention: LinkedMention, known: Knowledge, most: int) -> Candidates:
   """Returns the likeliest entities of a name, whatever else is in the text."""
   if mention.candidates is None:
     return known.candidates(text[mention.start : mention.end], most)

@@ -140,7 +140,7 @@ def _head(start: int, fields: Sequence[str]) -> tuple[int, int, str]:
 FIELDS = ("mentions",)
 
 
-class Mention(NamedTuple):
+class LinkedMention(NamedTuple):
   """A name in a text and what it means: a title, "" for no known entity, None if not known.
 
   One that is `optional` counts neither as found nor as missed, as a date that a linker may link.
@@ -156,16 +156,16 @@ class Mention(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
+class LinkingExample:
   """A text; without mentions they have to be found."""
 
   id: str
   place: str  # file and line
   text: str
-  mentions: tuple[Mention, ...] | None = None
+  mentions: tuple[LinkedMention, ...] | None = None
 
 
-def read(path: Path, faults: Faults) -> list[Example]:
+def read(path: Path, faults: Faults) -> list[LinkingExample]:
   """Reads JSON lines, of ours or of a benchmark, GUM's documents, or Ganea and Hofmann's tables."""
   readers = {CONLLU: gum, TABLE: ganea}
   if path.suffix in readers:
@@ -174,21 +174,21 @@ def read(path: Path, faults: Faults) -> list[Example]:
   return list(read_json_lines(path, parse, faults))
 
 
-def parse(value: Mapping[str, Any], id: str, place: str) -> Example:
+def parse(value: Mapping[str, Any], id: str, place: str) -> LinkingExample:
   """Returns the example in an object of JSON lines."""
   value = as_ours(value, place)
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   if "mentions" not in value:
-    return Example(id, place, text.text)
+    return LinkingExample(id, place, text.text)
   mentions = []
   for mention in listed(value, "mentions", place):
     _check(mention, place)
     start, end = text.span(list(mention[:2]), "mentions")
     title = (mention[2] or "") if len(mention) > 2 else None
     given = (tuple((x, float(y)) for x, y in mention[5]),) if len(mention) > 5 else ()
-    mentions.append(Mention(start, end, title, *mention[3:5], *given))
-  return Example(id, place, text.text, tuple(sorted(mentions, key=lambda x: x[:2])))
+    mentions.append(LinkedMention(start, end, title, *mention[3:5], *given))
+  return LinkingExample(id, place, text.text, tuple(sorted(mentions, key=lambda x: x[:2])))
 
 
 def _check(mention: object, place: str) -> None:
@@ -209,7 +209,7 @@ def _is_candidate(value: object) -> bool:
   return isinstance(value[1], int | float) and 0 <= value[1] <= 1
 
 
-def to_json(example: Example) -> dict[str, Any]:
+def to_json(example: LinkingExample) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text}
   if example.mentions is not None:
@@ -217,7 +217,7 @@ def to_json(example: Example) -> dict[str, Any]:
   return value
 
 
-def _shortened(mention: Mention) -> tuple[object, ...]:
+def _shortened(mention: LinkedMention) -> tuple[object, ...]:
   """Returns a mention as JSON has it, without what is as usual at its end."""
   start, end, title, item, optional, given = mention
   if given is not None:

@@ -16,7 +16,7 @@ from luke_jax.files import Path, read_json_object, whole
 from luke_jax.files.copies import local
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.linking.finding import names_in
-from luke_jax.tasks.linking.names import NONE, Meanings, Names, key_of
+from luke_jax.tasks.linking.names import NONE, Meanings, NameTable, key_of
 from luke_jax.tasks.predictions import Evidence
 from luke_jax.text.tokenizer import Bounds
 
@@ -59,7 +59,7 @@ class Knowledge:
     self._about = local(folder / ABOUT)
     self._offsets, self._vectors = self._array(OFFSETS), self._array(VECTORS)
     self._titles, self._title_ids = self._array(TITLES), self._array(TITLE_IDS)
-    self._names = Names(*map(self._array, (NAMES, STARTS, IDS)))
+    self._names = NameTable(*map(self._array, (NAMES, STARTS, IDS)))
     self._weights, self._linked = self._array(WEIGHTS), self._array(LINKED)
     self._evidence = self._array(EVIDENCE)
 

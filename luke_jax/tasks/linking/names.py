@@ -114,7 +114,7 @@ class NameSums:
     return Meanings(*(x[~nameless] for x in self._sums))
 
 
-class Names(NamedTuple):
+class NameTable(NamedTuple):
   """Sorted names and what they may mean: name i the `ids` from `starts[i]` to `starts[i + 1]`."""
 
   keys: np.ndarray
@@ -122,7 +122,7 @@ class Names(NamedTuple):
   ids: np.ndarray
 
   @classmethod
-  def of(cls, meanings: Meanings) -> "Names":
+  def of(cls, meanings: Meanings) -> "NameTable":
     """Returns the names of sorted entries."""
     keys, starts = np.unique(meanings.keys, return_index=True)
     return cls(keys, np.append(starts, len(meanings.ids)), meanings.ids)

@@ -10,7 +10,7 @@ from luke_jax.files import Path
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, precision_recall_f1
 from luke_jax.tasks.files import Faults, listed, read_json_lines
-from luke_jax.tasks.linking.files import Example
+from luke_jax.tasks.linking.files import LinkingExample
 from luke_jax.tasks.predictions import Link
 
 _ITEM = re.compile(r"Q\d+")
@@ -133,7 +133,7 @@ def _met(one: tuple[tuple[int, int], Meaning], others: Answers) -> bool:
   return any(start < x[1] and x[0] < end and meaning.same(y) for x, y in others.items())
 
 
-def golds(example: Example) -> Answers:
+def golds(example: LinkingExample) -> Answers:
   """Returns what the names of an example mean."""
   if example.mentions is None or any(x.title is None for x in example.mentions):
     raise InputError(f"{example.place}: mentions: no titles; expected what each name means")
@@ -141,7 +141,7 @@ def golds(example: Example) -> Answers:
 
 
 def evaluate(
-  examples: Sequence[Example],
+  examples: Sequence[LinkingExample],
   predictions: Sequence[Sequence[Link]],
   candidates: Sequence[Candidates],
 ) -> Evaluation:
@@ -198,7 +198,7 @@ def _share(rows: Sequence[tuple[Place, bool]], holds: Callable[[Place], bool]) -
 
 
 def _mistakes(
-  examples: Sequence[Example], gold: Sequence[Answers], predictions: Sequence[Sequence[Link]]
+  examples: Sequence[LinkingExample], gold: Sequence[Answers], predictions: Sequence[Sequence[Link]]
 ) -> list[Mistake]:
   mistakes = []
   for example, right, links in zip(examples, gold, predictions, strict=True):
@@ -234,6 +234,8 @@ def _prediction(value: Mapping[str, Any], id: str, place: str) -> tuple[str, Ans
   return id, answers
 
 
-def score_file(examples: Sequence[Example], predicted: Mapping[str, Answers]) -> dict[str, float]:
+def score_file(
+  examples: Sequence[LinkingExample], predicted: Mapping[str, Answers]
+) -> dict[str, float]:
   """Returns the scores of links by id; those of other texts do not count."""
   return score(list(map(golds, examples)), [predicted.get(x.id, {}) for x in examples])

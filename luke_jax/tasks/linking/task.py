@@ -22,7 +22,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import knowledge, score
 from luke_jax.tasks.linking.candidates import alone, candidates_of
-from luke_jax.tasks.linking.files import Example, Mention, parse, read
+from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Entity, Link
@@ -36,7 +36,7 @@ GIVEN = 0.5  # of the names of a row, at most, are given as settled in training
 WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
 
 
-class Source(NamedTuple):
+class RowNames(NamedTuple):
   """Which names of its example a row decides, and what they may mean; `NONE` for padding."""
 
   numbers: np.ndarray  # (E,), NONE for one that another row decides
@@ -182,15 +182,15 @@ class EntityLinking(FineTunedTask):
       weights = left * weights.sum() / jnp.maximum(left.sum(), 1e-9)
     return super().loss(backbone, params, batch, weights, key)
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[LinkingExample]:
     """Reads the examples of a file."""
     return read(path, faults)
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[LinkingExample]) -> tuple[str, ...]:
     """Returns no labels."""
     return ()
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: LinkingExample) -> None:
     """Raises InputError for an example that does not say what its names mean."""
     score.golds(example)
 
@@ -200,7 +200,7 @@ class EntityLinking(FineTunedTask):
     return FineTunedTask.records(task, backbone, split)
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[LinkingExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns the windows of each text that have names."""
     known, faults = open_knowledge(self.knowledge), faults or Faults(skip=self.skip_bad)
@@ -217,13 +217,17 @@ class EntityLinking(FineTunedTask):
         rows += self._rows(example, number, mentions, found)
     return rows
 
-  def _mentions(self, example: Example, known: Knowledge) -> Sequence[Mention]:
+  def _mentions(self, example: LinkingExample, known: Knowledge) -> Sequence[LinkedMention]:
     if example.mentions is not None and not self.find:
       return example.mentions
-    return [Mention(start, end) for start, end in known.names_in(example.text)]
+    return [LinkedMention(start, end) for start, end in known.names_in(example.text)]
 
   def _rows(
-    self, example: Example, number: int, mentions: Sequence[Mention], windows: Sequence[Row]
+    self,
+    example: LinkingExample,
+    number: int,
+    mentions: Sequence[LinkedMention],
+    windows: Sequence[Row],
   ) -> Iterator[Row]:
     """Yields windows with candidates; a name in several is decided where most is around it."""
     known = open_knowledge(self.knowledge)
@@ -245,11 +249,13 @@ class EntityLinking(FineTunedTask):
       labels = [
         IGNORED if x == NONE else self._label(mentions[x], found[x][0], known) for x in decided
       ]
-      source = Source(np.array(decided), np.array([mentions[x.number][:2] for x in entities]), ids)
+      source = RowNames(
+        np.array(decided), np.array([mentions[x.number][:2] for x in entities]), ids
+      )
       row = dataclasses.replace(row, example=number, extra={IDS: ids, PRIORS: priors})
       yield row.labelled(np.array(labels, np.int32), source)
 
-  def _label(self, mention: Mention, ids: np.ndarray, known: Knowledge) -> int:
+  def _label(self, mention: LinkedMention, ids: np.ndarray, known: Knowledge) -> int:
     """Returns the place of a name's entity among its candidates, the one after them for none."""
     if mention.title is None:
       return IGNORED
@@ -260,7 +266,7 @@ class EntityLinking(FineTunedTask):
     return self.candidates if self.refuse else IGNORED
 
   def _candidates(
-    self, text: str, mention: Mention, likeliest: Candidates, known: Knowledge
+    self, text: str, mention: LinkedMention, likeliest: Candidates, known: Knowledge
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the entities that a name may mean and their priors, (C,) each."""
     start, end, *_ = mention
@@ -315,7 +321,7 @@ class EntityLinking(FineTunedTask):
     return (self.names,)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: Mapping[str, Any]
+    self, examples: Sequence[LinkingExample], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Link]]:
     """Returns the links of each text in order; of names that were found, those with an entity."""
     known = open_knowledge(self.knowledge)
@@ -348,14 +354,14 @@ class EntityLinking(FineTunedTask):
     return Link(name, start, end, best.title, best.item, best.score, tuple(others), evidence)
 
   def evaluate(
-    self, examples: Sequence[Example], predictions: Sequence[Sequence[Link]]
+    self, examples: Sequence[LinkingExample], predictions: Sequence[Sequence[Link]]
   ) -> Evaluation:
     """Returns accuracy and the figures around it, and those of the likeliest candidates alone."""
     known = open_knowledge(self.knowledge)
     candidates = [self._titled(example, known) for example in examples]
     return score.evaluate(examples, predictions, candidates)
 
-  def _titled(self, example: Example, known: Knowledge) -> score.Candidates:
+  def _titled(self, example: LinkingExample, known: Knowledge) -> score.Candidates:
     """Returns the places of the right entities among the candidates of an example's names."""
     found: score.Candidates = {}
     for mention in example.mentions or ():
@@ -366,7 +372,7 @@ class EntityLinking(FineTunedTask):
         found[mention[:2]] = score.Place(place, len(ids), id != NONE)
     return found
 
-  def to_prediction(self, example: Example, prediction: Sequence[Link]) -> dict[str, Any]:
+  def to_prediction(self, example: LinkingExample, prediction: Sequence[Link]) -> dict[str, Any]:
     """Returns an example's line in a file of predictions."""
     links = [[x.start, x.end, x.title, x.item, round(x.score, 4)] for x in prediction]
     others = [[[y.title, y.item, round(y.score, 4)] for y in x.others] for x in prediction]
@@ -374,7 +380,7 @@ class EntityLinking(FineTunedTask):
     return {"id": example.id, "links": links, "others": others, "evidence": evidence}
 
 
-def entity_of(mention: Mention, known: Knowledge) -> int:
+def entity_of(mention: LinkedMention, known: Knowledge) -> int:
   """Returns the entity that a name means: the one with its item, or else with its title."""
   by_item = known.id_of(mention.item) if mention.item else NONE
   return known.id_of(mention.title) if by_item == NONE and mention.title else by_item

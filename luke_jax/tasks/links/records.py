@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from luke_jax.files import Path
-from luke_jax.graph.known import Known
+from luke_jax.graph.known import KnownTriples
 from luke_jax.graph.triples import Graph, read_graph
 from luke_jax.pipeline.reads import cached
 
@@ -22,7 +22,7 @@ class GraphSource:
   """A graph with what training and scoring look up in it."""
 
   graph: Graph
-  known: Known  # of train
+  known: KnownTriples  # of train
   weights: np.ndarray  # of the triples of train, by the frequency of their pairs
 
   @property
@@ -31,9 +31,9 @@ class GraphSource:
     return len(self.graph.entities)
 
   @functools.cached_property
-  def all_known(self) -> Known:
+  def all_known(self) -> KnownTriples:
     """Returns the triples of all splits, which ranks are filtered by."""
-    return Known(self.graph.all)
+    return KnownTriples(self.graph.all)
 
   def dev_triples(self, most: int) -> np.ndarray:
     """Returns the triples that are scored in a run: of valid, or else of train, evenly chosen."""
@@ -47,7 +47,7 @@ def read_source(place: str) -> GraphSource:
   """Reads a graph, and counts the pairs of its training triples."""
   graph = read_graph(Path(place))
   train = graph.splits["train"]
-  facts = Known(train)
+  facts = KnownTriples(train)
   heads, relations, tails = train.T
   counts = facts.tails.counts(heads, relations) + facts.heads.counts(tails, relations)
   return GraphSource(graph, facts, (1 / np.sqrt(counts + 2 * START_COUNT)).astype(np.float32))

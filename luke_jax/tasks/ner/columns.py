@@ -207,7 +207,7 @@ class Line(NamedTuple):
 
 
 @dataclasses.dataclass
-class Sentence:
+class SentenceLines:
   """Lines without an empty one between them; `sound` if they have no fault."""
 
   lines: list[Line] = dataclasses.field(default_factory=list)
@@ -224,7 +224,7 @@ class Sentence:
     return [line.tag for line in self.lines]
 
 
-Document = list[Sentence]
+Document = list[SentenceLines]
 
 
 def read_columns(path: Path, faults: Faults, names: Sequence[str] = ()) -> list[Document]:
@@ -315,8 +315,8 @@ def _blocks(path: Path) -> list[Block]:
 
 def _sentence(
   rows: Sequence[FileLine], layout: Columns, path: Path, faults: Faults
-) -> Sentence | None:
-  sentence = Sentence()
+) -> SentenceLines | None:
+  sentence = SentenceLines()
   for row in rows:
     if not sentence.lines and is_comment(row, layout):
       continue

@@ -17,7 +17,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks import label_studio
 from luke_jax.tasks.files import Faults, lines, listed, read_json
-from luke_jax.tasks.ner.columns import Document, Line, Sentence
+from luke_jax.tasks.ner.columns import Document, Line, SentenceLines
 from luke_jax.tasks.ner.tags import REPAIR, Labelled, check_tag, chunks, illegal, scheme_of
 from luke_jax.tasks.predictions import Span
 from luke_jax.tasks.tables import is_table, read_table
@@ -85,7 +85,7 @@ Sentences = tuple[tuple[Bounds, ...], ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
+class NamesExample:
   """A document: the words of its sentences and, if known, its entities."""
 
   id: str
@@ -112,15 +112,15 @@ class Example:
 
 def of_words(
   id: str, place: str, sentences: Sequence[Sequence[str]], reading: Reading = PAPER
-) -> Example:
+) -> NamesExample:
   """Returns a document whose text is made from its words."""
   text, words, _ = joined([word for sentence in sentences for word in sentence], reading)
   remaining = iter(words)
   split = tuple(tuple(next(remaining) for _ in sentence) for sentence in sentences)
-  return Example(id, place, text, tuple(filter(None, split)), as_words=True)
+  return NamesExample(id, place, text, tuple(filter(None, split)), as_words=True)
 
 
-def by_characters(example: Example) -> Example:
+def by_characters(example: NamesExample) -> NamesExample:
   """Returns the document with every character of its words as a word.
 
   A mark that combines with the character before it, such as an accent, belongs to that one.
@@ -142,13 +142,13 @@ def labelled(spans: Iterable[Span]) -> list[Labelled]:
   return [Labelled(span.start, span.end, span.label) for span in spans]
 
 
-def to_characters(example: Example, spans: Iterable[Labelled]) -> tuple[Labelled, ...]:
+def to_characters(example: NamesExample, spans: Iterable[Labelled]) -> tuple[Labelled, ...]:
   """Returns spans of words as spans of characters."""
   words = example.words
   return tuple(Labelled(words[first][0], words[last - 1][1], label) for first, last, label in spans)
 
 
-def to_words(example: Example, spans: Iterable[Labelled]) -> list[Labelled | None]:
+def to_words(example: NamesExample, spans: Iterable[Labelled]) -> list[Labelled | None]:
   """Returns spans of characters as spans of words; None for one with an edge inside a word."""
   words = example.words
   first = {start: word for word, (start, _) in enumerate(words)}
@@ -272,7 +272,7 @@ _PART = re.compile(r"(?:\((?P<label>[^()*\s]+))?\*?(?P<end>\))?")
 def read_conll_2012(path: Path, faults: Faults) -> list[Document]:
   """Returns the sentences of each document, with the tags that its brackets are as IOB2."""
   documents: list[Document] = []
-  sentence, label = Sentence(), ""
+  sentence, label = SentenceLines(), ""
   for number, line in lines(path):
     place = f"{path}: line {number}"
     if line.startswith("#") or not line.strip():
@@ -280,7 +280,7 @@ def read_conll_2012(path: Path, faults: Faults) -> list[Document]:
         sentence.sound = False
         with faults.caught():
           raise InputError(f"{place}: the name of {label!r} has no end; expected ) before")
-      sentence, label = Sentence(), ""
+      sentence, label = SentenceLines(), ""
       if line.startswith(BEGIN):
         documents.append([])
       continue

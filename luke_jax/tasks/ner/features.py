@@ -11,7 +11,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.ner.documents import Example, to_words
+from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.text import Processor, Row
 from luke_jax.text.tokenizer import Bounds
@@ -49,7 +49,7 @@ class TokenizedDocument(NamedTuple):
 
 def features(
   processor: Processor,
-  examples: Sequence[Example],
+  examples: Sequence[NamesExample],
   limits: CandidateLimits,
   *,
   labels: Sequence[str],
@@ -84,8 +84,8 @@ def features(
 
 
 def tokenized(
-  processor: Processor, examples: Sequence[Example], context: bool
-) -> Iterator[tuple[Example, list[list[int]]]]:
+  processor: Processor, examples: Sequence[NamesExample], context: bool
+) -> Iterator[tuple[NamesExample, list[list[int]]]]:
   """Yields every document with the pieces of each word; no word is tokenized twice."""
   written = [_written(example, context) for example in examples]
   words = list(dict.fromkeys(word for document in written for word in document))
@@ -95,7 +95,7 @@ def tokenized(
     yield example, [ids[word] for word in document]
 
 
-def _written(example: Example, context: bool) -> list[str]:
+def _written(example: NamesExample, context: bool) -> list[str]:
   """Returns the words, each with a space before it if the text has white space there.
 
   A document, or where there is no context a sentence, begins without one if it is given as text.
@@ -110,7 +110,7 @@ def _written(example: Example, context: bool) -> list[str]:
 
 
 def _document(
-  example: Example, ids: list[list[int]], limits: CandidateLimits, processor: Processor
+  example: NamesExample, ids: list[list[int]], limits: CandidateLimits, processor: Processor
 ) -> TokenizedDocument:
   room = room_of(processor, limits)
   lengths = lengths_of(example, ids, math.inf if processor.reads_words_once else room)
@@ -131,7 +131,7 @@ def _document(
   return TokenizedDocument(flat, first, edges, stretches, starts[visible], ends[visible], reach)
 
 
-def lengths_of(example: Example, ids: list[list[int]], room: float) -> np.ndarray:
+def lengths_of(example: NamesExample, ids: list[list[int]], room: float) -> np.ndarray:
   """Returns the number of pieces of each word; raises InputError for a word without room."""
   lengths = np.array([len(pieces) for pieces in ids], np.int64)
   if lengths.max(initial=0) > room:
@@ -144,7 +144,9 @@ def lengths_of(example: Example, ids: list[list[int]], room: float) -> np.ndarra
   return lengths
 
 
-def _targets(example: Example, document: TokenizedDocument, labels: Sequence[str]) -> np.ndarray:
+def _targets(
+  example: NamesExample, document: TokenizedDocument, labels: Sequence[str]
+) -> np.ndarray:
   """Returns the numbers of the labels of candidates, 0 for those that are no entity."""
   numbers = {label: number for number, label in enumerate(labels)}
   targets = np.zeros(len(document.starts), np.int32)
@@ -291,7 +293,7 @@ class Missed(NamedTuple):
 
 
 def missed_entities(
-  example: Example, span_words: int, rows: Sequence[Row] | None = None
+  example: NamesExample, span_words: int, rows: Sequence[Row] | None = None
 ) -> list[Missed]:
   """Returns the entities of a document that no model can find.
 
@@ -309,7 +311,7 @@ def missed_entities(
   return entities
 
 
-def _why(example: Example, span: Labelled, words: Labelled | None, most: int) -> str:
+def _why(example: NamesExample, span: Labelled, words: Labelled | None, most: int) -> str:
   text = example.text[span.start : span.end]
   if not text.strip():
     return "white space"
@@ -338,7 +340,7 @@ def marks(row: Row, labels: Sequence[str]) -> Iterator[Labelled]:
       yield Labelled(start, end, labels[row.labels[number]])
 
 
-def check_learnable(path: str, examples: Sequence[Example], rows: Sequence[Row]) -> None:
+def check_learnable(path: str, examples: Sequence[NamesExample], rows: Sequence[Row]) -> None:
   """Raises InputError for a training file of which no entity can be found."""
   total = sum(len(example.spans or ()) for example in examples)
   if not total:

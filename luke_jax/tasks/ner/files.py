@@ -31,7 +31,7 @@ from luke_jax.tasks.ner.documents import (
   BEGIN,
   DOC_BIN,
   PAPER,
-  Example,
+  NamesExample,
   Reading,
   as_ours,
   labelled,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 FIELDS = ("sentences", "spans")
 
 
-def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
+def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[NamesExample]:
   """Reads JSON lines or lists (.jsonl, .json), columns of words and tags, or words alone.
 
   In columns a line of `-DOCSTART-` begins a document; without any, every sentence is one. Files of
@@ -76,7 +76,7 @@ def read(path: Path, faults: Faults, reading: Reading = PAPER) -> list[Example]:
   ]
 
 
-def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[Example]:
+def _of_json_lines(path: Path, faults: Faults, reading: Reading) -> list[NamesExample]:
   repaired: list[str] = []
   one = functools.partial(parse, reading=reading, repaired=repaired)
   items = read_list(path)
@@ -94,7 +94,7 @@ def is_json_lines(path: Path) -> bool:
   return path.suffix in (".jsonl", ".json", DOC_BIN) or is_table(path)
 
 
-def _of_columns(path: Path, id: str, document: Document, reading: Reading) -> Example:
+def _of_columns(path: Path, id: str, document: Document, reading: Reading) -> NamesExample:
   place = f"{path}: line {document[0].lines[0].number}"
   example = of_words(id, place, [sentence.words for sentence in document], reading)
   example = dataclasses.replace(
@@ -121,7 +121,7 @@ def parse(
   reading: Reading = PAPER,
   *,
   repaired: list[str] | None = None,
-) -> Example:
+) -> NamesExample:
   """Returns the document in an object of JSON lines, in our form or in that of another tool.
 
   The tags that were repaired are added to `repaired`.
@@ -136,7 +136,7 @@ def parse(
     edges = list(sentences_of(text, reading.language)) if edges is None else edges
     _check_edges(edges, text, place)
     split = (words_of(text, start, end) for start, end in edges)
-    return Example(id, place, text, tuple(filter(None, split)), spans)
+    return NamesExample(id, place, text, tuple(filter(None, split)), spans)
   words = value["tokens"]
   edges = [(0, len(words))] if edges is None else edges
   _check_edges(edges, "w" * len(words), place)
@@ -192,7 +192,7 @@ def spans_in(value: Mapping[str, object], place: str) -> tuple[Labelled, ...]:
   return tuple(spans)
 
 
-def to_json(example: Example) -> dict[str, object]:
+def to_json(example: NamesExample) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id}
   if example.as_words:
@@ -207,13 +207,15 @@ def to_json(example: Example) -> dict[str, object]:
   return value | {"spans": [list(span) for span in as_in_files(example, example.spans)]}
 
 
-def as_in_files(example: Example, spans: Sequence[Labelled]) -> list[Labelled]:
+def as_in_files(example: NamesExample, spans: Sequence[Labelled]) -> list[Labelled]:
   """Returns spans in the unit of the example's file; of words only those that are whole words."""
   return list(filter(None, to_words(example, spans))) if example.as_words else list(spans)
 
 
 def to_columns(
-  examples: Sequence[Example], predictions: Sequence[Sequence[Span]], scheme: Scheme = "IOB2"
+  examples: Sequence[NamesExample],
+  predictions: Sequence[Sequence[Span]],
+  scheme: Scheme = "IOB2",
 ) -> Iterator[str]:
   """Yields lines of words, their gold tags if known, and the predicted tags last."""
   bounded = any(len(example.sentences) > 1 for example in examples)
@@ -229,7 +231,7 @@ def to_columns(
       yield ""
 
 
-def _tags(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
+def _tags(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
   tags: list[str] = []
   remaining = to_words(example, spans)
   for sentence in example.sentences:
@@ -246,7 +248,7 @@ def _tags(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[s
   return tags
 
 
-def _line(example: Example, row: Sequence[str]) -> str:
+def _line(example: NamesExample, row: Sequence[str]) -> str:
   for part in row:
     if len(part.split()) != 1:
       raise InputError(f"{example.place}: {part!r}; expected no white space, for columns")
@@ -259,7 +261,7 @@ def form_of(task: "NamedEntities | Tagging") -> Reading:
   return Reading(task.language, task.every_word_spaced, *columns)
 
 
-def check_spans(example: Example, labels: Sequence[str]) -> None:
+def check_spans(example: NamesExample, labels: Sequence[str]) -> None:
   """Raises InputError for a document without spans, or with a label that is not among `labels`."""
   if example.spans is None:
     raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
@@ -268,7 +270,7 @@ def check_spans(example: Example, labels: Sequence[str]) -> None:
       check_label(span.label, labels, example.place_of(span.start))
 
 
-def to_prediction(example: Example, prediction: Sequence[Span]) -> dict[str, object]:
+def to_prediction(example: NamesExample, prediction: Sequence[Span]) -> dict[str, object]:
   """Returns a document's line in a file of predictions."""
   return {
     "id": example.id,

@@ -21,7 +21,7 @@ from luke_jax.tasks.evaluation import (
 )
 from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.ner.columns import has_tags, read_columns
-from luke_jax.tasks.ner.documents import Example, labelled, to_characters
+from luke_jax.tasks.ner.documents import NamesExample, labelled, to_characters
 from luke_jax.tasks.ner.files import is_json_lines, spans_in, tagged_spans
 from luke_jax.tasks.ner.tags import Labelled
 from luke_jax.tasks.predictions import Span, TaggedSpans
@@ -74,7 +74,9 @@ def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, 
   return id, Predicted(spans_in(value, place))
 
 
-def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) -> dict[str, float]:
+def score_file(
+  examples: Sequence[NamesExample], predicted: Mapping[str, Predicted]
+) -> dict[str, float]:
   """Returns the scores of predictions by id; a document without any has no predicted entity."""
   ordered = in_order(examples, predicted, Predicted(()))
   pairs = [
@@ -83,13 +85,13 @@ def score_file(examples: Sequence[Example], predicted: Mapping[str, Predicted]) 
   return score([gold for gold, _ in pairs], [spans for _, spans in pairs])
 
 
-def _gold(example: Example) -> Spans:
+def _gold(example: NamesExample) -> Spans:
   if example.spans is None:
     raise InputError(f"{example.place}: no spans; expected those of the entities, or tags")
   return set(example.spans)
 
 
-def _spans(example: Example, predicted: Predicted) -> Spans:
+def _spans(example: NamesExample, predicted: Predicted) -> Spans:
   """Returns the predicted spans, as characters."""
   words, where = len(example.words), f"predictions: id {example.id!r}"
   if predicted.words not in (None, words):
@@ -104,7 +106,7 @@ def _spans(example: Example, predicted: Predicted) -> Spans:
 
 
 def other_labels(
-  examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
+  examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]
 ) -> dict[str, int]:
   """Counts the predicted spans whose label no gold span of the examples has, by label."""
   gold = {span.label for example in examples for span in _gold(example)}
@@ -125,7 +127,7 @@ def _without(spans: Sequence[Span], labels: Collection[str]) -> Sequence[Span]:
   return dataclasses.replace(spans, spans=others, tags=tags)
 
 
-def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> Evaluation:
+def evaluate(examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]) -> Evaluation:
   """Returns scores, figures for each label, which label was taken for which, and mistakes."""
   gold = [_gold(example) for example in examples]
   predicted = [set(labelled(spans)) for spans in predictions]
@@ -163,7 +165,9 @@ def _confusion(pairs: Sequence[tuple[Spans, Spans]]) -> dict[tuple[str, str], in
   return dict(counts)
 
 
-def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]) -> list[Mistake]:
+def _mistakes(
+  examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]
+) -> list[Mistake]:
   """Returns predicted spans that are not gold, and gold spans that no predicted one touches.
 
   The latter have the certainty with which their words were tagged as no name, if they were tagged.
@@ -190,7 +194,7 @@ def _mistakes(examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
   return sorted(mistakes, key=lambda mistake: -mistake.score)
 
 
-def _passed(example: Example, missed: Labelled, spans: Sequence[Span]) -> float:
+def _passed(example: NamesExample, missed: Labelled, spans: Sequence[Span]) -> float:
   """Returns the least certainty of the tags of a span's words; 0 where words have no tags."""
   if not isinstance(spans, TaggedSpans):
     return 0.0
@@ -204,7 +208,7 @@ def _touch(one: Labelled, other: Labelled) -> bool:
 
 
 def _shown(
-  example: Example, at: Labelled, spans: Sequence[tuple[Labelled, Outcome]]
+  example: NamesExample, at: Labelled, spans: Sequence[tuple[Labelled, Outcome]]
 ) -> tuple[str, tuple[Mark, ...]]:
   """Returns the sentence around a span, and marks for all spans in it, this one first."""
   start = max((s[0][0] for s in example.sentences if s[0][0] <= at.start), default=at.start)
@@ -216,7 +220,7 @@ def _shown(
 
 
 def _mistake(
-  example: Example,
+  example: NamesExample,
   gold: Sequence[Labelled],
   answer: tuple[Span | None, float],
   shown: tuple[str, tuple[Mark, ...]],

@@ -16,7 +16,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, TaskRows
 from luke_jax.tasks.ner import features, files, score
 from luke_jax.tasks.ner.columns import check_names
-from luke_jax.tasks.ner.documents import Example
+from luke_jax.tasks.ner.documents import NamesExample
 from luke_jax.tasks.ner.features import check_learnable
 from luke_jax.tasks.predictions import Span
 from luke_jax.text import Processor, Row
@@ -32,7 +32,7 @@ AUTHORS_PIECES = 16  # of the longest candidate, in the code of the paper's auth
 
 
 @dataclasses.dataclass(frozen=True)
-class NamedEntities(FineTunedTask[Example, list[Span]]):
+class NamedEntities(FineTunedTask[NamesExample, list[Span]]):
   """Finds the entities of texts (paper §4.3)."""
 
   labels: tuple[str, ...] = ()  # the first is that of spans that are no entities
@@ -102,15 +102,15 @@ class NamedEntities(FineTunedTask[Example, list[Span]]):
     mask = batch["labels"] != IGNORED
     return mask / (len(mask) * USUAL)
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[NamesExample]:
     """Reads the documents of a file."""
     return files.read(path, faults, files.form_of(self))
 
-  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> NamesExample:
     """Returns the document in an object of JSON lines."""
     return files.parse(value, id, place, files.form_of(self))
 
-  def to_prediction(self, example: Example, prediction: Sequence[Span]) -> dict[str, object]:
+  def to_prediction(self, example: NamesExample, prediction: Sequence[Span]) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""
     return files.to_prediction(example, prediction)
 
@@ -121,17 +121,17 @@ class NamedEntities(FineTunedTask[Example, list[Span]]):
       check_learnable(self.train, records.examples, records.rows)
     return records
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[NamesExample]) -> tuple[str, ...]:
     """Returns the label of no entity, and those of a file, in alphabetical order."""
     labels = {span.label for example in examples for span in example.spans or ()}
     return (NIL, *sorted(labels - {NIL}))
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, self.labels[1:])
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[NamesExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns the rows of each sentence."""
     faults = faults or Faults(skip=self.skip_bad)
@@ -147,19 +147,19 @@ class NamedEntities(FineTunedTask[Example, list[Span]]):
     return {"labels": Room((sizes.entities,), IGNORED)}
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+    self, examples: Sequence[NamesExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Span]]:
     """Returns the entities of each document, in order."""
     return entities_of(examples, rows, outputs, self.labels)
 
   def evaluate(
-    self, examples: Sequence[Example], predictions: Sequence[Sequence[Span]]
+    self, examples: Sequence[NamesExample], predictions: Sequence[Sequence[Span]]
   ) -> Evaluation:
     """Returns F1 of spans and the figures around it."""
     return score.evaluate(examples, predictions)
 
 
-class Candidate(NamedTuple):
+class ScoredSpan(NamedTuple):
   """A span of words with its best label, if that is not the label of no entity."""
 
   logit: float
@@ -170,13 +170,13 @@ class Candidate(NamedTuple):
 
 
 def entities_of(
-  examples: Sequence[Example],
+  examples: Sequence[NamesExample],
   rows: Sequence[Row],
   outputs: RowLogits,
   labels: Sequence[str],
 ) -> list[list[Span]]:
   """Returns each document's entities in order; of overlapping ones, that with the highest logit."""
-  candidates: list[list[Candidate]] = [[] for _ in examples]
+  candidates: list[list[ScoredSpan]] = [[] for _ in examples]
   for i, row in enumerate(rows):
     candidates[row.example] += _candidates(row, np.asarray(outputs["logits"][i], np.float64))
   return [
@@ -185,7 +185,7 @@ def entities_of(
   ]
 
 
-def _candidates(row: Row, logits: np.ndarray) -> list[Candidate]:
+def _candidates(row: Row, logits: np.ndarray) -> list[ScoredSpan]:
   logits = logits[: len(row.entity_ids)]
   labels = logits.argmax(axis=-1)
   entities = labels.nonzero()[0]
@@ -193,10 +193,10 @@ def _candidates(row: Row, logits: np.ndarray) -> list[Candidate]:
   best = logits.max(axis=-1, initial=-np.inf)
   scores = 1 / np.exp(logits - best[:, None]).sum(axis=-1)
   columns = (best, *row.source[entities].T, labels, scores)
-  return [Candidate(*values) for values in zip(*(x.tolist() for x in columns), strict=True)]
+  return [ScoredSpan(*values) for values in zip(*(x.tolist() for x in columns), strict=True)]
 
 
-def apart(example: Example, candidates: list[Candidate], labels: Sequence[str]) -> list[Span]:
+def apart(example: NamesExample, candidates: list[ScoredSpan], labels: Sequence[str]) -> list[Span]:
   """Returns the spans of a document in order; of overlapping ones, that with the highest logit."""
   words, taken, spans = example.words, bytearray(len(example.words)), []
   for candidate in sorted(candidates, key=lambda candidate: -candidate.logit):

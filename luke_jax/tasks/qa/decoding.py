@@ -9,7 +9,7 @@ import numpy as np
 from luke_jax.tasks.fine_tuning import RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.features import Window
-from luke_jax.tasks.qa.files import Example
+from luke_jax.tasks.qa.files import QuestionExample
 from luke_jax.text import Row
 
 NO_ANSWER = Answer("", 0, 0, 0.0)
@@ -36,7 +36,7 @@ class _Scored(NamedTuple):
 
 
 def decode(
-  examples: Sequence[Example],
+  examples: Sequence[QuestionExample],
   rows: Sequence[Row],
   outputs: RowLogits,
   choice: Choice,

@@ -11,11 +11,11 @@ import numpy as np
 
 from luke_jax.errors import InputError, at
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.qa.files import Example, Link
-from luke_jax.text import Entity, Processor, Row
+from luke_jax.tasks.qa.files import EntityReference, QuestionExample
+from luke_jax.text import Processor, Row, RowEntity
 from luke_jax.text.parts import (
-  Mentions,
   Part,
+  TextWithEntities,
   as_written,
   begins_after_space,
   even_groups,
@@ -48,14 +48,14 @@ class Window(NamedTuple):
 
 
 class _Asked(NamedTuple):
-  example: Example
+  example: QuestionExample
   question: Part
   passage: Part  # its offsets count its tokens, for windows to know where they start
   offsets: np.ndarray
 
 
 def features(
-  processor: Processor, examples: Sequence[Example], limits: PassageLimits, faults: Faults
+  processor: Processor, examples: Sequence[QuestionExample], limits: PassageLimits, faults: Faults
 ) -> list[Row]:
   """Returns as many rows for each example as its passage needs, those of one after the other.
 
@@ -104,7 +104,7 @@ def _warn(message: str) -> None:
 
 
 def _tokenized(
-  processor: Processor, examples: Sequence[Example], authors: bool
+  processor: Processor, examples: Sequence[QuestionExample], authors: bool
 ) -> Iterator[_Asked]:
   """Yields every example as tokens. A passage of several questions is tokenized once."""
   for first in range(0, len(examples), _TOGETHER):
@@ -124,17 +124,17 @@ def _tokenized(
 
 
 def _mentions(
-  processor: Processor, text: str, links: Sequence[Link] | None, where: str
-) -> Mentions:
+  processor: Processor, text: str, links: Sequence[EntityReference] | None, where: str
+) -> TextWithEntities:
   vocab = processor.entity_vocab
   with at(where):
     keys = [(link, processor.entity_key(link.title)) for link in links or ()]
   known = [(link, key) for link, key in keys if vocab.contains(*key)]
   entities = [
-    Entity(vocab.id(*key), (0, 0), (start, end), text=0, number=number)
+    RowEntity(vocab.id(*key), (0, 0), (start, end), text=0, number=number)
     for number, ((start, end, _), key) in enumerate(known)
   ]
-  return Mentions(text, entities, where)
+  return TextWithEntities(text, entities, where)
 
 
 def _numbered(part: Part, places: np.ndarray | None) -> tuple[Part, np.ndarray]:
@@ -180,7 +180,7 @@ def _place(row: Row, tokens: Bounds) -> Bounds:
 _WORD = re.compile("[^ \t\r\n\u202f]+")
 
 
-def spaced_words(passage: Mentions) -> tuple[Mentions, np.ndarray]:
+def spaced_words(passage: TextWithEntities) -> tuple[TextWithEntities, np.ndarray]:
   """Returns a passage with one space before each word and no other white space.
 
   The array has the character of the passage for each of the new text's, a space for its word's.

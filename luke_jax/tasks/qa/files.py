@@ -27,7 +27,7 @@ FIELDS = ("question", "title", "entities", "question_entities", "answers", "lang
 _OF_MLQA = re.compile(r"-context-([a-z]{2})-question-[a-z]{2}$")
 
 
-class Link(NamedTuple):
+class EntityReference(NamedTuple):
   """A stretch of a text that refers to an entity of Wikipedia."""
 
   start: int
@@ -36,7 +36,7 @@ class Link(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
+class QuestionExample:
   """A question about a text and, if known, its answers, of which there may be none."""
 
   id: str
@@ -45,12 +45,12 @@ class Example:
   question: str
   answers: tuple[Bounds, ...] | None = None
   title: str | None = None  # of the article in Wikipedia that the text is from
-  entities: tuple[Link, ...] | None = None  # of the text; None: not known
-  question_entities: tuple[Link, ...] | None = None
+  entities: tuple[EntityReference, ...] | None = None  # of the text; None: not known
+  question_entities: tuple[EntityReference, ...] | None = None
   language: str = ""  # by whose rules answers are compared, as in MLQA; "": by SQuAD's
 
 
-def read(path: Path, faults: Faults, language: str = "") -> list[Example]:
+def read(path: Path, faults: Faults, language: str = "") -> list[QuestionExample]:
   """Reads JSON lines, spreadsheets, or the JSON of SQuAD, in which XQuAD and MLQA are too.
 
   `language` is that of the examples of which neither the file nor its name tells one: MLQA's files
@@ -70,7 +70,7 @@ def read(path: Path, faults: Faults, language: str = "") -> list[Example]:
   return [x if x.language else dataclasses.replace(x, language=language) for x in examples]
 
 
-def parse(value: Mapping[str, object], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> QuestionExample:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
@@ -79,7 +79,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
     raise InputError(f"{place}: question: empty; expected a question")
   language = string(value, "language", place) if "language" in value else ""
   check_language(language, f"{place}: language")
-  return Example(
+  return QuestionExample(
     id,
     place,
     text.text,
@@ -92,7 +92,7 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
   )
 
 
-def _of_any_form(value: Mapping[str, object], id: str, place: str) -> Example:
+def _of_any_form(value: Mapping[str, object], id: str, place: str) -> QuestionExample:
   """Returns an example of ours, or of SQuAD as Hugging Face's hub has it."""
   if "context" not in value or "text" in value:
     return parse(value, id, place)
@@ -105,7 +105,7 @@ def _of_any_form(value: Mapping[str, object], id: str, place: str) -> Example:
   return parse(ours, id, place)
 
 
-def to_json(example: Example) -> dict[str, object]:
+def to_json(example: QuestionExample) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text, "question": example.question}
   if example.title is not None:
@@ -126,14 +126,14 @@ def _answers(value: Mapping[str, object], text: Text, place: str) -> tuple[Bound
 
 def _links(
   value: Mapping[str, object], name: str, text: Text, place: str
-) -> tuple[Link, ...] | None:
+) -> tuple[EntityReference, ...] | None:
   if name not in value:
     return None
   links = []
   for link in listed(value, name, place):
     if not isinstance(link, list | tuple) or len(link) != 3 or not isinstance(link[2], str):
       raise InputError(f"{place}: {name}: {link!r}; expected [start, end, title]")
-    links.append(Link(*_span(link[:2], name, text, place), link[2]))
+    links.append(EntityReference(*_span(link[:2], name, text, place), link[2]))
   return tuple(links)
 
 
@@ -144,7 +144,7 @@ def _span(span: object, name: str, text: Text, place: str) -> Bounds:
   return start, end
 
 
-def _squad(path: Path, faults: Faults) -> Iterator[Example]:
+def _squad(path: Path, faults: Faults) -> Iterator[QuestionExample]:
   ids: set[str] = set()
   for number, article in enumerate(_objects(read_json(path), "data", str(path)), start=1):
     place = f"{path}: article {number}"
@@ -170,7 +170,7 @@ def _objects(value: object, name: str, place: str) -> Sequence[Mapping[str, obje
 
 def _question(
   article: Mapping[str, Any], paragraph: Mapping[str, Any], question: Mapping[str, Any], within: str
-) -> Example:
+) -> QuestionExample:
   id, text = string(question, "id", within), paragraph["context"]
   place = f"{within}: question {id!r}"
   value = {"text": text, "question": question.get("question")}

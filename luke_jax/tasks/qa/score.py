@@ -15,7 +15,7 @@ from luke_jax.tasks.answers import answer_marks, exact_match, normalized, read_p
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import Evaluation, Mistake, false_answers
 from luke_jax.tasks.predictions import Answer
-from luke_jax.tasks.qa.files import Example
+from luke_jax.tasks.qa.files import QuestionExample
 
 __all__ = ["best_thresholds", "evaluate", "read_predictions", "score", "score_file"]
 
@@ -44,13 +44,17 @@ def score(
   return scores | false_answers(gold, predicted)
 
 
-def score_file(examples: Sequence[Example], predicted: Mapping[str, str]) -> dict[str, float]:
+def score_file(
+  examples: Sequence[QuestionExample], predicted: Mapping[str, str]
+) -> dict[str, float]:
   """Returns the scores of answers by id; those of other questions do not count."""
   answers = [predicted.get(example.id) for example in examples]
   return score(list(map(_golds, examples)), answers, _languages(examples))
 
 
-def evaluate(examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]) -> Evaluation:
+def evaluate(
+  examples: Sequence[QuestionExample], predictions: Sequence[Sequence[Answer]]
+) -> Evaluation:
   """Returns the scores of the best answers, and the mistakes among them.
 
   If some questions have no answer, also returns the thresholds with the best scores.
@@ -101,13 +105,13 @@ def null_odds(answers: Sequence[Answer]) -> float:
   return float(np.log(max(none, least)) - np.log(max(some, least)))
 
 
-def _golds(example: Example) -> list[str]:
+def _golds(example: QuestionExample) -> list[str]:
   if example.answers is None:
     raise InputError(f"{example.place}: answers: missing; expected a list of them")
   return [example.text[start:end] for start, end in example.answers]
 
 
-def _languages(examples: Sequence[Example]) -> list[str]:
+def _languages(examples: Sequence[QuestionExample]) -> list[str]:
   return [example.language for example in examples]
 
 
@@ -133,7 +137,7 @@ def _second_version(answer: str, golds: Sequence[str], language: str) -> tuple[f
   return exact, token_f1(answer, golds, language) if normalized(answer, language) else exact
 
 
-def _mistakes(examples: Sequence[Example], best: Sequence[Answer]) -> list[Mistake]:
+def _mistakes(examples: Sequence[QuestionExample], best: Sequence[Answer]) -> list[Mistake]:
   texts = [answer.text for answer in best]
   pairs = _pairs(list(map(_golds, examples)), texts, _languages(examples))
   mistakes = []

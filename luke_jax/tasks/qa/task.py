@@ -23,7 +23,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa import decoding, features, score
-from luke_jax.tasks.qa.files import Example, Link, parse, read
+from luke_jax.tasks.qa.files import EntityReference, QuestionExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
@@ -33,7 +33,7 @@ from luke_jax.wiki.stages.stage import MANIFEST
 
 
 @dataclasses.dataclass(frozen=True)
-class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
+class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
   """Finds the stretch of a passage that answers a question (paper §4.5)."""
 
   # The folder of luke-jax wiki mentions that links texts which come without entities.
@@ -110,15 +110,15 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
     loss = self.network(backbone).loss(outputs, labels[:, 0], labels[:, 1], weights=weights)
     return loss, {"tokens": batch["attention_mask"].sum()}
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[QuestionExample]:
     """Reads the examples of a file."""
     return read(path, faults, self.language)
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[QuestionExample]) -> tuple[str, ...]:
     """Returns no labels."""
     return ()
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: QuestionExample) -> None:
     """Raises InputError for an example without answers, unless it may have none."""
     if example.answers is None:
       raise InputError(f"{example.place}: answers: missing; expected a list of them")
@@ -126,7 +126,7 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
       raise InputError(f"{example.place}: answers: none; expected one, or task.unanswerable")
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[QuestionExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns the windows of each example; texts without links are linked by the mentions."""
     with_links = linked(examples, self.mentions) if self.mentions else examples
@@ -140,7 +140,7 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
     return (2,)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+    self, examples: Sequence[QuestionExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[list[Answer]]:
     """Returns the most probable answers to each question, the best first."""
     none = (self.unanswerable, self.null_threshold)
@@ -148,12 +148,14 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
     return decoding.decode(examples, rows, outputs, choice)
 
   def evaluate(
-    self, examples: Sequence[Example], predictions: Sequence[Sequence[Answer]]
+    self, examples: Sequence[QuestionExample], predictions: Sequence[Sequence[Answer]]
   ) -> Evaluation:
     """Returns exact match, F1 and the figures around them."""
     return score.evaluate(examples, predictions)
 
-  def to_prediction(self, example: Example, prediction: Sequence[Answer]) -> dict[str, object]:
+  def to_prediction(
+    self, example: QuestionExample, prediction: Sequence[Answer]
+  ) -> dict[str, object]:
     """Returns an example's line in a file of predictions: the best answer, and the others."""
     best, *others = prediction
     value: dict[str, object] = {
@@ -168,10 +170,10 @@ class QuestionAnswering(FineTunedTask[Example, list[Answer]]):
 
 _CACHED = 8  # the paragraphs of an article, and their questions, come one after the other
 
-Links = tuple[Link, ...]
+Links = tuple[EntityReference, ...]
 
 
-def linked(examples: Sequence[Example], folder: str) -> list[Example]:
+def linked(examples: Sequence[QuestionExample], folder: str) -> list[QuestionExample]:
   """Returns the examples with entities; those without get the ones of the folder's table."""
   linker = _linker(folder)
 
@@ -209,9 +211,9 @@ class _Linker:
     """
     names = None if title is None else self._names(title)
     if names is not None:
-      return tuple(Link(*name) for name in annotate_with(text, names))
+      return tuple(EntityReference(*name) for name in annotate_with(text, names))
     return tuple(
-      Link(name.start, name.end, name.candidates[0].title)
+      EntityReference(name.start, name.end, name.candidates[0].title)
       for name in annotate(text, self._mentions)
     )
 

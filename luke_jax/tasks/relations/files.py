@@ -26,7 +26,7 @@ from luke_jax.tasks.files import (
   string,
 )
 from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
-from luke_jax.text.alignment import Link
+from luke_jax.text.alignment import AlignedEntity
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("head", "tail", "label", "links")
@@ -39,7 +39,7 @@ BOTH, LEFT = "bi", "left"  # directions of Label Studio
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
+class RelationExample:
   """Two entities in a text and, if known, their relation."""
 
   id: str
@@ -48,10 +48,10 @@ class Example:
   head: Bounds
   tail: Bounds
   label: str | None = None
-  links: tuple[Link, ...] = ()  # entities that the text names
+  links: tuple[AlignedEntity, ...] = ()  # entities that the text names
 
 
-def read(path: Path, faults: Faults) -> list[Example]:
+def read(path: Path, faults: Faults) -> list[RelationExample]:
   """Reads JSON lines, ours or KnowPrompt's, lists of TACRED, or text as in SemEval-2010 Task 8.
 
   Spreadsheets and what was drawn in Label Studio or doccano are read too.
@@ -72,7 +72,7 @@ def read(path: Path, faults: Faults) -> list[Example]:
   return list(read_json_lines(path, _of_any_form, faults))
 
 
-def parse(value: Mapping[str, object], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> RelationExample:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
@@ -81,10 +81,10 @@ def parse(value: Mapping[str, object], id: str, place: str) -> Example:
     one, other = (text.text[slice(*span)] for span in (head, tail))
     raise InputError(f"{place}: head {one!r} overlaps tail {other!r}; expected them apart")
   label = label_in(value, place) if "label" in value else None
-  return Example(id, place, text.text, head, tail, label, read_links(value, text, place))
+  return RelationExample(id, place, text.text, head, tail, label, read_links(value, text, place))
 
 
-def to_json(example: Example) -> dict[str, object]:
+def to_json(example: RelationExample) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text}
   value |= {"head": list(example.head), "tail": list(example.tail)}
@@ -101,7 +101,7 @@ def label_in(value: Mapping[str, object], place: str) -> str:
   return label
 
 
-def _of_any_form(value: Mapping[str, object], id: str, place: str) -> Example:
+def _of_any_form(value: Mapping[str, object], id: str, place: str) -> RelationExample:
   """Returns an example of any form: TACRED's spans include their last token, others do not."""
   if "ents" in value:
     return parse(_of_ernie(value, place), id, place)
@@ -129,7 +129,7 @@ def _half_open(value: Mapping[str, object], side: str) -> object:
 
 def _parsed(
   items: Iterable[tuple[str, Item]], as_json: Callable[[Item, str], Any], faults: Faults
-) -> Iterator[Example]:
+) -> Iterator[RelationExample]:
   """Yields examples of the items of a file, each with its place."""
   ids: dict[str, str] = {}
   for number, (place, item) in enumerate(items, start=1):

@@ -18,7 +18,7 @@ from luke_jax.tasks.evaluation import (
 )
 from luke_jax.tasks.files import Faults, lines, read_json_lines, string
 from luke_jax.tasks.predictions import Relation
-from luke_jax.tasks.relations.files import Example
+from luke_jax.tasks.relations.files import RelationExample
 
 # In TACRED and KBP37, in SemEval-2010 Task 8, and in the TACRED of ERNIE's authors.
 NO_RELATION = ("no_relation", "Other", "NA")
@@ -116,7 +116,7 @@ def _by_id(path: Path, faults: Faults) -> dict[str, str]:
 
 
 def score_file(
-  examples: Sequence[Example], predicted: Mapping[str, str] | Sequence[str]
+  examples: Sequence[RelationExample], predicted: Mapping[str, str] | Sequence[str]
 ) -> dict[str, float]:
   """Returns the scores of labels from `read_predictions`; a missing one counts as unanswered."""
   gold = list(map(gold_label, examples))
@@ -127,7 +127,7 @@ def score_file(
   return score(gold, predicted)
 
 
-def gold_label(example: Example) -> str:
+def gold_label(example: RelationExample) -> str:
   """Returns the label of an example that must have one."""
   if example.label is None:
     raise InputError(f"{example.place}: label: missing; expected the name of a relation")
@@ -135,7 +135,7 @@ def gold_label(example: Example) -> str:
 
 
 def evaluate(
-  examples: Sequence[Example],
+  examples: Sequence[RelationExample],
   predictions: Sequence[Relation],
   labels: Sequence[str],
   negative: str = "",
@@ -155,7 +155,9 @@ def evaluate(
   return Evaluation(scores, table, Counter(pairs), mistakes, list(chain(*answers)), wanted)
 
 
-def _mistakes(examples: Sequence[Example], predictions: Sequence[Relation]) -> list[Mistake]:
+def _mistakes(
+  examples: Sequence[RelationExample], predictions: Sequence[Relation]
+) -> list[Mistake]:
   mistakes = []
   for example, relation in zip(examples, predictions, strict=True):
     gold = gold_label(example)

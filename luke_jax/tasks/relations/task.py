@@ -20,7 +20,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Mention, Relation
 from luke_jax.tasks.relations import score
-from luke_jax.tasks.relations.files import Example, parse, read
+from luke_jax.tasks.relations.files import RelationExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
 from luke_jax.text.alignment import Alignment
@@ -29,7 +29,7 @@ from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class RelationClassification(FineTunedTask[Example, Relation]):
+class RelationClassification(FineTunedTask[RelationExample, Relation]):
   """Finds the relation of two entities of a text (paper §4.2)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -87,11 +87,11 @@ class RelationClassification(FineTunedTask[Example, Relation]):
       raise InputError(f"bias: true; expected false, for the classifier of {system} has none")
     return Network(backbone, network.head.clone(bias=True))
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[RelationExample]:
     """Reads the examples of a file."""
     return read(path, faults)
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[RelationExample]) -> tuple[str, ...]:
     """Returns the labels of a file: first that of no relation, then the others by alphabet."""
     labels = {example.label for example in examples if example.label is not None}
     if len(labels) < 2:
@@ -102,12 +102,12 @@ class RelationClassification(FineTunedTask[Example, Relation]):
     negative = self.negative or score.negative_of(labels)
     return tuple(sorted(labels, key=lambda label: (label != negative, label)))
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: RelationExample) -> None:
     """Raises InputError for an example without a label, or with one that the model lacks."""
     check_label(score.gold_label(example), self.labels, example.place)
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[RelationExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns a row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
@@ -121,13 +121,13 @@ class RelationClassification(FineTunedTask[Example, Relation]):
     return ()
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+    self, examples: Sequence[RelationExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[Relation]:
     """Returns the most probable label of each example; of one without a row, none, which is ""."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
     return [self._relation(example, logits.get(i)) for i, example in enumerate(examples)]
 
-  def _relation(self, example: Example, row: np.ndarray | None) -> Relation:
+  def _relation(self, example: RelationExample, row: np.ndarray | None) -> Relation:
     head, tail = (Mention(example.text[slice(*x)], *x) for x in (example.head, example.tail))
     if row is None:
       return Relation(head, tail, score.UNANSWERED, 0.0)
@@ -136,11 +136,13 @@ class RelationClassification(FineTunedTask[Example, Relation]):
     probability = 1 / np.exp(logits - logits[best]).sum()
     return Relation(head, tail, self.labels[best], float(probability))
 
-  def evaluate(self, examples: Sequence[Example], predictions: Sequence[Relation]) -> Evaluation:
+  def evaluate(
+    self, examples: Sequence[RelationExample], predictions: Sequence[Relation]
+  ) -> Evaluation:
     """Returns micro F1 without the label of no relation, and the figures around it."""
     return score.evaluate(examples, predictions, self.labels, self.negative)
 
-  def to_prediction(self, example: Example, prediction: Relation) -> dict[str, object]:
+  def to_prediction(self, example: RelationExample, prediction: Relation) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
     return {
       "id": example.id,
@@ -153,7 +155,7 @@ class RelationClassification(FineTunedTask[Example, Relation]):
 
 def rows_of(
   processor: Processor,
-  examples: Sequence[Example],
+  examples: Sequence[RelationExample],
   labels: Sequence[str],
   faults: Faults,
   *,

@@ -11,7 +11,7 @@ import numpy as np
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks import word_vectors
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.ner.documents import Example, to_words
+from luke_jax.tasks.ner.documents import NamesExample, to_words
 from luke_jax.tasks.ner.features import AROUND, lengths_of, tokenized, window
 from luke_jax.tasks.ner.tags import Labelled, Scheme, chunks, legal_chunks, tagged
 from luke_jax.tasks.predictions import Span
@@ -53,7 +53,7 @@ class Beside(NamedTuple):
 
 def features(
   processor: Processor,
-  examples: Sequence[Example],
+  examples: Sequence[NamesExample],
   scheme: Scheme,
   *,
   numbers: Mapping[str, int],
@@ -92,7 +92,7 @@ def features(
 
 
 def _beside(
-  processor: Processor, example: Example, lengths: np.ndarray, folder: str
+  processor: Processor, example: NamesExample, lengths: np.ndarray, folder: str
 ) -> Beside | None:
   """Returns the inputs beside the words of a document; None for a vocabulary of word pieces."""
   tokenizer = processor.tokenizer
@@ -108,12 +108,12 @@ def _beside(
   return Beside(tokenizer, flat, np.repeat(rows, lengths))
 
 
-def edges_of(example: Example) -> np.ndarray:
+def edges_of(example: NamesExample) -> np.ndarray:
   """Returns the numbers of the words between which sentences lie."""
   return np.cumsum([0, *map(len, example.sentences)])
 
 
-def spans_apart(example: Example) -> list[Labelled]:
+def spans_apart(example: NamesExample) -> list[Labelled]:
   """Returns the entities that tags can say, as spans of words; of nested ones the outer."""
   edges, taken = edges_of(example), bytearray(len(example.words))
   apart = []
@@ -128,7 +128,7 @@ def spans_apart(example: Example) -> list[Labelled]:
   return apart
 
 
-def tags_of(example: Example, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
+def tags_of(example: NamesExample, spans: Sequence[Labelled], scheme: Scheme) -> list[str]:
   """Returns the tag of every word of a document, by entities that lie apart in its sentences."""
   tags: list[str] = []
   for first, last in itertools.pairwise(edges_of(example)):
@@ -181,7 +181,7 @@ def _parts(first: np.ndarray, begin: int, end: int, room: int) -> Iterator[Bound
 
 
 def spans_of(
-  example: Example, tags: Sequence[str], scores: Sequence[float], scheme: Scheme | None
+  example: NamesExample, tags: Sequence[str], scores: Sequence[float], scheme: Scheme | None
 ) -> list[Span]:
   """Returns the entities that tags make, each with the probability of its least probable tag."""
   words, spans = example.words, []

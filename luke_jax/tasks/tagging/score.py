@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.ner import score as spans
-from luke_jax.tasks.ner.documents import Example, labelled
+from luke_jax.tasks.ner.documents import NamesExample, labelled
 from luke_jax.tasks.ner.score import read_predictions, score_file
 from luke_jax.tasks.predictions import TaggedSpans
 from luke_jax.tasks.tagging.features import spans_of
@@ -13,7 +13,7 @@ from luke_jax.tasks.tagging.features import spans_of
 __all__ = ["evaluate", "read_predictions", "score_file"]
 
 
-def evaluate(examples: Sequence[Example], predictions: Sequence[TaggedSpans]) -> Evaluation:
+def evaluate(examples: Sequence[NamesExample], predictions: Sequence[TaggedSpans]) -> Evaluation:
   """Returns the evaluation of entities, and the F1 of tags that are read as conlleval does."""
   evaluation = spans.evaluate(examples, predictions)
   any_tags = [

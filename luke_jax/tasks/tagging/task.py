@@ -20,7 +20,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits, TaskRows
 from luke_jax.tasks.ner import files
 from luke_jax.tasks.ner.columns import check_names
-from luke_jax.tasks.ner.documents import Example, by_characters
+from luke_jax.tasks.ner.documents import NamesExample, by_characters
 from luke_jax.tasks.ner.tags import (
   PREFIXES,
   Scheme,
@@ -38,7 +38,7 @@ from luke_jax.training.task import Batch
 
 
 @dataclasses.dataclass(frozen=True)
-class Tagging(FineTunedTask[Example, TaggedSpans]):
+class Tagging(FineTunedTask[NamesExample, TaggedSpans]):
   """Finds the entities of texts by a tag for every word."""
 
   labels: tuple[str, ...] = ()  # tags; none: O, and those that the training file's entities need
@@ -112,18 +112,18 @@ class Tagging(FineTunedTask[Example, TaggedSpans]):
       raise InputError(f"{self.train}: no entities that can be tagged; expected one at least")
     return records
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[NamesExample]:
     """Reads the documents of a file."""
     return [self._in_units(example) for example in files.read(path, faults, files.form_of(self))]
 
-  def parse(self, value: Mapping[str, object], id: str, place: str) -> Example:
+  def parse(self, value: Mapping[str, object], id: str, place: str) -> NamesExample:
     """Returns the document in an object of JSON lines."""
     return self._in_units(files.parse(value, id, place, files.form_of(self)))
 
-  def _in_units(self, example: Example) -> Example:
+  def _in_units(self, example: NamesExample) -> NamesExample:
     return by_characters(example) if self.characters else example
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[NamesExample]) -> tuple[str, ...]:
     """Returns O and the tags of the labels of a file, in alphabetical order."""
     labels = sorted({span.label for example in examples for span in example.spans or ()})
     if not labels:
@@ -133,7 +133,7 @@ class Tagging(FineTunedTask[Example, TaggedSpans]):
     prefixes = PREFIXES[self.scheme or "IOB2"]
     return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""
     files.check_spans(example, sorted({tag[2:] for tag in self.labels if tag != "O"}))
 
@@ -142,7 +142,7 @@ class Tagging(FineTunedTask[Example, TaggedSpans]):
     return f"B-{name}"
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[NamesExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns the rows of each sentence."""
     return features.features(
@@ -165,7 +165,7 @@ class Tagging(FineTunedTask[Example, TaggedSpans]):
     return target_weights(mask.any(1) if self.crf else mask)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+    self, examples: Sequence[NamesExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[TaggedSpans]:
     """Returns the entities of each document, in order, and its tags."""
     scheme = self.tag_scheme
@@ -173,11 +173,13 @@ class Tagging(FineTunedTask[Example, TaggedSpans]):
     read_as = None if self.lenient else scheme
     return tagged_spans(examples, rows, best, self.labels, scheme=read_as)
 
-  def evaluate(self, examples: Sequence[Example], predictions: Sequence[TaggedSpans]) -> Evaluation:
+  def evaluate(
+    self, examples: Sequence[NamesExample], predictions: Sequence[TaggedSpans]
+  ) -> Evaluation:
     """Returns F1 of entities and the figures around it."""
     return score.evaluate(examples, predictions)
 
-  def to_prediction(self, example: Example, prediction: TaggedSpans) -> dict[str, object]:
+  def to_prediction(self, example: NamesExample, prediction: TaggedSpans) -> dict[str, object]:
     """Returns a document's line in a file of predictions."""
     return files.to_prediction(example, prediction) | {"tags": list(prediction.tags)}
 
@@ -249,7 +251,7 @@ def _power(number: int) -> int:
 
 
 def tagged_spans(
-  examples: Sequence[Example],
+  examples: Sequence[NamesExample],
   rows: Sequence[Row],
   best: Sequence[Best],
   labels: Sequence[str],

@@ -19,7 +19,7 @@ from luke_jax.tasks.files import (
   string,
 )
 from luke_jax.tasks.spreadsheets import as_ours, is_spreadsheet, rows_of
-from luke_jax.text.alignment import Link
+from luke_jax.text.alignment import AlignedEntity
 from luke_jax.text.tokenizer import Bounds
 
 FIELDS = ("span", "labels", "links")
@@ -30,7 +30,7 @@ BRACKETS = {"-LRB-": "(", "-LSB-": "(", "-LCB-": "(", "-RRB-": ")", "-RSB-": ")"
 
 
 @dataclasses.dataclass(frozen=True)
-class Example:
+class TypingExample:
   """An entity in a text and, if known, its types."""
 
   id: str
@@ -38,10 +38,10 @@ class Example:
   text: str
   span: Bounds
   labels: tuple[str, ...] | None = None
-  links: tuple[Link, ...] = ()  # entities that the text names
+  links: tuple[AlignedEntity, ...] = ()  # entities that the text names
 
 
-def read(path: Path, faults: Faults) -> list[Example]:
+def read(path: Path, faults: Faults) -> list[TypingExample]:
   """Reads JSON lines, Open Entity and FIGER as the authors of ERNIE published them, or FIGER's own.
 
   Spreadsheets are read too.
@@ -56,16 +56,16 @@ def read(path: Path, faults: Faults) -> list[Example]:
   return list(read_json_lines(path, parse, faults))
 
 
-def parse(value: Mapping[str, object], id: str, place: str) -> Example:
+def parse(value: Mapping[str, object], id: str, place: str) -> TypingExample:
   """Returns the example in an object of JSON lines."""
   check_fields(value, FIELDS, place)
   text = read_text(value, place)
   span = text.span(value.get("span"), "span")
   labels = labels_in(value, place) if "labels" in value else None
-  return Example(id, place, text.text, span, labels, read_links(value, text, place))
+  return TypingExample(id, place, text.text, span, labels, read_links(value, text, place))
 
 
-def to_json(example: Example) -> dict[str, object]:
+def to_json(example: TypingExample) -> dict[str, object]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, object] = {"id": example.id, "text": example.text, "span": list(example.span)}
   if example.links:
@@ -81,7 +81,7 @@ def labels_in(value: Mapping[str, object], place: str) -> tuple[str, ...]:
   return tuple(dict.fromkeys(labels))
 
 
-def _open_entity(path: Path, faults: Faults) -> Iterator[Example]:
+def _open_entity(path: Path, faults: Faults) -> Iterator[TypingExample]:
   items = read_json(path)
   if not isinstance(items, list):
     raise InputError(f"{path}: a {type(items).__name__}; expected a list of examples")
@@ -96,7 +96,7 @@ def _open_entity(path: Path, faults: Faults) -> Iterator[Example]:
       yield _without_codes(parse(value, str(number), place))
 
 
-def _without_codes(example: Example) -> Example:
+def _without_codes(example: TypingExample) -> TypingExample:
   """Returns the example with brackets in the place of their codes."""
   text = example.text
   if not any(code in text for code in BRACKETS):
@@ -106,7 +106,7 @@ def _without_codes(example: Example) -> Example:
     before = len(_brackets(text[:start]))
     return before, before + len(_brackets(text[start:end]))
 
-  links = tuple(Link(x.entity, *moved(x.start, x.end), x.score) for x in example.links)
+  links = tuple(AlignedEntity(x.entity, *moved(x.start, x.end), x.score) for x in example.links)
   span = moved(*example.span)
   return dataclasses.replace(example, text=_brackets(text), span=span, links=links)
 
@@ -117,7 +117,7 @@ def _brackets(text: str) -> str:
   return text
 
 
-def _figer(path: Path, faults: Faults) -> Iterator[Example]:
+def _figer(path: Path, faults: Faults) -> Iterator[TypingExample]:
   """Yields an example for each mention of FIGER's gold file: its id counts the mentions.
 
   Each line has a token, a tab and the types of a mention that begins there, or O:

@@ -17,7 +17,7 @@ from luke_jax.tasks.evaluation import (
 )
 from luke_jax.tasks.files import Faults, read_json_lines
 from luke_jax.tasks.predictions import Types
-from luke_jax.tasks.typing.files import Example, labels_in
+from luke_jax.tasks.typing.files import TypingExample, labels_in
 
 
 def score(gold: Sequence[set[str]], predicted: Sequence[set[str]]) -> dict[str, float]:
@@ -77,19 +77,21 @@ def _prediction(value: Mapping[str, object], id: str, place: str) -> tuple[str, 
   return id, set(labels_in(value, place))
 
 
-def score_file(examples: Sequence[Example], predicted: Mapping[str, set[str]]) -> dict[str, float]:
+def score_file(
+  examples: Sequence[TypingExample], predicted: Mapping[str, set[str]]
+) -> dict[str, float]:
   """Returns the scores of predictions by id; an example without one has no predicted labels."""
   return score([_gold(example) for example in examples], in_order(examples, predicted, set()))
 
 
-def _gold(example: Example) -> set[str]:
+def _gold(example: TypingExample) -> set[str]:
   if example.labels is None:
     raise InputError(f"{example.place}: labels: missing; expected a list of them")
   return set(example.labels)
 
 
 def evaluate(
-  examples: Sequence[Example], predictions: Sequence[Types], labels: Sequence[str]
+  examples: Sequence[TypingExample], predictions: Sequence[Types], labels: Sequence[str]
 ) -> Evaluation:
   """Returns scores, the best threshold, figures for each label, and the mistakes."""
   gold = list(map(_gold, examples))
@@ -117,7 +119,7 @@ def _by_label(
   return table
 
 
-def _mistakes(examples: Sequence[Example], predictions: Sequence[Types]) -> list[Mistake]:
+def _mistakes(examples: Sequence[TypingExample], predictions: Sequence[Types]) -> list[Mistake]:
   mistakes = []
   for example, types in zip(examples, predictions, strict=True):
     gold, predicted = _gold(example), {span.label: span.score for span in types}

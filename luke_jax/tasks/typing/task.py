@@ -17,7 +17,7 @@ from luke_jax.tasks.label_checks import check_label
 from luke_jax.tasks.marked import marked_rows
 from luke_jax.tasks.predictions import Span, Types
 from luke_jax.tasks.typing import score
-from luke_jax.tasks.typing.files import Example, parse, read
+from luke_jax.tasks.typing.files import TypingExample, parse, read
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
 from luke_jax.text.alignment import Alignment
@@ -26,7 +26,7 @@ from luke_jax.text.rows import Sizes
 
 
 @dataclasses.dataclass(frozen=True)
-class EntityTyping(FineTunedTask[Example, Types]):
+class EntityTyping(FineTunedTask[TypingExample, Types]):
   """Finds the types of entities in texts (paper §4.1)."""
 
   labels: tuple[str, ...] = ()  # none: those of the training file
@@ -73,15 +73,15 @@ class EntityTyping(FineTunedTask[Example, Types]):
 
   parse = staticmethod(parse)
 
-  def read(self, path: Path, faults: Faults) -> list[Example]:
+  def read(self, path: Path, faults: Faults) -> list[TypingExample]:
     """Reads the examples of a file."""
     return read(path, faults)
 
-  def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
+  def found_labels(self, examples: Sequence[TypingExample]) -> tuple[str, ...]:
     """Returns the labels of a file, in alphabetical order."""
     return tuple(sorted({label for example in examples for label in example.labels or ()}))
 
-  def check_example(self, example: Example) -> None:
+  def check_example(self, example: TypingExample) -> None:
     """Raises InputError for an example without labels, or with one that the model lacks."""
     if example.labels is None:
       raise InputError(f"{example.place}: labels: missing; expected a list of them")
@@ -92,7 +92,7 @@ class EntityTyping(FineTunedTask[Example, Types]):
       raise InputError(f"{example.place}: labels: {names}; expected one, as `exclusive` says")
 
   def features(
-    self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
+    self, processor: Processor, examples: Sequence[TypingExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns a row for each example."""
     faults = faults or Faults(skip=self.skip_bad)
@@ -107,7 +107,7 @@ class EntityTyping(FineTunedTask[Example, Types]):
     return () if self.exclusive else (len(self.labels),)
 
   def decode(
-    self, examples: Sequence[Example], rows: Sequence[Row], outputs: RowLogits
+    self, examples: Sequence[TypingExample], rows: Sequence[Row], outputs: RowLogits
   ) -> list[Types]:
     """Returns the types of each entity, the most probable first; of one without a row, none."""
     logits = {row.example: outputs["logits"][i] for i, row in enumerate(rows)}
@@ -115,7 +115,7 @@ class EntityTyping(FineTunedTask[Example, Types]):
       self._types(x, logits[i]) if i in logits else Types((), {}) for i, x in enumerate(examples)
     ]
 
-  def _types(self, example: Example, row: np.ndarray) -> Types:
+  def _types(self, example: TypingExample, row: np.ndarray) -> Types:
     start, end = example.span
     mention = example.text[start:end]
     logits = np.asarray(row, np.float64)[: len(self.labels)]
@@ -129,7 +129,7 @@ class EntityTyping(FineTunedTask[Example, Types]):
     spans = tuple(Span(mention, start, end, self.labels[i], float(scores[i])) for i in some)
     return Types(spans, dict(zip(self.labels, logits.tolist(), strict=True)))
 
-  def evaluate(self, examples: Sequence[Example], predictions: Sequence[Types]) -> Evaluation:
+  def evaluate(self, examples: Sequence[TypingExample], predictions: Sequence[Types]) -> Evaluation:
     """Returns loose micro F1 and the figures around it; without a threshold, no best one."""
     evaluation = score.evaluate(examples, predictions, self.labels)
     if not self.exclusive:
@@ -139,7 +139,7 @@ class EntityTyping(FineTunedTask[Example, Types]):
     }
     return dataclasses.replace(evaluation, scores=scores)
 
-  def to_prediction(self, example: Example, prediction: Types) -> dict[str, object]:
+  def to_prediction(self, example: TypingExample, prediction: Types) -> dict[str, object]:
     """Returns an example's line in a file of predictions."""
     return {
       "id": example.id,
@@ -156,7 +156,7 @@ def _of_one(row: Row) -> Row:
 
 def rows_of(
   processor: Processor,
-  examples: Sequence[Example],
+  examples: Sequence[TypingExample],
   labels: Sequence[str],
   faults: Faults,
   *,
@@ -168,7 +168,7 @@ def rows_of(
   return [row.labelled(_targets(examples[row.example], labels)) for row in rows]
 
 
-def _targets(example: Example, labels: Sequence[str]) -> np.ndarray | None:
+def _targets(example: TypingExample, labels: Sequence[str]) -> np.ndarray | None:
   if example.labels is None:
     return None
   return np.array([label in example.labels for label in labels], np.int32)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from luke_jax.files import Path, read_json
-from luke_jax.text.alignment import Link
+from luke_jax.text.alignment import AlignedEntity
 from luke_jax.wiki.mentions.annotate import LINKED_OFTEN, annotate
 from luke_jax.wiki.mentions.table import Mentions
 from luke_jax.wiki.stages.linked_documents import read_names
@@ -32,11 +32,13 @@ class MentionLinker:
     site = read_json(build / "pages" / MANIFEST)["made_of"]["site"]["database"]
     return cls(mentions, dict(read_names(titles, site)))
 
-  def __call__(self, text: str) -> list[Link]:
+  def __call__(self, text: str) -> list[AlignedEntity]:
     """Returns the links of a text; a score is the share of the name's uses that lead there."""
     names = annotate(text, self.mentions, min_link_probability=self.min_link_probability)
     return [
-      Link(self.entities[best.title], name.start, name.end, name.link_probability * best.prior)
+      AlignedEntity(
+        self.entities[best.title], name.start, name.end, name.link_probability * best.prior
+      )
       for name, best in ((name, name.candidates[0]) for name in names)
       if best.title in self.entities
     ]

@@ -89,7 +89,7 @@ def sources_of(links: int, mask: int) -> tuple[str, ...]:
   return (LINK, *further) if links else further
 
 
-class Candidates(NamedTuple):
+class CandidateArrays(NamedTuple):
   """Candidates of names: those of name n are at `starts[n]:starts[n + 1]` of the other arrays."""
 
   starts: np.ndarray
@@ -188,7 +188,7 @@ class MergeNames:
     if len(starts) == 1:
       raise InputError(f"{self.links}: no link leads to a page; expected one or more")
     columns = (np.frombuffer(x, x.typecode) for x in (starts, pages, links, masks))
-    _save_candidates(self.folder, Candidates(*columns))
+    _save_candidates(self.folder, CandidateArrays(*columns))
     return {"names": len(starts) - 1, "candidates": len(pages), "links": int(np.sum(links))}
 
   def _names(self) -> Iterator[tuple[str, dict[int, tuple[int, int]]]]:
@@ -265,7 +265,7 @@ class MakeMentions:
     strings = StringTable(self.names)
     write_names(self.folder, (strings[name] for name in names.tolist()))
     edges = np.append(0, np.cumsum(sizes[names]))
-    candidates = Candidates(edges, pages[places], links[places], masks[places])
+    candidates = CandidateArrays(edges, pages[places], links[places], masks[places])
     _save_candidates(self.folder, candidates)
     save_array(self.folder / TOTALS, _small(totals[names]))
     save_array(self.folder / DOCUMENTS, documents[names])
@@ -282,7 +282,7 @@ class MakeMentions:
       documents[present] += counts.astype(np.uint32)
     return documents
 
-  def _kept(self, every: Candidates, likely: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+  def _kept(self, every: CandidateArrays, likely: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the name and the place of each candidate to keep, by name, the heaviest first."""
     starts, pages, links, masks = every
     owners = np.repeat(np.arange(len(likely)), np.diff(starts))
@@ -301,18 +301,18 @@ def link_probabilities(links: np.ndarray, documents: np.ndarray) -> np.ndarray:
   return np.minimum(1.0, links / np.maximum(documents, 1))
 
 
-def read_candidates(folder: Path) -> Candidates:
+def read_candidates(folder: Path) -> CandidateArrays:
   """Returns the candidates of all names, mapped into memory."""
   starts, pages, links = (
     np.asarray(np.load(local(folder / name), mmap_mode="r")) for name in (STARTS, PAGES, LINKS)
   )
   if not (folder / SOURCES).exists():
-    return Candidates(starts, pages, links, np.zeros(len(pages), np.uint8))
+    return CandidateArrays(starts, pages, links, np.zeros(len(pages), np.uint8))
   masks = np.asarray(np.load(local(folder / SOURCES), mmap_mode="r"))
-  return Candidates(starts, pages, links, masks)
+  return CandidateArrays(starts, pages, links, masks)
 
 
-def _save_candidates(folder: Path, candidates: Candidates) -> None:
+def _save_candidates(folder: Path, candidates: CandidateArrays) -> None:
   starts, pages, links, masks = candidates
   if masks.any():
     save_array(folder / SOURCES, masks)

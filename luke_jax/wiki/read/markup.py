@@ -51,7 +51,7 @@ _LONGEST_PART = 1 << 22  # characters; twice what MediaWiki stores as a page
 LINK = "link"  # the source of links in wikitext
 
 
-class Link(NamedTuple):
+class PageLink(NamedTuple):
   """A link to a page of the same wiki: `paragraph.text[start:end] == text`.
 
   `source` says what it was found by, where no one has written it as a link.
@@ -64,7 +64,7 @@ class Link(NamedTuple):
   source: str = LINK
 
 
-_Line = tuple[str, list[Link]]
+_Line = tuple[str, list[PageLink]]
 _Section = tuple[str, list[_Line]]
 
 
@@ -75,7 +75,7 @@ class Paragraph(NamedTuple):
   """
 
   text: str
-  links: tuple[Link, ...]
+  links: tuple[PageLink, ...]
   abstract: bool
   section: str = ""  # the heading before it, without markup
 
@@ -245,7 +245,7 @@ def _linked(line: str, targets: _Targets, faults: Counter) -> _Line:
       text = shown.strip()
       if title and text:
         start = length + len(shown) - len(shown.lstrip())
-        links.append(Link(text, title, start, start + len(text)))
+        links.append(PageLink(text, title, start, start + len(text)))
       texts.append(shown)
       length += len(shown)
     after = _plain(after, faults)
@@ -254,7 +254,7 @@ def _linked(line: str, targets: _Targets, faults: Counter) -> _Line:
   return _trimmed("".join(texts), links)
 
 
-def _trimmed(text: str, links: list[Link]) -> _Line:
+def _trimmed(text: str, links: list[PageLink]) -> _Line:
   trimmed = text.lstrip()
   moved = len(text) - len(trimmed)
   if moved:

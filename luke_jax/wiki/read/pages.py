@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from luke_jax.wiki.read.dump import RawPage, Site
 from luke_jax.wiki.read.facts import NO_FACTS, Facts, facts_of_wikitext
-from luke_jax.wiki.read.markup import LINK, Link, Paragraph, read_wikitext
+from luke_jax.wiki.read.markup import LINK, PageLink, Paragraph, read_wikitext
 from luke_jax.wiki.read.titles import normalized
 
 
@@ -64,7 +64,7 @@ def page_from_bytes(data: bytes) -> Page:
   """Returns the page that `page_to_bytes` wrote."""
   id, title, redirect, disambiguation, rows, facts, *version = json.loads(data)
   paragraphs = tuple(
-    Paragraph(text, tuple([Link(*link) for link in links]), abstract, section)
+    Paragraph(text, tuple([PageLink(*link) for link in links]), abstract, section)
     for text, links, abstract, section in rows
   )
   return Page(id, title, redirect, disambiguation, paragraphs, _facts(*facts), *version)

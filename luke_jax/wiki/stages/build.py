@@ -17,7 +17,7 @@ from luke_jax.wiki.stages.packing import SPECIAL_WORDS, MakeRecords
 from luke_jax.wiki.stages.page_stage import Shards, shards_of
 from luke_jax.wiki.stages.progress import StageProgress
 from luke_jax.wiki.stages.shuffle_stage import Scatter, Shuffle
-from luke_jax.wiki.stages.sources import Settings, Source, source_of
+from luke_jax.wiki.stages.sources import BuildSource, Settings, source_of
 from luke_jax.wiki.stages.stage import MANIFEST, Done, Engine, Stage, discard, finished
 from luke_jax.wiki.stages.title_stage import MakeTitles
 from luke_jax.wiki.stages.vocabulary_stage import (
@@ -78,7 +78,7 @@ class _Plan:
 
   settings: Settings
   folder: Path
-  source: Source
+  source: BuildSource
   tokenizer: str
 
   def titles(self, done: Mapping[str, Done]) -> Stage:
@@ -172,7 +172,7 @@ def _keys(done: Mapping[str, Done], *names: str) -> dict[str, Any]:
   return {name: done[name].key for name in names}
 
 
-def _checked(settings: Settings, folder: Path) -> tuple[Source, str]:
+def _checked(settings: Settings, folder: Path) -> tuple[BuildSource, str]:
   """Returns the source and the tokenizer's hash; raises InputError for impossible settings."""
   limits, selection = settings.limits, settings.selection
   for name, value, least in (

@@ -19,7 +19,7 @@ from luke_jax.wiki.stages.vocabulary_stage import SPECIAL, link_counts
 EXPECTED = "expected wb_items_per_site.sql.gz of Wikidata, or its JSON dump"
 
 
-class Language(NamedTuple):
+class LanguagePages(NamedTuple):
   """The pages of one language's build, with the number of links to each."""
 
   code: str
@@ -28,7 +28,7 @@ class Language(NamedTuple):
   counts: np.ndarray
 
 
-class Joined(NamedTuple):
+class JoinedItems(NamedTuple):
   """Items with their languages and pages, those of item i at `starts[i]:starts[i + 1]`."""
 
   starts: np.ndarray
@@ -40,9 +40,9 @@ class Joined(NamedTuple):
     return len(self.counts)
 
 
-def read_languages(folders: Sequence[Path]) -> list[Language]:
+def read_languages(folders: Sequence[Path]) -> list[LanguagePages]:
   """Returns the pages and links that several builds counted, in the order of the codes."""
-  by_code: dict[str, tuple[Path, Language]] = {}
+  by_code: dict[str, tuple[Path, LanguagePages]] = {}
   for folder in folders:
     language = _language(folder)
     if language.code in by_code:
@@ -53,7 +53,7 @@ def read_languages(folders: Sequence[Path]) -> list[Language]:
 
 
 def sitelinks(
-  file: IO[bytes], path: Path, languages: Sequence[Language]
+  file: IO[bytes], path: Path, languages: Sequence[LanguagePages]
 ) -> Iterator[tuple[int, int, int]]:
   """Yields items with a language and the number of a title, from a JSON dump or a table of SQL.
 
@@ -79,8 +79,8 @@ def _of_dump(file: IO[bytes], path: Path) -> Iterator[Sitelink]:
 
 
 def join(
-  links: Iterable[tuple[int, int, int]], languages: Sequence[Language], min_languages: int
-) -> Joined:
+  links: Iterable[tuple[int, int, int]], languages: Sequence[LanguagePages], min_languages: int
+) -> JoinedItems:
   """Returns the items that are linked in at least `min_languages` of the languages.
 
   `links` are items with a language and the number of a title. Only pages count: a sitelink to a
@@ -103,12 +103,12 @@ def join(
   for number, language in enumerate(languages):
     counts[numbers == number] = language.counts[pages[numbers == number]]
   starts = np.append(0, np.cumsum(sizes))
-  return Joined(
+  return JoinedItems(
     starts, numbers, pages, np.add.reduceat(counts, starts[:-1]) if len(pages) else counts
   )
 
 
-def most_linked(joined: Joined, languages: Sequence[Language], size: int) -> np.ndarray:
+def most_linked(joined: JoinedItems, languages: Sequence[LanguagePages], size: int) -> np.ndarray:
   """Returns the at most `size` items that become entities, the most linked first, then by title."""
   room = min(size - len(SPECIAL), len(joined))
   if not room:
@@ -122,7 +122,9 @@ def most_linked(joined: Joined, languages: Sequence[Language], size: int) -> np.
   return np.array(items[:room], np.int64)
 
 
-def titles_of(item: int, joined: Joined, languages: Sequence[Language]) -> list[tuple[str, str]]:
+def titles_of(
+  item: int, joined: JoinedItems, languages: Sequence[LanguagePages]
+) -> list[tuple[str, str]]:
   """Returns each title of an item with its language."""
   titles = slice(joined.starts[item], joined.starts[item + 1])
   pairs = zip(joined.languages[titles].tolist(), joined.pages[titles].tolist(), strict=True)
@@ -130,7 +132,7 @@ def titles_of(item: int, joined: Joined, languages: Sequence[Language]) -> list[
 
 
 def write_joined(
-  path: Path, items: np.ndarray, joined: Joined, languages: Sequence[Language]
+  path: Path, items: np.ndarray, joined: JoinedItems, languages: Sequence[LanguagePages]
 ) -> None:
   """Writes the items as an entity vocabulary, the special entities first."""
 
@@ -148,10 +150,10 @@ def _line(id: int, entities: Sequence[tuple[str, str | None]], count: int) -> st
   return json.dumps({"id": id, "entities": entities, "count": count}, ensure_ascii=False) + "\n"
 
 
-def _language(folder: Path) -> Language:
+def _language(folder: Path) -> LanguagePages:
   check_made_of(folder / "counts", "titles")
   counts = read_finished(folder / "counts")
   site = read_json(folder / "pages" / MANIFEST)["made_of"]["site"]
   table = Titles(folder / "titles")
   numbers = link_counts(folder / "counts", len(counts.shards), len(table))
-  return Language(site["language"], site["database"], table, numbers)
+  return LanguagePages(site["language"], site["database"], table, numbers)

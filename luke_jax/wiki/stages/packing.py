@@ -27,7 +27,7 @@ _CACHED_TARGETS = 2**18
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
+class RecordLimits:
   """Limits on the size of a record, and options for the text and links in it."""
 
   max_words: int = 512  # special tokens included
@@ -65,7 +65,7 @@ class Packer:
   entity_ids: Callable[[str], int | None]  # of a link's target; None outside of the vocabulary
   unknown_id: int
   language: str
-  limits: Limits
+  limits: RecordLimits
   counts: Counter = dataclasses.field(default_factory=Counter)
 
   def records(self, title: str, paragraphs: Sequence[Paragraph]) -> Iterator[Record]:
@@ -186,7 +186,7 @@ class MakeRecords:
   tokenizer: Path
   key: str
   language: str
-  limits: Limits
+  limits: RecordLimits
 
   def __call__(self, shard: int) -> Mapping[str, int]:
     """Writes the records, and returns the counts of what is in them and what was dropped."""

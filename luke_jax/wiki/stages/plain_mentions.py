@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luke_jax.files import Path
-from luke_jax.wiki.read.markup import Link, Paragraph
+from luke_jax.wiki.read.markup import PageLink, Paragraph
 from luke_jax.wiki.read.own_names import SMALL, base_title, own_names
 from luke_jax.wiki.read.pages import Page
 from luke_jax.wiki.stages.tokens import LINE_END, TOKEN, Matches, Names, token_hashes
@@ -32,7 +32,7 @@ _LONGEST_TITLE = 80  # characters
 _REACH = 60  # characters beside a name that are looked at
 
 
-class Known(NamedTuple):
+class KnownName(NamedTuple):
   """A name of the table: its form, the page that it means, and where that is known from."""
 
   surface: str
@@ -40,7 +40,7 @@ class Known(NamedTuple):
   source: str
 
 
-def as_string(known: Known) -> str:
+def as_string(known: KnownName) -> str:
   """Returns a name of the table as it is stored."""
   return "\t".join(known)
 
@@ -62,7 +62,7 @@ class PlainMentions:
     paragraphs = []
     for number, paragraph in enumerate(page.paragraphs):
       added = [
-        Link(name, target, start, start + len(name), source)
+        PageLink(name, target, start, start + len(name), source)
         for source, name, target in forms
         for start in _places(paragraph.text, name, source)
       ]
@@ -75,9 +75,9 @@ class PlainMentions:
       paragraphs.append(paragraph._replace(links=tuple(kept)))
     return page._replace(paragraphs=tuple(paragraphs))
 
-  def _others(self, page: Page) -> dict[int, list[Link]]:
+  def _others(self, page: Page) -> dict[int, list[PageLink]]:
     """Returns the names of other pages by the number of the paragraph."""
-    by_paragraph: dict[int, list[Link]] = {}
+    by_paragraph: dict[int, list[PageLink]] = {}
     if self._names is None or not len(self._names):
       return by_paragraph
     tokens, ends = [], [0]
@@ -99,7 +99,7 @@ class PlainMentions:
         and title != page.title
         and _stands_alone(text, first, last, source)
       ):
-        by_paragraph.setdefault(number, []).append(Link(surface, title, first, last, source))
+        by_paragraph.setdefault(number, []).append(PageLink(surface, title, first, last, source))
     return by_paragraph
 
 
@@ -182,12 +182,12 @@ def _is_number(word: str) -> bool:
   return digits.isdigit() and len(digits) < 3
 
 
-def _means_itself(text: str, link: Link) -> bool:
+def _means_itself(text: str, link: PageLink) -> bool:
   """Returns whether a mention is no title, or one in quotes."""
   return link.source != OWN_TITLE or text[link.start - 1 : link.start] in _QUOTES
 
 
-def _outside_titles(text: str, links: list[Link]) -> list[Link]:
+def _outside_titles(text: str, links: list[PageLink]) -> list[PageLink]:
   """Returns the links that are no part of a longer title in quotes, as of a book about a person."""
   quotes = [match.start() for match in _QUOTE.finditer(text)]
   if len(quotes) % 2:
@@ -207,7 +207,7 @@ def _is_title(text: str) -> bool:
   return all(len(word) < 4 or not word[0].islower() for word in text.split())
 
 
-def _without_overlaps(paragraph: Paragraph, new: list[Link]) -> list[Link]:
+def _without_overlaps(paragraph: Paragraph, new: list[PageLink]) -> list[PageLink]:
   """Returns the links in order; the paragraph's own stay, and of the others the longest."""
   order = sorted(enumerate(new), key=lambda x: (x[1].start - x[1].end, x[0]))
   chosen = list(paragraph.links)

@@ -14,7 +14,7 @@ from luke_jax.files import Path, filled
 from luke_jax.pipeline.metadata import Metadata, StoredFile, tokenizer_hash, write_metadata
 from luke_jax.text import Processor, load_entity_vocab, load_tokenizer, save_processor
 from luke_jax.wiki.stages.files import open_records, read_records, write_records
-from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.page_stage import shard_path
 from luke_jax.wiki.stages.stage import read_finished
 
@@ -170,7 +170,7 @@ class Shuffle:
   per_file: int
   tokenizer: Path
   vocabulary: Path
-  limits: Limits
+  limits: RecordLimits
   language: str
 
   @property

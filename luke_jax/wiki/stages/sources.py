@@ -35,13 +35,13 @@ from luke_jax.wiki.read.texts import (
 )
 from luke_jax.wiki.read.type_grammars import GRAMMARS
 from luke_jax.wiki.stages.files import lines_of
-from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.page_stage import MakePages, Shards, shards_of, write_pages
 from luke_jax.wiki.stages.plain_mentions import (
   SOURCES,
   TABLE,
   TITLE,
-  Known,
+  KnownName,
   PlainMentions,
   as_string,
 )
@@ -75,7 +75,7 @@ class Settings:
   skip_bad_pages: bool = False
   selection: Selection = dataclasses.field(default_factory=Selection)
   vocabulary: Path | None = None
-  limits: Limits = dataclasses.field(default_factory=Limits)
+  limits: RecordLimits = dataclasses.field(default_factory=RecordLimits)
   seed: int = 0
   part_size: int | None = None
   records_per_file: int = RECORDS_PER_FILE
@@ -134,7 +134,7 @@ class MakeTextNames:
   def _names(self, lines: Iterable[bytes], counts: Counter) -> Iterator[tuple[str, str]]:
     rows = (line.decode(errors="surrogatepass").rstrip("\n").split("\t") for line in lines)
     for name, group in itertools.groupby(rows, key=lambda row: row[0]):
-      forms = [Known(surface, title, source) for _, title, surface, source in group]
+      forms = [KnownName(surface, title, source) for _, title, surface, source in group]
       if len({form.title for form in forms}) > 1:
         counts["ambiguous"] += 1
         continue
@@ -219,7 +219,7 @@ def _forms_path(folder: Path, shard: int) -> Path:
 
 
 @dataclasses.dataclass(frozen=True)
-class Source(abc.ABC):
+class BuildSource(abc.ABC):
   """The files that a build reads, by its settings; `site` is the wiki that the pages are of."""
 
   settings: Settings
@@ -245,7 +245,7 @@ class Source(abc.ABC):
     return self.settings.part_size or min(max(total // _PARTS, _LEAST_PART), _MOST_PART)
 
 
-class DumpSource(Source):
+class DumpSource(BuildSource):
   """Dumps of a wiki's pages."""
 
   @property
@@ -279,7 +279,7 @@ class DumpSource(Source):
     return [lambda done: stage]
 
 
-class TextSource(Source):
+class TextSource(BuildSource):
   """Texts with titles and without links."""
 
   @property
@@ -321,7 +321,7 @@ class TextSource(Source):
     return [read, named, linked]
 
 
-def source_of(settings: Settings, folder: Path) -> Source:
+def source_of(settings: Settings, folder: Path) -> BuildSource:
   """Returns the source of the settings; raises InputError for files that do not go together."""
   dumps = settings.dumps
   if not dumps:

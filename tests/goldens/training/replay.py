@@ -13,7 +13,7 @@ from networks import network
 from luke_jax.models.keys import from_torch, to_torch
 from luke_jax.models.network import Network, abstract_params
 from luke_jax.systems.luke import LukeConfig
-from luke_jax.systems.luke.config import KEYS
+from luke_jax.systems.luke.keys import KEYS
 from luke_jax.training.optimizer import (
   Length,
   Optimizer,

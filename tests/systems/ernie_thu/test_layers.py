@@ -15,7 +15,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.nn.queries import AttentionSizes
 from luke_jax.systems.ernie_thu import ErnieThuConfig, heads
 from luke_jax.systems.ernie_thu.encoder import FusedLayer, Fusion, LayerSizes, Masks, Streams
-from luke_jax.systems.ernie_thu.heads import AlignedEntities, Candidates
+from luke_jax.systems.ernie_thu.heads import AlignedEntities, WordCandidates
 
 EXACT = Numerics(epsilon=1e-12)
 entity_scores = jax.jit(heads.entity_scores, static_argnames="whole_batch")
@@ -165,7 +165,7 @@ def golden_entities(labels, ids=(7, 8, 9), order=(0, 1, 2)):
   }
   predicted = jax.jit(AlignedEntities(EXACT, 3).apply)({"params": params}, g((3, 4), 0.5)[None])
   vectors = g((3, 3), 2.5)[list(order)]
-  return predicted, Candidates(jnp.array([ids]), vectors[None]), labels
+  return predicted, WordCandidates(jnp.array([ids]), vectors[None]), labels
 
 
 def test_predicted_entities_are_those_of_the_authors():
@@ -187,7 +187,7 @@ def test_neither_the_order_of_candidates_nor_a_second_place_changes_the_loss():
   turned = golden_entities(np.array([[0, IGNORED, 2]]), order=(1, 2, 0))
   np.testing.assert_allclose(entity_scores(*_scored(turned)).losses, losses, rtol=1e-6)
   predicted, candidates, labels = golden_entities(A2_LABELS)
-  twice = Candidates(*(jnp.concatenate([x, x, x - x - 1], axis=1) for x in candidates))
+  twice = WordCandidates(*(jnp.concatenate([x, x, x - x - 1], axis=1) for x in candidates))
   for more in (labels, labels + np.array([3, 0, 3])):  # the same entities by their second places
     again = entity_scores(predicted, more, twice)
     np.testing.assert_allclose(again.losses, losses, rtol=1e-6)
@@ -204,7 +204,7 @@ def test_entities_of_a_whole_batch_are_the_candidates_of_every_text():
   predicted = rng.normal(size=(2, 3, 4)).astype(np.float32)
   vectors = rng.normal(size=(3, 4)).astype(np.float32)  # of the entities 5, 6 and 7
   rows = np.array([[0, 1], [1, 2]])
-  candidates = Candidates(jnp.asarray(rows + 5), jnp.asarray(vectors[rows]))
+  candidates = WordCandidates(jnp.asarray(rows + 5), jnp.asarray(vectors[rows]))
   labels = np.array([[0, 1, IGNORED], [0, 1, 1]])
   losses = entity_scores(predicted, labels, candidates, whole_batch=True).losses
   logits = predicted @ np.vstack([np.zeros(4, np.float32), vectors]).T
@@ -216,7 +216,7 @@ def test_entities_of_a_whole_batch_are_the_candidates_of_every_text():
 
 def test_a_text_without_entities_has_no_loss():
   predicted, _, _ = golden_entities(A2_LABELS)
-  none = Candidates(jnp.full((1, 2), -1), jnp.zeros((1, 2, 3)))
+  none = WordCandidates(jnp.full((1, 2), -1), jnp.zeros((1, 2, 3)))
   for whole_batch in (False, True):
     labels = np.full((1, 3), IGNORED)
     scores = entity_scores(predicted, labels, none, whole_batch=whole_batch)

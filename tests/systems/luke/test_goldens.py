@@ -15,7 +15,7 @@ from luke_jax.model import Model
 from luke_jax.models import keys
 from luke_jax.models.network import abstract_params
 from luke_jax.systems.luke import LukeConfig
-from luke_jax.systems.luke.config import KEYS
+from luke_jax.systems.luke.keys import KEYS
 
 FILES = sorted((Path(__file__).parents[2] / "goldens" / "models").glob("*.npz"))
 LABELS = ("labels", "entity_labels", "page_entity_embedding", "start_positions", "end_positions")

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.classification.files import Example, number_in, read, to_json
+from luke_jax.tasks.classification.files import TextExample, number_in, read, to_json
 from luke_jax.tasks.classification.forms import BENCHMARKS, form_of
 from luke_jax.tasks.files import Faults
 
@@ -170,7 +170,7 @@ def test_faults_in_the_names_of_columns(columns, expected):
 @pytest.mark.parametrize("labels", [None, (), ("a", "b"), ("much",), ("inf",)])
 def test_what_is_no_number(labels):
   with pytest.raises(InputError, match=r"FILE: label: .*; expected a number"):
-    number_in(Example("1", "FILE", "a", labels=labels))
+    number_in(TextExample("1", "FILE", "a", labels=labels))
 
 
 def test_examples_come_back_from_their_objects(tmp_path):

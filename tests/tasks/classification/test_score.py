@@ -9,7 +9,7 @@ import pytest
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.classification import score
-from luke_jax.tasks.classification.files import Example
+from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Label, Labels, Number
 
@@ -60,7 +60,7 @@ def test_what_is_constant_has_no_correlation():
 
 
 def example(id, *labels, qid=None, pair=None):
-  return Example(id, f"FILE: line {id}", f"text {id}", pair, labels, qid)
+  return TextExample(id, f"FILE: line {id}", f"text {id}", pair, labels, qid)
 
 
 def predicted(**scores):

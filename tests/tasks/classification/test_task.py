@@ -18,7 +18,7 @@ from luke_jax.heads.labels import TextHead
 from luke_jax.inference.settings import settings_of, task_with
 from luke_jax.models.system import States, Tables
 from luke_jax.nn.layers import Numerics
-from luke_jax.tasks.classification.files import Example
+from luke_jax.tasks.classification.files import TextExample
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Number
@@ -30,7 +30,7 @@ LONG = "one two three four five six seven eight nine ten eleven twelve"
 
 
 def example(text="Ana saw Bo .", *labels, pair=None):
-  return Example("1", "FILE: line 1", text, pair, labels or None)
+  return TextExample("1", "FILE: line 1", text, pair, labels or None)
 
 
 def processor(**settings):

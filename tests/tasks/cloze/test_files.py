@@ -5,7 +5,7 @@ import json
 import pytest
 
 from luke_jax.errors import InputError
-from luke_jax.tasks.cloze.files import Example, parse, read, to_json
+from luke_jax.tasks.cloze.files import ClozeExample, parse, read, to_json
 from luke_jax.tasks.files import Faults
 
 LINE = {
@@ -57,7 +57,7 @@ def test_json_lines(tmp_path):
   assert one.place == f"{tmp_path / 'file.jsonl'}: line 1" and to_json(one) == LINE
   entities = ((0, 3), (8, 11))
   place = f"{tmp_path / 'file.jsonl'}: line 2"
-  assert other == Example("2", place, "Ana met Bob", "@placeholder", entities, None)
+  assert other == ClozeExample("2", place, "Ana met Bob", "@placeholder", entities, None)
   assert parse(to_json(other), "2", place) == other
 
 

@@ -36,7 +36,7 @@ from luke_jax.runs.starts import start_directory, start_params
 from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.labels import score
-from luke_jax.tasks.labels.features import IDS, Lessons, Room
+from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons
 from luke_jax.tasks.labels.files import Example, parse, read, to_json
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import (
@@ -197,7 +197,7 @@ def lessons(table=None):
 
 
 def test_a_row_has_names_and_other_spans_but_none_that_may_be_a_name():
-  made = lessons().row(some_row(example(), WORDS), example(), Room(8, 8))
+  made = lessons().row(some_row(example(), WORDS), example(), LearningRoom(8, 8))
   kept = set(map(tuple, made.source.tolist()))
   assert {(0, 2), (4, 5)} < kept and (6, 7) not in kept
   labels = [lessons().labels[x] for x in range(5)]
@@ -227,7 +227,8 @@ def test_a_label_is_read_with_its_description_at_times():
   table = Wordings(["person", "poet", "sailor", "ship", "town", "ship: a vessel"], np.eye(6))
   made = Lessons([example()], table, {"ship": "a vessel"})
   rows = [
-    made.row(some_row(example(), WORDS[i:] + WORDS[:i]), example(), Room(8, 8)) for i in range(7)
+    made.row(some_row(example(), WORDS[i:] + WORDS[:i]), example(), LearningRoom(8, 8))
+    for i in range(7)
   ]
   read = {int(x) for row in rows for x in row.extra[IDS]}
   assert {3, 5} <= read and NONE not in read
@@ -390,7 +391,7 @@ class Words:
 def test_labels_of_words_that_the_model_does_not_know(monkeypatch):
   monkeypatch.setattr(text_vectors, "any_processor", lambda _: Words())
   monkeypatch.setattr(text_vectors, "encode", lambda _, texts: np.ones((len(texts), 2)))
-  reader = text_vectors.Reader(None)
+  reader = text_vectors.LabelReader(None)
   assert reader.vectors(["ship person", "ship"], known=True).shape == (2, 2)
   assert reader.vectors(["ship 船"]).shape == (1, 2)  # as a file may say it
   with pytest.raises(InputError, match="labels: 'ship 船': not known to the model: 船"):

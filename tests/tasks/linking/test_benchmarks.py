@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import score
-from luke_jax.tasks.linking.files import Mention, read
+from luke_jax.tasks.linking.files import LinkedMention, read
 from luke_jax.tasks.linking.score import Meaning
 
 SYSTEMS = ("refined__aida_", "rel__2014_", "genre__yago_", "spel__large_", "baseline")
@@ -30,9 +30,9 @@ def test_benchmarks_of_elevant_have_items_unknown_entities_and_dates(tmp_path):
   value = {"id": 3, "text": text, "title": "", "evaluation_span": [0, 22], "labels": labels}
   (example,) = examples(tmp_path, value)
   assert example.mentions == (
-    Mention(0, 3, "Ana Ferrier", "Q7"),
-    Mention(8, 14, ""),
-    Mention(18, 22, "1802", "Q8", True),
+    LinkedMention(0, 3, "Ana Ferrier", "Q7"),
+    LinkedMention(8, 14, ""),
+    LinkedMention(18, 22, "1802", "Q8", True),
   )
   with pytest.raises(InputError, match=r"line 1: labels: {'span': \[0\]}; expected a label with"):
     examples(tmp_path, value | {"labels": [{"span": [0]}]})
@@ -42,7 +42,10 @@ def test_tweeki_and_reddit_have_titles_beside_spans(tmp_path):
   tweet = {"id": 1, "sentence": "Ana won", "index": [[0, 3]], "link": ["Ana | x|Q7"]}
   post = {"id": "a", "text": "Ana won", "index": [[0, 3]], "wikipedia_titles": ["Ana"]}
   found = examples(tmp_path, tweet, post | {"wikipedia_ids": [5]})
-  assert [x.mentions for x in found] == [(Mention(0, 3, "Ana | x", "Q7"),), (Mention(0, 3, "Ana"),)]
+  assert [x.mentions for x in found] == [
+    (LinkedMention(0, 3, "Ana | x", "Q7"),),
+    (LinkedMention(0, 3, "Ana"),),
+  ]
   with pytest.raises(InputError, match="index: 1 spans of 2 titles; expected as many"):
     examples(tmp_path, post | {"wikipedia_titles": ["Ana", "B"]})
   for change in ({"index": [3]}, {"index": None}, {"wikipedia_titles": 1}):
@@ -64,7 +67,7 @@ def test_documents_of_gum_have_named_mentions_with_a_title(tmp_path):
   file.write_text(GUM, encoding="utf-8")
   (example,) = read(file, Faults())
   assert example.text == "The New Castrel, it"
-  assert example.mentions == (Mention(4, 15, "New Castrel, A"),)
+  assert example.mentions == (LinkedMention(4, 15, "New Castrel, A"),)
   file.write_text(GUM.replace("Entity=1)", "Entity=3)"), encoding="utf-8")
   with pytest.raises(InputError, match="document d1: word 3: '3\\)'; expected a mention to close"):
     read(file, Faults())

@@ -12,7 +12,7 @@ from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.linking import files
 from luke_jax.tasks.linking.candidates import candidates_of
-from luke_jax.tasks.linking.files import Mention, parse, read, to_json
+from luke_jax.tasks.linking.files import LinkedMention, parse, read, to_json
 from luke_jax.tasks.linking.knowledge import About, lines_of, open_knowledge
 from luke_jax.tasks.linking.knowledge import write_knowledge as write
 from luke_jax.tasks.linking.names import NONE, Meanings
@@ -133,13 +133,15 @@ def task(tmp_path):
 
 def test_given_candidates_stand_in_for_those_of_the_knowledge(task):
   known = open_knowledge(task.knowledge)
-  given = Mention(0, 7, "Ohio", None, False, (("Nobody", 0.5), ("Ohio", 0.1), ("Ana Ferrier", 0.0)))
+  given = LinkedMention(
+    0, 7, "Ohio", None, False, (("Nobody", 0.5), ("Ohio", 0.1), ("Ana Ferrier", 0.0))
+  )
   (likeliest,) = candidates_of("Ferrier", [given], known, 4)
   ids, priors = likeliest
   assert ids.tolist() == [2, 0] and priors.tolist() == pytest.approx([0.1, 1e-4])
   in_training = dataclasses.replace(task, fill=True)._candidates("Ferrier", given, likeliest, known)
   assert in_training[0].tolist() == [2, 0, NONE, NONE]  # no random ones beside them
-  assert candidates_of("Ferrier", [Mention(0, 7)], known, 4)[0].ids.tolist() == [0, 1]
+  assert candidates_of("Ferrier", [LinkedMention(0, 7)], known, 4)[0].ids.tolist() == [0, 1]
   assert candidates_of("Ferrier", [given._replace(candidates=())], known, 4)[0].ids.tolist() == []
 
 
@@ -149,7 +151,7 @@ def test_a_linker_that_may_not_refuse_says_the_best_and_learns_from_no_refusal(t
   asked = "Ferrier", np.array([0, 7]), ids, logits, known
   always = dataclasses.replace(task, refuse=False)
   assert task._link(*asked).title is None and always._link(*asked).title == "Ana Ferrier"
-  other = Mention(0, 7, "Ohio")
+  other = LinkedMention(0, 7, "Ohio")
   assert task._label(other, ids, known) == 4 and always._label(other, ids, known) == IGNORED
 
 

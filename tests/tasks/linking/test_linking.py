@@ -27,7 +27,7 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.candidates import candidates_in
-from luke_jax.tasks.linking.files import Example, Mention, parse, read, to_json
+from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
 from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import NONE, Meanings, key_of
@@ -199,9 +199,13 @@ def test_faulty_examples_are_named(value, fault):
 
 
 def test_examples_are_written_as_they_are_read(tmp_path):
-  mentions = (Mention(0, 3, "Ana Ferrier"), Mention(4, 7, "", None, True), Mention(8, 9))
-  mentions = (*mentions, Mention(9, 9 + 1, "", "Q7"))
-  example = Example("1", "a", "Ana and xy", mentions)
+  mentions = (
+    LinkedMention(0, 3, "Ana Ferrier"),
+    LinkedMention(4, 7, "", None, True),
+    LinkedMention(8, 9),
+  )
+  mentions = (*mentions, LinkedMention(9, 9 + 1, "", "Q7"))
+  example = LinkingExample("1", "a", "Ana and xy", mentions)
   (tmp_path / "a.jsonl").write_text(json.dumps(to_json(example)))
   (again,) = read(Path(tmp_path / "a.jsonl"), Faults())
   assert dataclasses.replace(again, place="a") == example
@@ -214,7 +218,7 @@ def task(folder, **fields):
 
 
 def gold(*mentions, text=TEXT):
-  return Example("1", "a", text, tuple(Mention(*x) for x in mentions))
+  return LinkingExample("1", "a", text, tuple(LinkedMention(*x) for x in mentions))
 
 
 ALL = (0, 11, "Ana Ferrier"), (16, 23, "Bo Ferrier"), (29, 40, "New Castrel")
@@ -259,7 +263,7 @@ def test_each_name_of_a_long_text_is_decided_once(folder):
 
 def test_outputs_become_links_in_order(folder):
   made = task(folder, others=1)
-  found, given_ = Example("1", "a", TEXT), gold(*ALL)
+  found, given_ = LinkingExample("1", "a", TEXT), gold(*ALL)
   rows = rows_of(made, found, given_)
   logits = np.full((len(rows), 8, 5), -9.0)
   logits[:, 0, 0], logits[:, 1, 0], logits[:, 2, 4] = 9, 9, 9

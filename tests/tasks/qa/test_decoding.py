@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from luke_jax.tasks.qa.decoding import Choice, decode
 from luke_jax.tasks.qa.features import Window
-from luke_jax.tasks.qa.files import Example
+from luke_jax.tasks.qa.files import QuestionExample
 from luke_jax.text import Row
 
 TEXT = "Rye is an old town of Sussex"
@@ -17,7 +17,7 @@ QUESTION = 4  # tokens before the passage
 
 
 def asked(text=TEXT):
-  return Example("a", "here", text, "Where?")
+  return QuestionExample("a", "here", text, "Where?")
 
 
 def row(start, length, example=0, offsets=OFFSETS):

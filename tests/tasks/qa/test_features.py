@@ -20,9 +20,9 @@ from luke_jax.tasks.qa.features import (
   original,
   spaced_words,
 )
-from luke_jax.tasks.qa.files import Example, Link
-from luke_jax.text import Entity, EntityVocab
-from luke_jax.text.parts import Mentions
+from luke_jax.tasks.qa.files import EntityReference, QuestionExample
+from luke_jax.text import EntityVocab, RowEntity
+from luke_jax.text.parts import TextWithEntities
 from luke_jax.text.tokenizer import SPECIAL
 
 LIMITS = PassageLimits(question_words=12, stride=8, answer_words=10)
@@ -35,7 +35,7 @@ def processor(kind="byte_level", **sizes):
 
 
 def example(text=TEXT, question="Who lives?", answers=((0, 7),), **fields):
-  return Example("a", "here", text, question, answers, **fields)
+  return QuestionExample("a", "here", text, question, answers, **fields)
 
 
 def told(processor, examples, limits=LIMITS):
@@ -52,8 +52,12 @@ def told(processor, examples, limits=LIMITS):
 
 def test_a_row():
   chosen = processor(max_length=64)
-  entities = (Link(0, 7, "Beyoncé"), Link(17, 28, "Los Angeles"), Link(30, 35, "Nowhere"))
-  asked = (Link(4, 9, "Tokyo"),)
+  entities = (
+    EntityReference(0, 7, "Beyoncé"),
+    EntityReference(17, 28, "Los Angeles"),
+    EntityReference(30, 35, "Nowhere"),
+  )
+  asked = (EntityReference(4, 9, "Tokyo"),)
   (row,) = features(
     chosen,
     [example(entities=entities, question_entities=asked)],
@@ -98,7 +102,7 @@ def test_answers_are_cut_from_the_text(text, spans):
   """Whatever the characters: the labelled answer comes back, but for what its tokens add."""
   spans = [(a, min(a + n, len(text))) for a, n in spans]
   spans = [(a, b) for a, b in spans if a < b and text[a:b].strip()]
-  entities = tuple(Link(*span, "Tokyo") for span in spans[1:])
+  entities = tuple(EntityReference(*span, "Tokyo") for span in spans[1:])
   asked = example(text, answers=tuple(spans[:1]), entities=entities)
   ((best, *others),) = told(processor(), [asked], LIMITS._replace(answer_words=14))
   for answer in (best, *others):
@@ -140,7 +144,7 @@ def test_an_empty_passage():
 
 def test_long_questions_are_cut_and_counted():
   long = "Who of them all lives in Los Angeles?"
-  links = (Link(0, 3, "Tokyo"), Link(25, 36, "Los Angeles"))
+  links = (EntityReference(0, 3, "Tokyo"), EntityReference(25, 36, "Los Angeles"))
   examples = [example(), example(question=long, question_entities=links), example(question=long)]
   with pytest.warns(UserWarning, match="2 questions are cut: longer than 12 pieces"):
     rows = features(processor(), examples, LIMITS, Faults())
@@ -188,24 +192,24 @@ def test_titles_of_several_languages_say_theirs():
   special = {title: id for id, title in enumerate(SPECIAL)}
   vocab = EntityVocab(special | {"de:Tokio": 4, "en:Tokyo": 4}, multilingual=True)
   chosen = processor(entity_vocab=vocab, max_length=64)
-  links = (Link(30, 35, "de:Tokio"), Link(0, 7, "de:Beyoncé"))
+  links = (EntityReference(30, 35, "de:Tokio"), EntityReference(0, 7, "de:Beyoncé"))
   rows = features(chosen, [example(entities=links)], LIMITS._replace(stride=40), Faults())
   assert [row.entity_ids.tolist() for row in rows] == [[4]]
   with pytest.raises(InputError, match="here: entity 'Tokio': in no language; expected one of de"):
-    features(chosen, [example(entities=(Link(30, 35, "Tokio"),))], LIMITS, Faults())
+    features(chosen, [example(entities=(EntityReference(30, 35, "Tokio"),))], LIMITS, Faults())
 
 
 def test_more_entities_than_a_row_holds():
   chosen = processor(max_length=64, max_entity_length=3)
   spans = [match.span() for match in re.finditer(r"\w+", TEXT)]
-  entities = tuple(Link(*span, "Tokyo") for span in spans)
-  asked = example(entities=entities, question_entities=(Link(0, 3, "Beyoncé"),))
+  entities = tuple(EntityReference(*span, "Tokyo") for span in spans)
+  asked = example(entities=entities, question_entities=(EntityReference(0, 3, "Beyoncé"),))
   rows = features(chosen, [asked], LIMITS._replace(stride=20), Faults())
   assert len(rows) == 6  # eleven entities, two beside the question's
   assert [row.entity_ids[0] for row in rows] == [5] * 6
   assert sum(len(row.entity_ids) - 1 for row in rows) == len(spans)
   assert told(chosen, [asked], LIMITS._replace(stride=20))[0][0].text == "Beyoncé"
-  full = dataclasses.replace(asked, question_entities=(Link(0, 3, "Tokyo"),) * 3)
+  full = dataclasses.replace(asked, question_entities=(EntityReference(0, 3, "Tokyo"),) * 3)
   with pytest.raises(InputError, match=r"here: 3 question_entities; expected fewer than .* 3"):
     features(chosen, [full], LIMITS, Faults())
   skipped = Faults(skip=True)
@@ -222,7 +226,7 @@ def test_a_passage_is_tokenized_once(monkeypatch):
     return encode(texts, **options)
 
   monkeypatch.setattr(chosen.tokenizer, "encode", counted)
-  linked = example(entities=(Link(0, 7, "Beyoncé"),))
+  linked = example(entities=(EntityReference(0, 7, "Beyoncé"),))
   examples = [example(), example(question="Else?", answers=()), linked]
   rows = features(chosen, examples, LIMITS._replace(stride=20), Faults())
   assert seen.count(TEXT) == 1
@@ -234,8 +238,8 @@ TEXTS = st.text("ab \t\n\u202f\u00a0", max_size=30)
 
 
 def spaced(text, *spans):
-  entities = [Entity(2, (0, 0), span, 0, i) for i, span in enumerate(spans)]
-  return spaced_words(Mentions(text, entities, ""))
+  entities = [RowEntity(2, (0, 0), span, 0, i) for i, span in enumerate(spans)]
+  return spaced_words(TextWithEntities(text, entities, ""))
 
 
 @given(TEXTS)

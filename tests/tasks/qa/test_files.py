@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.qa.files import Example, Link, parse, read, to_json
+from luke_jax.tasks.qa.files import EntityReference, QuestionExample, parse, read, to_json
 
 TEXT = "Beyoncé lives in Los Angeles. Tokyo is far."
 LINE = {"id": "q", "text": TEXT, "question": "Who lives there?", "answers": [[0, 7]]}
@@ -38,15 +38,15 @@ def test_a_line_of_everything(tmp_path):
     "meta": {"any": 1},
   }
   (example,) = read(written(tmp_path, "a.jsonl", [line]), Faults())
-  assert example == Example(
+  assert example == QuestionExample(
     "q",
     f"{tmp_path / 'a.jsonl'}: line 1",
     TEXT,
     "Who lives there?",
     ((0, 7), (17, 28)),
     "Beyoncé",
-    (Link(0, 7, "Beyoncé"), Link(17, 28, "Los Angeles")),
-    (Link(4, 9, "Life"),),
+    (EntityReference(0, 7, "Beyoncé"), EntityReference(17, 28, "Los Angeles")),
+    (EntityReference(4, 9, "Life"),),
   )
 
 
@@ -82,8 +82,8 @@ def test_spans_of_tokens(tmp_path):
   (example,) = read(written(tmp_path, "a.jsonl", [line]), Faults())
   assert example.text == "A far city ."
   assert example.answers == ((2, 10),)
-  assert example.entities == (Link(6, 10, "City"),)
-  assert example.question_entities == (Link(6, 9, "Distance"),)
+  assert example.entities == (EntityReference(6, 10, "City"),)
+  assert example.question_entities == (EntityReference(6, 9, "Distance"),)
 
 
 @given(st.data())
@@ -99,11 +99,13 @@ def test_round_trip(data):
   def links(of):
     if data.draw(st.booleans()):
       return None
-    return tuple(Link(*span, data.draw(st.text(max_size=3))) for span in spans(of))
+    return tuple(EntityReference(*span, data.draw(st.text(max_size=3))) for span in spans(of))
 
   answers = data.draw(st.sampled_from([None, spans(text)]))
   title = data.draw(st.none() | st.just("T"))
-  example = Example("7", "here", text, question, answers, title, links(text), links(question))
+  example = QuestionExample(
+    "7", "here", text, question, answers, title, links(text), links(question)
+  )
   assert parse(json.loads(json.dumps(to_json(example))), "7", "here") == example
 
 

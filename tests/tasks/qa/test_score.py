@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.tasks.qa.files import Example
+from luke_jax.tasks.qa.files import QuestionExample
 from luke_jax.tasks.qa.score import (
   best_thresholds,
   evaluate,
@@ -27,7 +27,7 @@ NONE = Answer("", 0, 0, 0.0)
 
 
 def example(id="a", text="The old town of Rye", answers=((4, 12),)):
-  return Example(id, f"here: {id}", text, "Where?", answers)
+  return QuestionExample(id, f"here: {id}", text, "Where?", answers)
 
 
 @pytest.mark.parametrize(

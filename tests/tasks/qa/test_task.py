@@ -18,7 +18,7 @@ from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import LukeConfig
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Answer
-from luke_jax.tasks.qa.files import Example, Link
+from luke_jax.tasks.qa.files import EntityReference, QuestionExample
 from luke_jax.tasks.qa.score import read_predictions, score_file
 from luke_jax.tasks.qa.task import QuestionAnswering, linked
 from luke_jax.text import EntityVocab, save_processor
@@ -146,8 +146,8 @@ def test_predictions_are_written_and_read(task, tmp_path):
 
 
 def _examples():
-  asked = Example("a", "here: a", "Now Bo .", "Who?", ((4, 6),))
-  return [asked, Example("b", "here: b", "Now Bo .", "When?", ())]
+  asked = QuestionExample("a", "here: a", "Now Bo .", "Who?", ((4, 6),))
+  return [asked, QuestionExample("b", "here: b", "Now Bo .", "When?", ())]
 
 
 def test_examples_are_checked_for_answers(task):
@@ -199,7 +199,7 @@ def folder(tmp_path_factory):
 
 
 def example(title=None, **fields):
-  return Example("a", "here", TEXT, "Where is the old town?", ((22, 28),), title, **fields)
+  return QuestionExample("a", "here", TEXT, "Where is the old town?", ((22, 28),), title, **fields)
 
 
 def names(links, text=TEXT):
@@ -229,7 +229,7 @@ def test_without_an_article_the_likeliest_page_counts(folder):
 
 
 def test_entities_of_the_file_go_first(folder):
-  given = example("Rye", entities=(), question_entities=(Link(9, 12, "Sussex"),))
+  given = example("Rye", entities=(), question_entities=(EntityReference(9, 12, "Sussex"),))
   assert linked([given], folder) == [given]
 
 

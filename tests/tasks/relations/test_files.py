@@ -9,7 +9,7 @@ from marked_tasks import written
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.relations.files import Example, parse, read, to_json
+from luke_jax.tasks.relations.files import RelationExample, parse, read, to_json
 from luke_jax.tasks.relations.score import score_file
 
 SENTENCE = "In May -LRB- or June -RRB- , the pilot Ana Lund will lead it"
@@ -141,7 +141,7 @@ words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4
 def test_what_is_written_is_read(pieces, label, reverse):
   before, head = pieces[:2]
   spans = [(len(before), len(before + head)), (len(before + head), len("".join(pieces)))]
-  example = Example("7", "here", "".join(pieces), *spans[:: -1 if reverse else 1], label)
+  example = RelationExample("7", "here", "".join(pieces), *spans[:: -1 if reverse else 1], label)
   value = json.loads(json.dumps(to_json(example)))
   assert parse(value, value["id"], "here") == example
 

@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Mention, Relation
-from luke_jax.tasks.relations.files import Example
+from luke_jax.tasks.relations.files import RelationExample
 from luke_jax.tasks.relations.score import evaluate, read_predictions, score, score_file
 
 NO = "no_relation"
@@ -122,7 +122,7 @@ def test_the_macro_score_is_that_of_semevals_scorer(some):
 
 
 def example(id, label=NO):
-  return Example(id, f"FILE: line {id}", "Ana saw Bo", (0, 3), (8, 10), label)
+  return RelationExample(id, f"FILE: line {id}", "Ana saw Bo", (0, 3), (8, 10), label)
 
 
 def relation(label, score=0.9):

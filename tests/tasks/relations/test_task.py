@@ -12,7 +12,7 @@ from luke_jax.errors import InputError
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.relations.files import Example
+from luke_jax.tasks.relations.files import RelationExample
 from luke_jax.tasks.relations.score import read_predictions, score_file
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.text.rows import padded
@@ -23,7 +23,7 @@ TASK = RelationClassification(text=TEXT, labels=(NO, "born", "left"), words=32, 
 
 def example(text="Ana saw Bo .", head="Ana", tail="Bo", label="born", id="1"):
   spans = [(text.index(part), text.index(part) + len(part)) for part in (head, tail)]
-  return Example(id, f"FILE: line {id}", text, *spans, label)
+  return RelationExample(id, f"FILE: line {id}", text, *spans, label)
 
 
 def rows(*examples, task=TASK, faults=None):

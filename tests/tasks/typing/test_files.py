@@ -9,7 +9,7 @@ from marked_tasks import written
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.typing.files import Example, parse, read, to_json
+from luke_jax.tasks.typing.files import TypingExample, parse, read, to_json
 
 OPEN_ENTITY = {
   "sent": "Ana -LRB- -LSB- the -RSB- pilot -RRB- flew",
@@ -64,7 +64,9 @@ words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4
 @given(words, words, st.none() | st.lists(words, unique=True, max_size=3))
 def test_what_is_written_is_read(before, inside, labels):
   span = (len(before), len(before + inside))
-  example = Example("7", "here", before + inside, span, None if labels is None else tuple(labels))
+  example = TypingExample(
+    "7", "here", before + inside, span, None if labels is None else tuple(labels)
+  )
   value = json.loads(json.dumps(to_json(example)))
   assert parse(value, value["id"], "here") == example
 

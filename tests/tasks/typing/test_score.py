@@ -8,7 +8,7 @@ from luke_jax.errors import InputError
 from luke_jax.tasks.evaluation import Mark
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.predictions import Span, Types
-from luke_jax.tasks.typing.files import Example
+from luke_jax.tasks.typing.files import TypingExample
 from luke_jax.tasks.typing.score import (
   best_threshold,
   evaluate,
@@ -72,7 +72,7 @@ def test_the_best_threshold_lies_between_two_logits():
 
 
 def example(id, *labels):
-  return Example(id, f"FILE: line {id}", "Ana flew", (0, 3), labels)
+  return TypingExample(id, f"FILE: line {id}", "Ana flew", (0, 3), labels)
 
 
 def types(**logits):
@@ -121,4 +121,4 @@ def test_predictions_that_fit_no_example_are_refused():
   with pytest.raises(InputError, match="'c': of no example"):
     score_file([example("a")], {"c": set()})
   with pytest.raises(InputError, match="FILE: line a: labels: missing"):
-    score_file([Example("a", "FILE: line a", "Ana", (0, 3))], {})
+    score_file([TypingExample("a", "FILE: line a", "Ana", (0, 3))], {})

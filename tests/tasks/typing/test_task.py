@@ -9,7 +9,7 @@ from networks import backbone
 
 from luke_jax.errors import InputError
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.typing.files import Example
+from luke_jax.tasks.typing.files import TypingExample
 from luke_jax.tasks.typing.score import read_predictions, score_file
 from luke_jax.tasks.typing.task import EntityTyping
 
@@ -18,7 +18,7 @@ TASK = EntityTyping(text=TEXT, labels=("event", "person", "pilot"), words=32, me
 
 def example(text="Ana saw Bo .", mention="Bo", labels=("person",), id="1"):
   start = text.index(mention)
-  return Example(id, f"FILE: line {id}", text, (start, start + len(mention)), labels)
+  return TypingExample(id, f"FILE: line {id}", text, (start, start + len(mention)), labels)
 
 
 def rows(*examples, task=TASK, faults=None):

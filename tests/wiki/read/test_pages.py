@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from luke_jax.wiki.read.dump import RawPage
 from luke_jax.wiki.read.facts import Facts
-from luke_jax.wiki.read.markup import Link, Paragraph
+from luke_jax.wiki.read.markup import PageLink, Paragraph
 from luke_jax.wiki.read.pages import Page, page_from_bytes, page_from_raw, page_to_bytes
 
 EN = wiki_site.site("en")
@@ -14,7 +14,7 @@ EN = wiki_site.site("en")
 
 def test_a_page():
   raw = RawPage(7, "paris", 0, None, "[[France|in]] France\n== x ==\n{{disambiguation}}\ny")
-  link = Link("in", "France", 0, 2)
+  link = PageLink("in", "France", 0, 2)
   text = (Paragraph("in France", (link,), True), Paragraph("y", (), False, "x"))
   assert page_from_raw(raw, EN)[:5] == Page(7, "Paris", None, True, text)[:5]
   sections = page_from_raw(raw, EN, sections=True).paragraphs
@@ -38,7 +38,7 @@ def test_a_title_that_is_none():
 
 text = st.text(st.characters(), max_size=10)
 number = st.integers(0, 2**31)
-links = st.lists(st.builds(Link, text, text, number, number), max_size=3).map(tuple)
+links = st.lists(st.builds(PageLink, text, text, number, number), max_size=3).map(tuple)
 paragraphs = st.lists(st.builds(Paragraph, text, links, st.booleans(), text), max_size=3).map(tuple)
 some, several = st.none() | text, st.lists(text, max_size=2).map(tuple)
 facts = st.builds(Facts, some, some, several, some, some, several)

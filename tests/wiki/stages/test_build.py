@@ -18,7 +18,7 @@ from luke_jax.wiki.read.dump import read_pages, read_site
 from luke_jax.wiki.read.dump_parts import split_dumps
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.show import figures
-from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 
@@ -84,7 +84,7 @@ def test_the_vocabulary_is_the_most_linked_pages(built, settings, pages, resolve
   assert list(vocab.ids) == ["[PAD]", "[UNK]", "[MASK]", *expected]
   assert list(vocab.ids.values()) == list(range(60))
   assert vocab.counts == [0, 0, 0, *(counts[title] for title in expected)]
-  numbers = figures(built, Limits())
+  numbers = figures(built, RecordLimits())
   assert numbers["links"] == len(linked)
   assert numbers["links_to_no_page"] == linked.count(None)
   share = sum(counts[title] for title in expected) / len(linked)
@@ -139,11 +139,11 @@ def plain_ids(tokenizer, text, start, end):
 
 
 CHOICES = [
-  Limits(),
-  Limits(max_words=64, records_without_entities=True),
-  Limits(max_words=64, max_entities=2, max_mention=3),
-  Limits(max_words=100, unknown_entities=False),
-  Limits(max_words=40, abstract_only=True, min_sentence=9),
+  RecordLimits(),
+  RecordLimits(max_words=64, records_without_entities=True),
+  RecordLimits(max_words=64, max_entities=2, max_mention=3),
+  RecordLimits(max_words=100, unknown_entities=False),
+  RecordLimits(max_words=40, abstract_only=True, min_sentence=9),
 ]
 
 
@@ -171,7 +171,7 @@ def test_records_are_those_of_plain_loops(limits, built, settings, pages, resolv
 
 
 def test_pages_of_the_vocabulary_only(built, settings):
-  limits = Limits(vocabulary_pages_only=True)
+  limits = RecordLimits(vocabulary_pages_only=True)
   result = made(dataclasses.replace(settings, limits=limits), built.folder)
   assert {record.page_id for record in unshuffled(result)} == set(range(3, 60))
   dropped = result.stages["records"].counts["dropped: pages not in the vocabulary"]
@@ -271,8 +271,11 @@ def test_a_vocabulary_of_several_languages_that_is_given(built, settings, tmp_pa
     ({"dumps": (Path("gone.xml"),)}, "gone.xml: no such file; expected a dump"),
     ({"tokenizer": Path("gone")}, "gone: no tokenizer; expected vocab.json"),
     ({"vocabulary": Path("gone.json")}, "gone.json: no such file; expected an entity vocabulary"),
-    ({"limits": Limits(max_words=6)}, "--max-words: 6; expected a whole number from 7"),
-    ({"limits": Limits(min_sentence=500)}, "no record, for no page has a sentence with a link"),
+    ({"limits": RecordLimits(max_words=6)}, "--max-words: 6; expected a whole number from 7"),
+    (
+      {"limits": RecordLimits(min_sentence=500)},
+      "no record, for no page has a sentence with a link",
+    ),
   ],
 )
 def test_bad_input_is_one_line(change, line, settings, tmp_path):

@@ -16,7 +16,7 @@ from wiki_builds import contents, made
 from luke_jax.errors import InputError
 from luke_jax.wiki.stages.build import STAGES, build
 from luke_jax.wiki.stages.engines import beam
-from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.vocabulary_stage import Selection
 
 
@@ -35,7 +35,7 @@ def test_any_number_of_workers_makes_the_same_bytes(workers, built, settings, tm
   [
     ({}, ()),
     ({"seed": 1}, STAGES[5:]),
-    ({"limits": Limits(max_words=100)}, STAGES[4:]),
+    ({"limits": RecordLimits(max_words=100)}, STAGES[4:]),
     ({"selection": Selection(50)}, STAGES[3:]),
     ({"sections": True}, STAGES),
   ],

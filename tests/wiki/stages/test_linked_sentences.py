@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from luke_jax.wiki.read.markup import Link, Paragraph
+from luke_jax.wiki.read.markup import PageLink, Paragraph
 from luke_jax.wiki.stages.linked_sentences import split_paragraph
 
 FRAGMENTS = (
@@ -24,7 +24,7 @@ def linked_paragraphs(draw):
   ):
     piece = draw(st.sampled_from(("", " "))).join(fragments)
     if linked:
-      links.append(Link(piece, f"Target {len(links)}", len(text), len(text) + len(piece)))
+      links.append(PageLink(piece, f"Target {len(links)}", len(text), len(text) + len(piece)))
     text += piece
   return Paragraph(text, tuple(links), abstract=True)
 
@@ -54,8 +54,8 @@ def test_links_keep_their_text_and_none_is_lost(paragraph, language):
 
 def test_a_link_over_two_sentences_is_in_neither():
   text = "He wrote This Is It. It is good. She read it."
-  link = Link(text[9:25], "This Is It. It", 9, 25)
-  inside = Link("She", "Her", 33, 36)
+  link = PageLink(text[9:25], "This Is It. It", 9, 25)
+  inside = PageLink("She", "Her", 33, 36)
   found = split_paragraph(Paragraph(text, (link, inside), True), "en")
   assert found.links_across == 1
   assert [sentence.targets for sentence in found.sentences] == [[], [], ["Her"]]
@@ -63,7 +63,7 @@ def test_a_link_over_two_sentences_is_in_neither():
 
 def test_a_space_belongs_to_the_word_after_it():
   text = "In Paris (France) now."
-  links = (Link("Paris", "Paris", 3, 8), Link("France", "France", 10, 16))
+  links = (PageLink("Paris", "Paris", 3, 8), PageLink("France", "France", 10, 16))
   found = split_paragraph(Paragraph(text, links, True), "en")
   assert found.sentences[0].segments == [" In", " Paris", " (", "France", ") now."]
 

@@ -11,13 +11,13 @@ from luke_jax.wiki.read.dump import RawPage
 from luke_jax.wiki.read.own_names import own_names
 from luke_jax.wiki.read.pages import page_from_raw
 from luke_jax.wiki.read.texts import Document, page_from_document
-from luke_jax.wiki.stages.plain_mentions import Known, PlainMentions, as_string
+from luke_jax.wiki.stages.plain_mentions import KnownName, PlainMentions, as_string
 from luke_jax.wiki.stages.tokens import name_of, write_named
 
 KNOWN = [
-  Known("New Ana", "New Ana", "title"),
-  Known("New Ana Club", "New Ana Club", "title"),
-  Known("Lee", "Lee (moth)", "table"),
+  KnownName("New Ana", "New Ana", "title"),
+  KnownName("New Ana Club", "New Ana Club", "title"),
+  KnownName("Lee", "Lee (moth)", "table"),
 ]
 
 

@@ -11,7 +11,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.wiki.stages.build import build
 from luke_jax.wiki.stages.engines import beam
-from luke_jax.wiki.stages.packing import Limits
+from luke_jax.wiki.stages.packing import RecordLimits
 from luke_jax.wiki.stages.page_stage import shards_of
 from luke_jax.wiki.stages.sources import Settings
 from luke_jax.wiki.stages.vocabulary_stage import Selection
@@ -117,7 +117,7 @@ def test_another_option_makes_the_pages_anew(settings, tmp_path):
   changed = dataclasses.replace(settings, left_out=("title",))
   result = made(changed, tmp_path)
   assert next(name for name, done in result.stages.items() if done.fresh) == "pages"
-  limits = dataclasses.replace(changed, limits=Limits(max_words=100))
+  limits = dataclasses.replace(changed, limits=RecordLimits(max_words=100))
   assert not made(limits, tmp_path).stages["pages"].fresh
 
 
