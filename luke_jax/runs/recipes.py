@@ -11,6 +11,7 @@ import numpy as np
 from luke_jax import english
 from luke_jax.convert.adapters import adapter_rank, is_adapter_directory
 from luke_jax.convert.card import pools_means
+from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.sources import read_backbone
 from luke_jax.errors import InputError
 from luke_jax.files import Path
@@ -25,6 +26,7 @@ from luke_jax.runs.starts import start_model
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
+from luke_jax.text import Row
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run, load_experiment, total_steps
 from luke_jax.training.optimizer import Optimizer, Schedule
@@ -48,6 +50,8 @@ RATES_OF_FEW = ((512, 1e-4), (math.inf, 2e-5))
 RATES_OF_WORDS = ((512, 3e-4), *RATES[1:])
 # Rows of linking, from which its rate is this share of these.
 MANY, SHARE_OF_MANY = 10_000, 0.4
+# Candidates of a row whose words are read once for all of them.
+MOST_TOGETHER = 1024
 RANK = 16  # of adapters, for a task whose model has to be one
 ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
@@ -86,18 +90,15 @@ def task_experiment(
   on_files = dataclasses.replace(named, text=str(start), **recipe.task)
   task: Any = override(dataclasses.replace(plain, task=on_files), of_task).task
   faults = Faults(skip=task.skip_bad)
-  examples = task.read_examples(train, faults)
-  of_dev = task.read_examples(task.dev, faults) if task.dev else []
-  if not task.labels:
-    _ = task.found_labels(examples)  # which says if they are too few to learn from
-    # A label that dev alone has is one that the model misses, and no fault of the files.
-    task = dataclasses.replace(task, labels=task.found_labels([*examples, *of_dev]))
-  examples = task.check(examples, faults)
-  task.check(of_dev, faults)  # whose faults should not wait for the model
+  task, examples = _with_examples(task, faults)
   model = start_model(start, task, task.entity_table, system=system, blank=True)
+  of_model = [text for text in assignments if text.startswith("model.")]
+  sizes = override(dataclasses.replace(plain, model=model.config), of_model).model
+  model = model.with_config(sizes, model.params)
   room = min(task.words, model.config.room_for_words)
   task = dataclasses.replace(task, words=room)
-  rows = task.features(processor_of(model, task), examples, faults)
+  by_data = kind == "ner" and not any(text.startswith("task.entities") for text in of_task)
+  task, rows = _with_rows(task, model, examples, faults, candidates_by_data=by_data)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
   if not any(text.startswith("task.fit_head") for text in of_task):
@@ -112,6 +113,32 @@ def task_experiment(
     task = dataclasses.replace(task, words=min(fitting))
   experiment = _with_recipe(model.config.for_fine_tuning, task, str(begun))
   return _for_examples(experiment, lengths, assignments)
+
+
+def _with_examples(task: Any, faults: Faults) -> tuple[Any, list[Any]]:
+  """Returns a task with the labels of its files, and the examples to train on."""
+  examples = task.read_examples(task.train, faults)
+  of_dev = task.read_examples(task.dev, faults) if task.dev else []
+  if not task.labels:
+    _ = task.found_labels(examples)  # which says if they are too few to learn from
+    # A label that dev alone has is one that the model misses, and no fault of the files.
+    task = dataclasses.replace(task, labels=task.found_labels([*examples, *of_dev]))
+  examples = task.check(examples, faults)
+  task.check(of_dev, faults)  # whose faults should not wait for the model
+  return task, examples
+
+
+def _with_rows(
+  task: Any, model: ModelParts, examples: list[Any], faults: Faults, *, candidates_by_data: bool
+) -> tuple[Any, list[Row]]:
+  """Returns a task, with room for the candidates of its rows if they decide it, and the rows."""
+  processor = processor_of(model, task)
+  if not (candidates_by_data and processor.entity_tokens and processor.reads_words_once):
+    return task, task.features(processor, examples, faults)
+  task = dataclasses.replace(task, entities=MOST_TOGETHER)
+  rows = task.features(processor_of(model, task), examples, faults)
+  most = max((len(row.entity_ids) for row in rows), default=1)
+  return dataclasses.replace(task, entities=min(MOST_TOGETHER, 64 * math.ceil(most / 64))), rows
 
 
 def made_up_experiment(

@@ -81,6 +81,23 @@ def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, for
     form_of_names(base, ["task.form=tags", "task.span_words=3"])
 
 
+def test_rows_of_independent_candidates_have_room_for_those_of_the_data(start):
+  files = sample_file("ner", "train"), sample_file("ner", "dev")
+  given = "model.independent_entities=true"
+  chosen = task_experiment("ner", files, Path(start), [given]).task
+  rows = chosen.records(
+    backbone(dataclasses.replace(SIZES["tiny"], independent_entities=True)), "train"
+  )
+  most = max(len(row.entity_ids) for row in rows.rows)
+  assert 128 < most <= chosen.entities < most + 64
+  assert (
+    chosen.words == chosen.window
+  )  # where the paper's rows have all the words around a sentence
+  fewer = task_experiment("ner", files, Path(start), [given, "task.entities=32"]).task
+  assert fewer.entities == 32
+  assert task_experiment("ner", files, Path(start), []).task.entities == 128
+
+
 def texts(folder, number):
   values = [{"text": f"{i} Ana saw Bo .", "label": "ab"[i % 2]} for i in range(number)]
   task = TextClassification(text=TEXT, labels=("a", "b"), words=16, held_out=0.1)
