@@ -11,7 +11,7 @@ from luke_jax.training.experiment import Run
 from luke_jax.training.program import Program
 
 MOST = 12  # programs that are kept, as each holds its executables
-NOT_COMPILED = {"train": "", "dev": "", "test": ""}  # fields of tasks
+NOT_COMPILED = {"train": "", "dev": "", "test": "", "sampled": 1.0}  # fields of tasks
 
 _kept: dict[Any, Program] = {}
 

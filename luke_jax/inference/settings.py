@@ -24,7 +24,7 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer", "linking", "match")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
-LOCAL += ("fold", "used", "fit_head", "fill", "find")
+LOCAL += ("fold", "used", "sampled", "fit_head", "fill", "find")
 LOCAL += ("spans", "row_labels", "descriptions", "table")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ

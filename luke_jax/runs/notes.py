@@ -124,6 +124,9 @@ def _scores(folder: Path, experiment: Experiment, step: int) -> dict[str, object
   """Returns scores by split, of `luke-jax experiment run` if it has run, else of the checkpoint."""
   if (folder / RESULT).is_file():
     return directory.read_json(folder / RESULT)["scores"]
+  whole = folder / directory.WHOLE
+  if whole.is_file() and (kept := directory.read_json(whole))["step"] == step:
+    return {"dev": kept["scores"]}
   checkpoints = Checkpoints(folder / directory.CHECKPOINTS, experiment.run, reading=True)
   try:
     scores = checkpoints.scores(step)

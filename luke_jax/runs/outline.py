@@ -14,6 +14,7 @@ from luke_jax.tasks.known import BY_TAGS, is_known, task_files
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.pace import TELLING
+from luke_jax.training.task import DEV
 
 MOST_LABELS = 12
 FEW = 5  # examples of a label
@@ -81,8 +82,12 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     few = task.scored and len(task.records(backbone, "dev")) < TELLING
     often = AT_END if few else "in a tenth of the time"
   if task.scored:
-    kept = f"; the best checkpoint by {run.best_metric} is kept"
-    yield "scores", f"of dev {often}{kept if often != AT_END else ''}"
+    kept = f"; the best checkpoint by {run.best_metric} is kept" if often != AT_END else ""
+    what = "dev"
+    if task.choosing != DEV:
+      sample = len(task.records(backbone, task.choosing).examples)
+      what, kept = f"{sample:,} of {len(dev):,} of dev", f"{kept}; all of dev once, at the end"
+    yield "scores", f"of {what} {often}{kept}"
 
 
 def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> set[str]:

@@ -31,7 +31,7 @@ from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
 from luke_jax.training.experiment import Experiment, Run, load_experiment, total_steps
 from luke_jax.training.optimizer import Optimizer, Schedule
 from luke_jax.training.overrides import override
-from luke_jax.training.pace import TELLING
+from luke_jax.training.pace import SCORING, TELLING
 
 WIDTHS = range(64, 513, 64)  # of rows
 FORM, FORMS = "task.form", {"spans": "ner", "tags": BY_TAGS}  # of names
@@ -52,6 +52,8 @@ RATES_OF_WORDS = ((512, 3e-4), *RATES[1:])
 MANY, SHARE_OF_MANY = 10_000, 0.4
 # Candidates of a row whose words are read once for all of them.
 MOST_TOGETHER = 1024
+FEWEST_SCORES = 3  # that the time has to allow, or else a sample of dev is scored while training
+SCORES, LEAST_SAMPLE = 5, 100  # at most so many times, and of so many examples at least
 RANK = 16  # of adapters, for a task whose model has to be one
 ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
@@ -159,12 +161,12 @@ def _for_examples(
   if not recipe.from_nothing:
     experiment = _suited(experiment, lengths, changed)
   if not changed.task.scored:
-    scores = "run.best_metric=null"
+    scores = ["run.best_metric=null"]
   elif recipe.from_nothing:  # whose authors scored once an epoch
-    scores = f"run.evaluate_every={math.ceil(len(lengths) / changed.data.batch_size)}"
+    scores = [f"run.evaluate_every={math.ceil(len(lengths) / changed.data.batch_size)}"]
   else:
-    scores = _evaluations(override(experiment, assignments), len(lengths))
-  return consistent(override(experiment, [scores, *assignments]))
+    scores = _evaluations(override(experiment, assignments), lengths)
+  return consistent(override(experiment, [*scores, *assignments]))
 
 
 def form_of_names(backbone: Backbone, assignments: Sequence[str]) -> tuple[str, list[str]]:
@@ -238,14 +240,11 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
   """Returns how many lengths have the least time of compiling and training together."""
   task = experiment.task
   assert isinstance(task, FineTunedTask)
-  # Of two cores or of an accelerator, and not of this machine: a run may go on on another one.
-  speed, compiling = (6e10, 11) if jax.default_backend() == "cpu" else (5e13, 30)
-  counts = TokenCounts(1, task.words, 0)
-  forward = sum(experiment.model.products(counts).values()) / task.words  # products of a word
-  minutes, cost = experiment.run.minutes, {}
+  compiling = 11 if jax.default_backend() == "cpu" else 30
+  minutes, cost, forward = experiment.run.minutes, {}, _seconds_of_word(experiment)
   for number in range(1, MOST_LENGTHS + 1):
     words = Lengths.of(lengths, number, task.words).padded
-    epoch, compiled = 3 * forward * words / speed, compiling * number
+    epoch, compiled = 3 * forward * words, compiling * number
     if minutes is None:
       cost[number] = epoch * epochs + compiled
     else:
@@ -253,22 +252,43 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
   return min(cost, key=cost.__getitem__)
 
 
-def _evaluations(experiment: Experiment, rows: int) -> str:
-  """Returns the assignment by which scoring dev takes at most a tenth of the time.
+def _seconds_of_word(experiment: Experiment) -> float:
+  """Returns an estimate of how long the forward pass takes for a word.
 
-  The training file has so many `rows`.
+  On two cores or an accelerator, and not on this machine: a run may go on on another one.
   """
   task = experiment.task
   assert isinstance(task, FineTunedTask)
-  backbone, batch = experiment.backbone, experiment.data.batch_size
-  dev = len(task.records(backbone, "dev"))
-  held_out = dev if task.held_out and not task.dev else 0
-  steps = total_steps(experiment.run, max(1, round((rows - held_out) * task.used)), batch)
+  speed = 6e10 if jax.default_backend() == "cpu" else 5e13
+  products = experiment.model.products(TokenCounts(1, task.words, 0))
+  return sum(products.values()) / task.words / speed
+
+
+def _evaluations(experiment: Experiment, lengths: np.ndarray) -> list[str]:
+  """Returns the assignments by which scores while training take at most a tenth of the time.
+
+  The training file has rows of these lengths. Where all of dev takes too long for that, a sample of
+  it chooses the checkpoint, in the time that all of it at the end leaves of the tenth, or in half.
+  """
+  task, batch = experiment.task, experiment.data.batch_size
+  assert isinstance(task, FineTunedTask)
+  dev = task.records(experiment.backbone, "dev")
+  held_out = len(dev) if task.held_out and not task.dev else 0
+  rows = max(1, round((len(lengths) - held_out) * task.used))
+  steps = total_steps(experiment.run, rows, batch)
   # A row that is scored costs a third of one that is trained on.
-  often = (
-    1 if _of_few_texts(task) or dev < TELLING else max(1, min(10, int(0.3 * steps * batch / dev)))
-  )
-  return f"run.evaluate_every={math.ceil(steps / often)}"
+  able = 3 * SCORING * steps * batch
+  if experiment.run.minutes is not None:
+    words = Lengths.of(lengths, experiment.data.lengths, task.words).padded / len(lengths)
+    able = SCORING * 60 * experiment.run.minutes / (_seconds_of_word(experiment) * words)
+  often, share = min(10, int(able / len(dev))), 1.0
+  if _of_few_texts(task) or len(dev) < TELLING:
+    often = 1
+  elif often < FEWEST_SCORES:
+    left = max(able - len(dev), able / 2) / len(dev)  # readings of dev
+    often = min(SCORES, int(left * len(dev.examples) / LEAST_SAMPLE))
+    share = round(left / often, 4) if often > 1 else 1.0
+  return [f"run.evaluate_every={math.ceil(steps / max(1, often))}", f"task.sampled={share}"]
 
 
 def check_able(task: FineTunedTask, system: type[System], start: Path) -> None:

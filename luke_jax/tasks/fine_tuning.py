@@ -29,11 +29,11 @@ from luke_jax.tasks.datasets import is_split, read_dataset
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults, sources_of
-from luke_jax.tasks.task_rows import Example, TaskRows, processor_of_words, rows_of
+from luke_jax.tasks.task_rows import SAMPLE, Example, TaskRows, processor_of_words, rows_of
 from luke_jax.text import Processor, Row
 from luke_jax.text import Task as TextTask
 from luke_jax.text.rows import ENTITY_INPUTS, WORD_INPUTS, Room, Sizes, padded, padded_shapes
-from luke_jax.training.task import Batch, Params, Task
+from luke_jax.training.task import DEV, Batch, Params, Task
 
 MISTAKES = 100  # that are kept of an evaluation of dev
 # With a chain's scores, and how usual a label is.
@@ -57,6 +57,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   held_out: float = 0.0  # share of the training file that is dev, where no file of dev is given
   fold: int = 0  # which of the shares of this size it is
   used: float = 1.0  # share of the examples to train on that is used, by hashes
+  sampled: float = 1.0  # share of dev that is scored while training, by hashes; all is at the end
   fit_head: bool = False  # begin with a head fitted in closed form to the states of the start
 
   text_task: ClassVar[TextTask | None] = None  # of the processor
@@ -87,8 +88,9 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
       raise InputError(
         f"fold: {self.fold}; expected one of the shares of {self.held_out:g}, from 0"
       )
-    if not 0 < self.used <= 1:
-      raise InputError(f"used: {self.used!r}; expected a share above 0, or 1")
+    for name, share in (("used", self.used), ("sampled", self.sampled)):
+      if not 0 < share <= 1:
+        raise InputError(f"{name}: {share!r}; expected a share above 0, or 1")
 
   # What a task has to add.
 
@@ -201,7 +203,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     return loss, {"tokens": batch["attention_mask"].sum()}
 
   def records(self, backbone: Backbone, split: str) -> TaskRows[Example]:
-    """Returns the rows of the file of "train" or "dev"."""
+    """Returns the rows of the file of "train" or "dev", or of the sample of dev."""
     room = backbone.config.room_for_words
     if self.words > room:
       raise InputError(f"task.words: {self.words}; expected at most {room}, the model's positions")
@@ -229,6 +231,11 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   def scored(self) -> bool:
     """Returns whether there is a file of dev, or a part of the training file is held out."""
     return bool(self.dev) or self.held_out > 0
+
+  @property
+  def choosing(self) -> str:
+    """Returns the split that chooses checkpoints: "dev", or the sample of it."""
+    return SAMPLE if self.sampled < 1 else DEV
 
   def reads(self) -> Reads:
     """Returns the files of examples, and those of other inputs."""

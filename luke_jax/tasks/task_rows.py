@@ -20,6 +20,7 @@ if TYPE_CHECKING:
   from luke_jax.tasks.fine_tuning import FineTunedTask
 
 Example = TypeVar("Example")
+SAMPLE = "sample"  # the split of those examples of dev that are scored while training
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +56,8 @@ def rows_of(
   task: "FineTunedTask[Example, Any]", backbone: Backbone, split: str
 ) -> TaskRows[Example]:
   """Returns the rows of a task's split."""
+  if split == SAMPLE:
+    return sample_of(rows_of(task, backbone, "dev"), task.sampled)
   held_out = task.held_out > 0 and not task.dev and split in ("train", "dev")
   path, faults = task.splits.get("train" if held_out else split), Faults(skip=task.skip_bad)
   if path is None:
@@ -104,9 +107,25 @@ def without_held_out(
 
 def used_share(examples: list[Example], share: float) -> list[Example]:
   """Returns a share of the examples, one at least; a smaller share is a part of a larger one."""
-  hashes = _hashes(len(examples))
-  used = set(sorted(hashes)[: max(1, round(share * len(examples)))])
-  return [x for x, key in zip(examples, hashes, strict=True) if key in used]
+  return [examples[number] for number in _share_of(len(examples), share)]
+
+
+def sample_of(rows: TaskRows[Example], share: float) -> TaskRows[Example]:
+  """Returns a share of the examples, one at least, with their rows."""
+  numbers = {old: new for new, old in enumerate(_share_of(len(rows.examples), share))}
+  of_sample = [
+    dataclasses.replace(row, example=numbers[row.example])
+    for row in rows.rows
+    if row.example in numbers
+  ]
+  return TaskRows([rows.examples[number] for number in numbers], of_sample)
+
+
+def _share_of(count: int, share: float) -> list[int]:
+  """Returns the numbers of a share of so many examples, by their hashes."""
+  hashes = _hashes(count)
+  used = set(sorted(hashes)[: max(1, round(share * count))])
+  return [number for number, key in enumerate(hashes) if key in used]
 
 
 def _hashes(count: int) -> list[bytes]:

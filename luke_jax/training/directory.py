@@ -15,6 +15,7 @@ from luke_jax.training.experiment import Experiment, differences, from_dict, to_
 NOTED = 30.0  # seconds between notes of the wall clock in a bucket
 CONFIG, LEDGER, CHECKPOINTS = "config.json", "ledger.json", "checkpoints"
 DEV = "dev.json"  # what is behind the best scores of dev
+WHOLE = "whole.json"  # step and scores on all of dev, where a part of it chose the checkpoint
 FOLDS = "folds"  # of a cross-validation, in the folder of the run on all examples
 DATA = "data.json"  # fingerprints of what the run reads, by name
 PIPED = "piped"  # examples that were piped into the command, with an ending; before the run, too

@@ -17,10 +17,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path, program_folder, write_json
-from luke_jax.pipeline.batches import (
-  Rows,
-  TrainingBatches,
-)
+from luke_jax.pipeline.batches import Records, Rows, TrainingBatches
 from luke_jax.training import directory, processes
 from luke_jax.training.checkpoints import Checkpoints
 from luke_jax.training.directory import Ledger
@@ -31,7 +28,7 @@ from luke_jax.training.pace import TELLING, Pace, TimedPace
 from luke_jax.training.program import Program, State
 from luke_jax.training.progress import Progress, Shown, Trace
 from luke_jax.training.scoring import metrics_of, predicted, seconds_to_score
-from luke_jax.training.task import Params
+from luke_jax.training.task import DEV, Params, Tree
 from luke_jax.training.watch import Watch, watching
 
 Summary = dict[str, Any]  # of a run: how it ended, its steps and its scores
@@ -88,7 +85,7 @@ def _pace(program: Program, ledger: Ledger, step: int, again: float) -> Pace:
   run = experiment.run
   if run.minutes is None:
     return Pace(program.steps, run.evaluate_every)
-  dev = len(experiment.task.records(program.backbone, "dev")) if experiment.task.scored else 0
+  dev = len(experiment.task.records(program.backbone, DEV)) if experiment.task.scored else 0
   once = dev < TELLING
   return TimedPace(ledger, 60 * run.minutes, step, program.steps, once=once, again=again)
 
@@ -98,7 +95,7 @@ def _check_evaluation(program: Program) -> None:
   task, best = program.experiment.task, program.experiment.run.best_metric
   if best and not task.scored:
     raise InputError("task.dev: empty; expected a file of examples, or run.best_metric=null")
-  names = metrics_of(program, "dev") if task.scored else []
+  names = metrics_of(program, DEV) if task.scored else []
   if best and best not in names:
     raise InputError(f"run.best_metric: {best!r}; expected one of {', '.join(names)}")
 
@@ -150,7 +147,8 @@ class _Loop:
           self._compile()
         if isinstance(self.pace, TimedPace) and self.task.scored:
           with self.ledger.part("evaluation"):
-            self.pace.scoring(seconds_to_score(self.program, state))
+            splits = dict.fromkeys((self.task.choosing, DEV))
+            self.pace.scoring(*(seconds_to_score(self.program, state, x) for x in splits))
       return self._turns(step, state)
 
   def _compile(self) -> None:
@@ -158,7 +156,7 @@ class _Loop:
     program = self.program
     scored: tuple[int | None, ...] = ()
     if self.task.scored:
-      dev = program.lengths(self.task.records(program.backbone, "dev"))
+      dev = program.lengths(self.task.records(program.backbone, DEV))
       scored = dev.rooms if dev else (None,)
     self.programs = {room: program.padded_to(room) for room in self.batches.rooms}
     todo = [(padded, False) for padded in self.programs.values()]
@@ -194,7 +192,7 @@ class _Loop:
           self._save(step, state)
         return self._left(step)
       if last:
-        return self._finished(step, "done")
+        return self._done(step, state)
       self.trace.at(step)
       room = self.batches.room(step)
       batch = self._batch(rows, self.programs[room])
@@ -226,21 +224,53 @@ class _Loop:
     self._flush()
     begun = time.perf_counter()
     with self.ledger.part("evaluation"):
-      records, outputs = predicted(self.program, state, "dev", self._is_asked_to_end)
+      records, outputs = predicted(self.program, state, self.task.choosing, self._is_asked_to_end)
       if outputs is None:
         return False
       self.scores, self.scored = self.task.score(records, outputs), step
-      details = self.checkpoints.better(self.scores) and self.task.details(records, outputs)
-      if details and self.first:
-        write_json(self.folder / directory.DEV, details)
+      if self.checkpoints.better(self.scores):
+        self._write_details(records, outputs)
     self.pace.scored(time.perf_counter() - begun)
     if best := self.options.best_metric:
       self.history.append(self.scores[best])
     self.writer.write(step, {f"dev/{name}": x for name, x in self.scores.items()})
-    figures = ", ".join(f"{name} {x:.4g}" for name, x in self.scores.items())
-    self.progress.note(f"step {step}: {figures}")
+    self.progress.note(f"step {step}: {_figures(self.scores)}")
     self.since = time.perf_counter()
     return True
+
+  def _write_details(self, records: Records, outputs: Tree) -> None:
+    details = self.task.details(records, outputs)
+    if details and self.first:
+      write_json(self.folder / directory.DEV, details)
+
+  def _done(self, step: int, state: State) -> Summary:
+    """Ends a run; where a part of dev chose the checkpoint, all of it is scored by that."""
+    if self.task.scored and self.task.choosing != DEV:
+      best, file = self.checkpoints.best or step, self.folder / directory.WHOLE
+      kept = processes.from_first(lambda: directory.read_json(file) if file.is_file() else {})
+      scores = kept["scores"] if kept.get("step") == best else self._whole(best, step, state)
+      if scores is None:
+        return self._left(step)
+      self.scores = scores
+    return self._finished(step, "done")
+
+  def _whole(self, best: int, step: int, state: State) -> dict[str, float] | None:
+    """Returns the scores of all of dev at a step; None if nobody needs them any more."""
+    with self.ledger.part("evaluation"):
+      if best != step:
+        self.checkpoints.wait()
+        state = self.checkpoints.read_params(best, self.program.state_shapes)
+      records, outputs = predicted(self.program, state, DEV, self._is_asked_to_end)
+      if outputs is None:
+        return None
+      scores = self.task.score(records, outputs)
+      self._write_details(records, outputs)
+    part = len(self.task.records(self.program.backbone, self.task.choosing))
+    chosen = f"step {best}, chosen by {part:,} of {len(records):,} rows of dev"
+    self.progress.note(f"{chosen}: {_figures(scores)} on all of them")
+    if self.first:
+      write_json(self.folder / directory.WHOLE, {"step": best, "scores": scores})
+    return scores
 
   def _is_asked_to_end(self) -> bool:
     """Returns whether to leave a pass over dev, which several processes finish together."""
@@ -329,6 +359,10 @@ class _Loop:
     self.progress.note(f"goodput {goodput:.1%}: share of {self.ledger.wall:,.0f} s spent in steps")
     entries = {"status": status, "step": step, "steps": self.pace.steps, "goodput": goodput}
     return entries | scores | {"seconds": seconds}
+
+
+def _figures(scores: Mapping[str, float]) -> str:
+  return ", ".join(f"{name} {x:.4g}" for name, x in scores.items())
 
 
 def keep_programs(folder: Path) -> None:

@@ -68,7 +68,7 @@ class TimedPace(Pace):
     self._before: dict[str, float] = ledger.seconds
     self._score, self._next = NEVER, first + 1
     self._scored: float | None = None  # when dev was scored, or the first plan was made
-    self._evaluation = 0.0  # how long that takes
+    self._evaluation = self._whole = 0.0  # how long that takes, and all of dev where that is more
 
   @property
   def most(self) -> int:
@@ -87,9 +87,12 @@ class TimedPace(Pace):
     """Sets the number of steps by what was measured; the steps before this one have to be done."""
     self.steps, self._score, self._next = processes.from_first(lambda: self._planned(step))
 
-  def scoring(self, seconds: float) -> None:
-    """Takes note of how long scoring dev will take, before the first time."""
-    self._evaluation = seconds
+  def scoring(self, seconds: float, whole: float = 0.0) -> None:
+    """Takes note of how long scoring dev will take, before the first time.
+
+    And of how long it takes to score the `whole` of it at the end, where that is done as well.
+    """
+    self._evaluation, self._whole = seconds, whole
 
   def scored(self, seconds: float) -> None:
     """Takes note of how long scoring dev took; the next time is planned later."""
@@ -103,8 +106,8 @@ class TimedPace(Pace):
     scoring = self._evaluation
     between = max(scoring * (1 / SCORING - 1), SCORED * self._seconds)
     # What reads dev again has programs of its own, of the forward pass alone.
-    again = self._again * (scoring + now["compile"] / FORWARD)
-    remaining = self._seconds - wall - scoring - again - CLOSING
+    again = self._again * ((self._whole or scoring) + now["compile"] / FORWARD)
+    remaining = self._seconds - wall - scoring - self._whole - again - CLOSING
     times = 0 if self._once else max(remaining, 0) // (between + scoring)
     stepping = remaining - times * scoring
     steps = step + max(0, int(stepping / pace))

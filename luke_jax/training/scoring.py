@@ -7,10 +7,10 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from luke_jax.pipeline.batches import Records, evaluation_order, evaluation_rows
+from luke_jax.pipeline.batches import Lengths, Records, evaluation_order, evaluation_rows
 from luke_jax.training.mesh import own_rows
 from luke_jax.training.program import Program, State
-from luke_jax.training.task import Tree
+from luke_jax.training.task import DEV, Tree
 
 
 def evaluate(program: Program, state: State, split: str) -> dict[str, float]:
@@ -25,20 +25,36 @@ def predicted(
 
   They are None if `stop` said before a batch that nobody needs them any more.
   """
-  records = program.experiment.task.records(program.backbone, split)
+  records, lengths = _records(program, split)
   results = _zeros(program, len(records))
-  for batch in evaluation_order(len(records), program.lengths(records), _size(program)):
+  for batch in evaluation_order(len(records), lengths, _size(program)):
     if stop():
       return records, None
-    _predict(program, state, records, batch, results)
+    _predict(program, state, records, (batch, _room(lengths, batch)), results)
   return records, results
 
 
+def _records(program: Program, split: str) -> tuple[Records, Lengths | None]:
+  """Returns the records of a split and their lengths; a part of dev has the programs of all."""
+  task, backbone = program.experiment.task, program.backbone
+  records = task.records(backbone, split)
+  lengths = program.lengths(records)
+  of_dev = program.lengths(task.records(backbone, DEV)) if split == task.choosing else None
+  if lengths and of_dev:
+    lengths = Lengths(lengths.records, of_dev.rooms)
+  return records, lengths
+
+
 def _predict(
-  program: Program, state: State, records: Records, batch: np.ndarray, results: Tree
+  program: Program,
+  state: State,
+  records: Records,
+  one: tuple[np.ndarray, int | None],
+  results: Tree,
 ) -> None:
-  """Writes the predictions of a batch, by the numbers of its records."""
-  padded = program.padded_to(_room(program, records, batch))
+  """Writes the predictions of a batch, by the numbers of its records, padded to a length."""
+  batch, room = one
+  padded = program.padded_to(room)
   rows = own_rows(program.mesh, _size(program))
   made = evaluation_rows(records, program.make_rows, batch, rows)
   arrays = {
@@ -50,16 +66,16 @@ def _predict(
   jax.tree.map(functools.partial(_put, batch), results, padded.predict(state, arrays))
 
 
-def seconds_to_score(program: Program, state: State) -> float:
-  """Returns how long scoring dev takes, by one of its batches and by scores of zeros."""
+def seconds_to_score(program: Program, state: State, split: str) -> float:
+  """Returns how long scoring a split takes, by one of its batches and by scores of zeros."""
   task = program.experiment.task
-  records = task.records(program.backbone, "dev")
-  order = evaluation_order(len(records), program.lengths(records), _size(program))
+  records, lengths = _records(program, split)
+  order = evaluation_order(len(records), lengths, _size(program))
   one, results = order[len(order) // 2], _zeros(program, len(records))
   begun = time.perf_counter()
-  _predict(program, state, records, one, results)
+  _predict(program, state, records, (one, _room(lengths, one)), results)
   seconds = time.perf_counter() - begun
-  words = [_room(program, records, batch) or 1 for batch in order]
+  words = [_room(lengths, batch) or 1 for batch in order]
   begun = time.perf_counter()
   task.score(records, results)
   of_scores = time.perf_counter() - begun
@@ -67,9 +83,8 @@ def seconds_to_score(program: Program, state: State) -> float:
   return seconds * sum(words) / words[len(order) // 2] + 2 * of_scores
 
 
-def _room(program: Program, records: Records, batch: np.ndarray) -> int | None:
+def _room(lengths: Lengths | None, batch: np.ndarray) -> int | None:
   """Returns the length that a batch to score is padded to; None if there is one alone."""
-  lengths = program.lengths(records)
   return lengths.room(batch) if lengths else None
 
 

@@ -13,6 +13,7 @@ from luke_jax.pipeline.reads import Reads
 
 Tree = Any  # of arrays, as in `jax.tree`
 Params = dict[str, Any]  # such a tree
+DEV = "dev"  # the split that a run is scored on
 Batch = Mapping[str, Any]  # arrays, rows first
 
 
@@ -49,6 +50,11 @@ class Task(abc.ABC):
   def scored(self) -> bool:
     """Returns whether there are records of "dev", to score checkpoints on."""
     return True
+
+  @property
+  def choosing(self) -> str:
+    """Returns the split that chooses checkpoints: "dev", or one that is a part of it."""
+    return DEV
 
   @abc.abstractmethod
   def reads(self) -> Reads:

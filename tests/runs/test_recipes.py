@@ -59,6 +59,24 @@ def test_scoring_takes_a_tenth_of_the_time_unless_told(start, batch):
   assert made(start, "run.evaluate_every=7").run.evaluate_every == 7
 
 
+@pytest.mark.parametrize("run", [(), ("run.minutes=0.5",)])
+def test_a_sample_of_a_large_dev_chooses_the_checkpoint(start, tmp_path, monkeypatch, run):
+  monkeypatch.setattr(recipes, "_seconds_of_word", lambda _: 4e-4)
+  rows = [{"text": f"{i} Ana .", "label": "ab"[i % 2]} for i in range(900)]
+  train, dev = (written(tmp_path / f"{len(x)}.jsonl", x) for x in (rows[:200], rows[200:]))
+  settings = ["task.fit_head=false", "data.lengths=1", *run]
+  chosen = task_experiment("classification", (train, dev), Path(start), settings)
+  sample, whole = (chosen.task.records(chosen.backbone, x) for x in ("sample", "dev"))
+  steps = total_steps(chosen.run, 200, chosen.data.batch_size)
+  often = -(-steps // chosen.run.evaluate_every)
+  assert len(whole) == 700 and often > 1 and len(sample.examples) >= recipes.LEAST_SAMPLE
+  assert often * len(sample) / 3 <= 0.1 * steps * chosen.data.batch_size
+  assert {x.id for x in sample.examples} < {x.id for x in whole.examples}
+  assert [sample.examples[row.example].id for row in sample.rows] == [x.id for x in sample.examples]
+  said = outline(chosen)
+  assert f"{len(sample.examples)} of 700 of dev" in said and "all of dev once, at the end" in said
+
+
 def test_a_dev_of_few_examples_chooses_no_checkpoint(start, tmp_path):
   train, lines = sample_file("typing", "train"), Path(sample_file("typing", "dev")).read_text()
   for number in (recipes.TELLING - 1, recipes.TELLING):

@@ -31,10 +31,10 @@ class Machine:
     with self.ledger.part("start"):
       self.now += start
 
-  def run(self, seconds, first=0, guess=100, **options):
+  def run(self, seconds, first=0, guess=100, whole=0.0, **options):
     """The step at which a run of so many seconds ends."""
     run = TimedPace(self.ledger, seconds, first, guess, **options)
-    run.scoring(self.score)
+    run.scoring(self.score, whole)
     step = first
     while True:
       if run.ready(step):
@@ -74,6 +74,12 @@ def test_time_is_left_for_what_reads_dev_again():
     machine.now += 9
   machine.run(120, again=0.5)
   assert 110 < machine.now + CLOSING + 0.5 * (6 + 9 / FORWARD) < 125
+
+
+def test_time_is_left_for_all_of_dev_where_a_part_chooses():
+  machine = Machine(start=10, step=0.5, score=1)
+  machine.run(120, whole=20)
+  assert 110 < machine.now + CLOSING + 20 < 125 and len(machine.scores) > 3
 
 
 def test_a_run_without_time_takes_one_step():
