@@ -48,7 +48,7 @@ class ReadsMany(Protocol):
 
 
 MakeRows = Callable[[Sequence[Any], Sequence[np.random.Generator]], Rows]
-WINDOW = 32  # batches whose rows are put in order of length, at most an epoch
+WINDOW = 128  # batches, from whose rows those of a length are taken together
 MULTIPLE = 8  # of the lengths that rows are padded to, as processors compute with several at once
 
 
@@ -124,9 +124,9 @@ class TrainingBatches:
     if self.lengths is None:
       positions = np.arange(batch * self.batch_size, (batch + 1) * self.batch_size)
     else:
-      order = Order(shuffled(len(self.records), self.seed), self.batch_size, self.seed)
-      number, place = divmod(batch, window_size(self.lengths, self.batch_size))
-      positions = window(self.lengths, order, number)[place]
+      order = shuffled(len(self.records), self.seed)
+      number, place = divmod(batch, WINDOW)
+      positions = window(self.lengths, order, self.batch_size, number)[place]
     return positions.reshape(self.accumulation, -1)
 
   def record_ids(self, batch: int) -> list[int]:
@@ -220,26 +220,17 @@ def _with_room(plan: tuple, records: int, room: int) -> tuple[int, tuple[int, ..
   return int(words + records * room), (*rooms, int(room))
 
 
-@dataclasses.dataclass(frozen=True)
-class Order:
-  """An endless order of records, cut into batches."""
-
-  records: Any  # the numbers of records by their positions in the stream
-  batch_size: int
-  seed: int
-
-
 @functools.lru_cache(maxsize=4)  # batches are made one after the other
-def window(lengths: Lengths, order: Order, number: int) -> np.ndarray:
-  """Returns the positions of the rows of some neighbouring batches, (batches, rows)."""
-  batches = window_size(lengths, order.batch_size)
-  rows = batches * order.batch_size
+def window(lengths: Lengths, order: Any, batch_size: int, number: int) -> np.ndarray:
+  """Returns the positions of the rows of some neighbouring batches, (batches, rows).
+
+  `order` has the numbers of records by their positions. A batch takes the next rows that are padded
+  to its length, and batches come in the order of their rows, so that all records are read as often
+  at any time. The last rows of a length, too few for a batch, are padded to the next one.
+  """
+  rows = WINDOW * batch_size
   positions = np.arange(number * rows, (number + 1) * rows)
-  row_lengths = lengths.records[[int(order.records[int(position)]) for position in positions]]
-  grouped = positions[np.argsort(row_lengths, kind="stable")].reshape(batches, -1)
-  return grouped[np.random.default_rng((order.seed, number)).permutation(batches)]
-
-
-def window_size(lengths: Lengths, batch_size: int) -> int:
-  """Returns the number of batches whose rows are put in order together."""
-  return max(1, min(WINDOW, len(lengths.records) // batch_size))
+  row_lengths = lengths.records[[int(order[int(position)]) for position in positions]]
+  rooms = np.searchsorted(lengths.rooms, row_lengths)
+  grouped = positions[np.argsort(rooms, kind="stable")].reshape(WINDOW, -1)
+  return grouped[np.argsort(grouped.mean(axis=1), kind="stable")]

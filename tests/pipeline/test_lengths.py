@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
-from luke_jax.pipeline.batches import WINDOW, Data, Lengths, TrainingBatches
+from luke_jax.pipeline import batches as pipeline
+from luke_jax.pipeline.batches import Data, Lengths, TrainingBatches
+
+WINDOW = 16
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_windows():
+  with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(pipeline, "WINDOW", WINDOW)
+    yield
 
 
 def batches(records, count=3, size=4, longest=64, accumulation=1):
@@ -56,9 +66,18 @@ def test_more_lengths_have_no_more_padding(records):
   assert padded[2] == sum(room.values())
 
 
-def test_few_records_have_windows_of_an_epoch_at_most():
-  made = batches(list(range(2, 12)))
-  assert sorted(x for number in range(2) for x in made.positions(number).ravel()) == list(range(8))
+def test_records_are_read_as_often_at_any_time():
+  """A run may end within a window."""
+  made = batches(np.random.default_rng(0).integers(2, 64, 90).tolist(), size=16)
+  for end in (5, 12, 29):
+    read = np.bincount([x for number in range(end) for x in made.record_ids(number)], minlength=90)
+    assert abs(read - end * 16 / 90).max() <= 2
+
+
+def test_a_batch_has_rows_of_its_length_alone_but_for_the_last_ones():
+  made = batches(np.random.default_rng(0).integers(2, 64, 180).tolist(), count=4, size=16)
+  numbers = [np.searchsorted(made.rooms, made(n)["length"]).ravel() for n in range(WINDOW)]
+  assert sum(len(np.unique(rooms)) > 1 for rooms in numbers) <= 3
 
 
 def test_most_padding_goes():
