@@ -1,7 +1,7 @@
 """The plain command on a few examples a label, with a fitted head and without, or SetFit beside it.
 
     luke-jax get english
-    python experiments/own_data/few.py classification POOL TEST --examples 8 --seeds 5
+    python experiments/own_data/few.py classification POOL TEST --examples 8 --seeds 0 1 2
     python experiments/own_data/few.py classification POOL TEST --set task.fit_head=false
 
 POOL and TEST are files of examples in JSON lines, such as files.py makes. Each seed draws so many
@@ -28,12 +28,12 @@ def main() -> None:
   parser.add_argument("test", type=Path)
   parser.add_argument("--model", type=Path, default=Path("english"))
   parser.add_argument("--examples", type=int, default=8)
-  parser.add_argument("--seeds", type=int, default=5)
+  parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
   parser.add_argument("--set", action="append", default=[])
   parser.add_argument("--setfit", default="")
   options = parser.parse_args()
   scores = []
-  for seed in range(options.seeds):
+  for seed in options.seeds:
     drawn = draw(read(options.pool), options.examples, seed)
     began = time.perf_counter(), time.process_time()
     score = with_setfit(options, drawn, seed) if options.setfit else ours(options, drawn, seed)
