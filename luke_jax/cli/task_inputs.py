@@ -9,7 +9,7 @@ from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.inference.predicting import asked
-from luke_jax.inference.settings import check_knowledge, own_head, task_of
+from luke_jax.inference.settings import own_head, task_of
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
@@ -135,7 +135,7 @@ class ModelOptions:
         changes |= asked(model, found)
       settings = task_of(model, named, **changes)
       settings.check_inputs(model.backbone)
-      check_knowledge(model, settings)
+      settings.check_head(model.network)
       return model, settings
 
 

@@ -50,6 +50,11 @@ class LinkingHead(Head):
     """Returns a head for vectors as wide as the backbone's states."""
     return cls(backbone.numerics_of(cls.kind), backbone.config.hidden_size)
 
+  @property
+  def own_files(self) -> Mapping[str, str]:
+    """Returns the knowledge that was moved with the model."""
+    return {KNOWLEDGE: self.knowledge} if self.knowledge else {}
+
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
     """Returns the head that a model's files describe."""

@@ -13,7 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.matching import MatchHead
 from luke_jax.inference.batches import outputs, shapes_of
-from luke_jax.inference.settings import Calibration, check_knowledge, processor_of, task_of
+from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
@@ -108,7 +108,7 @@ def predict(
   abstaining = Abstaining(for_predictions(model, task_of(model, **settings)), threshold)
   task = abstaining.task
   task.check_inputs(model.backbone)
-  check_knowledge(model, task)
+  task.check_head(model.network)
   single = isinstance(texts, str)
   columns: dict[str, Any] = {"text": texts, **fields}
   if single:

@@ -10,7 +10,6 @@ from luke_jax.convert.loading import MakeHead
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.heads.kinds import class_names
-from luke_jax.heads.linking import LinkingHead
 from luke_jax.models.head import Head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described, System
@@ -58,9 +57,8 @@ def task_of(
   if model.report.missing:
     raise InputError(f"untrained: {', '.join(model.report.missing[:3])}; expected a trained head")
   head = model.network.head
-  changes = {**changes, **(head.task_settings if head else {})}
-  if isinstance(head, LinkingHead) and head.knowledge:
-    changes = {"knowledge": head.knowledge, **changes}
+  if head:
+    changes = {**head.own_files, **changes, **head.task_settings}
   return task_with(chosen, model.rest, model.labels, model.config, **changes)
 
 
@@ -82,20 +80,6 @@ def task_with(
     raise InputError(f"{lacking[0]}: not of {task.name}; expected none")
   fixed = {"labels": _labels(task, tuple(own_labels)), "words": config.room_for_words}
   return dataclasses.replace(value, **{**fixed, **changes})
-
-
-def check_knowledge(model: ModelParts, task: FineTunedTask) -> None:
-  """Raises InputError for knowledge that another model describes than the one that it links by."""
-  head = model.network.head
-  if not isinstance(head, LinkingHead):
-    return
-  known = task.network(model.backbone).head
-  if isinstance(known, LinkingHead) and known.vectors != head.vectors:
-    expected = f"expected knowledge that the same model describes, of width {head.vectors}"
-    raise InputError(f"task.knowledge: vectors of width {known.vectors}; {expected}")
-  if isinstance(known, LinkingHead) and len({known.described_by, head.described_by, ""}) == 3:
-    expected = "expected the one that described the entities that it was trained with"
-    raise InputError(f"task.knowledge: described by another model than the linker's; {expected}")
 
 
 def own_head(task: type[FineTunedTask]) -> MakeHead:

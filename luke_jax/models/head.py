@@ -72,6 +72,11 @@ class Head(nn.Module):
     """Returns the settings of a task that the head was made with, by their names."""
     return {}
 
+  @property
+  def own_files(self) -> Mapping[str, str]:
+    """Returns the settings of a task that name files beside the model's; others may be given."""
+    return {}
+
   def check_inputs(self, inputs: Mapping[str, np.ndarray]) -> None:
     """Raises InputError for numbers among the head's own inputs that it has no row for."""
 

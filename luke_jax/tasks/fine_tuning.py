@@ -248,6 +248,9 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     for inputs in self.extra_inputs:
       inputs.check(backbone)
 
+  def check_head(self, model: Network) -> None:
+    """Raises InputError for settings that a trained head was not made for."""
+
   def check(self, examples: Sequence[Example], faults: Faults) -> list[Example]:
     """Returns the examples that can be trained and scored on; the others are faults."""
     valid = []

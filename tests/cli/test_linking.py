@@ -17,7 +17,7 @@ from luke_jax.cli import main
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.heads.linking import LinkingHead
-from luke_jax.inference.settings import check_knowledge, trained_model
+from luke_jax.inference.settings import trained_model
 from luke_jax.model import Model, load
 from luke_jax.models.network import Network
 from luke_jax.runs.starts import start_model
@@ -133,7 +133,7 @@ def test_knowledge_by_another_model_than_the_linkers_is_refused(knowledge, width
   model = types.SimpleNamespace(network=Network(system, head), backbone=system)
   refused = pytest.raises(InputError, match=fault) if fault else contextlib.nullcontext()
   with refused:
-    check_knowledge(model, EntityLinking(knowledge=str(knowledge)))
+    EntityLinking(knowledge=str(knowledge)).check_head(model.network)
 
 
 @pytest.mark.slow

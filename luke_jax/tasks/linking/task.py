@@ -159,6 +159,17 @@ class EntityLinking(FineTunedTask):
     )
     return Network(backbone, head)
 
+  def check_head(self, model: Network) -> None:
+    """Raises InputError for knowledge that another model describes than the linker's."""
+    head, known = model.head, self.network(model.backbone).head
+    assert isinstance(head, LinkingHead) and isinstance(known, LinkingHead)
+    if known.vectors != head.vectors:
+      expected = f"expected knowledge that the same model describes, of width {head.vectors}"
+      raise InputError(f"task.knowledge: vectors of width {known.vectors}; {expected}")
+    if len({known.described_by, head.described_by, ""}) == 3:
+      expected = "expected the one that described the entities that it was trained with"
+      raise InputError(f"task.knowledge: described by another model than the linker's; {expected}")
+
   def loss(
     self,
     backbone: Backbone,
