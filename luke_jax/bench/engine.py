@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import jax
 
-from luke_jax.bench.timing import cores_and_processor
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, cores_and_processor
 from luke_jax.pipeline.batches import Data
 from luke_jax.systems.luke import SIZES
 from luke_jax.tasks.synthetic import SyntheticPretraining

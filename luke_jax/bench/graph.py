@@ -13,9 +13,9 @@ import numpy as np
 
 from luke_jax.bench.roofline import Roofline, Speeds, needs, seconds, speeds
 from luke_jax.bench.sides import devices, share_gpu
-from luke_jax.bench.timing import Timing, alternate, cores_and_processor, one_core
+from luke_jax.bench.timing import Timing, alternate, one_core
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, cores_and_processor
 from luke_jax.graph.triples import read_graph
 from luke_jax.models.transe import TransEConfig
 from luke_jax.pipeline.batches import Data, TrainingBatches

@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 
-from luke_jax.bench.timing import cores_and_processor, one_core
+from luke_jax.bench.timing import one_core
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, cores_and_processor
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
 from luke_jax.pipeline.batches import TrainingBatches

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.bench.timing import cores_and_processor
 from luke_jax.errors import InputError
+from luke_jax.files import cores_and_processor
 from luke_jax.nn.layers import Dtype
 
 # Rows and columns of a product that is large enough to reach the device's speed, and how many are

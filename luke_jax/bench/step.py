@@ -11,10 +11,9 @@ import jax
 from luke_jax.bench.sides import devices, product_flops, square_product
 from luke_jax.errors import InputError
 from luke_jax.nn.layers import Dtype
-from luke_jax.plan.flops import step_flops, token_counts
+from luke_jax.plan.flops import flops_of, token_counts
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh
-from luke_jax.training.optimizer import is_frozen
 from luke_jax.training.program import Program
 
 
@@ -44,18 +43,6 @@ class StepTimes:
   def of_product(self) -> float:
     """Returns these as a share of the square product's."""
     return self.flops_per_second * statistics.median(self.product) / self.product_flops
-
-
-def flops_of(experiment: Experiment) -> float:
-  """Returns the multiplications and additions of a step's products."""
-  backbone, options = experiment.backbone, experiment.optimizer
-  counts = token_counts(experiment.task.row_shapes(backbone), experiment.data.batch_size)
-  encoder = f"{backbone.config.name}/encoder"
-
-  def frozen(path: str) -> bool:
-    return is_frozen(path, options.frozen) or (options.adapter > 0 and path == encoder)
-
-  return step_flops(backbone, counts, frozen)
 
 
 def run(experiment: Experiment, steps: int, rounds: int) -> StepTimes:

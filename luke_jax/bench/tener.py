@@ -13,10 +13,10 @@ import jax
 import numpy as np
 
 from luke_jax.bench.ner import LONGEST, SENTENCE
-from luke_jax.bench.timing import Timing, alternate, cores_and_processor, imported, one_core
+from luke_jax.bench.timing import Timing, alternate, imported, one_core
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
-from luke_jax.files import Path
+from luke_jax.files import Path, cores_and_processor
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.predicting import predictions
 from luke_jax.models import keys

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from luke_jax.bench.timing import Timing, alternate, cores_and_processor, imported, one_core
+from luke_jax.bench.timing import Timing, alternate, imported, one_core
 from luke_jax.errors import InputError
-from luke_jax.files import Path, read_text
+from luke_jax.files import Path, cores_and_processor, read_text
 from luke_jax.text import Processor, Tokenizer, load_tokenizer, save_processor
 from luke_jax.text.byte_level import ByteLevelTokenizer
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES

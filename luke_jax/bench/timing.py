@@ -1,17 +1,15 @@
-"""Timing of two functions in turns, on one core if asked, and the machine that it is done on."""
+"""Timing of two functions in turns, on one core if asked."""
 
 import contextlib
 import dataclasses
 import importlib
 import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from luke_jax.errors import not_installed
-from luke_jax.files import Path
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,12 +57,6 @@ def _seconds(run: Callable[[], object]) -> tuple[float, float]:
   return wall, processor
 
 
-def cores_and_processor() -> str:
-  """Returns the number of cores this process may use, and the processor's name."""
-  cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-  return f"{cores} core{'s' if cores != 1 else ''}, {_processor()}"
-
-
 def imported(*names: str) -> list[Any]:
   """Imports the packages to compare with; raises InputError if one is not installed."""
   try:
@@ -91,12 +83,3 @@ def one_core() -> Iterator[None]:
       del os.environ[variable]
     else:
       os.environ[variable] = before
-
-
-def _processor() -> str:
-  try:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-  except OSError:
-    lines = []
-  names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-  return names[0] if names else platform.processor() or platform.machine()

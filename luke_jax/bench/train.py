@@ -22,7 +22,6 @@ from luke_jax.bench.sides import (
   torch_square_product,
   waited,
 )
-from luke_jax.bench.step import flops_of
 from luke_jax.bench.timing import Timing, alternate, imported
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
@@ -31,6 +30,7 @@ from luke_jax.models.keys import Keys, flatten, places, to_torch, unflatten
 from luke_jax.models.network import initial_params
 from luke_jax.models.system import Described
 from luke_jax.nn.layers import ADAPTER
+from luke_jax.plan.flops import flops_of
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.mesh import make_mesh

@@ -7,8 +7,8 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 
-from luke_jax.bench.timing import cores_and_processor, one_core
-from luke_jax.files import Path
+from luke_jax.bench.timing import one_core
+from luke_jax.files import Path, cores_and_processor
 from luke_jax.wiki.read.dump_files import chunks
 from luke_jax.wiki.stages.build import RESULT, build
 from luke_jax.wiki.stages.engines import local

@@ -303,10 +303,23 @@ def program_folder() -> pathlib.Path:
     version = importlib.metadata.version("jaxlib")
   except importlib.metadata.PackageNotFoundError:  # luke-jax doctor reports it
     version = "none"
-  try:
-    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    processor = next(line for line in lines if line.startswith(("flags", "Features")))
-  except (OSError, StopIteration):
-    processor = platform.processor() + platform.machine()
+  processor = _processor_line("flags", "Features") or platform.processor() + platform.machine()
   kind = hashlib.sha256(processor.encode()).hexdigest()[:8]
   return cache_folder() / "compiled" / f"jaxlib-{version}-{kind}"
+
+
+def cores_and_processor() -> str:
+  """Returns the number of cores this process may use, and the processor's name."""
+  cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+  name = _processor_line("model name").partition(":")[2].strip()
+  name = name or platform.processor() or platform.machine()
+  return f"{cores} core{'s' if cores != 1 else ''}, {name}"
+
+
+def _processor_line(*starts: str) -> str:
+  """Returns the first line about the processor that starts so; "" where there is none."""
+  try:
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+  except OSError:
+    return ""
+  return next((line for line in lines if line.startswith(starts)), "")

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from luke_jax.models.system import Backbone, TokenCounts
+from luke_jax.training.experiment import Experiment
+from luke_jax.training.optimizer import is_frozen
 
 # The backward pass has two products for each one of the forward pass, one of them for the gradient
 # of the weights.
@@ -27,6 +29,18 @@ def token_counts(rows: Mapping[str, Any], batch_size: int) -> TokenCounts:
     masked_words=batch_size * length("masked_positions"),
     masked_entities=batch_size * length("masked_entity_positions"),
   )
+
+
+def flops_of(experiment: Experiment) -> float:
+  """Returns the multiplications and additions of a step's products."""
+  backbone, options = experiment.backbone, experiment.optimizer
+  counts = token_counts(experiment.task.row_shapes(backbone), experiment.data.batch_size)
+  encoder = f"{backbone.config.name}/encoder"
+
+  def frozen(path: str) -> bool:
+    return is_frozen(path, options.frozen) or (options.adapter > 0 and path == encoder)
+
+  return step_flops(backbone, counts, frozen)
 
 
 def step_flops(

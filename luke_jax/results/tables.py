@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import jax
 
-from luke_jax.bench.timing import cores_and_processor
 from luke_jax.errors import InputError
-from luke_jax.files import Path, sha256, write_json
+from luke_jax.files import Path, cores_and_processor, sha256, write_json
 from luke_jax.tasks.datasets import is_split
 from luke_jax.tasks.files import sources_of
 

@@ -5,11 +5,10 @@ import functools
 
 import jax
 
-from luke_jax.bench.step import flops_of
 from luke_jax.files import Path
 from luke_jax.plan.chips import Topology, devices
 from luke_jax.plan.compiling import Compiled, OutOfMemory, advice, compile_in_child
-from luke_jax.plan.flops import kernel_flops, token_counts
+from luke_jax.plan.flops import flops_of, kernel_flops, token_counts
 from luke_jax.plan.plan import Plan, make_plan
 from luke_jax.runs.recipes import read_experiment
 from luke_jax.training.experiment import Experiment, total_steps

@@ -8,9 +8,10 @@ import pytest
 
 from luke_jax.bench import sides
 from luke_jax.bench import step as bench_step
-from luke_jax.bench.step import StepTimes, flops_of
+from luke_jax.bench.step import StepTimes
 from luke_jax.cli import main
 from luke_jax.files import Path
+from luke_jax.plan.flops import flops_of
 from luke_jax.training.experiment import load_experiment
 from luke_jax.training.mesh import make_mesh
 
