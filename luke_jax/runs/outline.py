@@ -58,8 +58,8 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "labels", _shown(task.labels, task.name == BY_TAGS)
   if rare := _rare(task, train.examples, dev):
     yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
-  if task.dev and (both := len(_asked(task, train.examples) & _asked(task, dev))):
-    yield "repeated", f"{both:,} examples of dev are in {task.train} too: its scores are too high"
+  if both := len(_asked(task, train.examples) & _asked(task, dev)):
+    yield "repeated", f"{both:,} examples of dev are trained on too: its scores are too high"
   lengths = task.lengths(train)
   if data.lengths > 1:
     padded = Lengths.of(lengths, data.lengths, task.words)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import warnings
 from collections.abc import Container, Sequence
 from typing import Any
 
@@ -100,7 +101,9 @@ def task_experiment(
   room = min(task.words, model.config.room_for_words)
   task = dataclasses.replace(task, words=room)
   by_data = kind == "ner" and not any(text.startswith("task.entities") for text in of_task)
-  task, rows = _with_rows(task, model, examples, faults, candidates_by_data=by_data)
+  with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the parts to train and to score on there will be some
+    task, rows = _with_rows(task, model, examples, faults, candidates_by_data=by_data)
   if not rows:
     raise InputError(f"{train}: no examples with answers; expected one at least")
   if not any(text.startswith("task.fit_head") for text in of_task):
@@ -240,9 +243,10 @@ def _number_of_lengths(experiment: Experiment, lengths: np.ndarray, epochs: floa
   """Returns how many lengths have the least time of compiling and training together."""
   task = experiment.task
   assert isinstance(task, FineTunedTask)
-  # Half of what a length takes at the first training: its programs are kept for the next ones.
-  compiling = 5.5 if jax.default_backend() == "cpu" else 15
   minutes, cost, forward = experiment.run.minutes, {}, _seconds_of_word(experiment)
+  compiling = 11 if jax.default_backend() == "cpu" else 30
+  if minutes is None:  # programs are kept for the next training, so that half of it counts
+    compiling /= 2
   for number in range(1, MOST_LENGTHS + 1):
     words = Lengths.of(lengths, number, task.words).padded
     epoch, compiled = 3 * forward * words, compiling * number

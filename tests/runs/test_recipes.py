@@ -87,6 +87,13 @@ def test_a_dev_of_few_examples_chooses_no_checkpoint(start, tmp_path):
     assert once == (number < recipes.TELLING) == ("is kept" not in outline(chosen))
 
 
+def test_held_out_examples_that_train_too_are_told_of(start, tmp_path):
+  rows = [{"text": f"{i % 9} Ana .", "label": "ab"[i % 2]} for i in range(90)]
+  file = written(tmp_path / "train.jsonl", rows)
+  chosen = task_experiment("classification", (file, None), Path(start), ["task.fit_head=false"])
+  assert "examples of dev are trained on too: its scores are too high" in outline(chosen)
+
+
 @pytest.mark.parametrize(("config", "form"), [(None, "ner"), (BertConfig(), "tagging")])
 def test_names_are_spans_where_there_are_entity_tokens_and_else_tags(config, form):
   base = backbone() if config is None else backbone(config)

@@ -287,10 +287,12 @@ def _check_separator(path: Path, rows: Sequence[Sequence[str]]) -> None:
     ends = (len(row) == 1 and _COMMA_AND_TAG.search(row[0]) for row in rows[1:])
     comma_separated = len(rows) > 2 and all(ends)
   if comma_separated:
+    header = " ".join(rows[0]).lower()
+    whole_texts = " (texts with a label each are of classification)" if "text" in header else ""
     raise InputError(
-      f"{path}: comma-separated values; expected a header with sentence_id, word and tag; or tabs"
-      " or spaces between a word and its tag, and an empty line after each sentence; or JSON lines"
-      " with tokens and ner_tags"
+      f"{path}: comma-separated values{whole_texts}; expected a header with sentence_id, word and"
+      " tag; or tabs or spaces between a word and its tag, and an empty line after each sentence;"
+      " or JSON lines with tokens and ner_tags"
     )
 
 

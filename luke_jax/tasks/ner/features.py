@@ -77,7 +77,7 @@ def features(
     pieces = f" or {limits.pieces} word pieces" if limits.pieces else ""
     warnings.warn(
       f"{missed} of {total} entities cannot be found: longer than {limits.words} words{pieces}, or"
-      " not whole words of a sentence",
+      " not whole words of a sentence; luke-jax data check shows the first",
       stacklevel=3,
     )
   return rows

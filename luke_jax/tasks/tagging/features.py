@@ -85,7 +85,8 @@ def features(
         rows.append(_of_document(row, number, targets, numbers))
   if lost:
     warnings.warn(
-      f"{lost} of {total} entities cannot be tagged: not whole words of a sentence, or in others",
+      f"{lost} of {total} entities cannot be tagged: not whole words of a sentence, or in others;"
+      " luke-jax data check shows the first",
       stacklevel=3,
     )
   return rows

@@ -175,6 +175,7 @@ def test_documents_of_spacy_are_read_by_spacy(tmp_path, monkeypatch):
 
 
 CSV = "comma-separated values; expected a header with sentence_id, word and tag; or tabs"
+OF_TEXTS = "comma-separated values (texts with a label each are of classification); expected a header"
 
 TABLES = {
   "numbers": 'sentence_id,word,tag\n1,Ana,B-PER\n1,",",O\n2,Lima,B-LOC\n',
@@ -202,7 +203,7 @@ def test_a_row_of_another_width_is_named(tmp_path):
   ("name", "text", "fault"),
   [
     ("a.csv", "word,tag\nAna,B-PER\n", CSV),
-    ("a.csv", "text;labels\nAna lives;x\n", CSV),
+    ("a.csv", "text;labels\nAna lives;x\n", OF_TEXTS),
     ("a.txt", "word,tag\nAna,B-PER\nlives,O\n", CSV),
     ("a.json", '{\n"text": "a"}', "an object over several lines; expected one on each"),
     ("a.jsonl", '["Ana", {}]\n["Bob", {}]\n', "line 1: a list; expected a JSON object"),
