@@ -1,14 +1,19 @@
 """A GPU computes what a CPU does: JAX_PLATFORMS=cuda,cpu pytest -m gpu tests/test_gpu.py."""
 
 import dataclasses
+import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from luke_jax.models.system import Running
 from luke_jax.models.table import SIZES
 from luke_jax.models.transe import TransEConfig
+from luke_jax.nn.attention import asked
+from luke_jax.nn.block_attention import block_attention
+from luke_jax.nn.fused_attention import fused_attention
 from luke_jax.pipeline.batches import Data
 from luke_jax.tasks.links.task import LinkPrediction
 from luke_jax.tasks.synthetic import SyntheticPretraining
@@ -44,6 +49,25 @@ def same(experiment, tolerance):
   """Compares both devices; parameters start equal, as random numbers are the same on both."""
   ours, expected = (losses(experiment, jax.devices(kind)[0]) for kind in ("gpu", "cpu"))
   np.testing.assert_allclose(ours, expected, rtol=tolerance)
+
+
+@pytest.mark.parametrize("independent", [False, True])
+def test_fused_attention(independent):
+  """Values and gradients of cuDNN's attention, with padding in both streams, beside the blocks."""
+  rng = np.random.default_rng(0)
+  normal = lambda *shape: jnp.asarray(rng.normal(size=shape), jnp.bfloat16)  # noqa: E731
+  words, entities = (normal(2, 96, 4, 64),), (normal(2, 32, 4, 64), normal(2, 32, 4, 64))
+  queries = (words if independent else (*words, normal(2, 96, 4, 64)), entities)
+  key, value = normal(2, 128, 4, 64), normal(2, 128, 4, 64)
+  mask = (jnp.arange(128) < jnp.array([[90], [96]])) | (jnp.arange(128) > jnp.array([[99], [96]]))
+  keys = asked(mask, 96, independent)
+  fused = functools.partial(fused_attention, mask=keys, implementation="cudnn")
+  found, expected = (
+    jax.jit(lambda *x, f=f: jax.vjp(f, *x)[1](jnp.cos(f(*x))))(queries, key, value)
+    for f in (fused, functools.partial(block_attention, mask=mask))
+  )
+  for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+    np.testing.assert_allclose(*(np.asarray(x, np.float32) for x in (one, other)), atol=0.05)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("bfloat16", 3e-3)])

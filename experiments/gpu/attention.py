@@ -2,7 +2,8 @@
 
     python experiments/gpu/attention.py [SEQUENCES TOKENS]
 
-By default 32 sequences of 640 tokens; original attention, in bfloat16. One line for each.
+By default 32 sequences of 640 tokens; original and entity-aware attention, in bfloat16. One line
+for each.
 """
 
 import functools
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.nn.block_attention import block_attention
+from luke_jax.nn.fused_attention import fused_attention
 
 HEADS, HEAD_SIZE, WIDTH, INNER = 16, 64, 1024, 4096
 
@@ -57,9 +59,21 @@ def main(sequences: int = 32, tokens: int = 640) -> None:
 
   for rate in (0.0, 0.1):
     report(f"blocks, dropout {rate}", functools.partial(blocks, rate), q, k, v)
+  words = tokens * 4 // 5
+
+  def aware(
+    attend: Callable[..., jax.Array], q: jax.Array, k: jax.Array, v: jax.Array
+  ) -> jax.Array:
+    parts = jnp.split(q, [words], axis=1)
+    return attend(tuple((part, part) for part in parts), k, v)
+
+  of_blocks = functools.partial(block_attention, mask=mask)
+  report("blocks, entity-aware", functools.partial(aware, of_blocks), q, k, v)
   for kind in ("xla", "cudnn") if jax.default_backend() == "gpu" else ("xla",):
     attend = functools.partial(jax.nn.dot_product_attention, implementation=kind)
     report(f"jax.nn.dot_product_attention, {kind}", attend, q, k, v)
+    fused = functools.partial(fused_attention, mask=mask[:, None], implementation=kind)
+    report(f"the same, entity-aware, {kind}", functools.partial(aware, fused), q, k, v)
   for inner, outer in ((WIDTH, INNER), (INNER, WIDTH), (WIDTH, WIDTH)):
     rows = sequences * tokens
     time = seconds(jax.jit(jnp.matmul), normal(rows, inner), normal(inner, outer))

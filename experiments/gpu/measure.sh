@@ -35,6 +35,10 @@ measure() {
   encoder base-bfloat16 130 --size luke-base --dtype bfloat16 --batch 32x128+32,32x512+128
   step large-32 130 "$experiments/synthetic/luke_large.py"
   part attention 60 "${python[@]}" "$experiments/gpu/attention.py"
+  for form in blocks fused; do
+    step "large-$form" 100 "$experiments/synthetic/luke_large.py" --set "running.attention=$form" \
+      --set model.attention_probs_dropout_prob=0
+  done
   encoder large-bfloat16 150 --size luke-large --dtype bfloat16 --batch 32x128+32,8x512+128
   luke ner 120 bench ner "$tokenizer" --dtype bfloat16 --documents 20 --rounds 2 \
     --output "$folder/ner.json"

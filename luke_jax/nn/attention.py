@@ -2,7 +2,8 @@
 
 `queries.einsum_scores` is the definition, and what shows the probabilities. `block_attention`
 computes the same for words followed by entities, without masking by kind; `pallas_attention` does
-so in one kernel on TPUs. All three drop the same probabilities for the same key.
+so in one kernel on TPUs, and `fused_attention` in one of cuDNN on GPUs, without dropout. All others
+drop the same probabilities for the same key.
 
 Beyond the paper entities may be independent: words ask words alone, and an entity asks the words
 and itself, so that its state is the same whichever entities are beside it.
@@ -16,9 +17,16 @@ import jax
 import jax.numpy as jnp
 
 from luke_jax.nn.block_attention import Blocks, block_attention, query_counts
+from luke_jax.nn.fused_attention import fused_attention
 from luke_jax.nn.layers import Dense, Numerics
 from luke_jax.nn.pallas_attention import pallas_attention, unsupported
-from luke_jax.nn.queries import AttentionSizes, QueryProjections, einsum_scores, query_blocks
+from luke_jax.nn.queries import (
+  AttentionForm,
+  AttentionSizes,
+  QueryProjections,
+  einsum_scores,
+  query_blocks,
+)
 from luke_jax.nn.repeatable_dropout import dropout_mask
 
 
@@ -43,8 +51,8 @@ def asked(mask: jax.Array, num_words: int, independent: bool) -> jax.Array:
 
 
 @functools.cache
-def _warn_once(reason: str) -> None:
-  warnings.warn(f"attention 'pallas' runs as 'blocks': {reason}", stacklevel=2)
+def _warn_once(form: AttentionForm, reason: str) -> None:
+  warnings.warn(f"attention {form!r} runs as 'blocks': {reason}", stacklevel=2)
 
 
 class Attention(nn.Module):
@@ -87,17 +95,36 @@ class Attention(nn.Module):
         independent_entities=sizes.independent_entities,
         on_cpu=n.on_cpu,
       )
-      attend = functools.partial(block_attention, dropout_rate=rate)
-      if self._takes_kernel(queries):
-        fused = functools.partial(pallas_attention, dropout_rate=rate)
-        attend = functools.partial(jax.lax.platform_dependent, tpu=fused, default=attend)
-      context = attend(queries, key, value, mask, seeds)
+      context = self._fused(queries, key, value, mask)
+      if context is None:
+        attend = functools.partial(block_attention, dropout_rate=rate)
+        if self._takes_kernel(queries):
+          kernel = functools.partial(pallas_attention, dropout_rate=rate)
+          attend = functools.partial(jax.lax.platform_dependent, tpu=kernel, default=attend)
+        context = attend(queries, key, value, mask, seeds)
     return Dense(n, x.shape[-1:], heads, name="output")(context)
 
   def _seeds(self, batch: int) -> jax.Array:
     """Returns the numbers (B, N) that decide on dropout in every sequence and head."""
     shape = (batch, self.sizes.heads)
     return jax.random.bits(self.make_rng("dropout"), shape, jnp.uint32)
+
+  def _fused(
+    self, queries: Blocks, key: jax.Array, value: jax.Array, mask: jax.Array
+  ) -> jax.Array | None:
+    """Returns the context by a GPU's fused attention if it is selected; warns once if it cannot."""
+    sizes = self.sizes
+    if sizes.form != "fused" or jax.default_backend() != "gpu":
+      return None
+    if sizes.dropout and self.has_rng("dropout"):
+      _warn_once(sizes.form, "it drops no probabilities; attention_probs_dropout_prob has to be 0")
+      return None
+    keys = asked(mask, queries[0][0].shape[1], sizes.independent_entities)
+    try:
+      return fused_attention(queries, key, value, keys, implementation="cudnn")
+    except (NotImplementedError, RuntimeError, ValueError) as refusal:
+      _warn_once(sizes.form, str(refusal))
+      return None
 
   def _takes_kernel(self, queries: Blocks) -> bool:
     """Returns true if the kernel is selected and can run these shapes; warns once if it cannot."""
@@ -109,5 +136,5 @@ class Attention(nn.Module):
     if sizes.independent_entities and len(queries) > 1:
       reason = "it has no independent entities"
     if reason:
-      _warn_once(reason)
+      _warn_once(sizes.form, reason)
     return reason is None

@@ -18,7 +18,7 @@ from luke_jax.nn.layers import (
   project,
 )
 
-AttentionForm = Literal["einsum", "blocks", "pallas"]
+AttentionForm = Literal["einsum", "blocks", "pallas", "fused"]
 
 
 @dataclasses.dataclass(frozen=True)

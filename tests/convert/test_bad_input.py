@@ -224,7 +224,10 @@ def test_entities_that_are_there_or_vectors_that_do_not_fit(saved):
 @pytest.mark.parametrize(
   ("fields", "message"),
   [
-    ({"attention": "foo"}, "attention: 'foo'; expected one of 'einsum', 'blocks', 'pallas'"),
+    (
+      {"attention": "foo"},
+      "attention: 'foo'; expected one of 'einsum', 'blocks', 'pallas', 'fused'",
+    ),
     ({"remat": "foo"}, "remat: 'foo'; expected one of"),
     ({"hidden_size": 65}, "hidden_size: 65; expected a multiple"),
     ({"labels": "abc"}, "labels: 'abc'; expected a list"),

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.nn import attention as forms
+from luke_jax.nn.block_attention import block_attention
+from luke_jax.nn.fused_attention import fused_attention
 from luke_jax.nn.layers import Numerics
-from luke_jax.nn.queries import AttentionSizes, Projections
+from luke_jax.nn.queries import AttentionSizes, Projections, query_blocks
 
 HEADS, HEAD_SIZE = 2, 64  # which fill the kernel's lanes
 WIDTH = HEADS * HEAD_SIZE
@@ -134,6 +136,49 @@ def test_pallas_is_blocks_off_the_tpu(sequence, w, aware):
   for key in (None, jax.random.key(6)):
     one, other = (run(layer(f, aware=aware), params, *given, key) for f in ("pallas", "blocks"))
     np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+  ("w", "aware", "independent"),
+  [(13, True, False), (32, True, False), (13, False, False), (13, True, True), (13, False, True)],
+)
+def test_a_stock_attention_equals_blocks(sequence, w, aware, independent):
+  """Values and gradients, by XLA's form of the attention that cuDNN computes on GPUs."""
+  x, mask = sequence[0], jnp.concatenate(sequence[1:], axis=1)
+  params = layer("blocks", aware=aware).init(jax.random.key(0), x, mask[:, :w], mask[:, w:])[
+    "params"
+  ]
+  key, value = (normal(np.random.default_rng(i), 2, 32, HEADS, HEAD_SIZE) for i in (7, 8))
+  kernel, bias = (params["query"][name] for name in ("kernel", "bias"))
+  projections = Projections(kernel.reshape(*kernel.shape[:3], -1), bias)
+
+  def fused(queries, key, value):
+    keys = forms.asked(mask, w, independent)
+    return fused_attention(queries, key, value, keys, implementation="xla")
+
+  @functools.partial(jax.jit, static_argnums=0)
+  def value_and_gradient(attend, *inputs):
+    out, gradient = jax.vjp(attend, *inputs)
+    return out, gradient(jnp.cos(out))
+
+  queries = query_blocks(x, w, projections, independent_entities=independent)
+  blocks = functools.partial(block_attention, mask=mask)
+  found, expected = (value_and_gradient(f, queries, key, value) for f in (fused, blocks))
+  jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-5), found, expected)
+
+
+def test_fused_says_once_why_it_cannot(sequence, monkeypatch):
+  """Here JAX finds no cuDNN; where it does, this attention has no dropout."""
+  monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+  module = layer("fused")
+  params = layer("blocks").init(jax.random.key(0), *sequence)["params"]
+  forms._warn_once.cache_clear()
+  with pytest.warns(UserWarning, match="attention 'fused' runs as 'blocks': cuDNN"):
+    found = run(module, params, *sequence)
+  with pytest.warns(UserWarning, match="drops no probabilities; attention_probs_dropout_prob"):
+    run(module, params, *sequence, jax.random.key(1))
+  np.testing.assert_array_equal(found, run(layer("blocks"), params, *sequence))
+  forms._warn_once.cache_clear()
 
 
 def test_pallas_says_once_that_it_cannot(sequence):

@@ -108,7 +108,7 @@ experiments = st.builds(
   running=st.builds(
     Running,
     dtype=st.sampled_from(["float32", "bfloat16"]),
-    attention=st.sampled_from(["einsum", "blocks", "pallas"]),
+    attention=st.sampled_from(["einsum", "blocks", "pallas", "fused"]),
     remat=st.sampled_from(["none", "dots", "full"]),
   ),
   data=st.builds(Data, batch_size=wholes),
@@ -236,7 +236,7 @@ FAULTS = {
   "task.masking.share=2": "task.masking.share: 2.0; expected a number from 0 to 1",
   "model.hidden_size=63": "model.hidden_size: 63; expected a multiple of num_attention_heads, 2",
   "running.dtype=float16": "running.dtype: 'float16'; expected one of float32, bfloat16",
-  "running.attention=flash": "running.attention: 'flash'; expected one of einsum, blocks, pallas",
+  "running.attention=flash": "running.attention: 'flash'; expected one of einsum, blocks, pallas, ",
   "running=bfloat16": "running: a group of fields; expected one of running.dtype, ",
   "model.dtype=bfloat16": "model.dtype: no such field; expected another, perhaps running.dtype",
   "model.remat=full": "model.remat: no such field; expected another, perhaps running.remat",

@@ -175,7 +175,9 @@ def test_documents_of_spacy_are_read_by_spacy(tmp_path, monkeypatch):
 
 
 CSV = "comma-separated values; expected a header with sentence_id, word and tag; or tabs"
-OF_TEXTS = "comma-separated values (texts with a label each are of classification); expected a header"
+OF_TEXTS = (
+  "comma-separated values (texts with a label each are of classification); expected a header"
+)
 
 TABLES = {
   "numbers": 'sentence_id,word,tag\n1,Ana,B-PER\n1,",",O\n2,Lima,B-LOC\n',
