@@ -131,37 +131,37 @@ class OwnEntity:
 
 
 def add_own(
-  known: Knowledge, model: ModelParts, own: Sequence[OwnEntity], output: Path
+  knowledge: Knowledge, model: ModelParts, added: Sequence[OwnEntity], output: Path
 ) -> dict[str, int]:
   """Writes knowledge with more entities; what it had stays the same to the bit."""
   check_free(output)
-  for entity in own:
+  for entity in added:
     for what, name in (("name", entity.name), ("id", entity.id)):
-      if name and known.id_of(name) != NONE:
-        raise InputError(f"{name!r}: an entity of {known.folder}; expected another {what}")
-  entities = [About(x.name, x.description, x.id) for x in own]
-  _check_same(known, encode(model, [_told(known.about(0))])[0])
-  vectors = own_vectors(model, own)
+      if name and knowledge.id_of(name) != NONE:
+        raise InputError(f"{name!r}: an entity of {knowledge.folder}; expected another {what}")
+  entities = [About(x.name, x.description, x.id) for x in added]
+  _check_same(knowledge, encode(model, [_told(knowledge.about(0))])[0])
+  vectors = own_vectors(model, added)
   names = {}
-  for id, entity in enumerate(own, start=len(known)):
+  for id, entity in enumerate(added, start=len(knowledge)):
     for name in {entity.name, *entity.aliases}:
       names.setdefault(name, {})[id] = 1.0
-  lines = known.lines + lines_of(entities)
-  facts = {"tables": known.facts["tables"], MODEL: known.described_by, "own": len(own)}
-  meanings = known.meanings + Meanings.of(names)
-  write_knowledge(output, lines, (known.all_vectors, vectors), meanings, facts)
-  return {"entities": len(lines), "own": len(own)}
+  lines = knowledge.lines + lines_of(entities)
+  facts = {"tables": knowledge.facts["tables"], MODEL: knowledge.described_by, "own": len(added)}
+  meanings = knowledge.meanings + Meanings.of(names)
+  write_knowledge(output, lines, (knowledge.all_vectors, vectors), meanings, facts)
+  return {"entities": len(lines), "own": len(added)}
 
 
-def own_vectors(model: ModelParts, own: Sequence[OwnEntity]) -> np.ndarray:
+def own_vectors(model: ModelParts, added: Sequence[OwnEntity]) -> np.ndarray:
   """Returns a vector of each entity: that of its description, or its mean with the sentences'."""
   texts, of = [], []
-  for number, entity in enumerate(own):
+  for number, entity in enumerate(added):
     described = [_told(About(entity.name, entity.description))]
     told = [*(described if entity.description or not entity.sentences else ()), *entity.sentences]
     texts += told
     of += [number] * len(told)
-  total = np.zeros((len(own), model.config.hidden_size), np.float32)
+  total = np.zeros((len(added), model.config.hidden_size), np.float32)
   np.add.at(total, of, encode(model, texts))
   return total / np.maximum(np.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
@@ -171,11 +171,11 @@ def _told(entity: About) -> str:
   return f"{entity.title}: {entity.description}"
 
 
-def _check_same(known: Knowledge, first: np.ndarray) -> None:
+def _check_same(knowledge: Knowledge, first: np.ndarray) -> None:
   """Raises InputError for a model that describes the first entity otherwise than it is known."""
-  stored = known.vectors(np.zeros(1, np.int32))[0]
+  stored = knowledge.vectors(np.zeros(1, np.int32))[0]
   if stored.shape != first.shape or stored @ first < ALIKE:
-    expected = f"expected the one that described the entities of {known.folder}"
+    expected = f"expected the one that described the entities of {knowledge.folder}"
     raise InputError(f"--model: another model; {expected}")
 
 
@@ -221,10 +221,10 @@ class _Wiki:
         elif not held_out:
           place = () if page is None else ((page, sentence.sentence, link.start),)
           self._linked.add(link.text, id, *place)
-    own, of_items = self._own.summed(), self._of_items.summed()
-    own = own._replace(weights=np.full(len(own.keys), FROM_TITLE))
+    of_pages, of_items = self._own.summed(), self._of_items.summed()
+    of_pages = of_pages._replace(weights=np.full(len(of_pages.keys), FROM_TITLE))
     of_items = of_items._replace(weights=np.full(len(of_items.keys), FROM_WIKIDATA))
-    return (self._linked.summed() + own + of_items).summed()
+    return (self._linked.summed() + of_pages + of_items).summed()
 
 
 class Shares(NamedTuple):

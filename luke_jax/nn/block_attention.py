@@ -49,16 +49,16 @@ class _Kind(NamedTuple):
   queries: tuple[jax.Array, ...]  # (B, N, Q, H)
   query_tokens: slice
   key_tokens: tuple[slice, ...]
-  own: tuple[bool, ...]  # by kind of key: a query asks its own token alone
+  itself: tuple[bool, ...]  # by kind of key: a query asks its own token alone
 
 
 def _kinds(queries: Blocks) -> list[_Kind]:
   lengths = [blocks[0].shape[2] for blocks in queries]
   ends = [sum(lengths[: i + 1]) for i in range(len(lengths))]
   parts = tuple(slice(end - n, end) for end, n in zip(ends, lengths, strict=True))
-  own = (False, len(queries[0]) < len(queries))
+  itself = (False, len(queries[0]) < len(queries))
   return [
-    _Kind(blocks, part, parts[: len(blocks)], own[: len(blocks)])
+    _Kind(blocks, part, parts[: len(blocks)], itself[: len(blocks)])
     for blocks, part in zip(queries, parts, strict=True)
   ]
 
@@ -67,9 +67,9 @@ def _scores(kind: _Kind, key: jax.Array, mask: jax.Array) -> list[jax.Array]:
   """Returns masked scores (B, N, Q, S) for each kind of key, float32."""
   scale = key.shape[-1] ** -0.5
   blocks = []
-  for query, part, own in zip(kind.queries, kind.key_tokens, kind.own, strict=True):
-    scores = _scored(query * scale, key[:, :, part], own)
-    real = mask[:, None, part, None] if own else mask[:, None, None, part]
+  for query, part, itself in zip(kind.queries, kind.key_tokens, kind.itself, strict=True):
+    scores = _scored(query * scale, key[:, :, part], itself)
+    real = mask[:, None, part, None] if itself else mask[:, None, None, part]
     blocks.append(jnp.where(real, scores, MASKED))
   return blocks
 
@@ -78,21 +78,21 @@ def _product(form: str, left: jax.Array, right: jax.Array) -> jax.Array:
   return jnp.einsum(form, left, right, preferred_element_type=jnp.float32)
 
 
-def _scored(x: jax.Array, y: jax.Array, own: bool) -> jax.Array:
+def _scored(x: jax.Array, y: jax.Array, itself: bool) -> jax.Array:
   """Returns products (B, N, Q, S) of x (B, N, Q, H) with y (B, N, S, H), or with its own of y."""
-  if own:
+  if itself:
     return (x.astype(jnp.float32) * y).sum(-1, keepdims=True)
   return _product("bnqh,bnkh->bnqk", x, y)
 
 
-def _weighted(weights: jax.Array, y: jax.Array, own: bool) -> jax.Array:
+def _weighted(weights: jax.Array, y: jax.Array, itself: bool) -> jax.Array:
   """Returns the sums (B, N, Q, H) of y (B, N, S, H) by weights (B, N, Q, S)."""
-  return weights.astype(jnp.float32) * y if own else _product("bnqk,bnkh->bnqh", weights, y)
+  return weights.astype(jnp.float32) * y if itself else _product("bnqk,bnkh->bnqh", weights, y)
 
 
-def _of_keys(weights: jax.Array, x: jax.Array, own: bool) -> jax.Array:
+def _of_keys(weights: jax.Array, x: jax.Array, itself: bool) -> jax.Array:
   """Returns the sums (B, N, S, H) of x (B, N, Q, H) by weights (B, N, Q, S)."""
-  return weights.astype(jnp.float32) * x if own else _product("bnqk,bnqh->bnkh", weights, x)
+  return weights.astype(jnp.float32) * x if itself else _product("bnqk,bnqh->bnkh", weights, x)
 
 
 def _dropped(
@@ -105,8 +105,10 @@ def _dropped(
   tokens = kind.query_tokens
   keep_mask = dropout_mask(seeds, num_tokens, rate)[:, :, tokens]
   kept = [
-    own_dropout_mask(seeds, num_tokens, rate)[:, :, tokens, None] if own else keep_mask[..., part]
-    for part, own in zip(kind.key_tokens, kind.own, strict=True)
+    own_dropout_mask(seeds, num_tokens, rate)[:, :, tokens, None]
+    if itself
+    else keep_mask[..., part]
+    for part, itself in zip(kind.key_tokens, kind.itself, strict=True)
   ]
   return [jnp.where(keep_it, x, 0.0) for x, keep_it in zip(blocks, kept, strict=True)]
 
@@ -127,8 +129,8 @@ def _forward(rate, queries, key, value, mask, seeds):
     # (B, N, Q, H): operands in the dtype of `value`, sums in float32.
     dropped = _dropped(kind, weights, rate, seeds, key.shape[2])
     context = sum(
-      _weighted(x.astype(value.dtype), value[:, :, part], own)
-      for x, part, own in zip(dropped, kind.key_tokens, kind.own, strict=True)
+      _weighted(x.astype(value.dtype), value[:, :, part], itself)
+      for x, part, itself in zip(dropped, kind.key_tokens, kind.itself, strict=True)
     )
     outputs.append((context / (total * (1 - rate))).astype(value.dtype))
     log_sums.append(highest + jnp.log(total))
@@ -149,17 +151,17 @@ def _backward(rate, residuals, d_output):
   d_queries, d_keys, d_values = [], zeros.copy(), zeros.copy()
   for kind in kinds:
     # Probabilities and their gradients by kind of key, (B, N, Q, S), float32.
-    tokens, parts = kind.query_tokens, tuple(zip(kind.key_tokens, kind.own, strict=True))
+    tokens, parts = kind.query_tokens, tuple(zip(kind.key_tokens, kind.itself, strict=True))
     drop = functools.partial(_dropped, kind, rate=rate, seeds=seeds, num_tokens=key.shape[2])
     gradient = d_output[:, :, tokens]
     weights = [jnp.exp(x - log_sum[:, :, tokens]) for x in _scores(kind, key, mask)]
-    d_weights = drop([_scored(gradient, value[:, :, part], own) for part, own in parts])
+    d_weights = drop([_scored(gradient, value[:, :, part], itself) for part, itself in parts])
     d_blocks = []  # (B, N, Q, H)
-    for i, (dropped, (part, own)) in enumerate(zip(drop(weights), parts, strict=True)):
+    for i, (dropped, (part, itself)) in enumerate(zip(drop(weights), parts, strict=True)):
       d_scores = (weights[i] * (d_weights[i] - mean[:, :, tokens]) * scale).astype(key.dtype)
-      d_blocks.append(_weighted(d_scores, key[:, :, part], own))
-      d_keys[i] += _of_keys(d_scores, kind.queries[i], own)
-      d_values[i] += _of_keys(dropped.astype(key.dtype), gradient, own)
+      d_blocks.append(_weighted(d_scores, key[:, :, part], itself))
+      d_keys[i] += _of_keys(d_scores, kind.queries[i], itself)
+      d_values[i] += _of_keys(dropped.astype(key.dtype), gradient, itself)
     d_queries.append(tuple(x.astype(key.dtype) for x in d_blocks))
   d_key, d_value = (jnp.concatenate(x, axis=2).astype(key.dtype) for x in (d_keys, d_values))
   return tuple(d_queries), d_key, d_value, None, None

@@ -18,23 +18,23 @@ TOLD = 0.9  # part of a short name's prior that goes to what longer names may me
 
 
 def candidates_of(
-  text: str, mentions: Sequence[LinkedMention], known: Knowledge, most: int
+  text: str, mentions: Sequence[LinkedMention], knowledge: Knowledge, most: int
 ) -> list[Candidates]:
   """Returns the likeliest entities of each name, of those given with it if there are any."""
-  in_text = candidates_in(text, [x[:2] for x in mentions], known, most)
+  in_text = candidates_in(text, [x[:2] for x in mentions], knowledge, most)
   return [
-    likeliest if mention.candidates is None else alone(text, mention, known, most)
+    likeliest if mention.candidates is None else alone(text, mention, knowledge, most)
     for mention, likeliest in zip(mentions, in_text, strict=True)
   ]
 
 
-def alone(text: str, mention: LinkedMention, known: Knowledge, most: int) -> Candidates:
+def alone(text: str, mention: LinkedMention, knowledge: Knowledge, most: int) -> Candidates:
   """Returns the likeliest entities of a name, whatever else is in the text."""
   if mention.candidates is None:
-    return known.candidates(text[mention.start : mention.end], most)
+    return knowledge.candidates(text[mention.start : mention.end], most)
   priors: dict[int, float] = {}
   for title, prior in mention.candidates:
-    id = known.id_of(title)
+    id = knowledge.id_of(title)
     if id != NONE:
       priors[id] = priors.get(id, 0) + prior
   ids = sorted(priors, key=lambda id: -priors[id])[:most]
@@ -43,18 +43,18 @@ def alone(text: str, mention: LinkedMention, known: Knowledge, most: int) -> Can
 
 
 def candidates_in(
-  text: str, spans: Sequence[Bounds], known: Knowledge, most: int
+  text: str, spans: Sequence[Bounds], knowledge: Knowledge, most: int
 ) -> list[Candidates]:
   """Returns the likeliest entities of each name in a text.
 
   An entity that a name may mean is likelier if it is also meant by a longer name that contains it.
   """
   names = [" ".join(text[start:end].split()) for start, end in spans]
-  found = {name: known.candidates(name) for name in names}
+  found = {name: knowledge.candidates(name) for name in names}
   longer = _longer([name for name, (ids, _) in found.items() if len(ids)])
   for name, (ids, priors) in list(found.items()):
     if len(ids) > 1 and longer[name]:
-      found[name] = _told(ids, priors, [known.candidates(x) for x in longer[name]])
+      found[name] = _told(ids, priors, [knowledge.candidates(x) for x in longer[name]])
   return [Candidates(*(x[:most] for x in found[name])) for name in names]
 
 

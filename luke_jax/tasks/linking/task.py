@@ -143,7 +143,7 @@ class EntityLinking(FineTunedTask):
 
   def network(self, backbone: Backbone) -> Network:
     """Returns a backbone with a head for vectors as wide as those of the knowledge."""
-    known, system = open_knowledge(self.knowledge), backbone.config
+    knowledge, system = open_knowledge(self.knowledge), backbone.config
     if self.steps and not system.entity_width:
       raise InputError(
         f"task.steps: {self.steps}; expected 0, for no entity tokens of {system.title} can be given"
@@ -151,9 +151,9 @@ class EntityLinking(FineTunedTask):
       )
     head = LinkingHead(
       backbone.numerics_of(LinkingHead.kind),
-      known.width,
+      knowledge.width,
       rounds=self.rounds,
-      described_by=known.described_by,
+      described_by=knowledge.described_by,
       entity_width=system.entity_width if self.steps else 0,
       steps=self.steps,
     )
@@ -161,12 +161,12 @@ class EntityLinking(FineTunedTask):
 
   def check_head(self, model: Network) -> None:
     """Raises InputError for knowledge that another model describes than the linker's."""
-    head, known = model.head, self.network(model.backbone).head
-    assert isinstance(head, LinkingHead) and isinstance(known, LinkingHead)
-    if known.vectors != head.vectors:
+    head, described = model.head, self.network(model.backbone).head
+    assert isinstance(head, LinkingHead) and isinstance(described, LinkingHead)
+    if described.vectors != head.vectors:
       expected = f"expected knowledge that the same model describes, of width {head.vectors}"
-      raise InputError(f"task.knowledge: vectors of width {known.vectors}; {expected}")
-    if len({known.described_by, head.described_by, ""}) == 3:
+      raise InputError(f"task.knowledge: vectors of width {described.vectors}; {expected}")
+    if len({described.described_by, head.described_by, ""}) == 3:
       expected = "expected the one that described the entities that it was trained with"
       raise InputError(f"task.knowledge: described by another model than the linker's; {expected}")
 
@@ -214,10 +214,10 @@ class EntityLinking(FineTunedTask):
     self, processor: Processor, examples: Sequence[LinkingExample], faults: Faults | None = None
   ) -> list[Row]:
     """Returns the windows of each text that have names."""
-    known, faults = open_knowledge(self.knowledge), faults or Faults(skip=self.skip_bad)
+    knowledge, faults = open_knowledge(self.knowledge), faults or Faults(skip=self.skip_bad)
     rows: list[Row] = []
     for number, example in enumerate(examples):
-      mentions = self._mentions(example, known)
+      mentions = self._mentions(example, knowledge)
       if not mentions:
         continue
       spans = [(x.start, x.end) for x in mentions]
@@ -228,10 +228,10 @@ class EntityLinking(FineTunedTask):
         rows += self._rows(example, number, mentions, found)
     return rows
 
-  def _mentions(self, example: LinkingExample, known: Knowledge) -> Sequence[LinkedMention]:
+  def _mentions(self, example: LinkingExample, knowledge: Knowledge) -> Sequence[LinkedMention]:
     if example.mentions is not None and not self.find:
       return example.mentions
-    return [LinkedMention(start, end) for start, end in known.names_in(example.text)]
+    return [LinkedMention(start, end) for start, end in knowledge.names_in(example.text)]
 
   def _rows(
     self,
@@ -241,10 +241,11 @@ class EntityLinking(FineTunedTask):
     windows: Sequence[Row],
   ) -> Iterator[Row]:
     """Yields windows with candidates; a name in several is decided where most is around it."""
-    known = open_knowledge(self.knowledge)
-    likeliest = candidates_of(example.text, mentions, known, self.candidates)
+    knowledge = open_knowledge(self.knowledge)
+    likeliest = candidates_of(example.text, mentions, knowledge, self.candidates)
     found = [
-      self._candidates(example.text, *pair, known) for pair in zip(mentions, likeliest, strict=True)
+      self._candidates(example.text, *pair, knowledge)
+      for pair in zip(mentions, likeliest, strict=True)
     ]
     around: dict[int, tuple[int, int]] = {}
     for i, row in enumerate(windows):
@@ -258,7 +259,7 @@ class EntityLinking(FineTunedTask):
         continue
       ids, priors = (np.stack([found[x.number][k] for x in entities]) for k in (0, 1))
       labels = [
-        IGNORED if x == NONE else self._label(mentions[x], found[x][0], known) for x in decided
+        IGNORED if x == NONE else self._label(mentions[x], found[x][0], knowledge) for x in decided
       ]
       source = RowNames(
         np.array(decided), np.array([mentions[x.number][:2] for x in entities]), ids
@@ -266,24 +267,24 @@ class EntityLinking(FineTunedTask):
       row = dataclasses.replace(row, example=number, extra={IDS: ids, PRIORS: priors})
       yield row.labelled(np.array(labels, np.int32), source)
 
-  def _label(self, mention: LinkedMention, ids: np.ndarray, known: Knowledge) -> int:
+  def _label(self, mention: LinkedMention, ids: np.ndarray, knowledge: Knowledge) -> int:
     """Returns the place of a name's entity among its candidates, the one after them for none."""
     if mention.title is None:
       return IGNORED
-    id = entity_of(mention, known)
+    id = entity_of(mention, knowledge)
     places = np.flatnonzero((ids == id) & (ids != NONE))
     if len(places):
       return int(places[0])
     return self.candidates if self.refuse else IGNORED
 
   def _candidates(
-    self, text: str, mention: LinkedMention, likeliest: Candidates, known: Knowledge
+    self, text: str, mention: LinkedMention, likeliest: Candidates, knowledge: Knowledge
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the entities that a name may mean and their priors, (C,) each."""
     start, end, *_ = mention
     if self.fill and mention.candidates is None:
-      place, right = text[max(0, start - 40) : end], entity_of(mention, known)
-      likeliest = self._filled(place, right, known, likeliest)
+      place, right = text[max(0, start - 40) : end], entity_of(mention, knowledge)
+      likeliest = self._filled(place, right, knowledge, likeliest)
     ids, priors = likeliest
     room = self.candidates - len(ids)
     return (
@@ -291,7 +292,9 @@ class EntityLinking(FineTunedTask):
       np.pad(priors.astype(np.float32), (0, room)),
     )
 
-  def _filled(self, place: str, right: int, known: Knowledge, candidates: Candidates) -> Candidates:
+  def _filled(
+    self, place: str, right: int, knowledge: Knowledge, candidates: Candidates
+  ) -> Candidates:
     """Returns candidates to train on.
 
     One name in ten is without the right one. Half of the names that have one candidate get random
@@ -303,7 +306,7 @@ class EntityLinking(FineTunedTask):
     withheld = seed % WITHHELD == 0
     if len(ids) == 1:
       alone = bool(rng.integers(2))
-      drawn = rng.integers(0, len(known), self.candidates, np.int32)
+      drawn = rng.integers(0, len(knowledge), self.candidates, np.int32)
       drawn = drawn[~np.isin(drawn, (right, *ids))]
       ids = drawn[:1] if alone and withheld else ids if alone else np.concatenate([ids, drawn])
       ids = ids[: self.candidates]
@@ -335,50 +338,50 @@ class EntityLinking(FineTunedTask):
     self, examples: Sequence[LinkingExample], rows: Sequence[Row], outputs: Mapping[str, Any]
   ) -> list[list[Link]]:
     """Returns the links of each text in order; of names that were found, those with an entity."""
-    known = open_knowledge(self.knowledge)
+    knowledge = open_knowledge(self.knowledge)
     links: list[list[Link]] = [[] for _ in examples]
     for i, row in enumerate(rows):
       example, source = examples[row.example], row.source
       for place in np.flatnonzero(source.numbers != NONE):
         logits = np.asarray(outputs["logits"][i][place], np.float64)
-        link = self._link(example.text, source.spans[place], source.ids[place], logits, known)
+        link = self._link(example.text, source.spans[place], source.ids[place], logits, knowledge)
         found = link.title is not None and link.score >= self.threshold
         if found or (example.mentions is not None and not self.find):
           links[row.example].append(link)
     return [sorted(of_one, key=lambda link: link.start) for of_one in links]
 
   def _link(
-    self, text: str, span: np.ndarray, ids: np.ndarray, logits: np.ndarray, known: Knowledge
+    self, text: str, span: np.ndarray, ids: np.ndarray, logits: np.ndarray, knowledge: Knowledge
   ) -> Link:
     start, end = span.tolist()
     shares = np.exp(logits - np.logaddexp.reduce(logits))
     order = [i for i in np.argsort(-shares[:-1], kind="stable") if ids[i] != NONE]
     entities = []
     for i in order[: self.others + 1]:
-      about = known.about(int(ids[i]))
+      about = knowledge.about(int(ids[i]))
       entities.append(Entity(about.title, about.item, float(shares[i])))
     name = text[start:end]
     if not entities or (self.refuse and shares[-1] > entities[0].score):
       return Link(name, start, end, None, None, float(shares[-1]), tuple(entities[: self.others]))
     best, *others = entities
-    evidence = tuple(known.evidence(name, int(ids[order[0]])))
+    evidence = tuple(knowledge.evidence(name, int(ids[order[0]])))
     return Link(name, start, end, best.title, best.item, best.score, tuple(others), evidence)
 
   def evaluate(
     self, examples: Sequence[LinkingExample], predictions: Sequence[Sequence[Link]]
   ) -> Evaluation:
     """Returns accuracy and the figures around it, and those of the likeliest candidates alone."""
-    known = open_knowledge(self.knowledge)
-    candidates = [self._titled(example, known) for example in examples]
+    knowledge = open_knowledge(self.knowledge)
+    candidates = [self._titled(example, knowledge) for example in examples]
     return score.evaluate(examples, predictions, candidates)
 
-  def _titled(self, example: LinkingExample, known: Knowledge) -> score.Candidates:
+  def _titled(self, example: LinkingExample, knowledge: Knowledge) -> score.Candidates:
     """Returns the places of the right entities among the candidates of an example's names."""
     found: score.Candidates = {}
     for mention in example.mentions or ():
       if (mention.title or mention.item) and not mention.optional:
-        ids = alone(example.text, mention, known, self.candidates).ids.tolist()
-        id = entity_of(mention, known)
+        ids = alone(example.text, mention, knowledge, self.candidates).ids.tolist()
+        id = entity_of(mention, knowledge)
         place = ids.index(id) if id in ids else None
         found[mention[:2]] = score.Place(place, len(ids), id != NONE)
     return found
@@ -391,7 +394,7 @@ class EntityLinking(FineTunedTask):
     return {"id": example.id, "links": links, "others": others, "evidence": evidence}
 
 
-def entity_of(mention: LinkedMention, known: Knowledge) -> int:
+def entity_of(mention: LinkedMention, knowledge: Knowledge) -> int:
   """Returns the entity that a name means: the one with its item, or else with its title."""
-  by_item = known.id_of(mention.item) if mention.item else NONE
-  return known.id_of(mention.title) if by_item == NONE and mention.title else by_item
+  by_item = knowledge.id_of(mention.item) if mention.item else NONE
+  return knowledge.id_of(mention.title) if by_item == NONE and mention.title else by_item
