@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from luke_jax.nn.attention import fused_attention
 from luke_jax.nn.block_attention import block_attention
-from luke_jax.nn.fused_attention import fused_attention
 
 HEADS, HEAD_SIZE, WIDTH, INNER = 16, 64, 1024, 4096
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luke_jax.nn import attention as forms
+from luke_jax.nn.attention import fused_attention
 from luke_jax.nn.block_attention import block_attention
-from luke_jax.nn.fused_attention import fused_attention
 from luke_jax.nn.layers import Numerics
 from luke_jax.nn.queries import AttentionSizes, Projections, query_blocks
 
