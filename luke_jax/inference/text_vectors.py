@@ -19,8 +19,10 @@ from luke_jax.tasks.labels.wordings import in_words, keep_wordings, wordings_of
 from luke_jax.text import TextInput
 
 PIECES = 64  # of a text that are read
+SHORT = 8  # pieces of most labels
 BATCH = 64
 KEPT = 100_000  # vectors in memory, by directory and label
+LISTS = 8  # of labels in memory
 
 
 def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
@@ -33,7 +35,8 @@ def encode(model: ModelParts, texts: Sequence[str]) -> np.ndarray:
     chosen = order[first : first + BATCH]
     inputs = [TextInput(" ".join(texts[i].split()) or "?") for i in chosen]
     rows = processor.encode(inputs, truncation=True)
-    width = -(-max(min(len(row.input_ids), PIECES) for row in rows) // 16) * 16
+    longest = max(min(len(row.input_ids), PIECES) for row in rows)
+    width = SHORT if longest <= SHORT else -(-longest // 16) * 16
     words = np.full((BATCH, width), model.config.pad_token_id, np.int32)
     mask = np.zeros((BATCH, width), np.int32)
     for place, row in enumerate(rows):
@@ -59,6 +62,25 @@ class LabelReader:
     self._vectors: dict[str, np.ndarray] = {}
     self._odd: dict[str, str] = {}  # words that it does not know, by label
     self._processor = any_processor(model)
+    self._asked: dict[str, tuple[dict[str, str], np.ndarray]] = {}
+
+  def read(
+    self, labels: Iterable[str] | Mapping[str, str], *, known: bool
+  ) -> tuple[dict[str, str], np.ndarray]:
+    """Returns labels by name with what is read of each, and their vectors.
+
+    Those that were asked for last are kept: a thousand take as long as the rest of a sentence.
+    """
+    given = labels if isinstance(labels, str | Mapping) else tuple(labels)
+    key = repr((known, given))
+    found = self._asked.get(key)
+    if found is None:
+      wordings = wordings_of(given)
+      found = wordings, self.vectors(list(wordings.values()), known=known)
+      self._asked[key] = found
+      for old in list(self._asked)[:-LISTS]:
+        self._asked.pop(old, None)
+    return found
 
   def vectors(self, texts: Sequence[str], *, known: bool = False) -> np.ndarray:
     """Returns the vectors of labels, (N, D), each of length 1; each label is read once.
@@ -119,9 +141,7 @@ def label_settings(
   if model.reader is None:
     expected = "expected what luke_jax saves, or the adapter that a training wrote"
     raise InputError(f"labels: the model is without the one that reads them; {expected}")
-  wordings = wordings_of(labels)
-  texts = list(wordings.values())
-  vectors = reader_of(model.reader).vectors(texts, known=known)
+  wordings, vectors = reader_of(model.reader).read(labels, known=known)
   # A name may be read as different things: the table has names, and is known by what was read.
-  read = "\n".join((str(model.reader), *texts))
+  read = "\n".join((str(model.reader), *wordings.values()))
   return {"labels": tuple(wordings), "table": keep_wordings(tuple(wordings), vectors, read)}

@@ -5,6 +5,7 @@ const SHOWN = 5; // probabilities of labels
 const LEAST = 0.1; // score of an answer behind the best
 const TYPED = 40; // names that are sent to be typed together
 const CHARACTERS = 200_000; // of their texts
+const BETWEEN = "Semicolons between kinds leave commas to descriptions.";
 const BY_TAGS = "tagging"; // which finds names as "ner" does
 // `text` is the one that the names were found in; the user may have typed on.
 const state = { models: {}, text: "", spans: [], types: [], chosen: [], asked: false };
@@ -183,6 +184,9 @@ function kinds() {
   return text.split(text.includes(";") ? ";" : ",").map((kind) => kind.trim()).filter(Boolean);
 }
 
+// A comma after a colon may be meant as a part of a description.
+const unclear = () => /^[^;]*:[^;]*,[^;:]*$/.test(byId("kinds").value);
+
 async function readKinds(text, signal) {
   if (!state.models.labels) return;
   const labels = kinds();
@@ -191,7 +195,8 @@ async function readKinds(text, signal) {
     const request = { text, labels, model: chosenModel("labels") };
     const found = text.trim() && labels.length ? await predict(request, signal) : [];
     drawNames(byId("kind-names"), text, found, null);
-    note.textContent = labels.length ? (found.length ? "" : "No name of these kinds.") : "Type a kind.";
+    const some = labels.length ? (found.length ? "" : "No name of these kinds.") : "Type a kind.";
+    note.textContent = `${some} ${unclear() ? BETWEEN : ""}`.trim();
   } catch (fault) {
     if (fault.name === "AbortError") throw fault;
     note.textContent = fault.message; // of the kinds: names below are read all the same

@@ -34,10 +34,12 @@ class LearningRoom(NamedTuple):
 def all_spans(
   processor: Processor, examples: Sequence[Example], limits: CandidateLimits, faults: Faults
 ) -> Iterator[Row]:
-  """Yields rows with all spans of words that may have a label."""
+  """Yields rows with all spans of words that may have a label, or with an example's mentions."""
   for first in range(0, len(examples), CHUNK):
     chunk = [dataclasses.replace(x, spans=None, also=()) for x in examples[first : first + CHUNK]]
-    for row in ner_features.features(processor, chunk, limits, labels=(), faults=faults):
+    given = [None if x.mentions is None else sorted({*map(x.words_of, x.mentions)}) for x in chunk]
+    rows = ner_features.features(processor, chunk, limits, labels=(), faults=faults, given=given)
+    for row in rows:
       yield dataclasses.replace(row, example=first + row.example)
 
 

@@ -202,6 +202,8 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
     """Returns the rows of each document."""
     faults = faults or Faults(skip=self.skip_bad)
     limits = CandidateLimits(self.span_words, None, True, self.window)
+    if self.learns:
+      examples = [dataclasses.replace(example, mentions=None) for example in examples]
     rows = all_spans(processor, examples, limits, faults)
     table = open_wordings(self.table) if self.table else None
     if self.learns and table is None:  # a run that is prepared asks how long rows are
@@ -227,6 +229,8 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   ) -> list[list[Span]]:
     """Returns the names of each document in order, of overlapping ones that of the best score.
 
+    Of a document with mentions it returns these, whether they overlap or not.
+
     A score is that of the surest label. Of the labels that are not much less sure, a name gets the
     one that says most: that has the highest logit beside that of any name. So who is a politician
     and a person is a politician.
@@ -244,6 +248,8 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
       candidates[row.example] += [ScoredSpan(*values) for values in rows_of]
     return [
       apart(example, of_example, self.labels)
+      if example.mentions is None
+      else _labelled(example, of_example, self.labels)
       for example, of_example in zip(examples, candidates, strict=True)
     ]
 
@@ -261,6 +267,19 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   ) -> Evaluation:
     """Returns F1 of names with their labels and the figures around it."""
     return score.evaluate(examples, predictions, self.labels or self.asked_of(examples))
+
+
+def _labelled(
+  example: Example, candidates: Sequence[ScoredSpan], labels: Sequence[str]
+) -> list[Span]:
+  """Returns the mentions of a document with the labels of the words that they are in."""
+  found = {(x.start, x.end): x for x in candidates}
+  pairs = ((x, found.get(example.words_of(x))) for x in example.mentions or ())
+  return [
+    Span(example.text[start:end], start, end, labels[one.label], one.score)
+    for (start, end), one in pairs
+    if one is not None
+  ]
 
 
 def _telling(logits: np.ndarray, usual: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ import collections
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -66,7 +67,7 @@ def keep_wordings(texts: Sequence[str], vectors: np.ndarray, reader: str) -> str
   """
   key = hashlib.sha256("\n".join((reader, *texts)).encode()).hexdigest()
   name = f"{IN_MEMORY}{key}"
-  _tables[name] = Wordings(texts, vectors)
+  _tables.setdefault(name, Wordings(texts, vectors))
   _tables.move_to_end(name)
   while len(_tables) > KEPT:
     _tables.popitem(last=False)
@@ -116,8 +117,18 @@ def labels_in(text: str) -> tuple[str, ...]:
     if not file.is_file():
       raise InputError(f"--labels: {text}: no such file; expected one with a label on each line")
     text = "".join(f"{line}\n" for _, line in lines(file))
-  parts = re.split(r"[;\n]" if re.search(r"[;\n]", text) else ",", text)
-  return tuple(part.strip() for part in parts if part.strip())
+  by_commas = not re.search(r"[;\n]", text)
+  parts = re.split("," if by_commas else r"[;\n]", text)
+  found = tuple(part.strip() for part in parts if part.strip())
+  described = [": " in part for part in found]
+  if by_commas and True in described and not all(after := described[described.index(True) :]):
+    own = found[len(found) - len(after) + after.index(False)]
+    warnings.warn(
+      f"--labels: {own!r:.60} is a label of its own; semicolons between labels leave commas to"
+      ' descriptions, as in "award: a prize, given for merit; ship"',
+      stacklevel=2,
+    )
+  return found
 
 
 def _named(text: str) -> tuple[str, str]:

@@ -54,8 +54,9 @@ def features(
   *,
   labels: Sequence[str],
   faults: Faults,
+  given: Sequence[Sequence[Bounds] | None] | None = None,
 ) -> list[Row]:
-  """Returns rows with all candidates of the documents; `source` are their words.
+  """Returns rows with all candidates of the documents, or those given; `source` are their words.
 
   Where a row's states depend on its entities, that of a sentence has as much of the document around
   it as there is room for (paper §4.3); a sentence of many candidates or of more words than that has
@@ -68,8 +69,15 @@ def features(
   for number, (example, ids) in enumerate(tokenized(processor, examples, limits.context)):
     with faults.caught():
       document = _document(example, ids, limits, processor)
+      spans = given[number] if given else None
+      if spans is not None:
+        starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+        document = document._replace(starts=starts, ends=ends)
       targets = None if example.spans is None else _targets(example, document, labels)
-      rows += rows_of(processor, document, limits, number=number, targets=targets)
+      of_document = list(rows_of(processor, document, limits, number=number, targets=targets))
+      if spans is not None:
+        _check_whole(of_document, example)
+      rows += of_document
       if targets is not None and example.spans:
         missed += len(example.spans) - np.count_nonzero(targets)
         total += len(example.spans)
@@ -129,6 +137,18 @@ def _document(
   visible = (lengths[starts] > 0) & (lengths[ends - 1] > 0)
   flat = np.array([id for pieces in ids for id in pieces], np.int32)
   return TokenizedDocument(flat, first, edges, stretches, starts[visible], ends[visible], reach)
+
+
+def _check_whole(rows: Sequence[Row], example: NamesExample) -> None:
+  """Raises InputError for a candidate that its row has not whole."""
+  for row in rows:
+    first, last = row.entity_tokens.T
+    cut = np.flatnonzero((first < 1) | (last >= len(row.input_ids)))
+    if len(cut):
+      start, end = row.source[cut[0]]
+      text = example.text[example.words[start][0] : example.words[end - 1][1]]
+      expected = "expected what is read at once, of one sentence where entities are tokens"
+      raise InputError(f"{example.place}: {text[:40]!r}…: {end - start} words; {expected}")
 
 
 def lengths_of(example: NamesExample, ids: list[list[int]], room: float) -> np.ndarray:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -79,6 +80,15 @@ def test_labels_are_set_apart_by_commas_or_else_by_semicolons(text, labels):
   assert labels_in(text) == labels
 
 
+def test_a_comma_in_a_description_is_told():
+  with pytest.warns(UserWarning, match="'for merit' is a label of its own; semicolons"):
+    assert labels_in("ship, award: a prize, for merit") == ("ship", "award: a prize", "for merit")
+  with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    labels_in("ship, award: a prize, town: a place")
+    labels_in("award: a prize, for merit;")
+
+
 def test_labels_of_a_file_are_one_on_each_line(tmp_path):
   (tmp_path / "l.txt").write_text("award: a prize, given\nship\n\n")
   assert labels_in(str(tmp_path / "l.txt")) == ("award: a prize, given", "ship")
@@ -125,7 +135,8 @@ def test_labels_of_annotators_are_read_as_words(label, words):
 def test_any_label_has_words(label):
   made = in_words(label, lambda text: len(text) % 2 == 0)
   assert bool(made.strip()) == bool(label.strip())
-  assert "".join(made.split()) == "".join(label.replace("_", " ").split()) or label in TAGS
+  (found, expected) = ("".join(x.replace("_", " ").split()) for x in (made, label))
+  assert found == expected or label.partition(": ")[0] in TAGS
 
 
 @pytest.mark.parametrize(
@@ -362,6 +373,51 @@ def test_labels_are_asked_for_at_run_time(trained):
   described = {"ship": "", "sailor": "", "award": "a prize given for merit"}
   assert found == model.predict(text, labels=described, threshold=0.0)
   assert model.predict("", labels=labels) == model.predict([" ", ""], labels=labels)[0] == []
+
+
+def test_given_names_have_labels_by_the_same_scores(trained):
+  model, _ = trained
+  asked = {"labels": ["ship", "sailor"], "threshold": 0.0}
+  found = model.predict(TEXT, **asked)
+  given = [[x.start, x.end] for x in found]
+  assert model.predict(TEXT, mentions=given, **asked) == found and found
+  inside = [[*given[0]], [given[0][0] + 1, given[0][1]]]
+  whole, part = model.predict(TEXT, mentions=inside, **asked)
+  assert part.text == whole.text[1:] and part[3:] == whole[3:]  # read as the words that it is in
+  assert model.predict([TEXT], mentions=[[]], **asked) == [[]]
+  sure = whole.score + 1e-6
+  assert model.predict(TEXT, mentions=given[:1], **asked | {"threshold": sure}) == []
+  for mentions, fault in (
+    ([[9, 10]], r"mentions: \[9, 10\]: no word"),
+    ([[9, 99]], "mentions: .*; expected 0 <= start"),
+    ([[0, 9, "ship"]], r"mentions: .*; expected \[start, end\]"),
+  ):
+    with pytest.raises(InputError, match=fault):
+      model.predict(TEXT, mentions=mentions, **asked)
+  with pytest.raises(InputError, match="words; expected what is read at once"):
+    model.predict(TEXT * 30, mentions=[[0, len(TEXT) * 30]], **asked)
+
+
+def test_mentions_of_words_are_read_and_written():
+  value = {"tokens": ["Ana", "sailed"], "sentences": [[0, 2]], "mentions": [[0, 1], [0, 1]]}
+  read = parse(value, "1", "here")
+  assert read.mentions == ((read.words[0]),)
+  assert to_json(read)["mentions"] == [[0, 1]]
+  assert parse(to_json(read), "1", "here") == read
+
+
+def test_the_labels_asked_for_last_are_not_read_again(trained, monkeypatch):
+  model, _ = trained
+  reader = text_vectors.reader_of(model.reader)
+  labels = [["ship", f"sailor {i}"] for i in range(text_vectors.LISTS + 1)]
+  first = model.predict(TEXT, labels=labels[0], threshold=0.0)
+  monkeypatch.setattr(reader, "vectors", None)
+  assert model.predict(TEXT, labels=labels[0], threshold=0.0) == first
+  monkeypatch.undo()
+  for some in labels:
+    model.predict(TEXT, labels=some)
+  assert len(reader._asked) == text_vectors.LISTS
+  assert model.predict(TEXT, labels=labels[0], threshold=0.0) == first
 
 
 @pytest.mark.parametrize(
