@@ -6,6 +6,7 @@ from typing import Annotated
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 from luke_jax import english
+from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
@@ -59,7 +60,8 @@ def run(
   examples, _ = checked_to_score(settings, settings.read_examples(str(file), faults), faults)
   asking_plainly = asking(model, plain(settings), examples)
   model = _without_calibration(model)
-  predicted = [x for _, x in predictions(model, asking_plainly, examples, faults, file=str(file))]
+  found_in = predictions(model, asking_plainly, examples, faults, file=str(file))
+  predicted = [x for _, x in counted(found_in, len(examples))]
   report_faults(faults)
   answers = asking_plainly.evaluate(examples, predicted).answers
   if len(answers) < ENOUGH:

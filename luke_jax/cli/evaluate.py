@@ -9,7 +9,14 @@ from typing import Annotated, Any
 from rich.console import Console
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, with_attributes
+from luke_jax.cli.printing import counted
+from luke_jax.cli.task_inputs import (
+  FileOptions,
+  ModelOptions,
+  report_faults,
+  warn_of_scores,
+  with_attributes,
+)
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import answering_all, asking, predictions
@@ -110,7 +117,8 @@ def evaluate(
   faults = Faults(skip=skip_bad)
   examples, unknown = _read(settings, file, faults)
   settings = asking(model, settings, examples)
-  predicted = [x for _, x in predictions(model, settings, examples, faults, file=str(file))]
+  found = predictions(model, settings, examples, faults, file=str(file))
+  predicted = [x for _, x in counted(found, len(examples))]
   report_faults(faults)
   predicted = _with_labels_of(examples, predicted, settings, only_labels_of_gold)
   evaluation = settings.evaluate(examples, predicted)
@@ -119,12 +127,14 @@ def evaluate(
   reports.write(evaluation, f"{task}: {directory.name} on {file.name}")
   figures: dict[str, float | None] = {**evaluation.scores, "examples": len(examples)}
   if evaluation.answers:
+    warn_of_scores(model, settings)
     figures["calibration_error"] = calibration_error(evaluation.answers)
   if aim.precision is not None:
     figures |= _for_precision(evaluation, aim.precision)
   if aim.recall is not None:
     if (everything := answering_all(settings)) != settings:
-      of_all = [x for _, x in predictions(model, everything, examples, Faults(skip=skip_bad))]
+      again = predictions(model, everything, examples, Faults(skip=skip_bad))
+      of_all = [x for _, x in counted(again, len(examples))]
       evaluation = everything.evaluate(examples, of_all)
     figures |= _for_recall(evaluation, aim.recall)
   print(summary_line(figures))

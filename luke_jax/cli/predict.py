@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
-from luke_jax.cli.printing import stderr_console
-from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults
+from luke_jax.cli.printing import counted
+from luke_jax.cli.task_inputs import FileOptions, ModelOptions, report_faults, warn_of_scores
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
 from luke_jax.inference.predicting import Abstaining, for_predictions, predictions
 from luke_jax.show.picture import STYLE
 from luke_jax.show.predictions import pictured, shown
 from luke_jax.tasks.datasets import is_split
-from luke_jax.tasks.files import Faults, Item, json_object, lines, lines_of, parse_lines
+from luke_jax.tasks.files import Faults, json_object, lines, lines_of, parse_lines
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.ner.files import to_columns
 from luke_jax.web_page import FOOT, head
@@ -32,6 +31,7 @@ MORE = {
   "qa": '"question": "…"',
 }
 IN_COLUMNS = ("ner", "tagging", "labels")
+LONG = 50_000  # characters of a text, whose reading takes seconds
 LINES, COLUMNS, PAGE, STANDARD_INPUT = (".jsonl", ".txt"), ".conll", ".html", "-"
 
 
@@ -72,10 +72,12 @@ def run(
   model, settings = reading.read(task, directory)
   abstaining = Abstaining(form.of(for_predictions(model, settings)), threshold)
   settings = abstaining.task
+  if threshold is not None:
+    warn_of_scores(model, settings)
   faults = Faults(skip=skip_bad)
   examples, total = examples_in(settings, source, faults)
   file = source if Path(source).is_file() else ""
-  found = predictions(model, settings, examples, faults, file=file)
+  found = predictions(model, settings, announced(examples), faults, file=file)
   predicted = ((example, abstaining.kept(prediction)) for example, prediction in found)
   _show(settings, predicted, output, write, total)
   report_faults(faults)
@@ -97,7 +99,7 @@ def _show(
     _write(settings, predicted, sys.stdout)
   else:
     with whole(output) as part, part.open("w", encoding="utf-8") as into:
-      number = write(settings, _counted(predicted, total), into)
+      number = write(settings, counted(predicted, total), into)
     print(f"{output}: {number} predictions")
 
 
@@ -123,6 +125,14 @@ def examples_in(
   if path.suffix and not any(map(str.isspace, source)):
     raise InputError(f"{source}: no such file; expected a file of examples, a text or -")
   return _parsed(settings, [(1, source)], "the text", faults), 1
+
+
+def announced(examples: Iterable[Example]) -> Iterator[Example]:
+  """Yields examples, and says on stderr which texts are so long that they take a while."""
+  for example in examples:
+    if len(text := getattr(example, "text", "")) > LONG:
+      print(f"reading {len(text):,} characters", file=sys.stderr)
+    yield example
 
 
 def _parsed(
@@ -190,13 +200,3 @@ def _write_columns(_: FineTunedTask, predicted: Iterable[tuple[Any, Any]], file:
   lines = to_columns(examples, [spans for _, spans in pairs])
   file.writelines(f"{line}\n" for line in lines)
   return len(pairs)
-
-
-def _counted(predicted: Iterable[Item], total: int | None) -> Iterator[Item]:
-  """Yields the predictions, with a progress bar."""
-  columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-  with Progress(*columns, console=stderr_console(), transient=True) as progress:
-    bar = progress.add_task("", total=total)
-    for item in predicted:
-      progress.advance(bar)
-      yield item

@@ -3,10 +3,11 @@
 import dataclasses
 import json
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from luke_jax.files import Path, write_json
@@ -14,6 +15,7 @@ from luke_jax.files import Path, write_json
 if TYPE_CHECKING:
   from luke_jax.training.loop import Summary
 
+Item = TypeVar("Item")
 # Characters that control a terminal, or that Rich would leave out, which would move its marks.
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -24,6 +26,18 @@ def stderr_console() -> Console:
   if console.is_jupyter:
     return Console(stderr=True, force_jupyter=False, force_terminal=False)
   return console
+
+
+def counted(items: Iterable[Item], total: int | None) -> Iterator[Item]:
+  """Yields predictions, with a progress bar in a terminal."""
+  columns = (TextColumn("predicting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+  console = stderr_console()
+  shown = {"console": console, "transient": True, "disable": not console.is_terminal}
+  with Progress(*columns, **shown) as progress:
+    bar = progress.add_task("", total=total)
+    for item in items:
+      progress.advance(bar)
+      yield item
 
 
 def printable(text: str) -> str:

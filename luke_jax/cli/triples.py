@@ -8,7 +8,7 @@ from typing import Annotated, Any, TextIO
 
 from tyro.conf import Positional, arg
 
-from luke_jax.cli.predict import STANDARD_INPUT, examples_in
+from luke_jax.cli.predict import STANDARD_INPUT, announced, examples_in
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
@@ -63,7 +63,7 @@ def run(
   extractor = _extractor(names, relations, linker, labels, threshold)
   faults = Faults()
   examples, _ = examples_in(task_of(extractor.names), source, faults)
-  found = _found(extractor, iter(examples))
+  found = _found(extractor, announced(examples))
   if output is None:
     _write(found, each, sys.stdout)
   else:

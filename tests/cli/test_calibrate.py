@@ -27,12 +27,17 @@ def typed(tmp_path_factory):
 def test_a_model_gets_scores_that_are_shares_of_right_answers(typed, capsys):
   model, file = str(typed / "model"), str(typed / "dev.jsonl")
   before = load(model).predict("Ana 1 sailed", span=(0, 3))
+  asked = ["predict", "typing", model, json.dumps({"text": "Ana sailed", "span": [0, 3]})]
+  assert main([*asked, "--threshold", "0.2"]) == 0
+  assert "scores are as computed, for the model has no calibration" in capsys.readouterr().err
   assert main(["calibrate", "typing", model, file]) == 0
   found = json.loads(capsys.readouterr().out.splitlines()[-1])
   assert found["answers"] >= 100 and found["after"] <= found["before"]
   config = json.loads((typed / "model" / "config.json").read_text())
   expected = pytest.approx([found["slope"], found["offset"]], rel=1e-4)
   assert config["luke_jax"]["calibration"] == expected
+  assert main(["evaluate", "typing", model, file]) == 0
+  assert "no calibration" not in capsys.readouterr().err
   after = load(model).predict("Ana 1 sailed", span=(0, 3))
   assert [x.label for x in after] == [x.label for x in before]
   assert main(["calibrate", "typing", model, file]) == 0  # again: not fitted to what was fitted

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+import types
 from pathlib import Path
 
 import jax
@@ -17,6 +18,7 @@ from tiny import tiny_model
 import luke_jax
 from luke_jax.cli import main
 from luke_jax.cli import train as train_command
+from luke_jax.cli.predict import announced
 from luke_jax.errors import InputError
 from luke_jax.models.table import SIZES
 from luke_jax.runs.recipes import consistent, task_experiment
@@ -461,3 +463,9 @@ def test_several_files_and_what_is_piped_are_trained_on(tmp_path, monkeypatch):
 )
 def test_what_is_piped_has_the_ending_of_its_form(text, ending):
   assert train_command._kind(text) == ending
+
+
+def test_a_long_text_is_announced(capsys):
+  texts = [types.SimpleNamespace(text="a" * length) for length in (9, 60_000)]
+  assert list(announced(texts)) == texts
+  assert capsys.readouterr().err == "reading 60,000 characters\n"
