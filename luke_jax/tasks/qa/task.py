@@ -156,8 +156,11 @@ class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
   def to_prediction(
     self, example: QuestionExample, prediction: Sequence[Answer]
   ) -> dict[str, object]:
-    """Returns an example's line in a file of predictions: the best answer, and the others."""
-    best, *others = prediction
+    """Returns an example's line in a file of predictions: the best answer, and the others.
+
+    Where a threshold leaves none, the answer is empty.
+    """
+    best, *others = prediction or [Answer("", 0, 0, 0.0)]
     value: dict[str, object] = {
       "id": example.id,
       "answer": best.text,

@@ -139,6 +139,8 @@ def test_predictions_are_written_and_read(task, tmp_path):
     "score": 0.75,
     "others": [["", 0, 0, 0.25]],
   }
+  none = {"id": "a", "answer": "", "start": 0, "end": 0, "score": 0.0, "others": []}
+  assert task.to_prediction(examples[0], []) == none  # all below a threshold
   path = tmp_path / "out.jsonl"
   path.write_text("".join(json.dumps(line) + "\n" for line in lines))
   scores = score_file(examples, read_predictions(path, Faults()))
