@@ -67,7 +67,8 @@ def keep_wordings(texts: Sequence[str], vectors: np.ndarray, reader: str) -> str
   """
   key = hashlib.sha256("\n".join((reader, *texts)).encode()).hexdigest()
   name = f"{IN_MEMORY}{key}"
-  _tables.setdefault(name, Wordings(texts, vectors))
+  if name not in _tables:
+    _tables[name] = Wordings(texts, vectors)
   _tables.move_to_end(name)
   while len(_tables) > KEPT:
     _tables.popitem(last=False)
@@ -165,4 +166,10 @@ def wordings_of(labels: Iterable[str] | Mapping[str, str]) -> dict[str, str]:
     found[name] = wording
   if not found:
     raise InputError('labels: none; expected some, such as "person, ship"')
+  first: dict[str, str] = {}
+  for name, wording in sorted(found.items()):
+    if wording in first:
+      same = f"labels: {name!r:.60} is read as {first[wording]!r:.60} is, {wording!r:.60}"
+      warnings.warn(f"{same}: names get the latter", stacklevel=2)
+    first.setdefault(wording, name)
   return dict(sorted(found.items()))

@@ -156,6 +156,11 @@ def test_labels_that_are_none_are_refused(labels, fault):
     wordings_of(labels)
 
 
+def test_labels_that_are_read_the_same_are_told():
+  with pytest.warns(UserWarning, match="'y' is read as 'a' is, 'person': names get the latter"):
+    wordings_of(["y=person", "a=person", "ship"])
+
+
 @given(st.permutations(["ship", "person", "award: a prize", "X=town"]))
 def test_the_order_of_labels_changes_nothing(labels):
   assert list(wordings_of(labels).items()) == sorted(wordings_of(labels).items())
