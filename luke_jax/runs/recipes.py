@@ -55,6 +55,7 @@ MANY, SHARE_OF_MANY = 10_000, 0.4
 MOST_TOGETHER = 1024
 FEWEST_SCORES = 3  # that the time has to allow, or else a sample of dev is scored while training
 SCORES, LEAST_SAMPLE = 5, 100  # at most so many times, and of so many examples at least
+NOISE = 0.3  # of the difference of two scores on an example
 RANK = 16  # of adapters, for a task whose model has to be one
 ADAPTER_RATE = 1e-3  # their matrices begin at zero, and at the rates of kernels stay near it
 
@@ -293,7 +294,10 @@ def _evaluations(experiment: Experiment, lengths: np.ndarray) -> list[str]:
     left = max(able - len(dev), able / 2) / len(dev)  # readings of dev
     often = min(SCORES, int(left * len(dev.examples) / LEAST_SAMPLE))
     share = round(left / often, 4) if often > 1 else 1.0
-  return [f"run.evaluate_every={math.ceil(steps / max(1, often))}", f"task.sampled={share}"]
+  settings = [f"run.evaluate_every={math.ceil(steps / max(1, often))}", f"task.sampled={share}"]
+  if share < 1:
+    settings.append(f"run.tolerance={NOISE / math.sqrt(share * len(dev.examples)):.3f}")
+  return settings
 
 
 def check_able(task: FineTunedTask, system: type[System], start: Path) -> None:

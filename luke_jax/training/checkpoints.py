@@ -60,7 +60,8 @@ class Checkpoints:
   @property
   def best(self) -> int | None:
     """Returns the step where the best metric is highest, the last of equals."""
-    return max(((x, step) for step, x in self._metrics().items()), default=(0, None))[1]
+    equal = [step for step, x in self._metrics().items() if x >= self._least]
+    return max(equal, default=None)
 
   def save(self, step: int, state: State, scores: Mapping[str, float] | None = None) -> None:
     """Starts writing a checkpoint, after the previous one is finished."""
@@ -126,7 +127,7 @@ class Checkpoints:
     Of equals the last one is kept: where few examples cannot tell, more training does.
     """
     name = self._run.best_metric
-    return bool(name) and scores[name] >= max(self._metrics().values(), default=float("-inf"))
+    return bool(name) and scores[name] >= self._least
 
   def read_params(self, step: int, shapes: State) -> State:
     """Returns the trained and frozen parameters of a checkpoint, sharded as `shapes`.
@@ -147,6 +148,11 @@ class Checkpoints:
 
   def _place(self, step: int) -> Path:
     return self.folder.absolute() / str(step)
+
+  @property
+  def _least(self) -> float:
+    """Returns the least value of the best metric that counts as equal to the highest."""
+    return max(self._metrics().values(), default=float("-inf")) - self._run.tolerance
 
   def _metrics(self) -> dict[int, float]:
     """Returns the best metric by step, of the checkpoints that have it."""

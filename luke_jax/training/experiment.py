@@ -48,6 +48,7 @@ class Run:
   keep: int = 2  # newest checkpoints
   keep_every: int | None = None  # keeps every k-th step for good
   best_metric: str | None = None  # keeps the checkpoint where this is highest
+  tolerance: float = 0.0  # of that metric: among scores that differ by less the last one is best
   patience: int | None = None  # scores of dev without a better one, after which the run ends
   # A model directory, or the folder of a run, with the parameters of step 0; the optimizer and the
   # schedule start anew.
@@ -65,6 +66,8 @@ class Run:
       number = isinstance(value, int | float) and not isinstance(value, bool)
       if value is not None and not (number and 0 < value < math.inf):
         raise InputError(f"run.{name}: {value!r}; expected a number above 0")
+    if not (isinstance(self.tolerance, int | float) and 0 <= self.tolerance < math.inf):
+      raise InputError(f"run.tolerance: {self.tolerance!r}; expected a number from 0")
     if self.patience is not None and self.best_metric is None:
       raise InputError(f"run.patience: {self.patience}; expected run.best_metric with it")
     for name, kind in (("best_metric", "the name of a metric"), ("start", "a folder")):

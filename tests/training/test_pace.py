@@ -132,6 +132,7 @@ def test_a_run_of_some_seconds_ends_and_is_done(shared, tmp_path, monkeypatch):
   [
     ({"minutes": 0}, "run.minutes: 0; expected a number above 0"),
     ({"patience": 2}, "run.patience: 2; expected run.best_metric with it"),
+    ({"tolerance": -0.1}, "run.tolerance: -0.1; expected a number from 0"),
     ({"patience": 0, "best_metric": "f1"}, "run.patience: 0; expected a whole number from 1"),
   ],
 )

@@ -13,6 +13,7 @@ from luke_jax.runs.notes import run_record
 from luke_jax.tasks.synthetic import SyntheticPretraining
 from luke_jax.training import loop as loops
 from luke_jax.training import scoring, watch
+from luke_jax.training.export import read_run
 from luke_jax.training.loop import train
 from luke_jax.training.mesh import make_mesh
 
@@ -78,3 +79,10 @@ def test_a_run_that_goes_on_scores_the_same_rows(scored, tmp_path, monkeypatch):
   assert not (tmp_path / "whole.json").exists()
   assert train(experiment(run=RUN), tmp_path)["status"] == "done"
   assert [rows for rows, _ in scored] == [WHOLE, PART, PART, PART, WHOLE]
+
+
+@pytest.mark.parametrize(("tolerance", "step"), [(0.09, 8), (0.11, 12)])
+def test_scores_that_differ_by_little_keep_the_last_checkpoint(scored, tmp_path, tolerance, step):
+  train(experiment(run=RUN | {"tolerance": tolerance}), tmp_path)
+  assert json.loads((tmp_path / "whole.json").read_text())["step"] == step
+  assert read_run(tmp_path)[1] == step
