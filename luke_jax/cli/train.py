@@ -21,7 +21,7 @@ from luke_jax.runs import training
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.report import REPORT, write_report
-from luke_jax.runs.training import CURVE, cross_validated, learning_curve, verdict
+from luke_jax.runs.training import CURVE, LEAST, cross_validated, learning_curve, verdict
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
@@ -149,6 +149,8 @@ def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
   """Raises InputError for an address that is no place to write to, and for no steps to trace."""
   if curve and folds is not None:
     raise InputError("--curve: with --folds; expected one of them")
+  if folds is not None and folds < LEAST:
+    raise InputError(f"--folds: {folds}; expected {LEAST} or more")
   if profile and (curve or folds is not None):
     raise InputError("--profile: with several trainings; expected it without --folds and --curve")
   if profile < 0:

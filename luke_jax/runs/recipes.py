@@ -124,6 +124,8 @@ def task_experiment(
 def _with_examples(task: Any, faults: Faults) -> tuple[Any, list[Any]]:
   """Returns a task with the labels of its files, and the examples to train on."""
   examples = task.read_examples(task.train, faults)
+  if not examples:
+    raise InputError(f"{task.train}: no examples; expected one at least")
   of_dev = task.read_examples(task.dev, faults) if task.dev else []
   if not task.labels:
     _ = task.found_labels(examples)  # which says if they are too few to learn from

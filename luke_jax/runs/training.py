@@ -56,7 +56,7 @@ from luke_jax.training.pace import TELLING
 
 Data = str | Path | Iterable[Mapping[str, Any]] | Mapping[str, Iterable[Mapping[str, Any]]]
 TRAIN, DEV = "train", "validation"  # of a dictionary of data sets
-LEAST = 2
+LEAST = 2  # parts of a cross-validation
 CURVE = "curve"  # in the folder of the run on all examples
 SHARES = (0.25, 0.5, 0.75)
 LITTLE = 0.01  # a score that the last quarter of the examples adds
@@ -277,8 +277,6 @@ def cross_validated(
   those of all trainings together.
   """
   task = experiment.task
-  if folds < LEAST:
-    raise InputError(f"--folds: {folds}; expected {LEAST} or more")
   if not isinstance(task, FineTunedTask) or task.dev:
     raise InputError(f"--folds: {folds}; expected it for a task without a file of dev")
   minutes = experiment.run.minutes and experiment.run.minutes / (folds + 1)

@@ -87,6 +87,13 @@ def test_a_dev_of_few_examples_chooses_no_checkpoint(start, tmp_path):
     assert once == (number < recipes.TELLING) == ("is kept" not in outline(chosen))
 
 
+def test_a_file_without_examples_is_told_of(start, tmp_path):
+  empty = tmp_path / "a.jsonl"
+  empty.touch()
+  with pytest.raises(InputError, match=r"a.jsonl: no examples; expected one at least"):
+    task_experiment("typing", (empty, None), Path(start), [])
+
+
 def test_held_out_examples_that_train_too_are_told_of(start, tmp_path):
   rows = [{"text": f"{i % 9} Ana .", "label": "ab"[i % 2]} for i in range(90)]
   file = written(tmp_path / "train.jsonl", rows)
