@@ -9,6 +9,7 @@ from typing import Annotated, Any, TextIO
 from tyro.conf import Positional, arg
 
 from luke_jax.cli.predict import STANDARD_INPUT, announced, examples_in
+from luke_jax.cli.printing import counted
 from luke_jax.cli.task_inputs import report_faults
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.reading import read
@@ -84,7 +85,14 @@ def _extractor(
   task = task_of(finder)
   if asked is None and isinstance(task, LabelledNames) and not task.kinds:
     raise InputError(f"--labels: none; expected those that {names} looks for")
-  return Extractor(finder, of_relations, linking, asked, threshold)
+  return Extractor(finder, of_relations, linking, asked, threshold, progress=_shown)
+
+
+def _shown(groups: Sequence[slice]) -> Iterator[slice]:
+  """Yields groups of pairs of names; says on stderr how many there are if they take a while."""
+  if len(groups) > 1:
+    print(f"reading {groups[-1].stop:,} pairs of names", file=sys.stderr)
+  yield from counted(groups, len(groups))
 
 
 def _read(directory: Path, tasks: Sequence[str], option: str) -> ModelParts:

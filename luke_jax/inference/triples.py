@@ -1,8 +1,9 @@
 """Triples out of texts: two names, how they are related, and the sentence that says so."""
 
 import collections
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from luke_jax.convert.parts import ModelParts
@@ -14,6 +15,7 @@ from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.text.sentences import split_sentences
 from luke_jax.text.tokenizer import Bounds
 
+GROUP = 512  # pairs of names that are read together
 APART = 5  # names at most between two that may be related
 _NO_NAME = re.compile(r"[^\w\s]|_")
 _ARTICLE = re.compile(r"^the\s+")
@@ -82,6 +84,7 @@ class Extractor(NamedTuple):
   labels: Sequence[str] | Mapping[str, str] | None = None  # of names that are looked for
   threshold: float = 0.5  # the least score of a relation
   least: float | None = None  # score of a name
+  progress: Callable[[Sequence[slice]], Iterable[slice]] = iter  # over groups of pairs of names
 
   def triples(self, texts: Sequence[str]) -> list[list[Triple]]:
     """Returns the triples of each text, in order."""
@@ -133,7 +136,15 @@ class Extractor(NamedTuple):
       [[name.start - pair.sentence[0], name.end - pair.sentence[0]] for pair, name in named]
       for named in ([(x, x.head) for x in pairs], [(x, x.tail) for x in pairs])
     )
-    return predict(self.relations, sentences, head=heads, tail=tails)
+    edges = [*range(0, len(pairs), GROUP), len(pairs)]
+    groups = [slice(*bounds) for bounds in itertools.pairwise(edges)]
+    return [
+      relation
+      for group in self.progress(groups)
+      for relation in predict(
+        self.relations, sentences[group], head=heads[group], tail=tails[group]
+      )
+    ]
 
 
 def _meaning(name: Name, links: Sequence[Link]) -> Name:

@@ -108,6 +108,14 @@ def test_only_relations_that_are_sure_are_kept(predicted):
   assert Made("names", "relations", threshold=0.9).triples([TEXT]) == [[]]
 
 
+def test_pairs_are_read_in_groups_that_a_bar_can_count(predicted, monkeypatch):
+  monkeypatch.setattr(triples, "GROUP", 4)
+  groups = []
+  counting = Made("names", "relations", progress=lambda x: groups.extend(x) or x)
+  assert counting.triples([TEXT]) == Made("names", "relations").triples([TEXT])
+  assert groups == [slice(0, 4), slice(4, 6)]
+
+
 def test_a_linker_says_what_names_mean(predicted):
   ((one, _),) = Made("names", "relations", "linker").triples([TEXT])
   assert (one.head.item, one.head.title, one.tail.item) == ("Q0", "T", "Q12")
