@@ -73,15 +73,15 @@ def calibration_of(task: FineTunedTask, run: Path) -> dict[str, object]:
   answers = [Answered(*x) for x in read_json(run / DEV).get("answers", ())]
   if len(answers) < ENOUGH:
     return {}
-  found, sure = measured(answers)
-  return {ENTRY: list(found), SURE: sure}
+  calibration, sure = measured(answers)
+  return {ENTRY: list(calibration), SURE: sure}
 
 
 def measured(answers: Sequence[Answered]) -> tuple[Calibration, float | None]:
   """Returns the meaning of scores, and the one from which answers are sure, if any are."""
-  found = Calibration(*(round(x, 6) for x in fitted(answers)))
+  calibration = Calibration(*(round(x, 6) for x in fitted(answers)))
   sure = threshold_for(answers, RIGHT)
-  return found, round(found.score(sure.threshold), 4) if sure else None
+  return calibration, round(calibration.score(sure.threshold), 4) if sure else None
 
 
 def plain(task: FineTunedTask) -> FineTunedTask:
@@ -91,10 +91,10 @@ def plain(task: FineTunedTask) -> FineTunedTask:
   return dataclasses.replace(task, slope=1.0, offset=0.0, threshold=LEAST)
 
 
-def refitted(task: LabelledNames, found: Calibration) -> dict[str, float]:
+def refitted(task: LabelledNames, calibration: Calibration) -> dict[str, float]:
   """Returns settings with which a task has other scores and the answers that it had."""
   least = Calibration(1 / task.slope, -task.offset / task.slope).score(task.threshold)
-  return {**found._asdict(), "threshold": round(found.score(least), 6)}
+  return {**calibration._asdict(), "threshold": round(calibration.score(least), 6)}
 
 
 def reads_again(experiment: Experiment) -> float:
@@ -133,10 +133,10 @@ def _meaning(
   asked = asking(model, plain(task_of(model)), examples)
   faults = Faults(skip=task.skip_bad)
   predicted = [spans for _, spans in predictions(model, asked, examples, faults)]
-  found = Calibration(*fitted(asked.evaluate(examples, predicted).answers))
+  calibration = Calibration(*fitted(asked.evaluate(examples, predicted).answers))
   answers, gold = score.found(examples, predicted, asked.labels)
   threshold = low_threshold(answers, gold, 0.0 if few else NEARLY)
-  numbers = {**found._asdict(), "threshold": found.score(threshold)}
+  numbers = {**calibration._asdict(), "threshold": calibration.score(threshold)}
   return {name: round(x, 6) for name, x in numbers.items()}
 
 

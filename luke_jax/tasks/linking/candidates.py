@@ -38,8 +38,8 @@ def alone(text: str, mention: LinkedMention, knowledge: Knowledge, most: int) ->
     if id != NONE:
       priors[id] = priors.get(id, 0) + prior
   ids = sorted(priors, key=lambda id: -priors[id])[:most]
-  found = np.array([priors[id] for id in ids], np.float32)
-  return Candidates(np.array(ids, np.int32), np.maximum(found, UNLIKELY))
+  likely = np.array([priors[id] for id in ids], np.float32)
+  return Candidates(np.array(ids, np.int32), np.maximum(likely, UNLIKELY))
 
 
 def candidates_in(
@@ -50,12 +50,12 @@ def candidates_in(
   An entity that a name may mean is likelier if it is also meant by a longer name that contains it.
   """
   names = [" ".join(text[start:end].split()) for start, end in spans]
-  found = {name: knowledge.candidates(name) for name in names}
-  longer = _longer([name for name, (ids, _) in found.items() if len(ids)])
-  for name, (ids, priors) in list(found.items()):
+  by_name = {name: knowledge.candidates(name) for name in names}
+  longer = _longer([name for name, (ids, _) in by_name.items() if len(ids)])
+  for name, (ids, priors) in list(by_name.items()):
     if len(ids) > 1 and longer[name]:
-      found[name] = _told(ids, priors, [knowledge.candidates(x) for x in longer[name]])
-  return [Candidates(*(x[:most] for x in found[name])) for name in names]
+      by_name[name] = _told(ids, priors, [knowledge.candidates(x) for x in longer[name]])
+  return [Candidates(*(x[:most] for x in by_name[name])) for name in names]
 
 
 def _longer(names: Collection[str]) -> Mapping[str, list[str]]:

@@ -63,8 +63,8 @@ _UNITS = {
 # Words among the sounds of a pronunciation that say whose it is.
 _NO_SOUNDS = frozenset(("lang", "pron", "us", "uk", "also", "local", "icon"))
 
-Given = Mapping[str, str]  # what is given of parameters, by name or number
-_Slot = Callable[[Given], str | None]
+Parameters = Mapping[str, str]  # what is given of parameters, by name or number
+_Slot = Callable[[Parameters], str | None]
 Rows = dict[str, tuple[str, ...]]
 
 _PLAIN = (
@@ -253,14 +253,14 @@ class _Form(NamedTuple):
   parts: tuple[str | _Slot, ...]
   is_link: bool
 
-  def filled(self, given: Given) -> str | None:
+  def filled(self, parameters: Parameters) -> str | None:
     """Returns the text, None if a parameter is not given or would not do in a link."""
     texts = []
     for part in self.parts:
       if isinstance(part, str):
         texts.append(part)
         continue
-      text = part(given)
+      text = part(parameters)
       if text is None or (self.is_link and _NO_TARGET.search(text)):
         return None
       texts.append(text)
@@ -289,8 +289,10 @@ class Templates:
     if forms is None:
       return ""
     rest = "".join(parts)
-    given = _given(rest[rest.index(":") + 1 :] if first else rest[bar + 1 :] if bar >= 0 else "")
-    texts = (form.filled(given) for form in forms) if given is not None else ()
+    parameters = _parameters(
+      rest[rest.index(":") + 1 :] if first else rest[bar + 1 :] if bar >= 0 else ""
+    )
+    texts = (form.filled(parameters) for form in forms) if parameters is not None else ()
     return next((text for text in texts if text is not None), "")
 
   def _name(self, text: str) -> tuple[str, bool]:
@@ -325,37 +327,37 @@ def _slot(text: str, language: str) -> _Slot:
   if text == "sounds":
     return _sounds
   if text.startswith("!"):
-    return lambda given: "" if text[1:] in given else None
+    return lambda parameters: "" if text[1:] in parameters else None
   name, equal, value = text.partition("=")
   if equal:
-    return lambda given: "" if given.get(name) == value else None
+    return lambda parameters: "" if parameters.get(name) == value else None
   if several := _SEVERAL.fullmatch(text):
-    return lambda given: several[2].join(_several(given, int(several[1]))) or None
+    return lambda parameters: several[2].join(_several(parameters, int(several[1]))) or None
   name, colon, kind = text.partition(":")
   if colon:
     called = (MONTHS if kind == "month" else LANGUAGE_NAMES).get(language, {})
-    return lambda given: called.get(given.get(name, "").lstrip("0"))
+    return lambda parameters: called.get(parameters.get(name, "").lstrip("0"))
   names = text.split("/")
-  return lambda given: next((given[name] for name in names if name in given), None)
+  return lambda parameters: next((parameters[name] for name in names if name in parameters), None)
 
 
-def _several(given: Given, first: int) -> list[str]:
+def _several(parameters: Parameters, first: int) -> list[str]:
   """Returns positional parameters, from one on to before the first that is not given."""
   texts = []
-  while (text := given.get(str(first + len(texts)))) is not None:
+  while (text := parameters.get(str(first + len(texts)))) is not None:
     texts.append(text)
   return texts
 
 
-def _sounds(given: Given) -> str | None:
+def _sounds(parameters: Parameters) -> str | None:
   """Returns a pronunciation that is given sound by sound."""
-  sounds = [sound for sound in _several(given, 1) if sound not in _NO_SOUNDS]
+  sounds = [sound for sound in _several(parameters, 1) if sound not in _NO_SOUNDS]
   return "".join(sounds).replace("_", " ") or None
 
 
-def _measure(given: Given) -> str | None:
+def _measure(parameters: Parameters) -> str | None:
   """Returns a quantity, or a range of it, with its unit as it is given: 5–10 km, 6 ft 2 in."""
-  texts = _several(given, 1)
+  texts = _several(parameters, 1)
   numbers, at = texts[:1], 1
   while at + 1 < len(texts) and texts[at] in _RANGES:
     numbers += (_RANGES[texts[at]], texts[at + 1])
@@ -369,9 +371,9 @@ def _measure(given: Given) -> str | None:
   return quantity
 
 
-def _given(text: str) -> Given | None:
+def _parameters(text: str) -> Parameters | None:
   """Returns the parameters that are not empty, None where links in them are not closed."""
-  given: dict[str, str] = {}
+  parameters: dict[str, str] = {}
   start, equal, depth, position = 0, -1, 0, 0
   for match in (*_DIVIDER.finditer(text), None):
     sign = match[0] if match else "|"
@@ -387,6 +389,6 @@ def _given(text: str) -> Given | None:
       name = str(position) if equal < 0 else text[start:equal].strip()
       value = text[max(start, equal + 1) : stop].replace("\n", " ").strip(f" \t{GAP}")
       if value:
-        given[name] = value
+        parameters[name] = value
       start, equal = stop + 1, -1
-  return given if depth == 0 else None
+  return parameters if depth == 0 else None
