@@ -124,10 +124,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   def features(
     self, processor: Processor, examples: Sequence[Example], faults: Faults | None = None
   ) -> list[Row]:
-    """Returns rows for the model, those of an example one after the other; with labels if known.
-
-    An example that has no place in a row is at fault.
-    """
+    """Returns rows in the order of their examples, with labels if known; faults have none."""
 
   @abc.abstractmethod
   def label_shape(self) -> tuple[int, ...]:
