@@ -96,6 +96,8 @@ class TimedPace(Pace):
 
   def scored(self, seconds: float) -> None:
     """Takes note of how long scoring dev took; the next time is planned later."""
+    if self._evaluation:  # all of dev will take as much more or less than was thought
+      self._whole *= seconds / self._evaluation
     self._evaluation, self._scored, self._score = seconds, self._ledger.wall, NEVER
 
   def _planned(self, step: int) -> list[int]:

@@ -31,10 +31,10 @@ class Machine:
     with self.ledger.part("start"):
       self.now += start
 
-  def run(self, seconds, first=0, guess=100, whole=0.0, **options):
-    """The step at which a run of so many seconds ends."""
+  def run(self, seconds, first=0, guess=100, whole=0.0, thought=1.0, **options):
+    """The step at which a run of so many seconds ends; scores are thought to take a share of it."""
     run = TimedPace(self.ledger, seconds, first, guess, **options)
-    run.scoring(self.score, whole)
+    run.scoring(thought * self.score, thought * whole)
     step = first
     while True:
       if run.ready(step):
@@ -76,9 +76,10 @@ def test_time_is_left_for_what_reads_dev_again():
   assert 110 < machine.now + CLOSING + 0.5 * (6 + 9 / FORWARD) < 125
 
 
-def test_time_is_left_for_all_of_dev_where_a_part_chooses():
+@pytest.mark.parametrize("thought", [1, 0.5, 2])
+def test_time_is_left_for_all_of_dev_where_a_part_chooses(thought):
   machine = Machine(start=10, step=0.5, score=1)
-  machine.run(120, whole=20)
+  machine.run(120, whole=20, thought=thought)
   assert 110 < machine.now + CLOSING + 20 < 125 and len(machine.scores) > 3
 
 
