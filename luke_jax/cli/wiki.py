@@ -119,8 +119,7 @@ def wiki_build(
       and text, or a folder of Title.txt.
     tokenizer: Directory with a tokenizer.
     output: Folder for the stages and the result.
-    language: Language of the dump, as a check; required for texts, and for a wiki that is no
-      Wikipedia.
+    language: Language of the dump, as a check; needed for texts and for other wikis.
     paragraphs: Unit of a paragraph: a line of the page, or a section.
     skip_bad_pages: Leaves out and counts pages that cannot be read; they are errors otherwise.
     dense_links: For dumps, also links a page's own names, and repeats of names that it links.
