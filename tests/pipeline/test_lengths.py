@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
@@ -31,6 +31,7 @@ def batches(records, count=3, size=4, longest=64, accumulation=1):
   return TrainingBatches(records, rows, 0, size, accumulation, np.arange(size), lengths)
 
 
+@settings(max_examples=25)  # the order of records takes a while to look up
 @given(
   st.lists(st.integers(2, 64), min_size=4, max_size=60), st.integers(2, 5), st.integers(0, 200)
 )
