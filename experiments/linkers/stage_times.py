@@ -15,9 +15,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from luke_jax.bench.timing import cores_and_processor, one_core
+from luke_jax.bench.timing import one_core
 from luke_jax.convert.published import published
-from luke_jax.files import Path
+from luke_jax.files import Path, cores_and_processor
 from luke_jax.inference import describing
 from luke_jax.wiki.export.export import export
 from luke_jax.wiki.export.read import read_sentences
