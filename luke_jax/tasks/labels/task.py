@@ -21,8 +21,7 @@ from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask, RowLogits
 from luke_jax.tasks.labels import files, score
-from luke_jax.tasks.labels.features import IDS, Lessons, all_spans
-from luke_jax.tasks.labels.features import LearningRoom as Lesson
+from luke_jax.tasks.labels.features import IDS, LearningRoom, Lessons, all_spans
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.wordings import NONE, TEXTS, VECTORS, open_wordings
 from luke_jax.tasks.ner.columns import check_names
@@ -210,7 +209,10 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
       none, nowhere = np.zeros(0, np.int32), np.zeros((0, 2), np.int32)  # no part of all spans
       return [Row(row.example, row.input_ids, none, nowhere) for row in rows]
     if self.learns:
-      lessons, room = Lessons(examples, table, self.described), Lesson(self.spans, self.row_labels)
+      lessons, room = (
+        Lessons(examples, table, self.described),
+        LearningRoom(self.spans, self.row_labels),
+      )
       return [lessons.row(row, examples[row.example], room) for row in rows]
     numbers = np.array([table.numbers[x] if table else 0 for x in self.labels], np.int32)
     return [dataclasses.replace(row, extra={IDS: numbers}) for row in rows]
