@@ -103,7 +103,7 @@ class AskedNames(LabelledNames):
   def fitted(self, processor: Processor, backbone: Backbone | None = None) -> Processor:
     """Returns a processor of words."""
     plain = super().fitted(processor, backbone)
-    return dataclasses.replace(plain, entity_tokens=False, reads_words_once=True)
+    return dataclasses.replace(plain, entity_reading="none")
 
   def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
     """Returns the room of a row: for all its spans."""

@@ -18,7 +18,6 @@ from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.training.metrics import summary_line
 
 CONFIG = "config.json"
@@ -54,7 +53,7 @@ def run(
     raise InputError(f"{directory}: in the box; expected a model of yours, or a copy")
   model, settings = reading.read(task, directory)
   settings = form.of(settings)
-  if isinstance(settings, EntityLinking):
+  if not (settings.calibrated or isinstance(settings, LabelledNames)):
     raise InputError(f"{task}: has a threshold, of scores as they are; expected another task")
   faults = Faults(skip=skip_bad)
   examples, _ = checked_to_score(settings, settings.read_examples(str(file), faults), faults)

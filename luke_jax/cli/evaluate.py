@@ -19,7 +19,7 @@ from luke_jax.cli.task_inputs import (
 )
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_place, whole
-from luke_jax.inference.predicting import answering_all, asking, predictions
+from luke_jax.inference.predicting import LEAST, asking, predictions
 from luke_jax.show.evaluation_page import page
 from luke_jax.show.evaluations import tables
 from luke_jax.tasks.calibration import SURE, calibration_error, threshold_for, threshold_for_recall
@@ -132,7 +132,7 @@ def evaluate(
   if aim.precision is not None:
     figures |= _for_precision(evaluation, aim.precision)
   if aim.recall is not None:
-    if (everything := answering_all(settings)) != settings:
+    if (everything := settings.with_threshold(LEAST)) != settings:
       again = predictions(model, everything, examples, Faults(skip=skip_bad))
       of_all = [x for _, x in counted(again, len(examples))]
       evaluation = everything.evaluate(examples, of_all)

@@ -17,7 +17,6 @@ from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES, task_class
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import labels_in
-from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.training.experiment import load_experiment
 
 _LISTS = ("columns", "tag_names")
@@ -143,9 +142,9 @@ class ModelOptions:
 
 def warn_of_scores(model: ModelParts, task: FineTunedTask) -> None:
   """Says on stderr if a model's scores were never fitted to be shares of right answers."""
-  of_labels = isinstance(task, LabelledNames)
-  fit = (task.slope, task.offset) if of_labels else Calibration.of(model)
-  if fit == (1.0, 0.0) and not isinstance(task, EntityLinking):
+  by_labels = isinstance(task, LabelledNames)
+  fit = (task.slope, task.offset) if by_labels else Calibration.of(model)
+  if fit == (1.0, 0.0) and (by_labels or task.calibrated):
     print(
       "scores are as computed, for the model has no calibration: luke-jax calibrate"
       f" {task.name} fits them to a file of examples",

@@ -69,6 +69,11 @@ def _with_words(model: ModelParts, words: Mapping[str, str]) -> ModelParts:
   if model.tokenizer.vocab_size != model.config.vocab_size:
     sizes = f"{model.tokenizer.vocab_size} words, the model {model.config.vocab_size}"
     raise InputError(f"the tokenizer has {sizes}; expected as many, to add {', '.join(new)}")
+  if not model.config.layout.words:
+    raise InputError(
+      f"system {type(model.config).__name__}: layout.words: empty; expected the path of its"
+      f" embeddings, to add {', '.join(new)}"
+    )
   sources = [model.tokenizer.piece_id(words[word]) for word in new]
   params = changed_arrays(
     model.params,

@@ -21,7 +21,6 @@ from luke_jax.convert.tensors import Tensors
 from luke_jax.convert.text_side import read_text_side
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.attributes import AttributesHead, of_authors
 from luke_jax.heads.kinds import class_names, heads_of, kind_of
 from luke_jax.models import keys
 from luke_jax.models.config_files import BY_REQUEST
@@ -111,16 +110,17 @@ def _opened(
 
 
 def _of_authors(source: ModelFiles) -> ModelFiles:
-  """Returns the files of a model, with what those of MA-BERT's authors say by their tensors."""
+  """Returns the files of a model, with what those of a head's authors say by their tensors."""
   tensors = source.tensors
-  changed = of_authors(source.described, tensors.names, tensors.read, source.directory)
-  if changed is None:
-    return source
-  described, read = changed
-  architecture = AttributesHead.class_name(source.system.prefix)
-  described = dataclasses.replace(described, architecture=architecture)
-  tensors = dataclasses.replace(tensors, read=read)
-  return dataclasses.replace(source, described=described, tensors=tensors)
+  for head in heads_of(source.system).values():
+    changed = head.of_authors(source.described, tensors.names, tensors.read, source.directory)
+    if changed is not None:
+      described, read = changed
+      architecture = head.class_name(source.system.prefix)
+      described = dataclasses.replace(described, architecture=architecture)
+      tensors = dataclasses.replace(tensors, read=read)
+      return dataclasses.replace(source, described=described, tensors=tensors)
+  return source
 
 
 def _known(network: Network, left_over: tuple[str, ...]) -> bool:

@@ -12,4 +12,5 @@ A head may also have:
 
   shared      inputs of the encoder that it reads too, where they are given
   own_inputs  shapes, after the batch, of numbers that only it reads, by name
+  once        those of them that the texts of a batch share, with any number of rows
 """

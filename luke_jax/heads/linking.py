@@ -44,6 +44,7 @@ class LinkingHead(Head):
   hub_task: ClassVar[str] = "token-classification"
   entities: ClassVar[int] = 1
   places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
+  made_by_task: ClassVar[bool] = True
 
   @classmethod
   def fresh(cls, backbone: Backbone, labels: int) -> Self:

@@ -32,6 +32,7 @@ class MatchHead(Head):
   hub_task: ClassVar[str] = "token-classification"
   entities: ClassVar[int] = 1
   places: ClassVar[tuple[str, ...]] = (STARTS, ENDS)
+  once: ClassVar[tuple[str, ...]] = (LABELS,)
   reads_start: ClassVar[bool] = True
 
   @classmethod

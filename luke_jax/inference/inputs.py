@@ -9,7 +9,6 @@ from jax import export
 from luke_jax.convert.parts import ModelParts
 from luke_jax.convert.programs import DIMENSIONS
 from luke_jax.errors import InputError
-from luke_jax.heads.matching import LABELS, MatchHead
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking.task import EntityLinking
@@ -44,8 +43,9 @@ def symbolic_inputs(model: ModelParts) -> dict[str, jax.ShapeDtypeStruct]:
     rows |= inputs.shapes(backbone, words)
   before = (batch, choices) if network.choices else (batch,)
   specs = {name: jax.ShapeDtypeStruct((*before, *x.shape), x.dtype) for name, x in rows.items()}
-  if isinstance(network.head, MatchHead):  # all texts are asked for the same labels
-    specs[LABELS] = jax.ShapeDtypeStruct((1, labels, network.head.width), jnp.float32)
+  for name in network.head.once if network.head else ():
+    _, *width = network.own_inputs[name]
+    specs[name] = jax.ShapeDtypeStruct((1, labels, *width), jnp.float32)
   return specs
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,24 +10,19 @@ import numpy as np
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.matching import MatchHead
 from luke_jax.inference.batches import outputs, shapes_of
 from luke_jax.inference.settings import Calibration, processor_of, task_of
 from luke_jax.inference.text_vectors import label_settings
-from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask, Prediction
 from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Labels, Number, Relation, TaggedSpans, Types
-from luke_jax.tasks.relations.score import UNANSWERED, negative_of
+from luke_jax.tasks.relations.score import UNANSWERED
 from luke_jax.tasks.relations.task import RelationClassification
-from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.text.alignment import Linker
 from luke_jax.text.unknown import counted
 
 CHUNK = 256  # examples that are in memory together
-OWN = (EntityLinking, LabelledNames)  # tasks whose threshold is one of the scores they show
 LEAST = 0.001  # score of an answer that is ever told
 
 
@@ -38,24 +32,15 @@ def check_share(name: str, value: object) -> None:
     raise InputError(f"{name}: {value!r:.60}; expected a number from 0 to 1")
 
 
-def answering_all(task: FineTunedTask) -> FineTunedTask:
-  """Returns a task that leaves out only what is very unlikely, where it has a threshold."""
-  if isinstance(task, (*OWN, TextClassification)):
-    return dataclasses.replace(task, threshold=LEAST)
-  if isinstance(task, EntityTyping):
-    return dataclasses.replace(task, threshold=math.log(LEAST / (1 - LEAST)))
-  return task
-
-
 class Abstaining:
   """A task that answers nothing of a score below a threshold; None: all that it answers."""
 
   def __init__(self, task: FineTunedTask, threshold: float | None):
     check_share("threshold", threshold)
-    if threshold is not None and isinstance(task, OWN):
-      task, threshold = dataclasses.replace(task, threshold=threshold), None
+    if threshold is not None and not task.calibrated:
+      task, threshold = task.with_threshold(threshold), None
     elif threshold is not None:
-      task = answering_all(task)
+      task = task.with_threshold(LEAST)
     self.task, self._threshold = task, threshold
 
   def kept(self, prediction: Any) -> Any:
@@ -77,9 +62,8 @@ class Abstaining:
 
   @property
   def _none(self) -> str:
-    task = self.task
-    negative = task.negative if isinstance(task, RelationClassification) else ""
-    return negative or negative_of(task.labels) or UNANSWERED
+    assert isinstance(self.task, RelationClassification)
+    return self.task.no_relation or UNANSWERED
 
 
 def predict(
@@ -157,7 +141,7 @@ def asked(
 
   Those of a file may have words that the model does not know, unless `known`.
   """
-  if model.kind != MatchHead.kind:
+  if model.kind not in LabelledNames.heads:
     other = "expected none, or a model of labels such as english/labels"
     raise InputError(f"labels: a {model.architecture} has its own; {other}")
   return label_settings(model, labels, known=known)

@@ -10,7 +10,6 @@ from luke_jax.convert.parts import ModelParts
 from luke_jax.inference.predicting import predict
 from luke_jax.inference.settings import task_of
 from luke_jax.tasks.predictions import Link, Relation, Span
-from luke_jax.tasks.relations.score import negative_of
 from luke_jax.tasks.relations.task import RelationClassification
 from luke_jax.text.sentences import split_sentences
 from luke_jax.text.tokenizer import Bounds
@@ -110,7 +109,7 @@ class Extractor(NamedTuple):
     assert self.relations is not None
     task = task_of(self.relations)
     assert isinstance(task, RelationClassification)
-    return task.negative or negative_of(self.relations.labels)
+    return task.no_relation
 
   def names_in(self, texts: Sequence[str]) -> list[list[Name]]:
     """Returns the names of each text, with what they mean if there is a linker."""

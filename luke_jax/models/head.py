@@ -12,9 +12,10 @@ from luke_jax.files import Path
 from luke_jax.nn.layers import Numerics
 
 if TYPE_CHECKING:
-  from luke_jax.models.system import Backbone
+  from luke_jax.models.system import Backbone, Described
 
 Outputs = dict[str, jax.Array]
+ReadTensor = Callable[[str], np.ndarray]  # a tensor of a model's files, by its name
 
 
 class States(NamedTuple):
@@ -58,6 +59,10 @@ class Head(nn.Module):
   places: ClassVar[tuple[str, ...]] = ()  # inputs with the places of entities among the words
   choices: ClassVar[bool] = False  # every input has an axis of choices after the batch
   shared: ClassVar[tuple[str, ...]] = ()  # inputs of the encoder that the head reads too
+  # Inputs of its own that the texts of a batch share, with any number of rows.
+  once: ClassVar[tuple[str, ...]] = ()
+  # Settings of its task say how it is made, so that its kind and its labels are not enough.
+  made_by_task: ClassVar[bool] = False
   # It compares texts with vectors of the model that the training started from: what is saved is an
   # adapter of that.
   reads_start: ClassVar[bool] = False
@@ -84,6 +89,16 @@ class Head(nn.Module):
   def class_name(cls, prefix: str) -> str:
     """Returns the name of its class in config.json, for a system with this prefix."""
     return prefix + (cls.suffix or f"For{cls.kind.title().replace('_', '')}")
+
+  @classmethod
+  def of_authors(
+    cls, described: "Described", names: frozenset[str], read: ReadTensor, directory: Path
+  ) -> "tuple[Described, ReadTensor] | None":
+    """Returns the description and the reader of a model of the head's authors; None for another.
+
+    Theirs do not say in config.json which class they are of, but by the names of their tensors.
+    """
+    return None
 
   @classmethod
   def fresh(cls, backbone: "Backbone", labels: int) -> Self:

@@ -27,7 +27,7 @@ from luke_jax.models.keys import Keys
 from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics, Remat
 from luke_jax.nn.queries import AttentionForm
-from luke_jax.text.rows import Room
+from luke_jax.text.rows import EntityReading, Room
 
 NONE = "none"  # the kind of head of a network that is an encoder alone
 Config = TypeVar("Config", bound="System")
@@ -145,7 +145,7 @@ class System(ModelConfig):
   """A system, such as LUKE, of known sizes: its encoder, its files and facts on its parameters.
 
   A subclass is a frozen dataclass whose fields are the sizes, named as in its config.json. It has a
-  name, a title, the class of its encoder, its keys and its room for words; all else has a default.
+  name, the class of its encoder and its room for words; all else has a default.
   """
 
   if TYPE_CHECKING:  # fields that every system has, in an order of its own
@@ -158,8 +158,11 @@ class System(ModelConfig):
   # A module made with a `Backbone` and whether it has a pooler: keyword inputs to `States`. Its
   # method `tables` returns `Tables`.
   module: ClassVar[Callable[..., nn.Module]]
-  model_types: ClassVar[tuple[str, ...]] = ()  # of config.json, the first is written
-  prefix: ClassVar[str] = ""  # of the names of its classes in config.json
+  # Made of its name where they are empty: that in prose, those in config.json, of which the first
+  # is written, and the start of the names of its classes there.
+  title: ClassVar[str] = ""
+  model_types: ClassVar[tuple[str, ...]] = ()
+  prefix: ClassVar[str] = ""
   unnamed: ClassVar[str] = "Model"  # the end of the name of the class that a file without one is of
   heads: ClassVar[Mapping[str, type[Head]]] = {}  # by kind, in place of the usual ones
   # Kinds of heads for which transformers has classes of this system alone.
@@ -183,18 +186,22 @@ class System(ModelConfig):
   def __init_subclass__(cls, **options: object) -> None:
     """Raises InputError for a class that lacks a part of the contract."""
     super().__init_subclass__(**options)
-    needed = ("name", "title", "module", *sorted(System.__abstractmethods__))
+    needed = ("name", "module", *sorted(System.__abstractmethods__))
     check_members(cls, needed, "system", f"{__name__}.System")
-
-  @classmethod
-  @abc.abstractmethod
-  def keys(cls, kind: str) -> Keys:
-    """Returns the names of tensors on disk, by the kind of head."""
+    words = cls.name.replace("_", " ")
+    cls.title = cls.title or words.capitalize()
+    cls.prefix = cls.prefix or words.title().replace(" ", "")
+    cls.model_types = cls.model_types or (cls.name,)
 
   @property
   @abc.abstractmethod
   def room_for_words(self) -> int:
     """Returns the most words of a text."""
+
+  @classmethod
+  def keys(cls, kind: str) -> Keys:
+    """Returns the names of tensors on disk, by the kind of head; none: those of the parameters."""
+    return Keys.of(())
 
   @property
   def inputs(self) -> tuple[str, ...]:
@@ -231,9 +238,9 @@ class System(ModelConfig):
     return False
 
   @property
-  def reads_words_once(self) -> bool:
-    """Returns true if a row's states do not depend on which entities are in it."""
-    return not self.decoders.entities
+  def entity_reading(self) -> EntityReading:
+    """Returns how entities are read: as tokens, or not at all."""
+    return "attended" if self.decoders.entities else "none"
 
   @property
   def entity_width(self) -> int:

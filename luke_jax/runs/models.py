@@ -33,7 +33,6 @@ from luke_jax.tasks.labels import score
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.task import MOST as MOST_ASKED
 from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.task_rows import rows_of
 from luke_jax.training.directory import CONFIG, DEV, read_json
 from luke_jax.training.experiment import Experiment
@@ -67,8 +66,7 @@ def calibration_of(task: FineTunedTask, run: Path) -> dict[str, object]:
 
   Labels at run time and linkers have thresholds of their own, which mean scores as they are.
   """
-  own = isinstance(task, LabelledNames | EntityLinking) or not is_known(type(task))
-  if own or not (run / DEV).is_file():
+  if not task.calibrated or not is_known(type(task)) or not (run / DEV).is_file():
     return {}
   answers = [Answered(*x) for x in read_json(run / DEV).get("answers", ())]
   if len(answers) < ENOUGH:

@@ -141,7 +141,7 @@ def _with_rows(
 ) -> tuple[Any, list[Row]]:
   """Returns a task, with room for the candidates of its rows if they decide it, and the rows."""
   processor = processor_of(model, task)
-  if not (candidates_by_data and processor.entity_tokens and processor.reads_words_once):
+  if not (candidates_by_data and processor.entity_reading == "independent"):
     return task, task.features(processor, examples, faults)
   task = dataclasses.replace(task, entities=MOST_TOGETHER)
   rows = task.features(processor_of(model, task), examples, faults)

@@ -15,9 +15,7 @@ from luke_jax.convert.reading import named_directory
 from luke_jax.convert.text_side import add_markers
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
-from luke_jax.heads.attributes import AttributesHead
 from luke_jax.heads.kinds import HEADS
-from luke_jax.heads.linking import LinkingHead
 from luke_jax.models.adapters import merge_adapters, stays
 from luke_jax.models.keys import flatten, unflatten
 from luke_jax.models.system import Backbone, ModelConfig
@@ -96,8 +94,7 @@ def start_model(
   start: Path, task: FineTunedTask, entities: Entities, **fields: object
 ) -> ModelParts:
   """Returns the start of a task's training: the model of a directory, or of a run."""
-  with_settings = AttributesHead.kind, LinkingHead.kind
-  usual = task.head in HEADS and task.head not in with_settings
+  usual = task.head in HEADS and not HEADS[task.head].made_by_task
   make_own = None if usual else lambda backbone, _: task.network(backbone).head
   return fine_tuning_start(
     model_directory(start),

@@ -18,7 +18,6 @@ from luke_jax.serve.joining import Compute, TextItem
 from luke_jax.serve.limits import Limits
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.labels.task import LabelledNames
-from luke_jax.tasks.relations.score import negative_of
 from luke_jax.tasks.relations.task import RelationClassification
 
 # What `predict` reads by these names comes from the one who serves, folders of this machine among
@@ -37,9 +36,7 @@ class ServedModel(NamedTuple):
   def about(self) -> dict[str, object]:
     """Returns its description for clients."""
     task, config = self.task, self.model.config
-    negative = None
-    if isinstance(task, RelationClassification):
-      negative = task.negative or negative_of(self.model.labels)
+    negative = task.no_relation if isinstance(task, RelationClassification) else None
     return {
       "name": self.name,
       "task": task.name,

@@ -9,7 +9,7 @@ import collections
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -65,6 +65,8 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   new_words: ClassVar[Mapping[str, str]] = {}
   by_length: ClassVar[bool] = True  # training by rows of like length learns as much
   reads_vectors: ClassVar[bool] = False  # of the entities that examples link
+  # The calibration of its model changes its scores; else its threshold is one of those it computes.
+  calibrated: ClassVar[bool] = True
   # Whether the task reads entities by title, or [MASK] and its like only.
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
@@ -153,6 +155,10 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     """
     return False
 
+  def with_threshold(self, least: float) -> Self:
+    """Returns the task with all answers of this score or more, where it leaves answers out."""
+    return self
+
   @property
   def label_dtype(self) -> type[np.number]:
     """Returns the type of labels; numbers that a task learns are float32."""
@@ -237,8 +243,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   def reads(self) -> Reads:
     """Returns the files of examples, and those of other inputs."""
     files = (file for split in (self.train, self.dev) if split for file in sources_of(split))
-    examples = Reads(tuple(files))
-    return functools.reduce(lambda all, x: all + x.reads(), self.extra_inputs, examples)
+    return functools.reduce(lambda all, x: all + x.reads(), self.extra_inputs, Reads(tuple(files)))
 
   def check_inputs(self, backbone: Backbone) -> None:
     """Raises InputError if the model reads other inputs than the task has."""
@@ -273,9 +278,8 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
       raise InputError("task.text: empty; expected the directory of a tokenizer")
     system = backbone.config
     added = tuple(system.added_words(self.name, self.new_words))
-    return self.fitted(
-      processor_of_words(self.text, added, self.entity_table, system.markers), backbone
-    )
+    made = processor_of_words(self.text, added, self.entity_table, system.markers)
+    return self.fitted(made, backbone)
 
   def fitted(self, processor: Processor, backbone: Backbone | None = None) -> Processor:
     """Returns a processor with the task's sizes, for a backbone or else for any LUKE."""
@@ -287,8 +291,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
       max_length=words,
       max_entity_length=entities,
       max_mention_length=mention,
-      entity_tokens=backbone is None or backbone.entities > 0,
-      reads_words_once=backbone is not None and backbone.config.reads_words_once,
+      entity_reading=backbone.config.entity_reading if backbone else "attended",
     )
 
   def initial_params(self, backbone: Backbone, key: jax.Array) -> Params:
@@ -321,8 +324,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
     self, backbone: Backbone, rows: Sequence[Row], sizes: Sizes, pad_entity: int
   ) -> dict[str, np.ndarray]:
     """Returns rows as the arrays that the network reads."""
-    extra = self._rooms(backbone, sizes.words)
-    return self._padded(backbone, rows, sizes, pad_entity, extra)
+    return self._padded(backbone, rows, sizes, pad_entity, self._rooms(backbone, sizes.words))
 
   def row_sizes(self, backbone: Backbone, words: int) -> Sizes:
     """Returns the room of a row of so many words, for a backbone."""
@@ -362,12 +364,11 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   def details(self, records: TaskRows[Example], predictions: RowLogits) -> dict[str, object]:
     """Returns the evaluation behind the metrics, with the worst mistakes."""
     evaluation = self._evaluated(records, predictions)
-    worst = evaluation.mistakes[:MISTAKES]
-    return dataclasses.replace(evaluation, mistakes=worst).as_json()
+    return dataclasses.replace(evaluation, mistakes=evaluation.mistakes[:MISTAKES]).as_json()
 
   def _evaluated(self, records: TaskRows[Example], predictions: RowLogits) -> Evaluation:
-    decoded = self.decode(records.examples, records.rows, predictions)
-    return self.evaluate(records.examples, decoded)
+    examples = records.examples
+    return self.evaluate(examples, self.decode(examples, records.rows, predictions))
 
   def _padded(
     self,
@@ -385,9 +386,8 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
 
   def _rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
     """Returns the room for what rows have beside their words."""
-    own = self.network(backbone).own_inputs
     rooms = dict(backbone.config.beside(words))
-    rooms |= {name: Room(shape) for name, shape in own.items()}
+    rooms |= {name: Room(x) for name, x in self.network(backbone).own_inputs.items()}
     for extra in self.extra_inputs:
       shapes = extra.shapes(backbone, words)
       rooms = {name: room for name, room in rooms.items() if name not in shapes}

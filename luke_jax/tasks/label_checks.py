@@ -25,6 +25,8 @@ class UnknownLabelError(InputError):
 
 def check_label(label: str, labels: Sequence[str], place: str) -> None:
   """Raises UnknownLabelError for a label that the model was not trained for."""
+  if not labels:
+    raise InputError(f"{place}: label {label!r}: of a task without labels; expected task.labels")
   if label not in labels:
     near = difflib.get_close_matches(label, labels, n=1)
     hint = f", perhaps {near[0]!r}" if near else ""

@@ -30,6 +30,7 @@ from luke_jax.text.rows import (
   BOUNDARY_INPUTS,
   ENTITY_INPUTS,
   WORD_INPUTS,
+  EntityReading,
   Lengths,
   Origin,
   Room,
@@ -81,10 +82,7 @@ class Processor:
   read_as: ReadAs = as_written  # how pieces of text between edges of entities are read
   # Words of the vocabulary that enclose the entities of a task, one for each; none: the markers.
   marker_words: tuple[str, ...] = ()
-  # The model reads entities as tokens; another one finds their places among the words' states.
-  entity_tokens: bool = True
-  # Its states do not depend on which entities a row has, so that a text is read once for all.
-  reads_words_once: bool = False
+  entity_reading: EntityReading = "attended"
 
   def __post_init__(self):
     if self.task is not None and self.task not in TASKS:
@@ -103,6 +101,11 @@ class Processor:
       raise InputError(f"task {self.task}: no markers in the tokenizer; expected <ent> and <ent2>")
     if self.language is not None:
       self.entity_vocab.check_language(self.language)
+
+  @property
+  def reads_words_once(self) -> bool:
+    """Returns true if words' states do not depend on which entities are in their row."""
+    return self.entity_reading != "attended"
 
   def __call__(
     self,

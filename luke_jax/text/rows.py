@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from luke_jax.text.parts import NOT_TEXT, Part, RowEntity, moved
 from luke_jax.text.tokenizer import Bounds, SpecialTokens
 
 Lengths = int | Sequence[int] | None
+# Entities are tokens that words attend to; tokens that they do not attend to, so that a text is
+# read once for all of them; or places among the words' states.
+EntityReading = Literal["attended", "independent", "none"]
 
 WORD_INPUTS = ("input_ids", "attention_mask")
 ENTITY_INPUTS = ("entity_ids", "entity_attention_mask", "entity_position_ids")

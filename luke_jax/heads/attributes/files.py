@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_text
 from luke_jax.models.config_files import check_fields
+from luke_jax.models.head import ReadTensor
 from luke_jax.models.system import Described
 from luke_jax.nn.activations import Activation
 
@@ -19,7 +20,6 @@ UNKNOWN = "<unk>"  # stands for all values that training has not seen; row 0 of 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TABLES = {"user": "usr_embed", "product": "prd_embed"}  # as the authors' files have them
 _LAYER = re.compile(r"(?:ATrans_decoder|layer)\.(\d+)\.")
-Read = Callable[[str], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +130,8 @@ def _lines(file: Path) -> list[str]:
 
 
 def of_authors(
-  described: Described, names: frozenset[str], read: Read, directory: Path
-) -> tuple[Described, Read] | None:
+  described: Described, names: frozenset[str], read: ReadTensor, directory: Path
+) -> tuple[Described, ReadTensor] | None:
   """Returns the description and the reader of a model of MA-BERT's authors; None for another.
 
   Their config.json is that of the BERT. Their pickles of users and products are not read: the
@@ -170,6 +170,6 @@ def _form(names: frozenset[str]) -> str:
   return "c" if "ATrans_decoder.0.attention.atts.0.value.weight" in names else "d"
 
 
-def _with_unknown(read: Read, tables: frozenset[str], name: str) -> np.ndarray:
+def _with_unknown(read: ReadTensor, tables: frozenset[str], name: str) -> np.ndarray:
   tensor = read(name)
   return np.concatenate([tensor.mean(0, keepdims=True), tensor]) if name in tables else tensor

@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from luke_jax.files import Path
-from luke_jax.heads.attributes.files import OF_REVIEWS, Attributes, table_name
+from luke_jax.heads.attributes.files import OF_REVIEWS, Attributes, of_authors, table_name
 from luke_jax.heads.labels import TextHead
 from luke_jax.models.config_files import check_range
-from luke_jax.models.head import Head, LabelHead, Outputs, SavedHead
-from luke_jax.models.system import Backbone, States, Tables
+from luke_jax.models.head import Head, LabelHead, Outputs, ReadTensor, SavedHead
+from luke_jax.models.system import Backbone, Described, States, Tables
 from luke_jax.nn.attention import probabilities
 from luke_jax.nn.block_attention import block_attention
 from luke_jax.nn.encoder import Encoder, Mlp
@@ -180,6 +180,14 @@ class AttributesHead(LabelHead):
   suffix: ClassVar[str] = "ForSequenceClassificationWithAttributes"
   hub_task: ClassVar[str] = TextHead.hub_task
   shared: ClassVar[tuple[str, ...]] = ("attention_mask",)
+  made_by_task: ClassVar[bool] = True
+
+  @classmethod
+  def of_authors(
+    cls, described: Described, names: frozenset[str], read: ReadTensor, directory: Path
+  ) -> tuple[Described, ReadTensor] | None:
+    """Returns the description and the reader of a model of MA-BERT's authors."""
+    return of_authors(described, names, read, directory)
 
   @classmethod
   def fresh(cls, backbone: Backbone, labels: int, attributes: Attributes = OF_REVIEWS) -> Self:

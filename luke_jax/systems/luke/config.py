@@ -28,6 +28,7 @@ from luke_jax.nn.activations import Activation
 from luke_jax.nn.layers import Dtype, Numerics
 from luke_jax.systems.luke.encoder import ENTITY_INPUTS, WORD_INPUTS, LukeEncoder
 from luke_jax.systems.luke.keys import KEYS
+from luke_jax.text.rows import EntityReading
 
 # transformers has no LUKE with BERT's positions, and none whose entities are independent.
 LUKE_TYPE, LUKE_WITH_BERT, LUKE_INDEPENDENT = "luke", "luke-bert", "luke-independent"
@@ -159,9 +160,10 @@ class LukeConfig(System):
     return self.use_entity_aware_attention
 
   @property
-  def reads_words_once(self) -> bool:
-    """Returns true if a row's states do not depend on which entities are in it."""
-    return self.independent_entities or super().reads_words_once
+  def entity_reading(self) -> EntityReading:
+    """Returns how entities are read: beside the words, or after them, if at all."""
+    usual = super().entity_reading
+    return "independent" if usual == "attended" and self.independent_entities else usual
 
   @property
   def entity_width(self) -> int:

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import jax
 import jax.numpy as jnp
@@ -85,6 +85,10 @@ class TextClassification(FineTunedTask[TextExample, Any]):
     if self.positive and self.labels and self.positive not in self.labels:
       names = ", ".join(self.labels)
       raise InputError(f"positive: {self.positive!r}: no label; expected one of {names}")
+
+  def with_threshold(self, least: float) -> Self:
+    """Returns the task with all labels of this probability or more."""
+    return dataclasses.replace(self, threshold=least)
 
   @property
   def sizes(self) -> Sizes:

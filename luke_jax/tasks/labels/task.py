@@ -4,7 +4,7 @@ import collections
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -100,6 +100,7 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   table: str = ""  # folder of labels and their vectors, which a run makes
 
   name: ClassVar[str] = "labels"
+  calibrated: ClassVar[bool] = False
   heads: ClassVar[tuple[str, ...]] = ("match",)
   text_task: ClassVar[TextTask | None] = "entity_span_classification"
 
@@ -121,6 +122,10 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   def learns(self) -> bool:
     """Returns whether rows have spans and labels to learn from, since no labels are asked for."""
     return not self.labels
+
+  def with_threshold(self, least: float) -> Self:
+    """Returns the task with all answers of this score or more."""
+    return dataclasses.replace(self, threshold=least)
 
   @property
   def sizes(self) -> Sizes:

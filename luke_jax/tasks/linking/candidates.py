@@ -81,3 +81,9 @@ def _told(ids: np.ndarray, priors: np.ndarray, longer: Sequence[Candidates]) -> 
   told = (1 - TOLD) * priors + TOLD * priors.sum() * support / support.sum()
   order = np.argsort(-told, kind="stable")
   return Candidates(ids[order], told[order].astype(np.float32))
+
+
+def entity_of(mention: LinkedMention, knowledge: Knowledge) -> int:
+  """Returns the entity that a name means: the one with its item, or else with its title."""
+  by_item = knowledge.id_of(mention.item) if mention.item else NONE
+  return knowledge.id_of(mention.title) if by_item == NONE and mention.title else by_item

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import knowledge, score
-from luke_jax.tasks.linking.candidates import alone, candidates_of
+from luke_jax.tasks.linking.candidates import alone, candidates_of, entity_of
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
@@ -102,6 +102,7 @@ class EntityLinking(FineTunedTask):
   padded_mean: bool = False  # the loss is a mean over as many names a row as the fullest one has
 
   name: ClassVar[str] = "linking"
+  calibrated: ClassVar[bool] = False
   heads: ClassVar[tuple[str, ...]] = ("linking",)
   entity_table: ClassVar[Literal["special", "whole"]] = "special"
 
@@ -123,6 +124,10 @@ class EntityLinking(FineTunedTask):
   def metric(self) -> str:
     """Returns the metric that selects a checkpoint."""
     return "accuracy"
+
+  def with_threshold(self, least: float) -> Self:
+    """Returns the task with all answers of this score or more."""
+    return dataclasses.replace(self, threshold=least)
 
   @property
   def sizes(self) -> Sizes:
@@ -392,9 +397,3 @@ class EntityLinking(FineTunedTask):
     others = [[[y.title, y.item, round(y.score, 4)] for y in x.others] for x in prediction]
     evidence = [list(map(list, x.evidence)) for x in prediction]
     return {"id": example.id, "links": links, "others": others, "evidence": evidence}
-
-
-def entity_of(mention: LinkedMention, knowledge: Knowledge) -> int:
-  """Returns the entity that a name means: the one with its item, or else with its title."""
-  by_item = knowledge.id_of(mention.item) if mention.item else NONE
-  return knowledge.id_of(mention.title) if by_item == NONE and mention.title else by_item

@@ -215,7 +215,7 @@ def _rows_of_windows(
     order = np.argsort(of_window, kind="stable")
     cuts = np.searchsorted(of_window[order], np.arange(1, len(lefts)))
     for left, chosen in zip(lefts.tolist(), np.split(inside.start + order, cuts), strict=True):
-      most = processor.max_entity_length if processor.entity_tokens else len(chosen)
+      most = len(chosen) if processor.entity_reading == "none" else processor.max_entity_length
       for share in shares(0, len(chosen), most):
         bounds = left, left + width
         yield _row(processor, document, bounds, chosen[share], number=number, targets=targets)

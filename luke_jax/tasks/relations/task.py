@@ -66,6 +66,11 @@ class RelationClassification(FineTunedTask[RelationExample, Relation]):
     return "f1"
 
   @property
+  def no_relation(self) -> str | None:
+    """Returns the label of no relation, if there is one."""
+    return self.negative or score.negative_of(self.labels)
+
+  @property
   def sizes(self) -> Sizes:
     """Returns a row's room for words, for entities and for the pieces of a mention."""
     return Sizes(self.words, 2, self.mention)

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class EntityTyping(FineTunedTask[TypingExample, Types]):
   def metric(self) -> str:
     """Returns the metric that selects a checkpoint."""
     return "f1"
+
+  def with_threshold(self, least: float) -> Self:
+    """Returns the task with all types of this probability or more."""
+    return dataclasses.replace(self, threshold=math.log(least / (1 - least)))
 
   @property
   def sizes(self) -> Sizes:

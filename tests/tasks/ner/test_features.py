@@ -30,7 +30,7 @@ from luke_jax.text import TextInput
 WORD = st.text(st.sampled_from("abEU'.é"), min_size=1, max_size=5)
 DOCUMENT = st.lists(st.lists(WORD, min_size=1, max_size=9), max_size=6)
 PROCESSOR = dataclasses.replace(tiny_processor(), task="entity_span_classification")
-WORDS_ONLY = dataclasses.replace(PROCESSOR, entity_tokens=False, reads_words_once=True)
+WORDS_ONLY = dataclasses.replace(PROCESSOR, entity_reading="none")
 
 
 def rows_of(
