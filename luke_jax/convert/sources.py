@@ -173,7 +173,8 @@ def system_for(raw: Mapping[str, object], path: Path, system: type[System] | Non
   """Returns the system that a config.json is read as."""
   kind = raw.get("model_type")
   if system is None:
-    chosen, types = system_of(kind), tuple(PLACES)
+    own = "or one of your own, by its experiment file or as `system`"
+    chosen, types = system_of(kind), (*PLACES, own)
   else:
     types = (*system.model_types, *system.starts_from)
     chosen = system if kind in types else None

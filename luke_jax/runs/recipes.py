@@ -315,9 +315,10 @@ def check_able(task: FineTunedTask, system: type[System], start: Path) -> None:
 def plain_experiment(kind: str | type) -> Experiment:
   """Returns the recipe for a task, a name or a user's own class, without files and a start."""
   chosen = task_class(kind) if isinstance(kind, str) else kind
-  if not issubclass(chosen, FineTunedTask):
-    expected = f"{FineTunedTask.__module__}.FineTunedTask"
-    raise InputError(f"task {chosen.__name__}: no task; expected a subclass of {expected}")
+  if not (isinstance(chosen, type) and issubclass(chosen, FineTunedTask)):
+    name = chosen.__name__ if isinstance(chosen, type) else f"a {type(chosen).__name__}"
+    expected = f"a name, such as ner, or a subclass of {FineTunedTask.__module__}.FineTunedTask"
+    raise InputError(f"task {name}: no task; expected {expected}")
   return _with_recipe(SIZES["tiny"], chosen(), None)
 
 
