@@ -8,6 +8,8 @@ from tiny import tiny_model
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.errors import InputError
 from luke_jax.model import Model, load
+from luke_jax.models.system import Layout
+from luke_jax.systems.luke.config import LukeConfig
 from luke_jax.text.tokenizer import SPECIAL
 
 MARKERS = {"<ent>": "@", "<ent2>": "#"}
@@ -60,6 +62,12 @@ def test_new_words_come_back_from_disk(directory, tmp_path):
   start(directory, new_words={"[ENTITY]": "*"}).save(tmp_path / "saved")
   again = load(tmp_path / "saved")
   assert again.tokenizer.special.ids["[ENTITY]"] == again.config.vocab_size - 1
+
+
+def test_new_words_need_the_place_of_their_embeddings(directory, monkeypatch):
+  monkeypatch.setattr(LukeConfig, "layout", Layout(entities=LukeConfig.layout.entities))
+  with pytest.raises(InputError, match=r"LukeConfig: layout\.words: empty; .* to add \[ENTITY\]$"):
+    start(directory, new_words={"[ENTITY]": "*"})
 
 
 def test_the_whole_table_stays(directory):
