@@ -15,6 +15,7 @@ epochs, the last one scored.
 import argparse
 import json
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -59,7 +60,8 @@ def main() -> None:
 
 def cut(path: Path, number: int, folder: Path) -> Path:
   """Returns a file of the first sentences of another."""
-  blocks = [x for x in path.read_text(encoding="utf-8").split("\n\n") if x.strip()]
+  # The lines between sentences of WNUT-17 have a tab.
+  blocks = [x for x in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")) if x.strip()]
   target = folder / path.name
   target.write_text("\n\n".join(blocks[:number]) + "\n", encoding="utf-8")
   return target
