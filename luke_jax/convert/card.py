@@ -9,6 +9,7 @@ from typing import Any
 from luke_jax.convert.parts import ModelParts
 from luke_jax.errors import InputError
 from luke_jax.files import Path, check_regular, whole
+from luke_jax.models.table import system_of
 
 # In a model's config.json, under this project's name: the record of a run, and facts from the card
 # of a model that others made.
@@ -66,7 +67,7 @@ In JAX:
 ```python
 import luke_jax
 
-model = luke_jax.load("DIRECTORY")
+model = luke_jax.load("DIRECTORY"{own})
 ```"""
 _USE_ADAPTER = """\
 An adapter: these files are what training changed in its backbone, {name}, whose weights have
@@ -75,7 +76,7 @@ SHA-256 `{sha256}`.
 ```python
 import luke_jax
 
-model = luke_jax.load("DIRECTORY", backbone="BACKBONE")
+model = luke_jax.load("DIRECTORY", backbone="BACKBONE"{own})
 ```"""
 _WHOLE = "In PyTorch: a whole model, which `luke-jax convert DIRECTORY WHOLE` writes."
 _NO_WHOLE = "Not in PyTorch: it reads labels with its backbone, and is an adapter alone."
@@ -90,18 +91,19 @@ def model_card(model: ModelParts, backbone: Mapping[str, str] | None = None) -> 
 
   `backbone` is the name and the SHA-256 of an adapter's backbone.
   """
-  record = _part(model, RUN)
+  record, own = _part(model, RUN), _own_system(model)
+  given = {"own": f", system={own}" if own else ""}
   return _TEMPLATE.format(
     head=card_head(model, record, _base(model, record), adapter=backbone is not None),
     architecture=model.architecture,
     about=model.config.about,
     sizes=_sizes(model, record),
-    use=_USE if backbone is None else _USE_ADAPTER.format(**backbone),
+    use=_USE.format(**given) if backbone is None else _USE_ADAPTER.format(**backbone, **given),
     in_pytorch=_in_pytorch(model) if backbone is None else _of_adapter(model),
     training=_training(record) if record else f"How it was trained is {NOT_RECORDED}.",
     scores=_scores(record),
     parity_title=PARITY,
-    parity=UNMEASURED,
+    parity=f"Not measured: {lacking}." if (lacking := _lacking(model)) else UNMEASURED,
     limits=_limits(model, record),
     licence=_licence(model, record),
   )
@@ -159,10 +161,22 @@ def _of_adapter(model: ModelParts) -> str:
   return _NO_WHOLE if head is not None and head.reads_start else _WHOLE
 
 
+def _own_system(model: ModelParts) -> str:
+  """Returns the name of the class of a system that is none of this package; "" for another."""
+  system = type(model.config)
+  return "" if system_of(system.model_types[0]) is system else system.__name__
+
+
+def _lacking(model: ModelParts) -> str:
+  """Returns why transformers has no class for a model's system; "" if it has one."""
+  own = _own_system(model)
+  return f"transformers has no {own}" if own else model.config.not_in_transformers
+
+
 def _in_pytorch(model: ModelParts) -> str:
   """Returns how transformers loads the same files, as far as it can."""
   system = model.config
-  if missing := system.not_in_transformers:
+  if missing := _lacking(model):
     return f"In PyTorch: {missing}."
   name, title = model.architecture, "In PyTorch, from the same files:"
   top = model.network.head
@@ -294,7 +308,7 @@ def card_head(model: ModelParts, record: Record, base: Record, *, adapter: bool 
   codes = sorted(language for language in languages if language)
   task = model.network.head.hub_task if model.network.head else ""
   tags = [model.config.name, "luke_jax", *([task] if task else [])]
-  library = "luke_jax" if adapter else "transformers"
+  library = "luke_jax" if adapter or _lacking(model) else "transformers"
   lines = [f"library_name: {library}", *([f"pipeline_tag: {task}"] if task else [])]
   lines += ["tags:", *(f"- {tag}" for tag in tags)]
   lines += ["language:", *(f"- {_yaml(x)}" for x in codes)] if codes else []

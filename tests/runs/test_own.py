@@ -154,6 +154,11 @@ def test_a_system_of_ones_own(tmp_path, capsys):
   spans = model.predict("Aurelio Verdano was born in Castrel.")
   assert [span.text for span in spans] == predicted["texts"]
   model.save(tmp_path / "again")
+  card = (tmp_path / "again" / "README.md").read_text()
+  assert card.startswith("---\nlibrary_name: luke_jax\n")
+  assert 'luke_jax.load("DIRECTORY", system=NeighboursConfig)' in card
+  assert "In PyTorch: transformers has no NeighboursConfig.\n" in card
+  assert "Not measured: transformers has no NeighboursConfig.\n" in card
   again = luke_jax.load(tmp_path / "again", system=type(own.model))
   assert same_params(again.params, model.params)
   with pytest.raises(InputError, match=r"model_type: 'neighbours'; .*, or one of your own"):
