@@ -45,3 +45,10 @@ def test_what_has_no_answer_cannot_be_scored():
     "here: no spans; expected those of the entities, or tags",
     "here: label 'NIL': not among the model's 2; expected one of PER, ROBOT",
   ]
+
+
+def test_a_task_without_labels_says_where_they_belong():
+  task = task_class("ner")()
+  examples = [task.parse({"text": TEXT, "spans": SPANS}, "1", "here")]
+  with pytest.raises(InputError, match="label 'PER': of a task without labels; expected"):
+    task.check(examples, Faults())

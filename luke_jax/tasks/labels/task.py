@@ -214,10 +214,8 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
       none, nowhere = np.zeros(0, np.int32), np.zeros((0, 2), np.int32)  # no part of all spans
       return [Row(row.example, row.input_ids, none, nowhere) for row in rows]
     if self.learns:
-      lessons, room = (
-        Lessons(examples, table, self.described),
-        LearningRoom(self.spans, self.row_labels),
-      )
+      lessons = Lessons(examples, table, self.described)
+      room = LearningRoom(self.spans, self.row_labels)
       return [lessons.row(row, examples[row.example], room) for row in rows]
     numbers = np.array([table.numbers[x] if table else 0 for x in self.labels], np.int32)
     return [dataclasses.replace(row, extra={IDS: numbers}) for row in rows]
