@@ -1,143 +1,32 @@
-"""Examples of entity linking in files: texts, and the names in them with what they mean.
-
-The files by which AIDA and five other sets are usually scored are Ganea and Hofmann's, as Le and
-Titov packed them: a table of names with candidates and what each name means, and beside it the
-texts, a word on each line.
-"""
+"""Examples of entity linking in files: texts, and the names in them with what they mean."""
 
 import dataclasses
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.tasks.files import (
   Faults,
+  Text,
   check_fields,
-  lines,
   listed,
   parse_items,
   read_json_lines,
   read_text,
 )
+from luke_jax.tasks.linking.benchmarks import (
+  CONLLU,
+  DEEPEST,
+  TABLE,
+  Candidates,
+  as_ours,
+  ganea,
+  gum,
+)
+from luke_jax.text.tokenizer import Bounds
 
-CONLLU = ".conllu"
-OPTIONAL_TYPES = ("DATETIME", "QUANTITY")  # of ELEVANT's labels, which need not be linked
-_ITEM = re.compile(r"Q\d+")
-# GUM's Entity: mentions that open, whose eight fields have the words of the head and the title at
-# the end, and those that close.
-_OPENED_OR_CLOSED = re.compile(r"\((?P<fields>[^()]+)(?P<closed>\))?|(?P<number>[\w\[\]/]+)\)")
-# Of Ganea and Hofmann's tables.
-TABLE = ".csv"
-AIDA = "testa_testb_aggregate_original"
-TEXTS = {"aida_train": "aida_train.txt", "aida_testA": AIDA, "aida_testB": AIDA}
-TEXTS |= {f"wned-{x}": f"{x}.conll" for x in ("ace2004", "aquaint", "clueweb", "msnbc")}
-TEXTS |= {"wned-wikipedia": "wikipedia.conll"}
-PERSONS = "persons.txt"  # titles, by which a surname is taken for a full name of the text
-LEFT_OUT = ("Jiří_Třanovský",)  # documents that the authors leave out
-DOCUMENT = "-DOCSTART- ("
-Candidates = tuple[tuple[str, float], ...]  # titles, and how often the name means them
-
-
-def as_ours(value: Mapping[str, Any], place: str) -> Mapping[str, Any]:
-  """Returns an object of ELEVANT's benchmarks, Tweeki or the Reddit set with our names."""
-  if "labels" in value and "evaluation_span" in value:
-    return {"text": value.get("text"), "mentions": _of_elevant(value, place)}
-  if "sentence" in value and "link" in value:
-    titles = [str(link).rpartition("|")[::2] for link in listed(value, "link", place)]
-    return {"text": value["sentence"], "mentions": _paired(value, titles, place)}
-  if "wikipedia_titles" in value:
-    titles = [(title,) for title in listed(value, "wikipedia_titles", place)]
-    return {"text": value.get("text"), "mentions": _paired(value, titles, place)}
-  return value
-
-
-def _of_elevant(value: Mapping[str, Any], place: str) -> list[list[object]]:
-  """Returns mentions by the names of items in Wikidata, which often are titles."""
-  mentions = []
-  for label in listed(value, "labels", place):
-    try:
-      (start, end), item, name = label["span"], label["entity_id"], label["name"]
-    except (KeyError, TypeError, ValueError):
-      expected = "expected a label with span, entity_id and name"
-      raise InputError(f"{place}: labels: {label!r:.60}; {expected}") from None
-    known = bool(_ITEM.fullmatch(str(item)))
-    optional = bool(label.get("optional")) or label.get("type") in OPTIONAL_TYPES
-    mentions.append([start, end, name if known else None, item if known else None, optional])
-  return mentions
-
-
-def _paired(
-  value: Mapping[str, Any], titles: Sequence[Sequence[str]], place: str
-) -> list[list[object]]:
-  spans = listed(value, "index", place)
-  if not all(isinstance(span, list) and len(span) == 2 for span in spans):
-    raise InputError(f"{place}: index: {spans!r:.60}; expected a list of [start, end]")
-  if len(spans) != len(titles):
-    raise InputError(
-      f"{place}: index: {len(spans)} spans of {len(titles)} titles; expected as many"
-    )
-  return [[*span, *title] for span, title in zip(spans, titles, strict=True)]
-
-
-def gum(path: Path) -> Iterator[dict[str, Any]]:
-  """Yields GUM's documents, with the mentions that have a title and a proper noun at their head."""
-  id, words = "", []
-  for _, line in lines(path):
-    if line.startswith("# newdoc id = "):
-      if words:
-        yield _document(id, words, path)
-      id, words = line.rpartition(" ")[2], []
-    columns = line.split("\t")
-    if len(columns) == 10 and columns[0].isdigit():
-      words.append((columns[1], columns[3], columns[9]))
-  if words:
-    yield _document(id, words, path)
-
-
-def _document(id: str, words: Sequence[tuple[str, str, str]], path: Path) -> dict[str, Any]:
-  text, bounds = "", []
-  for form, _, notes in words:
-    bounds.append((len(text), len(text) + len(form)))
-    text += form + ("" if "SpaceAfter=No" in notes.split("|") else " ")
-  mentions = []
-  for first, last, title in _linked(words, f"{path}: document {id}"):
-    if any(words[i][1] == "PROPN" for i in range(first, last + 1)):
-      mentions.append([bounds[first][0], bounds[last][1], unquote(title).replace("_", " ")])
-  different = {(start, end): title for start, end, title in mentions}
-  return {"id": id, "text": text.rstrip(), "mentions": [[*x, y] for x, y in different.items()]}
-
-
-def _linked(words: Sequence[tuple[str, str, str]], place: str) -> Iterator[tuple[int, int, str]]:
-  """Yields the first and the last word of the head, and the title, of each mention that has one."""
-  opened: dict[str, list[tuple[int, int, str]]] = {}
-  for i, (_, _, notes) in enumerate(words):
-    entity = next((x[len("Entity=") :] for x in notes.split("|") if x.startswith("Entity=")), "")
-    for found in _OPENED_OR_CLOSED.finditer(entity):
-      number = found["number"]
-      if found["fields"]:
-        number, *fields = found["fields"].split("-", 7)
-        opened.setdefault(number, []).append(_head(i, fields))
-      if found["closed"] or found["number"]:
-        if not opened.get(number):
-          raise InputError(f"{place}: word {i + 1}: {entity!r:.40}; expected a mention to close")
-        first, last, title = opened[number].pop()
-        if title and last <= i:
-          yield first, last, title
-
-
-def _head(start: int, fields: Sequence[str]) -> tuple[int, int, str]:
-  """Returns the words of a mention's head, by their numbers in it, and its title or ""."""
-  if len(fields) < 7:
-    return start, start, ""
-  numbers = [int(x) for x in fields[4].split(",") if x.isdigit()] or [1]
-  return start + min(numbers) - 1, start + max(numbers) - 1, fields[6]
-
-
-FIELDS = ("mentions",)
+FIELDS = ("mentions", "annotated")
 
 
 class LinkedMention(NamedTuple):
@@ -145,6 +34,7 @@ class LinkedMention(NamedTuple):
 
   One that is `optional` counts neither as found nor as missed, as a date that a linker may link.
   `candidates` are titles that it may mean, with their shares, in the place of those that are known.
+  `parts` are names that lie in it: a linker may find these instead.
   """
 
   start: int
@@ -153,16 +43,21 @@ class LinkedMention(NamedTuple):
   item: str | None = None  # of Wikidata
   optional: bool = False
   candidates: Candidates | None = None
+  parts: tuple["LinkedMention", ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class LinkingExample:
-  """A text; without mentions they have to be found."""
+  """A text; without mentions they have to be found.
+
+  Where people marked the names of a part of it only, as in Wiki-Fair, `annotated` is that part.
+  """
 
   id: str
   place: str  # file and line
   text: str
   mentions: tuple[LinkedMention, ...] | None = None
+  annotated: Bounds | None = None
 
 
 def read(path: Path, faults: Faults) -> list[LinkingExample]:
@@ -181,26 +76,37 @@ def parse(value: Mapping[str, Any], id: str, place: str) -> LinkingExample:
   text = read_text(value, place)
   if "mentions" not in value:
     return LinkingExample(id, place, text.text)
-  mentions = []
-  for mention in listed(value, "mentions", place):
-    _check(mention, place)
-    start, end = text.span(list(mention[:2]), "mentions")
-    title = (mention[2] or "") if len(mention) > 2 else None
-    given = (tuple((x, float(y)) for x, y in mention[5]),) if len(mention) > 5 else ()
-    mentions.append(LinkedMention(start, end, title, *mention[3:5], *given))
-  return LinkingExample(id, place, text.text, tuple(sorted(mentions, key=lambda x: x[:2])))
+  mentions = [_mention(x, text, place) for x in listed(value, "mentions", place)]
+  annotated = value.get("annotated")
+  part = None if annotated is None else text.span(annotated, "annotated")
+  return LinkingExample(id, place, text.text, tuple(sorted(mentions, key=lambda x: x[:2])), part)
 
 
-def _check(mention: object, place: str) -> None:
-  """Raises InputError for what is no mention."""
-  valid = isinstance(mention, list | tuple) and 2 <= len(mention) <= 6
-  if valid:
-    title, item, optional, given = (*mention[2:], *(None, None, False, [])[len(mention) - 2 :])
-    valid = all(isinstance(x, str | None) for x in (title, item)) and type(optional) is bool
-    valid = valid and isinstance(given, list | tuple) and all(map(_is_candidate, given))
-  if not valid:
+_USUAL: tuple[Any, ...] = (None, None, False, None, ())  # behind the span of a mention
+
+
+def _mention(value: object, text: Text, place: str, depth: int = 0) -> LinkedMention:
+  """Returns the mention in a list of JSON; raises InputError for what is none."""
+  if not isinstance(value, list | tuple) or not _is_mention(value) or depth > DEEPEST:
     expected = "expected [start, end] or [start, end, title, item], null for no known entity"
-    raise InputError(f"{place}: mentions: {mention!r:.200}; {expected}")
+    raise InputError(f"{place}: mentions: {value!r:.200}; {expected}")
+  title, item, optional, given, parts = (*value[2:], *_USUAL[len(value) - 2 :])
+  start, end = text.span(list(value[:2]), "mentions")
+  candidates = None if given is None else tuple((x, float(y)) for x, y in given)
+  inner = tuple(_mention(x, text, place, depth + 1) for x in parts)
+  meaning = (title or "") if len(value) > 2 else None
+  return LinkedMention(start, end, meaning, item, optional, candidates, inner)
+
+
+def _is_mention(value: Sequence[Any]) -> bool:
+  if not 2 <= len(value) <= 2 + len(_USUAL):
+    return False
+  title, item, optional, given, parts = (*value[2:], *_USUAL[len(value) - 2 :])
+  if not all(isinstance(x, str | None) for x in (title, item)) or type(optional) is not bool:
+    return False
+  if not isinstance(given, list | tuple | None) or not isinstance(parts, list | tuple):
+    return False
+  return all(map(_is_candidate, given or ()))
 
 
 def _is_candidate(value: object) -> bool:
@@ -213,147 +119,19 @@ def to_json(example: LinkingExample) -> dict[str, Any]:
   """Returns the object that `parse` reads as the example."""
   value: dict[str, Any] = {"id": example.id, "text": example.text}
   if example.mentions is not None:
-    value["mentions"] = [list(_shortened(mention)) for mention in example.mentions]
+    value["mentions"] = [_shortened(mention) for mention in example.mentions]
+  if example.annotated is not None:
+    value["annotated"] = list(example.annotated)
   return value
 
 
-def _shortened(mention: LinkedMention) -> tuple[object, ...]:
+def _shortened(mention: LinkedMention) -> list[object]:
   """Returns a mention as JSON has it, without what is as usual at its end."""
-  start, end, title, item, optional, given = mention
-  if given is not None:
-    return start, end, title or None, item, optional, given
-  if title is None:
-    return start, end
-  if optional:
-    return start, end, title or None, item, optional
-  return (start, end, title or None, item) if item else (start, end, title or None)
-
-
-@dataclasses.dataclass(frozen=True)
-class Named:
-  """A name of the table."""
-
-  text: str
-  title: str
-  candidates: Candidates  # the likeliest first
-  place: str
-
-
-def ganea(path: Path) -> Iterator[dict[str, Any]]:
-  """Yields the documents of a table in our form, in the order of the texts."""
-  if path.stem not in TEXTS:
-    expected = f"expected one of {', '.join(f'{x}{TABLE}' for x in TEXTS)}"
-    raise InputError(f"{path}: no table of Ganea and Hofmann's by its name; {expected}")
-  named = _table(path)
-  persons = path.parent / PERSONS
-  people = {line for _, line in lines(persons)} if persons.exists() else set()
-  text_file = path.parent / TEXTS[path.stem]
-  for name, words in _texts(text_file):
-    id = name if name in named else name.removesuffix(")")
-    if id not in LEFT_OUT and (of_text := named.pop(id, None)):
-      yield _with_mentions(id, words, with_full_names(of_text, people))
-  lacking = [id for id in named if id not in LEFT_OUT]
-  if lacking:
-    raise InputError(f"{text_file}: no document {lacking[0]}; expected it, as {path} has names")
-
-
-def with_full_names(named: Sequence[Named], people: set[str]) -> list[Named]:
-  """Returns names with the candidates of longer names of persons in the text that contain them."""
-  found = []
-  for one in named:
-    longer = [
-      x
-      for x in named
-      if x.candidates
-      and x.candidates[0][0] in people
-      and x.text.lower() != one.text.lower()
-      and f" {one.text} ".lower() in f" {x.text} ".lower()
-    ]
-    sums: dict[str, float] = defaultdict(float)
-    for title, prior in (pair for x in longer for pair in x.candidates):
-      sums[title] += prior / len(longer)
-    candidates = _likeliest_first(sums) if longer else one.candidates
-    found.append(dataclasses.replace(one, candidates=candidates))
-  return found
-
-
-def _table(path: Path) -> dict[str, list[Named]]:
-  """Returns the names of each document that mean something, in order."""
-  named: dict[str, list[Named]] = defaultdict(list)
-  for number, line in lines(path):
-    if line.strip():
-      place, fields = f"{path}: line {number}", line.rstrip().split("\t")
-      if len(fields) < 8:
-        expected = "expected document, name, candidates, GT: and what it means"
-        raise InputError(f"{place}: {len(fields)} fields with tabs between them; {expected}")
-      title = _meaning(fields[-1], place)
-      if title:
-        given = () if fields[6] == "EMPTYCAND" else fields[6:-2]
-        priors = dict(_candidate(x, place) for x in given)
-        candidates = _likeliest_first({name: x for name, x in priors.items() if name})
-        named[fields[0].split(" ")[0]].append(Named(fields[2], title, candidates, place))
-  return dict(named)
-
-
-def _likeliest_first(priors: Mapping[str, float]) -> Candidates:
-  return tuple(sorted(priors.items(), key=lambda x: -x[1]))
-
-
-def _candidate(field: str, place: str) -> tuple[str, float]:
-  _, prior, title = (*field.split(",", 2), "", "")[:3]
-  try:
-    return title.replace("&amp;", "&"), min(1.0, float(prior))
-  except ValueError:
-    raise InputError(f"{place}: candidate {field!r:.60}; expected id,prior,title") from None
-
-
-def _meaning(field: str, place: str) -> str:
-  """Returns the title of index,id,prior,title or of -1,id,title; "" where there is none."""
-  index, *rest = field.split(",")
-  if not re.fullmatch(r"-?\d+", index):
-    raise InputError(f"{place}: {field!r:.60}; expected index,id,prior,title or -1,id,title")
-  return ",".join(rest[1:] if index == "-1" else rest[2:]).replace("&amp;", "&")
-
-
-Word = tuple[str, str]  # and B, I or nothing, for one of a name
-
-
-def _texts(path: Path) -> Iterator[tuple[str, list[Word]]]:
-  """Yields the words of each document with its name."""
-  id, words = "", []
-  for _, line in lines(path):
-    columns = line.split("\t")
-    if line.startswith(DOCUMENT):
-      if id:
-        yield id, words
-      id, words = line.removeprefix(DOCUMENT).split(" ")[0], []
-    elif columns[0]:
-      words.append((columns[0], columns[1] if len(columns) > 5 else ""))
-  if id:
-    yield id, words
-
-
-def _with_mentions(id: str, words: Sequence[Word], named: Sequence[Named]) -> dict[str, Any]:
-  """Returns a document; its names are found in the order of the table."""
-  text, spans = "", []
-  for word, part in words:
-    text += " " if text else ""
-    if part == "I" and spans:
-      spans[-1][1] = len(text) + len(word)
-    elif part:
-      spans.append([len(text), len(text) + len(word)])
-    text += word
-  mentions, remaining = [], iter(spans)
-  for one in named:
-    for start, end in remaining:
-      if _plain(text[start:end]) == _plain(one.text):
-        given = [list(x) for x in one.candidates]
-        mentions.append([start, end, one.title, None, False, given])
-        break
-    else:
-      raise InputError(f"{one.place}: {one.text!r}: not in the text; expected it in order")
-  return {"id": id, "text": text, "mentions": mentions}
-
-
-def _plain(text: str) -> str:
-  return re.sub(r"\W+", "", text.lower())
+  if mention.title is None:
+    return [mention.start, mention.end]
+  start, end, title, *rest, parts = mention
+  value: list[object] = [start, end, title or None, *rest, [_shortened(x) for x in parts]]
+  usual = [None, False, None, []]  # behind the title
+  while len(value) > 3 and value[-1] == usual[len(value) - 4]:
+    value.pop()
+  return value

@@ -1,6 +1,7 @@
 """Metrics of entity linking: accuracy where names are given, precision and recall where not."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -10,38 +11,20 @@ from luke_jax.files import Path
 from luke_jax.tasks.calibration import Answered, wanted_of
 from luke_jax.tasks.evaluation import Evaluation, Mark, Mistake, precision_recall_f1
 from luke_jax.tasks.files import Faults, listed, read_json_lines
-from luke_jax.tasks.linking.files import LinkingExample
+from luke_jax.tasks.linking.counting import (
+  Answers,
+  Counts,
+  Meaning,
+  all_mentions,
+  counted,
+  counts_of,
+  meaning_of,
+)
+from luke_jax.tasks.linking.files import LinkedMention, LinkingExample
 from luke_jax.tasks.predictions import Link
+from luke_jax.text.tokenizer import Bounds
 
 _ITEM = re.compile(r"Q\d+")
-
-
-class Meaning(NamedTuple):
-  """An entity by its title and perhaps its item; neither of them for none that is known."""
-
-  title: str = ""
-  item: str | None = None
-  optional: bool = False  # counts neither as found nor as missed
-
-  @property
-  def known(self) -> bool:
-    """Returns whether it is an entity."""
-    return bool(self.title or self.item)
-
-  def same(self, other: "Meaning") -> bool:
-    """Returns whether both are one entity: by their items, or by titles where one has no item."""
-    if self.item and other.item:
-      return self.item == other.item
-    return self.known and _spelt(self.title) == _spelt(other.title)
-
-
-def _spelt(title: str) -> str:
-  """Returns a title with the first letter and the spaces that all titles have."""
-  plain = " ".join(title.replace("_", " ").split())
-  return plain[:1].upper() + plain[1:]
-
-
-Answers = Mapping[tuple[int, int], Meaning]  # by span
 
 
 class Place(NamedTuple):
@@ -55,89 +38,94 @@ class Place(NamedTuple):
 Candidates = dict[tuple[int, int], Place]  # by span
 
 
-class Counts(NamedTuple):
-  """Numbers of right answers, of answers, and of what there is to find."""
-
-  right: int
-  said: int
-  gold: int
-
-
-def score(gold: Sequence[Answers], predicted: Sequence[Answers]) -> dict[str, float]:
+def score(examples: Sequence[LinkingExample], predicted: Sequence[Answers]) -> dict[str, float]:
   """Returns accuracy over names with an entity, and micro and macro F1.
 
   What is predicted where the gold has no entity is wrong, and what is optional counts nowhere; two
   texts are alike in macro F1 whatever their length, and one without names does not count there.
-  Weak F1 is of spans that overlap. Where some names have no known entity, `f1_with_none` counts
-  those that are said to have none as well.
+  Weak F1 is of spans that overlap. Measures `…_with_none` count names without a
+  known entity as well: they have to be said to have none.
   """
-  pairs = list(zip(gold, predicted, strict=True))
+  pairs = list(zip(examples, predicted, strict=True))
   each = [counts_of(x, y) for x, y in pairs]
-  total = _sum(each)
-  scores = {"accuracy": total.right / max(1, total.gold)} | precision_recall_f1(*total)
-  found = [precision_recall_f1(*x)["f1"] for x in each if x.said or x.gold]
+  scores = _measures(each)
+  scores = {"accuracy": scores["recall"]} | scores
+  found = [_measures([x])["f1"] for x in each if any(x)]
   scores["macro_f1"] = sum(found) / max(1, len(found))
   scores["weak_f1"] = _weak_f1(pairs)
   refused = [
-    not y.get(span, Meaning()).known
-    for x, y in pairs
-    for span, meaning in x.items()
-    if not (meaning.known or meaning.optional)
+    not y.get(x[:2], Meaning()).known
+    for example, y in pairs
+    for x in example.mentions or ()
+    if not (meaning_of(x).known or x.optional)
   ]
   if refused:
     scores["none_of_these"] = sum(refused) / len(refused)
-    of_all = _sum([counts_of(x, y, with_none=True) for x, y in pairs])
-    scores["f1_with_none"] = precision_recall_f1(*of_all)["f1"]
+  if refused or any(x.annotated for x in examples):
+    of_all = _measures([counts_of(x, y, with_none=True) for x, y in pairs])
+    scores |= {f"{name}_with_none": value for name, value in of_all.items()}
   return scores
 
 
-def counts_of(gold: Answers, predicted: Answers, *, with_none: bool = False) -> Counts:
-  """Returns the counts of a text; with none also of names without a known entity."""
-  required = {x: y for x, y in gold.items() if not y.optional and (y.known or with_none)}
-  said = {
-    span: meaning
-    for span, meaning in predicted.items()
-    if (meaning.known or with_none) and not gold.get(span, Meaning()).optional
-  }
-  right = sum(
-    span in required and (required[span].same(x) or not (required[span].known or x.known))
-    for span, x in said.items()
-  )
-  return Counts(right, len(said), len(required))
+def _measures(counts: Sequence[Counts]) -> dict[str, float]:
+  right, wrong, missed = (sum(x[i] for x in counts) for i in range(3))
+  return precision_recall_f1(right, right + wrong, right + missed)
 
 
-def _sum(counts: Sequence[Counts]) -> Counts:
-  right, said, gold = (sum(x[i] for x in counts) for i in range(3))
-  return Counts(right, said, gold)
-
-
-def _weak_f1(pairs: Sequence[tuple[Answers, Answers]]) -> float:
+def _weak_f1(pairs: Sequence[tuple[LinkingExample, Answers]]) -> float:
   """Returns F1 of answers that overlap a name of the same entity."""
   said_right = said_all = gold_right = gold_all = 0
-  for gold, predicted in pairs:
-    required = {x: y for x, y in gold.items() if y.known and not y.optional}
-    said = {
-      span: meaning
-      for span, meaning in predicted.items()
-      if meaning.known and not gold.get(span, Meaning()).optional
-    }
-    said_right += sum(_met(x, required) for x in said.items())
-    gold_right += sum(_met(x, said) for x in required.items())
+  for example, answers in pairs:
+    names = list(all_mentions(example.mentions or ()))
+    optional = {x[:2] for x in names if x.optional}
+    labels = [(x[:2], meaning_of(x)) for x in names if x[:2] not in optional]
+    said = [x for x in counted(example, answers).items() if x[1].known and x[0] not in optional]
+    required = [x for x in example.mentions or () if meaning_of(x).known and not x.optional]
+    said_right += sum(_met(x, labels) for x in said)
+    gold_right += sum(_met((x[:2], meaning_of(x)), said) for x in required)
     said_all, gold_all = said_all + len(said), gold_all + len(required)
   precision, recall = said_right / max(1, said_all), gold_right / max(1, gold_all)
   return 2 * precision * recall / max(precision + recall, 1e-9)
 
 
-def _met(one: tuple[tuple[int, int], Meaning], others: Answers) -> bool:
+def _met(one: tuple[Bounds, Meaning], others: Sequence[tuple[Bounds, Meaning]]) -> bool:
   (start, end), meaning = one
-  return any(start < x[1] and x[0] < end and meaning.same(y) for x, y in others.items())
+  return any(start < x[1] and x[0] < end and meaning.same(y) for x, y in others)
 
 
-def golds(example: LinkingExample) -> Answers:
-  """Returns what the names of an example mean."""
+def check_meanings(example: LinkingExample) -> None:
+  """Raises InputError for an example that does not say what its names mean."""
   if example.mentions is None or any(x.title is None for x in example.mentions):
     raise InputError(f"{example.place}: mentions: no titles; expected what each name means")
-  return {(x.start, x.end): Meaning(x.title or "", x.item, x.optional) for x in example.mentions}
+
+
+class _Judged(NamedTuple):
+  """A link, and what the gold says of its name: nothing where it has none of that span."""
+
+  link: Link
+  said: Meaning
+  meant: Sequence[LinkedMention]
+
+  @property
+  def right(self) -> bool:
+    return any(meaning_of(x).same(self.said) for x in self.meant)
+
+  @property
+  def optional(self) -> bool:
+    return any(x.optional for x in self.meant)
+
+
+def _judged(example: LinkingExample, links: Sequence[Link]) -> list[_Judged]:
+  """Returns the links that count."""
+  labels: dict[Bounds, list[LinkedMention]] = defaultdict(list)
+  for mention in all_mentions(example.mentions or ()):
+    labels[mention[:2]].append(mention)
+  first, last = example.annotated or (0, len(example.text))
+  return [
+    _Judged(x, Meaning(x.title or "", x.item), labels[x.start, x.end])
+    for x in links
+    if first <= x.start and x.end <= last
+  ]
 
 
 def evaluate(
@@ -146,28 +134,23 @@ def evaluate(
   candidates: Sequence[Candidates],
 ) -> Evaluation:
   """Returns the scores of links and the surest mistakes."""
-  gold = list(map(golds, examples))
   said = [{(x.start, x.end): Meaning(x.title or "", x.item) for x in y} for y in predictions]
-  scores = score(gold, said) | _of_candidates(gold, said, candidates)
+  scores = score(examples, said) | _of_candidates(examples, said, candidates)
+  judged = list(map(_judged, examples, predictions))
   answers = [
-    [
-      Answered(link.score, _meant(link, right).same(Meaning(link.title, link.item)))
-      for link in links
-      if link.title and not _meant(link, right).optional
-    ]
-    for right, links in zip(gold, predictions, strict=True)
+    [Answered(x.link.score, x.right) for x in links if x.said.known and not x.optional]
+    for links in judged
   ]
-  counts = (sum(x.known and not x.optional for x in right.values()) for right in gold)
-  mistakes = _mistakes(examples, gold, predictions)
+  counts = (
+    sum(meaning_of(x).known and not x.optional for x in example.mentions or ())
+    for example in examples
+  )
+  mistakes = _mistakes(examples, judged)
   return Evaluation(scores, {}, {}, mistakes, list(chain(*answers)), wanted_of(answers, counts))
 
 
-def _meant(link: Link, gold: Answers) -> Meaning:
-  return gold.get((link.start, link.end), Meaning())
-
-
 def _of_candidates(
-  gold: Sequence[Answers], said: Sequence[Answers], candidates: Sequence[Candidates]
+  examples: Sequence[LinkingExample], said: Sequence[Answers], candidates: Sequence[Candidates]
 ) -> dict[str, float]:
   """Returns how often the right entity is known, a candidate, and the likeliest by the prior.
 
@@ -175,9 +158,10 @@ def _of_candidates(
   have several candidates with the right one among them.
   """
   rows = [
-    (place, right[span].same(answers.get(span, Meaning())))
-    for right, answers, of_text in zip(gold, said, candidates, strict=True)
-    for span, place in of_text.items()
+    (of_text[x[:2]], meaning_of(x).same(answers.get(x[:2], Meaning())))
+    for example, answers, of_text in zip(examples, said, candidates, strict=True)
+    for x in example.mentions or ()
+    if x[:2] in of_text
   ]
   several = [(x, right) for x, right in rows if x.count > 1 and x.place is not None]
   scores = {
@@ -198,17 +182,18 @@ def _share(rows: Sequence[tuple[Place, bool]], holds: Callable[[Place], bool]) -
 
 
 def _mistakes(
-  examples: Sequence[LinkingExample], gold: Sequence[Answers], predictions: Sequence[Sequence[Link]]
+  examples: Sequence[LinkingExample], judged: Sequence[Sequence[_Judged]]
 ) -> list[Mistake]:
   mistakes = []
-  for example, right, links in zip(examples, gold, predictions, strict=True):
-    for link in links:
-      correct = _meant(link, right)
-      said = Meaning(link.title or "", link.item)
-      if correct.optional or correct.same(said) or not (correct.known or said.known):
+  for example, links in zip(examples, judged, strict=True):
+    for link, said, meant in links:
+      of_name = _Judged(link, said, meant)
+      gold = [x for x in map(meaning_of, meant) if x.known]
+      if of_name.right or of_name.optional or not (gold or said.known):
         continue
       mark = Mark(link.start, link.end, link.title or "none", "wrong")
-      names = correct.title or correct.item or "none", link.title or "none"
+      correct = " or ".join(dict.fromkeys(x.title or x.item or "" for x in gold)) or "none"
+      names = correct, link.title or "none"
       mistakes.append(Mistake(example.id, example.text, (mark,), *names, link.score, ""))
   return sorted(mistakes, key=lambda mistake: -mistake.score)
 
@@ -238,4 +223,6 @@ def score_file(
   examples: Sequence[LinkingExample], predicted: Mapping[str, Answers]
 ) -> dict[str, float]:
   """Returns the scores of links by id; those of other texts do not count."""
-  return score(list(map(golds, examples)), [predicted.get(x.id, {}) for x in examples])
+  for example in examples:
+    check_meanings(example)
+  return score(examples, [predicted.get(x.id, {}) for x in examples])

@@ -208,7 +208,7 @@ class EntityLinking(FineTunedTask):
 
   def check_example(self, example: LinkingExample) -> None:
     """Raises InputError for an example that does not say what its names mean."""
-    score.golds(example)
+    score.check_meanings(example)
 
   def records(self, backbone: Backbone, split: str) -> TaskRows:
     """Returns the rows of a split; those of "train" have random entities beside a sole one."""

@@ -10,7 +10,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.linking import files
+from luke_jax.tasks.linking import benchmarks
 from luke_jax.tasks.linking.candidates import candidates_of
 from luke_jax.tasks.linking.files import LinkedMention, parse, read, to_json
 from luke_jax.tasks.linking.knowledge import About, lines_of, open_knowledge
@@ -88,10 +88,10 @@ def test_a_surname_has_the_candidates_of_full_names_of_persons(folder):
 
 def test_candidates_of_several_full_names_are_joined():
   def named(text, *candidates):
-    return files.Named(text, "", candidates, "")
+    return benchmarks.Named(text, "", candidates, "")
 
   full = [named("Ana Ferrier", ("A", 0.8), ("B", 0.2)), named("Bo Ferrier", ("B", 1.0))]
-  *_, short, part = files.with_full_names(
+  *_, short, part = benchmarks.with_full_names(
     [*full, named("Ferrier", ("C", 1.0)), named("Ferr", ("D", 1.0))], {"A", "B", "C"}
   )
   assert dict(short.candidates) == pytest.approx({"B": 0.6, "A": 0.4})

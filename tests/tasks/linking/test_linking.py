@@ -27,11 +27,11 @@ from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.linking import finding, score
 from luke_jax.tasks.linking.candidates import candidates_in
+from luke_jax.tasks.linking.counting import Meaning
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read, to_json
 from luke_jax.tasks.linking.finding import names_in
 from luke_jax.tasks.linking.knowledge import About, Knowledge, lines_of, write_knowledge
 from luke_jax.tasks.linking.names import NONE, Meanings, key_of
-from luke_jax.tasks.linking.score import Meaning
 from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.predictions import Link
 from luke_jax.training.experiment import Experiment
@@ -210,7 +210,7 @@ def test_examples_are_written_as_they_are_read(tmp_path):
   (again,) = read(Path(tmp_path / "a.jsonl"), Faults())
   assert dataclasses.replace(again, place="a") == example
   with pytest.raises(InputError, match=r"no titles; expected what each name means"):
-    score.golds(example)
+    score.check_meanings(example)
 
 
 def task(folder, **fields):
@@ -287,9 +287,10 @@ def test_outputs_become_links_in_order(folder):
 
 
 def test_scores_count_links_names_and_what_is_refused(folder):
-  one = {(0, 3): Meaning("A"), (4, 7): Meaning("B"), (8, 9): Meaning()}
+  names = LinkedMention(0, 3, "A"), LinkedMention(4, 7, "B"), LinkedMention(8, 9, "")
+  one, empty = (LinkingExample("", "", "and so on", x) for x in (names, ()))
   said = {(0, 3): Meaning("A"), (4, 7): Meaning("C"), (8, 9): Meaning()}
-  scores = score.score([one, {}], [said, {}])
+  scores = score.score([one, empty], [said, {}])
   assert scores["accuracy"] == scores["f1"] == scores["macro_f1"] == 0.5
   assert scores["none_of_these"] == 1 and scores["f1_with_none"] == pytest.approx(2 / 3)
   links = [Link("Ferrier", 16, 23, "Ana Ferrier", "Q1", 0.9)]
