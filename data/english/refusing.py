@@ -1,46 +1,83 @@
 """Makes `english/qa` of an adapter: python -m data.english.refusing ADAPTER TARGET [FOLDER].
 
-The adapter is that of a run of experiments/english/qa_box.py, which answers too little. Its margin
-of "no answer", `null_threshold`, is raised as long as it refuses three in four of dev's questions
-without an answer. FOLDER is datasets/english unless it is given.
+The adapter is that of a run of experiments/english/qa_box.py. Its margin of "no answer",
+`null_threshold`, is chosen on dev: machine-made questions and those that were written by hand
+(data.english.asked) count alike, and of each the F1 of questions with an answer and the share of
+the others that is refused. Its scores are fitted to the same questions; if no score is told with
+certainty from which nine in ten answers are right, it is sure from the score .9 on. FOLDER is
+datasets/english unless it is given.
 """
 
+import dataclasses
 import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import luke_jax
+from luke_jax import files
+from luke_jax.inference.predicting import predictions
+from luke_jax.inference.settings import ENTRY, KEY, SURE, task_of
+from luke_jax.runs.models import RIGHT, measured
+from luke_jax.tasks.answers import token_f1
+from luke_jax.tasks.calibration import Answered
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.qa.files import read
-from luke_jax.tasks.qa.score import null_odds
+from luke_jax.tasks.qa.score import evaluate, null_odds
 
-REFUSED = 3 / 4  # least share of the questions without an answer
+DEVS = ("all_dev.json", "asked_dev.json")
+MARGINS = np.arange(-10, 10, 0.5)
 
 
 def main(adapter: Path, target: Path, folder: Path) -> None:
-  """Copies the adapter with another margin and prints it."""
-  margin = margin_of(odds_of(adapter, folder / "qa" / "all_dev.json"))
+  """Copies the adapter with another margin and another meaning of scores, and prints both."""
   shutil.copytree(adapter, target)
   config = json.loads((target / "config.json").read_text(encoding="utf-8"))
-  config["luke_jax"]["settings"]["null_threshold"] = margin
+  ours = config[KEY]
+  ours.pop(ENTRY, None)
+  margin = margin_of([predicted(target, folder / "qa" / name, 0.0) for name in DEVS])
+  ours["settings"]["null_threshold"] = margin
+  write(target, config)
+  answers: list[Answered] = []
+  for name in DEVS:
+    answers += evaluate(*predicted(target, folder / "qa" / name, margin)).answers
+  calibration, sure = measured(answers)
+  ours |= {ENTRY: list(calibration), SURE: sure or RIGHT}
+  write(target, config)
+  print(f"{target}: null_threshold {margin}, calibration {list(calibration)}, sure {sure or RIGHT}")
+
+
+def write(target: Path, config: dict[str, Any]) -> None:
+  """Writes the config of an adapter."""
   (target / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-  print(f"{target}: null_threshold {margin}")
 
 
-def margin_of(odds: np.ndarray) -> float:
-  """Returns the largest margin, of two digits, by which enough of these questions are refused."""
-  return float(np.floor(100 * np.quantile(odds, 1 - REFUSED)) / 100)
+def predicted(adapter: Path, path: Path, margin: float) -> tuple[list, list]:
+  """Returns the questions of a file and their answers with a margin, scores as computed."""
+  model = luke_jax.load(adapter)
+  task = dataclasses.replace(task_of(model), null_threshold=margin)
+  pairs = list(predictions(model, task, read(files.Path(path), Faults())))
+  return [x for x, _ in pairs], [x for _, x in pairs]
 
 
-def odds_of(adapter: Path, path: Path) -> np.ndarray:
-  """Returns the scores of "no answer", less the best answers', of questions without an answer."""
-  model, rows = luke_jax.load(adapter), read(path, Faults())
-  asked = [x for x in rows if not x.answers]
-  texts, questions = [x.text for x in asked], [x.question for x in asked]
-  return np.array([null_odds(answers) for answers in model.predict(texts, question=questions)])
+def margin_of(devs: list[tuple[list, list]]) -> float:
+  """Returns the margin with the best mean over dev parts, each half F1 and half refusals."""
+
+  def good(margin: float, examples: list, answers: list) -> float:
+    refused = np.array(list(map(null_odds, answers))) > margin
+    best = [next((x.text for x in said if x.text), "") for said in answers]
+    has = np.array([bool(x.answers) for x in examples])
+    f1 = [
+      token_f1(text, [x.text[start:end] for start, end in x.answers or ()])
+      for x, text in zip(examples, best, strict=True)
+    ]
+    return (np.array(f1) * ~refused)[has].mean() + refused[~has].mean()
+
+  totals = [sum(good(margin, *dev) for dev in devs) for margin in MARGINS]
+  return float(MARGINS[int(np.argmax(totals))])
 
 
 if __name__ == "__main__":

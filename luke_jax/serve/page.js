@@ -305,7 +305,8 @@ async function showAnswers(event) {
   writeCode();
   const question = byId("question").value;
   if (!question.trim()) return byId("answers").replaceChildren("Ask something first.");
-  await showTable(byId("answers"), { question, model: chosenModel("qa") });
+  const { name: model, sure } = modelOf("qa");
+  await showTable(byId("answers"), { question, model }, sure);
 }
 
 async function showFilled(event) {
@@ -316,13 +317,19 @@ async function showFilled(event) {
   await showTable(byId("filled"), { query: byId("query").value, entities, model: chosenModel("cloze") });
 }
 
-async function showTable(place, asked) {
+async function showTable(place, asked, sure = null) {
   try {
     const text = textOf();
     const answers = text.trim() ? await predict({ text, ...asked }) : [];
     const table = element("table");
+    const [best] = answers;
+    if (best?.text && best.score < sure) {
+      const left = `Left out: “${best.text}”, of score ${best.score.toFixed(2)}`;
+      const shown = `answers are shown from ${sure.toFixed(2)} on, where nine in ten are right.`;
+      return place.replaceChildren(`No answer that the model is sure of. ${left}; ${shown}`);
+    }
     // Behind the best answer, which may be that there is none, only what may be right as well.
-    const shown = answers.filter((found, i) => !i || (answers[0].text && found.score >= LEAST));
+    const shown = answers.filter((found, i) => !i || (best.text && found.score >= LEAST));
     for (const { text, score } of shown.slice(0, 3)) table.append(row(text || "no answer", score));
     place.replaceChildren(answers.length ? table : "No answer: the text is empty.");
   } catch (fault) {

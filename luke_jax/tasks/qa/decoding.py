@@ -11,6 +11,7 @@ from luke_jax.tasks.predictions import Answer
 from luke_jax.tasks.qa.features import Window
 from luke_jax.tasks.qa.files import QuestionExample
 from luke_jax.text import Row
+from luke_jax.wiki.stages.tokens import TOKEN
 
 NO_ANSWER = Answer("", 0, 0, 0.0)
 
@@ -18,7 +19,8 @@ NO_ANSWER = Answer("", 0, 0, 0.0)
 class Choice(NamedTuple):
   """Limits of the number and length of answers, and whether there may be none.
 
-  "No answer" comes first if its score is above the best answer's by more than `null_threshold`.
+  The score of "no answer" is less by `null_threshold` than the model's. With `authors` it stays as
+  it is, and "no answer" comes first if it is above the best answer's by more than that.
   """
 
   n_best: int
@@ -43,9 +45,10 @@ def decode(
 ) -> list[list[Answer]]:
   """Returns the answers to each question with the highest sums of logits, the best first.
 
-  Every stretch of at most `answer_words` pieces is a candidate, or as in the authors' code those
-  from the `n_best` best starts of a row to its as many best ends. It is scored in the window with
-  the most context around its first piece. Scores become probabilities among the returned answers.
+  Every stretch of whole words of at most `answer_words` pieces is a candidate, or as in the
+  authors' code those from the `n_best` best starts of a row to its as many best ends. It is scored
+  in the window with the most context around its first piece. Scores become probabilities among the
+  returned answers.
   """
   scored: list[list[_Scored]] = [[] for _ in examples]
   for number, row in enumerate(rows):
@@ -68,7 +71,7 @@ def _scored(row: Row, starts: np.ndarray, ends: np.ndarray, choice: Choice) -> _
   length = len(row.input_ids)
   passage = slice(window.place, length - 1)
   starts, ends = (np.asarray(logits[:length], np.float64) for logits in (starts, ends))
-  null = float(starts[0] + ends[0])
+  null = float(starts[0] + ends[0]) - (0 if choice.authors else choice.null_threshold)
   if choice.authors:
     starts, ends = (_best(logits, choice.n_best) for logits in (starts, ends))
   return _Scored(window, starts[passage], ends[passage], null)
@@ -88,6 +91,9 @@ def _ranked(text: str, rows: Sequence[_Scored], choice: Choice) -> Iterator[Answ
   scores, places = zip(*(_spans(row, owners, choice.answer_words) for row in rows), strict=True)
   all_scores, all_places = np.concatenate(scores), np.concatenate(places)
   offsets, seen = rows[0].window.offsets, set()
+  if not choice.authors:
+    begins, ends = _whole_words(text, offsets)
+    all_scores = np.where(begins[all_places[:, 0]] & ends[all_places[:, 1]], all_scores, -np.inf)
   order = np.argsort(-all_scores, kind="stable")
   for i in order[np.isfinite(all_scores[order])]:
     first, last = all_places[i]
@@ -98,6 +104,14 @@ def _ranked(text: str, rows: Sequence[_Scored], choice: Choice) -> Iterator[Answ
     if answer and answer not in seen:
       seen.add(answer)
       yield Answer(answer, start, start + len(answer), float(all_scores[i]))
+
+
+def _whole_words(text: str, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+  """Returns whether a word begins and whether one ends with each token of a passage."""
+  begins, ends = (np.ones(len(text) + 1, bool) for _ in range(2))
+  for word in TOKEN.finditer(text):
+    begins[word.start() + 1 : word.end()] = ends[word.start() + 1 : word.end()] = False
+  return begins[offsets[:, 0]], ends[offsets[:, 1]]
 
 
 def _owners(rows: Sequence[_Scored]) -> np.ndarray:
@@ -140,9 +154,8 @@ def _with_probabilities(
     place = sum(answer.score >= null for answer in answers)
     if place < choice.n_best:  # it is one of the best, and otherwise beside them
       del answers[choice.n_best - 1 :]
-    if answers:
-      best = answers[0].score
-      place = 0 if null - best > choice.null_threshold else max(place, 1)
+    if choice.authors and answers:
+      place = 0 if null - answers[0].score > choice.null_threshold else max(place, 1)
     answers.insert(place, NO_ANSWER._replace(score=null))
   scores = np.array([answer.score for answer in answers])
   odds = np.exp(scores - scores.max())

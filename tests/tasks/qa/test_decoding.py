@@ -88,11 +88,25 @@ def test_no_answer():
 
 def test_rows_of_several_examples():
   rows = [row(0, 7), row(0, 3, example=1, offsets=OFFSETS[:3])]
-  examples = [asked(), asked("One or two.")]
+  examples = [asked(), asked("One is it.")]
   loud = [logits(0, 0, 9, 0, 0, 0, 0), logits(0, 0, 9)]
   outputs = dict.fromkeys(("start_logits", "end_logits"), loud)
   one, two = decode(examples, rows, outputs, CHOICE)
-  assert (one[0].text, two[0].text) == ("an", "tw")
+  assert (one[0].text, two[0].text) == ("an", "it")
+
+
+def test_answers_are_of_whole_words():
+  text = "Gustave Eiffel, 1889年巴黎"
+  offsets = np.array([(0, 7), (8, 9), (9, 14), (14, 15), (16, 18), (18, 20), (20, 21), (21, 22)])
+  loud = logits(0, 0, 9, 0, 0, 8, 0, 7)  # half words, and a character of Chinese
+  rows, outputs = [row(0, 8, offsets=offsets)], {"start_logits": [loud], "end_logits": [loud]}
+  choice = CHOICE._replace(n_best=50, answer_words=8)
+  (answers,) = decode([asked(text)], rows, outputs, choice)
+  texts = [answer.text for answer in answers]
+  assert "Eiffel" in texts and "1889" in texts and "巴" in texts
+  assert not {"iffel", "Gustave E", "89", "E", "18"} & set(texts)
+  (answers,) = decode([asked(text)], rows, outputs, choice._replace(authors=True))
+  assert answers[0].text == "iffel"  # pieces as they are
 
 
 @given(st.data())
