@@ -23,11 +23,12 @@ from luke_jax.convert.sources import CONFIG, system_for
 from luke_jax.convert.tensors import ADAPTER, read_safetensors, weights_hash, write_safetensors
 from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object
-from luke_jax.heads.kinds import kind_of
+from luke_jax.heads.kinds import heads_of, kind_of
 from luke_jax.models.adapters import add_adapters, is_adapter, stays
 from luke_jax.models.config_files import check_finite
+from luke_jax.models.head import SavedHead
 from luke_jax.models.keys import LoadReport, flatten, places, unflatten
-from luke_jax.models.system import System
+from luke_jax.models.system import NONE, Described, System
 from luke_jax.nn import layers
 
 PART = "adapter"  # of config.json, under this project's name
@@ -56,10 +57,11 @@ def save_adapter(model: ModelParts, path: str | Path) -> None:
   backbone = {"name": start.directory.resolve().name, "sha256": weights_hash(start.directory)}
   additions = {"new_words": dict(start.new_words), "entities": start.entities}
   model = with_record(model, {"backbone": backbone, **additions}, PART)
+  head = model.network.head
   with all_or_nothing(Path(path)) as folder:
     write_safetensors(folder / ADAPTER, changed_tensors(model, before))
     (folder / "README.md").write_text(model_card(model, backbone), encoding="utf-8")
-    write_config(model, folder)
+    write_config(model, folder, **({} if head is None else head.write(folder)))
 
 
 def read_adapter(
@@ -83,9 +85,10 @@ def read_adapter(
   directory = backbone or find_backbone(origin["backbone"], path)
   _check_hash(directory, origin["backbone"], path)
   start = Start(directory, origin["new_words"], origin["entities"])
-  kind = head or kind_of(system, described.architecture)
-  model = _before(start, kind, described.config, described.labels, blank=True, **fields)
-  arrays = with_changes(model, read_safetensors(path / ADAPTER), path / ADAPTER)
+  tensors = read_safetensors(path / ADAPTER)
+  make = head or _head_of(path, system, described, tensors)
+  model = _before(start, make, described.config, described.labels, blank=True, **fields)
+  arrays = with_changes(model, tensors, path / ADAPTER)
   arrays = {name: _shared(name, x, model, origin) for name, x in arrays.items()}
   # What the backbone was is in `start`: a whole model that is written of this one has no backbone.
   ours = {name: x for name, x in described.rest[OURS].items() if name != PART}
@@ -93,6 +96,21 @@ def read_adapter(
   return dataclasses.replace(
     model, params=unflatten(arrays), rest=rest, report=LoadReport(), start=start
   )
+
+
+def _head_of(
+  path: Path, system: type[System], described: Described, tensors: Mapping[str, np.ndarray]
+) -> MakeHead | None:
+  """Returns a function that makes the head that an adapter's files describe, if it has one."""
+  kind = kind_of(system, described.architecture)
+  if kind is None or kind == NONE:
+    return None
+  table = system.keys(kind)
+  own = [(name.removeprefix(VALUE), x) for name, x in tensors.items() if name.startswith(VALUE)]
+  named = (places(table.key(key), x.shape) for key, x in own)
+  names = frozenset(name for of_one in named for name, *_ in of_one)
+  saved = SavedHead(described.num_labels, described.rest, names, path)
+  return lambda backbone, _: heads_of(system)[kind].saved(backbone, saved)
 
 
 def adapter_backbone(path: Path) -> Path:

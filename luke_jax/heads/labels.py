@@ -73,7 +73,7 @@ class PairHead(LabelHead):
   @classmethod
   def saved(cls, backbone: Backbone, saved: SavedHead) -> Self:
     """Returns the head that a model's files describe, with a bias if they have one."""
-    return cls(backbone.numerics, saved.labels, "classifier.bias" in saved.tensors)
+    return cls(backbone.numerics_of(cls.kind), saved.labels, "classifier.bias" in saved.tensors)
 
   @nn.compact
   def __call__(

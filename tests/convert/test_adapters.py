@@ -1,5 +1,6 @@
 """Adapters as directories: small, exact about their backbone, refused where anything is wrong."""
 
+import dataclasses
 import json
 import shutil
 import time
@@ -14,11 +15,13 @@ from tiny import same_params
 
 import luke_jax
 from luke_jax.cli import main
-from luke_jax.convert.adapters import save_adapter
+from luke_jax.convert.adapters import read_adapter, save_adapter
 from luke_jax.convert.fine_tuning import fine_tuning_start
 from luke_jax.convert.parts import Start
 from luke_jax.convert.tensors import read_safetensors
 from luke_jax.errors import InputError
+from luke_jax.heads.attributes.files import Attributes
+from luke_jax.heads.kinds import HEADS, heads_of
 from luke_jax.model import Model
 from luke_jax.models.adapters import add_adapters, stays
 from luke_jax.models.keys import flatten, unflatten
@@ -82,6 +85,42 @@ def test_an_adapter_predicts_what_its_model_does(saved, backbone, tmp_path):
   converted = luke_jax.load(tmp_path / "converted")
   assert score(converted) == pytest.approx(score(model), abs=2e-3)
   assert "adapter" not in converted.rest["luke_jax"]  # it needs no backbone
+
+
+SETTINGS = {  # of heads that are more than their kind and labels, none as it would be made afresh
+  "pair": {"bias": True},
+  "linking": {"vectors": 6, "width": 8, "rounds": 1, "described_by": "x"},
+  "attributes": {"attributes": Attributes(("user",), (("ana", "bo"),), layers=1)},
+}
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory):
+  return save_roberta(tmp_path_factory.mktemp("models") / "roberta")
+
+
+@pytest.mark.parametrize("system", ["luke", "roberta"])
+@pytest.mark.parametrize("kind", [x for x in HEADS if x not in ("pretraining", "match")])
+def test_heads_of_all_kinds_are_adapters(kind, system, backbone, words, tmp_path):
+  named, entities = system_named(system), "special" if system == "luke" else "none"
+  directory = backbone if system == "luke" else words
+  if kind not in heads_of(named):
+    pytest.skip("not of this system")
+
+  def made(of, _):
+    return heads_of(named)[kind].fresh(of, 3).clone(**SETTINGS.get(kind, {}))
+
+  model = fine_tuning_start(
+    directory, head=made, labels=LABELS, new_words={}, entities=entities, system=named
+  )
+  params = jax.tree.map(np.asarray, add_adapters(model.params, named, 2, jax.random.key(0)))
+  start = Start(directory, {}, entities)
+  save_adapter(dataclasses.replace(model, params=params, start=start), tmp_path / "adapter")
+  again = read_adapter(tmp_path / "adapter", backbone=directory)
+  assert again.network == model.network and again.architecture == model.architecture
+  read, saved = flatten(again.params), flatten(params)
+  assert read.keys() == saved.keys()
+  assert all(np.allclose(read[path], saved[path], atol=2e-3) for path in read)
 
 
 def test_a_saved_adapter_is_saved_again_without_loss(saved, backbone, tmp_path):
