@@ -1,14 +1,10 @@
-"""The contract of fine-tuned tasks: settings and functions that one has to have, and those of all.
-
-A task is a frozen dataclass, a subclass of `FineTunedTask`. What is abstract there is all that it
-has to add.
-"""
+"""The contract of fine-tuned tasks, frozen dataclasses: what is abstract is what one has to add."""
 
 import abc
 import collections
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Generic, Literal, Self, TypeVar
 
 import jax
@@ -121,6 +117,10 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   @abc.abstractmethod
   def check_example(self, example: Example) -> None:
     """Raises InputError for an example without answers, or with one that the model lacks."""
+
+  def spread_by(self, example: Example) -> tuple[object, Collection[str]]:
+    """Returns what must not stand on both sides of a held-out part, if anything, and its labels."""
+    return None, ()
 
   @abc.abstractmethod
   def features(

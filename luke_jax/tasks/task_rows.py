@@ -1,8 +1,10 @@
 """Examples of a split and their rows, read once for all evaluations."""
 
+import collections
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError
@@ -65,7 +67,13 @@ def rows_of(
   examples = task.check(task.read_examples(path, faults), faults)
   if held_out:
     share = Share(task.held_out, task.fold)
-    examples = without_held_out(examples, share, split, path)
+    dev = numbers_of_dev(list(map(task.spread_by, examples)), share)
+    if split == "dev" and not dev:
+      raise InputError(
+        f"{path}: {len(examples)} examples with answers, none of them held out as dev; expected a"
+        " file of dev, --dev, or more examples"
+      )
+    examples = [x for number, x in enumerate(examples) if (number in dev) == (split == "dev")]
   if split == "train" and task.used < 1:
     examples = used_share(examples, task.used)
   if not examples:
@@ -84,25 +92,46 @@ class Share(NamedTuple):
   number: int = 0
 
 
-def without_held_out(
-  examples: list[Example], share: Share, split: str, place: str
-) -> list[Example]:
-  """Returns the examples of a training file but for the share that is dev; for "dev" that share.
+def numbers_of_dev(told: Sequence[tuple[object, Collection[str]]], share: Share) -> set[int]:
+  """Returns the numbers of the examples of a training file that are dev.
 
-  Which ones these are goes by hashes of their numbers, so that a file that grows keeps most.
+  Of each example it is told what must not stand on both sides, such as its text, and its labels:
+  those of few examples are spread over both sides. Which examples are dev goes by hashes of the
+  former, so that a file that grows keeps most.
   """
-  first, last = (round((share.number + x) * share.size * len(examples)) for x in (0, 1))
-  count = min(last - first, len(examples) - 1)  # one at least is for training
-  if count == 0 and split == "train":
-    return examples
-  if count == 0:
-    raise InputError(
-      f"{place}: {len(examples)} examples with answers, none of them held out as dev; expected a"
-      " file of dev, --dev, or more examples"
-    )
-  hashes = _hashes(len(examples))
-  dev = set(sorted(hashes)[first : first + count])
-  return [x for x, key in zip(examples, hashes, strict=True) if (key in dev) == (split == "dev")]
+  together: dict[str, list[int]] = {}
+  for number, (key, _) in enumerate(told):
+    together.setdefault(str(number) if key is None else f"text {key}", []).append(number)
+  if len(together) * share.size < 1:  # one text of many questions
+    together = {str(number): [number] for number in range(len(told))}
+  labels = {key: {x for i in own for x in told[i][1]} for key, own in together.items()}
+  order = _spread(labels, share.size)
+  first, last = (round((share.number + x) * share.size * len(told)) for x in (0, 1))
+  ends = itertools.accumulate(len(together[key]) for key in order)
+  middles = [end - len(together[key]) / 2 for end, key in zip(ends, order, strict=True)]
+  chosen = [key for key, middle in zip(order, middles, strict=True) if first <= middle < last]
+  if len(chosen) == len(order):
+    chosen.pop()  # one at least is for training
+  return {number for key in chosen for number in together[key]}
+
+
+def _spread(labels: Mapping[str, Collection[str]], size: float) -> list[str]:
+  """Returns the names of groups in an order of which each part has all labels, as far as it can.
+
+  Of each label the groups stand at equal distances, by the rarest label that they have. The first
+  of those that have too few for every part stands in the first, a sole one in the last.
+  """
+  counts = collections.Counter(label for of_group in labels.values() for label in of_group)
+  by_label: dict[str, list[tuple[bytes, str]]] = {}
+  for name, of_group in labels.items():
+    rarest = min(of_group, key=lambda x: (counts[x], x), default="")
+    by_label.setdefault(rarest, []).append((hashlib.sha256(name.encode()).digest(), name))
+  places = []
+  for own in by_label.values():
+    begin = 0.5 if len(own) * size >= 1 else 0.0 if len(own) > 1 else 1.0
+    for rank, (key, name) in enumerate(sorted(own)):
+      places.append(((rank + begin) / len(own), key, name))
+  return [name for *_, name in sorted(places)]
 
 
 def used_share(examples: list[Example], share: float) -> list[Example]:

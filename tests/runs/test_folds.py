@@ -13,7 +13,7 @@ from luke_jax.files import Path
 from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
 from luke_jax.runs import training
-from luke_jax.tasks.task_rows import Share, without_held_out
+from luke_jax.tasks.task_rows import Share, numbers_of_dev
 from luke_jax.tasks.typing.task import EntityTyping
 from luke_jax.training.experiment import Experiment, Run
 
@@ -24,17 +24,34 @@ ONE = Experiment(
 )
 
 
-@given(st.integers(0, 300), st.integers(2, 12))
-def test_each_example_is_held_out_once(count, parts):
-  examples = list(range(max(count, parts)))
-  found = []
-  for number in range(parts):
-    share = Share(1 / parts, number)
-    dev = without_held_out(examples, share, "dev", "a")
-    train = without_held_out(examples, share, "train", "a")
-    assert sorted(dev + train) == examples and train
-    found += dev
-  assert sorted(found) == examples
+@given(st.lists(st.tuples(st.integers(0, 300), st.lists(st.sampled_from("abc"))), min_size=2))
+def test_each_example_is_held_out_once_and_equal_texts_together(told):
+  parts = min(4, len({key for key, _ in told}))
+  sets = [numbers_of_dev(told, Share(1 / parts, number)) for number in range(parts)]
+  assert all(len(dev) < len(told) for dev in sets)
+  if parts > 1:
+    assert sorted(x for dev in sets for x in dev) == list(range(len(told)))
+    keys = [{told[x][0] for x in dev} for dev in sets]
+    assert sum(map(len, keys)) == len(set.union(*keys))
+  alone = [(None, labels) for _, labels in told]
+  shares = [numbers_of_dev(alone, Share(1 / 3, number)) for number in range(3)]
+  assert sum(map(len, shares)) == len(told) if len(told) > 2 else len(shares[0]) < 2
+
+
+def test_labels_of_few_examples_stand_on_both_sides_and_others_in_proportion():
+  told = [(f"often {x}", ["often"]) for x in range(160)]
+  told += [(f"{label} {x}", [label, "often"]) for label in "abcdef" for x in range(4)]
+  told += [("once", ["once"]), *((f"none {x}", []) for x in range(15))]
+  dev = numbers_of_dev(told, Share(0.1))
+  labels = [label for x in dev for label in told[x][1]]
+  assert len(dev) == 20 and set("abcdef") <= set(labels) and "once" not in labels
+  assert 17 <= labels.count("often") <= 20 and all(labels.count(x) == 1 for x in "abcdef")
+  # A file that grows keeps most of its dev.
+  names = {told[x][0] for x in dev}
+  grown = [*told, *((f"new {x}", ["often"]) for x in range(10))]
+  assert len(names & {grown[x][0] for x in numbers_of_dev(grown, Share(0.1))}) > 10
+  # Where one text has all questions, they cannot stay together.
+  assert len(numbers_of_dev([("passage", [])] * 30, Share(0.1))) == 3
 
 
 def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):

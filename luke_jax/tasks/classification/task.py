@@ -5,7 +5,7 @@ import contextlib
 import dataclasses
 import itertools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import jax
@@ -148,6 +148,10 @@ class TextClassification(FineTunedTask[TextExample, Any]):
       names = ", ".join(labels) or "none"
       raise InputError(f"{self.train}: labels: {names}; expected two or more, to tell apart")
     return tuple(sorted(labels, key=int) if score.in_numbers(labels) else labels)
+
+  def spread_by(self, example: TextExample) -> tuple[object, Collection[str]]:
+    """Returns the question or the text of an example, and its labels."""
+    return example.qid or (example.text, example.text_pair), example.labels or ()
 
   def check_example(self, example: TextExample) -> None:
     """Refuses one without an answer that the model knows."""

@@ -4,7 +4,7 @@ import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -206,6 +206,10 @@ class ClozeAnswering(FineTunedTask[ClozeExample, list[Answer]]):
   def found_labels(self, examples: Sequence[ClozeExample]) -> tuple[str, ...]:
     """Returns no labels."""
     return ()
+
+  def spread_by(self, example: ClozeExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, ()
 
   def check_example(self, example: ClozeExample) -> None:
     """Raises InputError for an example without answers."""

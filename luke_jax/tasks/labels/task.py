@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Self
 
 import jax
@@ -184,6 +184,10 @@ class LabelledNames(FineTunedTask[Example, list[Span]]):
   def found_labels(self, examples: Sequence[Example]) -> tuple[str, ...]:
     """Returns no labels: they are given at run time."""
     return ()
+
+  def spread_by(self, example: Example) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, {label for labels in example.labels for label in labels}
 
   def check_example(self, example: Example) -> None:
     """Raises InputError for a document that does not say which names it has."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import jax
@@ -206,6 +206,10 @@ class EntityLinking(FineTunedTask):
     """Returns no labels."""
     return ()
 
+  def spread_by(self, example: LinkingExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, ()
+
   def check_example(self, example: LinkingExample) -> None:
     """Raises InputError for an example that does not say what its names mean."""
     score.check_meanings(example)
@@ -276,11 +280,8 @@ class EntityLinking(FineTunedTask):
     """Returns the place of a name's entity among its candidates, the one after them for none."""
     if mention.title is None:
       return IGNORED
-    id = entity_of(mention, knowledge)
-    places = np.flatnonzero((ids == id) & (ids != NONE))
-    if len(places):
-      return int(places[0])
-    return self.candidates if self.refuse else IGNORED
+    places = np.flatnonzero((ids == entity_of(mention, knowledge)) & (ids != NONE))
+    return int(places[0]) if len(places) else self.candidates if self.refuse else IGNORED
 
   def _candidates(
     self, text: str, mention: LinkedMention, likeliest: Candidates, knowledge: Knowledge

@@ -1,7 +1,7 @@
 """Named entity recognition as the engine trains it."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import jax
@@ -125,6 +125,10 @@ class NamedEntities(FineTunedTask[NamesExample, list[Span]]):
     """Returns the label of no entity, and those of a file, in alphabetical order."""
     labels = {span.label for example in examples for span in example.spans or ()}
     return (NIL, *sorted(labels - {NIL}))
+
+  def spread_by(self, example: NamesExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, {span.label for span in example.spans or ()}
 
   def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""

@@ -6,7 +6,7 @@ Texts without entities get those of a table of mentions of Wikipedia (paper, app
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import jax
@@ -117,6 +117,10 @@ class QuestionAnswering(FineTunedTask[QuestionExample, list[Answer]]):
   def found_labels(self, examples: Sequence[QuestionExample]) -> tuple[str, ...]:
     """Returns no labels."""
     return ()
+
+  def spread_by(self, example: QuestionExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, ()
 
   def check_example(self, example: QuestionExample) -> None:
     """Raises InputError for an example without answers, unless it may have none."""

@@ -1,7 +1,7 @@
 """Relation classification as the engine trains it: head and tail, between markers."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -106,6 +106,10 @@ class RelationClassification(FineTunedTask[RelationExample, Relation]):
       )
     negative = self.negative or score.negative_of(labels)
     return tuple(sorted(labels, key=lambda label: (label != negative, label)))
+
+  def spread_by(self, example: RelationExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, (example.label,) if example.label else ()
 
   def check_example(self, example: RelationExample) -> None:
     """Raises InputError for an example without a label, or with one that the model lacks."""

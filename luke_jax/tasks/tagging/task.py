@@ -1,7 +1,7 @@
 """Tagging as the engine trains it: logits of words to tags, and tags to entities."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -132,6 +132,10 @@ class Tagging(FineTunedTask[NamesExample, TaggedSpans]):
       )
     prefixes = PREFIXES[self.scheme or "IOB2"]
     return ("O", *(f"{prefix}-{label}" for label in labels for prefix in prefixes))
+
+  def spread_by(self, example: NamesExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, {span.label for span in example.spans or ()}
 
   def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""

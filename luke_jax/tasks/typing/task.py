@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -84,6 +84,10 @@ class EntityTyping(FineTunedTask[TypingExample, Types]):
   def found_labels(self, examples: Sequence[TypingExample]) -> tuple[str, ...]:
     """Returns the labels of a file, in alphabetical order."""
     return tuple(sorted({label for example in examples for label in example.labels or ()}))
+
+  def spread_by(self, example: TypingExample) -> tuple[object, Collection[str]]:
+    """Returns the text of an example and its labels."""
+    return example.text, example.labels or ()
 
   def check_example(self, example: TypingExample) -> None:
     """Raises InputError for an example without labels, or with one that the model lacks."""
