@@ -9,13 +9,12 @@ from luke_jax.convert.reading import read
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.inference.predicting import asked
-from luke_jax.inference.settings import Calibration, own_head, task_of
+from luke_jax.inference.settings import own_head, scores_fitted, task_of
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.tasks.classification.task import TextClassification
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES, task_class
-from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.labels.wordings import labels_in
 from luke_jax.training.experiment import load_experiment
 
@@ -142,9 +141,7 @@ class ModelOptions:
 
 def warn_of_scores(model: ModelParts, task: FineTunedTask) -> None:
   """Says on stderr if a model's scores were never fitted to be shares of right answers."""
-  by_labels = isinstance(task, LabelledNames)
-  fit = (task.slope, task.offset) if by_labels else Calibration.of(model)
-  if fit == (1.0, 0.0) and (by_labels or task.calibrated):
+  if not scores_fitted(model, task):
     print(
       "scores are as computed, for the model has no calibration: luke-jax calibrate"
       f" {task.name} fits them to a file of examples",

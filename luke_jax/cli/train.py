@@ -4,6 +4,7 @@ import dataclasses
 import difflib
 import re
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -21,7 +22,15 @@ from luke_jax.runs import training
 from luke_jax.runs.outline import outline
 from luke_jax.runs.recipes import HELD_OUT, plain_experiment, read_experiment, task_experiment
 from luke_jax.runs.report import REPORT, write_report
-from luke_jax.runs.training import CURVE, LEAST, cross_validated, learning_curve, verdict
+from luke_jax.runs.training import (
+  CURVE,
+  LEAST,
+  cross_validated,
+  learning_curve,
+  untold,
+  verdict,
+)
+from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import CLASSES
 from luke_jax.training import processes
 from luke_jax.training.directory import CONFIG, PIPED
@@ -29,6 +38,7 @@ from luke_jax.training.experiment import Experiment, describe, load_experiment
 from luke_jax.training.loop import Summary
 from luke_jax.training.metrics import summary_line
 from luke_jax.training.overrides import Setting, settings
+from luke_jax.training.pace import TELLING
 from luke_jax.training.watch import STATUS, watching
 
 STDIN = "-"  # as a file of examples
@@ -141,14 +151,24 @@ def _trained(
   if folds is not None:
     return cross_validated(experiment, output, folds, begun=BEGUN)
   if curve:
+    _warn_of_small_dev(experiment)
     return learning_curve(experiment, output, begun=BEGUN)
   return training.run(experiment, output, profile=profile, begun=BEGUN)
+
+
+def _warn_of_small_dev(experiment: Experiment) -> None:
+  """Warns before the first step of a dev that cannot tell shares of the examples apart."""
+  task = experiment.task
+  if not isinstance(task, FineTunedTask) or not task.scored:
+    return
+  if (dev := len(task.records(experiment.backbone, "dev"))) < TELLING:
+    warnings.warn(f"--curve: {untold(dev)}", stacklevel=2)
 
 
 def _check(output: Path, profile: int, folds: int | None, curve: bool) -> None:
   """Raises InputError for an address that is no place to write to, and for no steps to trace."""
   if curve and folds is not None:
-    raise InputError("--curve: with --folds; expected one of them")
+    raise InputError("--curve: with --folds; expected one, as each share would train for each part")
   if folds is not None and folds < LEAST:
     raise InputError(f"--folds: {folds}; expected {LEAST} or more")
   if profile and (curve or folds is not None):

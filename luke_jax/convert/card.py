@@ -275,6 +275,13 @@ def _limits(model: ModelParts, record: Record) -> str:
       sentences.append(f"Of the run's checkpoints this is the one with the best {best} on dev.")
   else:
     sentences.append("No evaluation is recorded, so nothing is known here of what it is good for.")
+  ours: Any = model.rest.get(OURS) or {}
+  unfitted = "calibration" not in ours and "threshold" not in ours.get("settings", {})
+  if unfitted and ours.get("task") and len(model.labels) > 1:
+    sentences.append(
+      "Scores of its answers are as computed, not fitted to be shares of right ones:"
+      " `luke-jax calibrate` does that."
+    )
   sentences.append(
     "Not checked for bias, nor for facts that it learned and that are wrong or outdated."
   )

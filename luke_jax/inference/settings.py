@@ -15,6 +15,7 @@ from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described, System
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
+from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.predictions import Labels, Number, TaggedSpans, Types
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -182,6 +183,13 @@ class Calibration(NamedTuple):
     if isinstance(answer, Number):
       return answer
     return answer._replace(score=self.score(answer.score))
+
+
+def scores_fitted(model: ModelParts, task: FineTunedTask) -> bool:
+  """Returns whether a model's scores are fitted to be shares of right answers, or need not be."""
+  if isinstance(task, LabelledNames):
+    return (task.slope, task.offset) != (1.0, 0.0)
+  return Calibration.of(model) != (1.0, 0.0) or not task.calibrated
 
 
 def sure_of(model: ModelParts) -> float | None:

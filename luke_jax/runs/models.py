@@ -34,7 +34,7 @@ from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.task import MOST as MOST_ASKED
 from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.task_rows import rows_of
-from luke_jax.training.directory import CONFIG, DEV, read_json
+from luke_jax.training.directory import CONFIG, DEV, FOLDS, read_json
 from luke_jax.training.experiment import Experiment
 from luke_jax.training.export import is_run, read_experiment, read_run
 from luke_jax.training.task import Task
@@ -64,11 +64,13 @@ def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
 def calibration_of(task: FineTunedTask, run: Path) -> dict[str, object]:
   """Returns the entries of config.json by which scores are shares of right answers, if dev tells.
 
-  Labels at run time and linkers have thresholds of their own, which mean scores as they are.
+  Without dev the parts of a cross-validation do. Labels at run time and linkers have thresholds of
+  their own, which mean scores as they are.
   """
-  if not task.calibrated or not is_known(type(task)) or not (run / DEV).is_file():
+  if not task.calibrated or not is_known(type(task)):
     return {}
-  answers = [Answered(*x) for x in read_json(run / DEV).get("answers", ())]
+  files = [run / DEV] if (run / DEV).is_file() else sorted(run.glob(f"{FOLDS}/*/{DEV}"))
+  answers = [Answered(*x) for file in files for x in read_json(file).get("answers", ())]
   if len(answers) < ENOUGH:
     return {}
   calibration, sure = measured(answers)

@@ -25,6 +25,7 @@ from luke_jax.inference.text_vectors import reader_of
 from luke_jax.model import Model
 from luke_jax.pipeline.reads import clear_caches
 from luke_jax.runs.models import (
+  calibration_of,
   model_directory,
   reads_again,
   run_model,
@@ -273,8 +274,8 @@ def cross_validated(
 ) -> Summary:
   """Trains on all examples, and on all but each of so many parts; returns the summary.
 
-  It has the mean and the standard deviation of the parts' scores. The minutes of the experiment are
-  those of all trainings together.
+  It has the mean and the standard deviation of the parts' scores, to which those of the model's
+  answers are fitted. The minutes of the experiment are those of all trainings together.
   """
   task = experiment.task
   if not isinstance(task, FineTunedTask) or task.dev:
@@ -296,6 +297,8 @@ def cross_validated(
       return of_fold
     scores.append({name: x for name, x in of_fold.items() if name.startswith("dev/")})
   names = scores[0] if scores else ()
+  if scores and calibration_of(task, folder):
+    summary |= write_model(folder, whole)
   return summary | {"folds": {name: _spread([x[name] for x in scores]) for name in names}}
 
 
@@ -354,10 +357,15 @@ def of_share(experiment: Experiment, share: float) -> Experiment:
   )
 
 
+def untold(dev: int) -> str:
+  """Returns a sentence on so few examples of dev that a curve tells nothing."""
+  return f"{dev} examples of dev do not tell whether more to train on would help: give --dev FILE"
+
+
 def verdict(curve: Mapping[str, float], dev: int) -> str:
   """Returns a sentence on whether more examples would help, by their scores on so many of dev."""
   if dev < TELLING:
-    return f"{dev} examples of dev do not tell whether more to train on would help: give --dev FILE"
+    return untold(dev)
   *_, before, last = curve.values()
   gain = last - before
   help = "will hardly help" if gain < LITTLE else "should help"

@@ -11,7 +11,7 @@ from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.errors import InputError, at
 from luke_jax.files import Path
 from luke_jax.inference.predicting import predict
-from luke_jax.inference.settings import sure_of, task_of
+from luke_jax.inference.settings import scores_fitted, sure_of, task_of
 from luke_jax.model import Model, load
 from luke_jax.runs.models import backbone_of, model_directory
 from luke_jax.serve.joining import Compute, TextItem
@@ -44,6 +44,7 @@ class ServedModel(NamedTuple):
       "labels": list(task.kinds if isinstance(task, LabelledNames) else self.model.labels),
       "negative": negative,
       "sure": sure_of(self.model),
+      "fitted": scores_fitted(self.model, task),
       "layers": config.num_hidden_layers,
       "heads": config.num_attention_heads,
       "queries": _queries(self.model),

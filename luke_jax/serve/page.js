@@ -415,6 +415,10 @@ function setUp({ models: all }) {
       modelChoice("ner-other", "beside", [["", "none"], ...named("ner")], readText),
     );
   }
+  const unfitted = all.filter((model) => model.fitted === false).map((model) => model.name);
+  byId("unfitted").hidden = !unfitted.length;
+  const asComputed = "are as computed: .95 need not be right 95 times in a hundred.";
+  byId("unfitted").textContent = `Scores of ${unfitted.join(", ")} ${asComputed}`;
   byId("kinds-section").hidden = !state.models.labels;
   const learnt = state.models.labels?.[0].labels ?? [];
   if (learnt.length) byId("kinds").value = learnt.join(", ");

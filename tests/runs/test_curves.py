@@ -1,11 +1,13 @@
 """Learning curves: what each part trains on, and what is said of them."""
 
 import dataclasses
+import warnings
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from luke_jax.cli import train
 from luke_jax.errors import InputError
 from luke_jax.inference.settings import settings_of
 from luke_jax.models.table import SIZES
@@ -45,6 +47,15 @@ def test_each_share_is_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
   assert (whole.epochs, whole.evaluate_every, whole.minutes) == (4, 30, 4)
   assert (quarter.epochs, quarter.evaluate_every, quarter.minutes) == (7, 13, 1)
   assert "used" not in settings_of(runs[1][0].task)
+
+
+def test_a_dev_that_cannot_tell_is_told_of_before_the_first_step(monkeypatch):
+  for count, warned in ((20, 1), (50, 0)):
+    monkeypatch.setattr(EntityTyping, "records", lambda *_, n=count: range(n))
+    with warnings.catch_warnings(record=True) as found:
+      warnings.simplefilter("always")
+      train._warn_of_small_dev(ONE)
+    assert len(found) == warned and all("20 examples of dev" in str(x.message) for x in found)
 
 
 def test_a_run_that_stops_ends_the_curve(tmp_path, monkeypatch):

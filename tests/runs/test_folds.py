@@ -1,7 +1,9 @@
 """Cross-validation: what each part trains on, and what is told of all of them."""
 
 import dataclasses
+import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,11 +12,13 @@ from luke_jax.cli import train
 from luke_jax.cli.task_inputs import FileOptions
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.inference.settings import settings_of
+from luke_jax.inference.settings import Calibration, settings_of
 from luke_jax.models.table import SIZES
 from luke_jax.runs import training
+from luke_jax.runs.models import calibration_of
 from luke_jax.tasks.task_rows import Share, numbers_of_dev
 from luke_jax.tasks.typing.task import EntityTyping
+from luke_jax.training.directory import DEV
 from luke_jax.training.experiment import Experiment, Run
 
 ONE = Experiment(
@@ -72,6 +76,25 @@ def test_parts_are_scored_and_the_model_is_of_all(tmp_path, monkeypatch):
   assert [folder.name for _, folder in held] == ["1", "2"]
   assert [x.task.fold for x, _ in held] == [0, 1] and held[0][0].task.held_out == 0.5
   assert {x.run.minutes for x, _ in runs} == {2}
+
+
+def test_scores_are_fitted_to_the_answers_of_the_parts(tmp_path, monkeypatch):
+  rng, written = np.random.default_rng(0), []
+
+  def run(experiment, folder, **_):
+    if experiment.task.held_out:
+      scores = rng.uniform(0.5, 1, 80)
+      answers = [[x, bool(y)] for x, y in zip(scores, rng.random(80) < 0.6, strict=True)]
+      (folder / DEV).parent.mkdir(parents=True)
+      (folder / DEV).write_text(json.dumps({"answers": answers}))
+    return {"status": "done", "dev/f1": 0.5}
+
+  monkeypatch.setattr(training, "run", run)
+  monkeypatch.setattr(training, "write_model", lambda *x: written.append(x) or {"model_step": 3})
+  summary = training.cross_validated(ONE, tmp_path, 2)
+  assert [x[0] for x in written] == [tmp_path] and summary["model_step"] == 3
+  (entry, sure) = calibration_of(ONE.task, Path(tmp_path)).values()
+  assert Calibration(*entry).score(0.95) == pytest.approx(0.6, abs=0.1) and sure is None
 
 
 def test_parts_share_the_time_that_is_left(tmp_path, monkeypatch):

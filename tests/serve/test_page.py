@@ -39,6 +39,7 @@ class Fixed(Service):
     named = [(f"english/{task}", task) for task in ("ner", "typing", "relations", "qa")]
     models = [{"name": x, "task": task, **more} for x, task in [*named, ("runs/ner", "tagging")]]
     models += [{"name": f"runs/{x}", "task": x, **more} for x in ("classification", "cloze")]
+    models[4] |= {"fitted": False}
     models[2] |= {"negative": "none", "labels": ["none", "child", "spouse"], "sure": 0.7}
     models[3] |= {"sure": 0.4}
     return models
@@ -274,6 +275,10 @@ def test_nothing_that_is_hardly_an_answer_is_shown(page):
     page.fill("#question", question)
     page.click("#ask button")
     expect(page.locator("#answers")).to_have_text(shown)
+
+
+def test_scores_that_were_never_fitted_are_marked(page):
+  expect(page.locator("#unfitted")).to_contain_text("Scores of runs/ner are as computed")
 
 
 def test_attention_by_token_layer_head_and_kind(page):
