@@ -13,8 +13,15 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object, write_json
 from luke_jax.inference.predicting import asking, predictions
 from luke_jax.inference.settings import ENTRY, KEY, SURE
-from luke_jax.runs.models import ENOUGH, measured, model_directory, plain, refitted
-from luke_jax.tasks.calibration import Answered, calibration_error
+from luke_jax.runs.models import (
+  ENOUGH,
+  error_by_parts,
+  measured,
+  model_directory,
+  plain,
+  refitted,
+)
+from luke_jax.tasks.calibration import calibration_error
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score
 from luke_jax.tasks.labels.task import LabelledNames
@@ -66,7 +73,6 @@ def run(
   if len(answers) < ENOUGH:
     raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
   found, sure = measured(answers)
-  better = [Answered(found.score(x.score), x.right) for x in answers]
   config = read_json_object(place, "the config of a model")
   ours = config.get(KEY)
   entry = {**(ours if isinstance(ours, dict) else {})}
@@ -75,8 +81,12 @@ def run(
   else:
     entry |= {ENTRY: list(found), SURE: sure}
   write_json(place, {**config, KEY: entry})
-  errors = {"before": calibration_error(answers), "after": calibration_error(better)}
+  errors = {"before": calibration_error(answers), "after": error_by_parts(answers)}
   figures = {**found._asdict(), SURE: sure, "answers": len(answers), **errors}
+  print(
+    f"calibration error {errors['before']:.3f} before, {errors['after']:.3f} after: each fifth of"
+    " the answers by a fit to the other four"
+  )
   print(summary_line({**figures, "config": str(place)}))
 
 

@@ -1,6 +1,7 @@
 """`luke-jax link`, `luke-jax entities describe` and `luke-jax entities own`."""
 
 import json
+from collections import Counter
 from typing import Annotated, Any
 
 from tyro.conf import OmitArgPrefixes, Positional, arg
@@ -111,9 +112,9 @@ def entities_own(
   own = list(read_json_lines(file, _own, Faults()))
   if not own:
     raise InputError(f"{file}: no entities; expected one on each line")
-  names = [x.name for x in own]
-  if twice := next((name for name in names if names.count(name) > 1), None):
-    raise InputError(f"{file}: {twice!r}: twice; expected each name once")
+  keys = [x.id or x.name for x in own]
+  if twice := next((key for key, count in Counter(keys).items() if count > 1), None):
+    raise InputError(f"{file}: {twice!r}: twice; expected each id, or name without an id, once")
   counts = add_own(Knowledge(source), read_model(named_directory(model)), own, output)
   print(json.dumps({**counts, "output": str(output)}))
 

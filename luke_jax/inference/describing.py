@@ -136,9 +136,11 @@ def add_own(
   """Writes knowledge with more entities; what it had stays the same to the bit."""
   check_free(output)
   for entity in added:
-    for what, name in (("name", entity.name), ("id", entity.id)):
-      if name and knowledge.id_of(name) != NONE:
-        raise InputError(f"{name!r}: an entity of {knowledge.folder}; expected another {what}")
+    if entity.id and knowledge.id_of(entity.id) != NONE:
+      raise InputError(f"{entity.id!r}: an entity of {knowledge.folder}; expected another id")
+    if not entity.id and knowledge.id_of(entity.name) != NONE:
+      expected = "expected another name, or an id that tells them apart"
+      raise InputError(f"{entity.name!r}: an entity of {knowledge.folder}; {expected}")
   entities = [About(x.name, x.description, x.id) for x in added]
   _check_same(knowledge, encode(model, [_told(knowledge.about(0))])[0])
   vectors = own_vectors(model, added)

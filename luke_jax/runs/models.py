@@ -24,7 +24,7 @@ from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.runs.notes import run_record
-from luke_jax.tasks.calibration import Answered, threshold_for
+from luke_jax.tasks.calibration import Answered, calibration_error, threshold_for
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import is_known
@@ -50,6 +50,7 @@ MOST_LOGIT = 30.0
 NEARLY = 0.01  # of F1, which a lower threshold may lose on dev
 MOST = 500  # examples
 ENOUGH = 100  # answers that say what scores mean
+PARTS = 5  # by which the error of fitted scores is measured
 RIGHT = 0.9  # least share of the sure answers that are right
 
 
@@ -82,6 +83,16 @@ def measured(answers: Sequence[Answered]) -> tuple[Calibration, float | None]:
   calibration = Calibration(*(round(x, 6) for x in fitted(answers)))
   sure = threshold_for(answers, RIGHT)
   return calibration, round(calibration.score(sure.threshold), 4) if sure else None
+
+
+def error_by_parts(answers: Sequence[Answered]) -> float:
+  """Returns the calibration error of answers, each part's scores fitted to the other parts."""
+  scored: list[Answered] = []
+  for part in range(PARTS):
+    others = [x for number, x in enumerate(answers) if number % PARTS != part]
+    calibration = Calibration(*fitted(others))
+    scored += [Answered(calibration.score(x.score), x.right) for x in answers[part::PARTS]]
+  return calibration_error(scored)
 
 
 def plain(task: FineTunedTask) -> FineTunedTask:

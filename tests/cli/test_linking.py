@@ -82,7 +82,7 @@ def test_knowledge_has_pages_names_and_examples(knowledge, tables, tmp_path, cap
     ([{"name": "A", "alias": ["B"]}], "line 1: alias: no such field; expected perhaps aliases"),
     ([{"name": "A", "aliases": [1]}], "line 1: aliases: [1]; expected a list of texts"),
     ([{"name": "A", "sentences": " "}], "line 1: sentences: ' '; expected a list"),
-    ([{"name": "A"}, {"name": "A"}], "'A': twice; expected each name once"),
+    ([{"name": "A"}, {"name": "A"}], "'A': twice; expected each id, or name without"),
     ([], "no entities; expected one on each line"),
   ],
 )
@@ -91,6 +91,17 @@ def test_faulty_entities_of_ones_own_are_named(lines, fault, knowledge, tmp_path
   own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
   assert main([*own, "--output", str(tmp_path / "more")]) == 2
   assert fault in capsys.readouterr().err and not (tmp_path / "more").exists()
+
+
+def test_an_entity_may_share_a_pages_title_if_it_has_an_id(knowledge, tmp_path):
+  lines = [{"name": "New Castrel 3", "description": "a boat", "id": id} for id in ("C-1", "C-2")]
+  (tmp_path / "own.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+  own = ["entities", "own", str(knowledge), str(tmp_path / "own.jsonl"), "--model", MODEL]
+  assert main([*own, "--output", str(tmp_path / "more")]) == 0
+  more = Knowledge(Path(tmp_path / "more"))
+  assert set(more.candidates("New Castrel 3").ids.tolist()) == {more.id_of("New Castrel 3"), 48, 49}
+  assert (more.id_of("C-1"), more.id_of("C-2")) == (48, 49) and more.id_of("New Castrel 3") < 48
+  assert more.about(49).item == "C-2"
 
 
 def test_sentences_say_what_an_entity_is_beside_its_description(knowledge, tmp_path):

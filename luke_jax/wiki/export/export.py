@@ -160,7 +160,7 @@ class _Rows:
     """Returns the row of a page."""
     number, facts = self._titles.table.index(page.title), page.facts
     start, stop = np.searchsorted(self._leads_to, [number, number + 1])
-    item = self._item(number)
+    item = self._item(number) or page.own_id
     return ExportedPage(
       page_id=page.id,
       title=page.title,
@@ -182,7 +182,7 @@ class _Rows:
 
   def sentences(self, page: Page, counts: Counter) -> Iterator[ExportedSentence]:
     """Yields the rows of a page's sentences, and counts the links that are in none of them."""
-    item, place = self._item(self._titles.table.index(page.title)), 0
+    item, place = self._item(self._titles.table.index(page.title)) or page.own_id, 0
     for number, paragraph in enumerate(page.paragraphs):
       split = split_paragraph(paragraph, self._language)
       counts["dropped: links across sentences"] += split.links_across

@@ -24,6 +24,7 @@ class Page(NamedTuple):
   facts: Facts = NO_FACTS
   revision: int | None = None
   time: str | None = None  # of the revision
+  own_id: str | None = None  # of a text that is an entry of a catalogue
 
 
 def page_from_raw(
@@ -54,7 +55,9 @@ def page_to_bytes(page: Page) -> bytes:
     (text, [link if link.source != LINK else link[:-1] for link in links], abstract, section)
     for text, links, abstract, section in page.paragraphs
   ]
-  fields = page._replace(paragraphs=tuple(rows))  # pyrefly: ignore[bad-argument-type]
+  fields = list(page._replace(paragraphs=tuple(rows)))  # pyrefly: ignore[bad-argument-type]
+  if page.own_id is None:
+    del fields[-1]
   return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode(
     errors="surrogatepass"
   )

@@ -38,11 +38,15 @@ _REFERS = re.compile(r"\brefers? to:?$")
 
 
 class Document(NamedTuple):
-  """A text with its title; the id is that of the page it comes from, if that is known."""
+  """A text with its title; the id is that of the page it comes from, if that is known.
+
+  One that is no number is the text's own, as in a catalogue.
+  """
 
   id: int | None
   title: str
   text: str
+  own_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,8 @@ def page_from_document(document: Document, language: str) -> Page:
   disambiguation = title.endswith(" (disambiguation)") or bool(_REFERS.search(first))
   id = _id_of(title) if document.id is None else document.id
   facts = facts_of_text(title, first, language)
-  return Page(id, title, None, disambiguation, tuple(paragraphs), facts)
+  page = Page(id, title, None, disambiguation, tuple(paragraphs), facts)
+  return page._replace(own_id=document.own_id)
 
 
 def _is_heading(line: str) -> bool:
@@ -245,7 +250,13 @@ def _tagged(head: str, body: Sequence[str]) -> Document | str:
     return f"{head[:60]!r} has no title"
   id = attributes.get("id", "")
   title, text = html.unescape(attributes["title"]), html.unescape("\n".join(body))
-  return Document(int(id) if id.isascii() and id.isdigit() else None, title, text)
+  return _identified(id, title, text)
+
+
+def _identified(id: str, title: str, text: str) -> Document:
+  if id.isascii() and id.isdigit():
+    return Document(int(id), title, text)
+  return Document(None, title, text, id or None)
 
 
 def _in_json(part: TextPart, faults: Counter) -> _Read:
@@ -265,10 +276,10 @@ def _from_json(line: str) -> Document | str:
 
 
 def _from_object(value: dict[str, Any]) -> Document | str:
-  title, text, id = value.get("title"), value.get("text"), str(value.get("id", ""))
+  title, text, id = value.get("title"), value.get("text"), value.get("id")
   if not isinstance(title, str) or not isinstance(text, str):
     return f'"title" or "text" is missing or no string among {", ".join(sorted(value))[:80]!r}'
-  return Document(int(id) if id.isascii() and id.isdigit() else None, title, text)
+  return _identified("" if id is None else str(id), title, text)
 
 
 def _in_parquet(part: TextPart, faults: Counter) -> _Read:

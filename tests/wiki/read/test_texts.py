@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from luke_jax.errors import InputError
 from luke_jax.wiki.read.markup import Paragraph
+from luke_jax.wiki.read.pages import page_from_bytes, page_to_bytes
 from luke_jax.wiki.read.texts import (
   Document,
   TextPart,
@@ -32,7 +33,7 @@ DOCUMENTS = [
 
 def tagged(documents):
   parts = []
-  for id, title, text in documents:
+  for id, title, text, _ in documents:
     safe, body = (x.replace("&", "&amp;").replace("<", "&lt;") for x in (title, text))
     parts.append(f'<doc id="{id}" url="https://a" title="{safe}">\n{body}\n</doc>\n')
   return "".join(parts)
@@ -164,6 +165,20 @@ def test_pages():
   assert page.facts.first_sentence == "Ana is <a> moth."
   other = page_from_document(Document(None, "Ana", "Ana may refer to:\nAna, a moth"), "en")
   assert other.disambiguation and other.id == page_from_document(other_text(), "de").id > 0
+
+
+def test_ids_that_are_no_numbers_are_kept_with_the_page():
+  lines = '{"id": "C-17", "title": "Ana", "text": "x"}\n{"id": 4, "title": "Bo", "text": "y"}\n'
+  with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder, "a.jsonl")
+    path.write_text(lines, encoding="utf-8")
+    one, other = (x for part in split_texts([path], 99) for x in read_documents(part))
+  assert (one.id, one.own_id, other.id, other.own_id) == (None, "C-17", 4, None)
+  page = page_from_document(one, "en")
+  assert page_from_bytes(page_to_bytes(page)) == page and page.own_id == "C-17"
+  plain = page_from_document(other, "en")
+  assert b"null,null]" in page_to_bytes(plain)  # as it was written before there were any
+  assert page_from_bytes(page_to_bytes(plain)) == plain
 
 
 def other_text():
