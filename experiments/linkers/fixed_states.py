@@ -32,9 +32,9 @@ from luke_jax.models.head import Head, Outputs, States, Tables
 from luke_jax.models.network import Network
 from luke_jax.nn.losses import IGNORED
 from luke_jax.tasks.files import Faults
+from luke_jax.tasks.linking.candidates import IDS
 from luke_jax.tasks.linking.knowledge import open_knowledge
 from luke_jax.tasks.linking.names import NONE
-from luke_jax.tasks.linking.task import IDS
 from luke_jax.tasks.predictions import Link
 from luke_jax.text import Row
 

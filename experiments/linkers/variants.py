@@ -30,10 +30,10 @@ from luke_jax.runs.recipes import task_experiment
 from luke_jax.runs.training import run
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.files import Faults
-from luke_jax.tasks.linking.candidates import entity_of
+from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, entity_of
 from luke_jax.tasks.linking.knowledge import open_knowledge
 from luke_jax.tasks.linking.names import NONE
-from luke_jax.tasks.linking.task import IDS, CandidateVectors, EntityLinking
+from luke_jax.tasks.linking.task import EntityLinking
 
 ROWS = 256  # width of trained rows
 VARIANTS: dict[str, dict[str, Any]] = {

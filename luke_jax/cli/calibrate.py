@@ -13,6 +13,7 @@ from luke_jax.errors import InputError
 from luke_jax.files import Path, read_json_object, write_json
 from luke_jax.inference.predicting import asking, predictions
 from luke_jax.inference.settings import ENTRY, KEY, SURE
+from luke_jax.runs.linkers import answers_withheld
 from luke_jax.runs.models import (
   ENOUGH,
   error_by_parts,
@@ -21,10 +22,10 @@ from luke_jax.runs.models import (
   plain,
   refitted,
 )
-from luke_jax.tasks.calibration import calibration_error
+from luke_jax.tasks.calibration import Answered, calibration_error
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.label_checks import checked_to_score
-from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.linking.task import WITHHELD, EntityLinking
 from luke_jax.training.metrics import summary_line
 
 CONFIG = "config.json"
@@ -49,8 +50,8 @@ def run(
       luke-jax calibrate ner runs/ner dev.conll
 
   Args:
-    task: typing, relations, ner, cloze, qa, classification, tagging or labels, or an experiment
-      file that defines a task.
+    task: typing, relations, ner, cloze, qa, classification, tagging, linking or labels, or an
+      experiment file that defines a task.
     directory: Directory or name of a model, or the folder of the run that made it.
     file: File of examples with answers, which nothing was trained on.
     skip_bad: Leaves out examples that are faulty, and counts them.
@@ -60,8 +61,6 @@ def run(
     raise InputError(f"{directory}: in the box; expected a model of yours, or a copy")
   model, settings = reading.read(task, directory)
   settings = form.of(settings)
-  if not (settings.calibrated or isinstance(settings, LabelledNames)):
-    raise InputError(f"{task}: has a threshold, of scores as they are; expected another task")
   faults = Faults(skip=skip_bad)
   examples, _ = checked_to_score(settings, settings.read_examples(str(file), faults), faults)
   asking_plainly = asking(model, plain(settings), examples)
@@ -70,13 +69,17 @@ def run(
   predicted = [x for _, x in counted(found_in, len(examples))]
   report_faults(faults)
   answers = asking_plainly.evaluate(examples, predicted).answers
+  withheld: list[Answered] = []
+  if isinstance(asking_plainly, EntityLinking):
+    withheld = answers_withheld(model, asking_plainly, examples)
+    answers = [*answers, *withheld[::WITHHELD]]
   if len(answers) < ENOUGH:
     raise InputError(f"{file}: {len(answers)} answers; expected {ENOUGH} or more, to tell from")
   found, sure = measured(answers)
   config = read_json_object(place, "the config of a model")
   ours = config.get(KEY)
   entry = {**(ours if isinstance(ours, dict) else {})}
-  if isinstance(settings, LabelledNames):
+  if not settings.calibrated:
     entry["settings"] = entry.get("settings", {}) | refitted(settings, found)
   else:
     entry |= {ENTRY: list(found), SURE: sure}
@@ -87,6 +90,12 @@ def run(
     f"calibration error {errors['before']:.3f} before, {errors['after']:.3f} after: each fifth of"
     " the answers by a fit to the other four"
   )
+  if withheld:
+    mean = sum(found.score(x.score) for x in withheld) / len(withheld)
+    print(
+      f"names whose entity is taken out: {len(withheld)} get another, of a mean score {mean:.3f};"
+      f" one in {WITHHELD} of them is fitted to"
+    )
   print(summary_line({**figures, "config": str(place)}))
 
 

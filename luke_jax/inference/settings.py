@@ -13,9 +13,9 @@ from luke_jax.heads.kinds import class_names
 from luke_jax.models.head import Head
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone, Described, System
+from luke_jax.tasks.calibration import share_right
 from luke_jax.tasks.fine_tuning import FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, CLASSES, is_known, task_class
-from luke_jax.tasks.labels.task import LabelledNames
 from luke_jax.tasks.predictions import Labels, Number, TaggedSpans, Types
 from luke_jax.text import Processor
 from luke_jax.text.entity_vocab import SPECIAL_ENTITIES
@@ -24,13 +24,12 @@ KEY = "luke_jax"  # of config.json
 UNLABELLED = ("cloze", "answer", "linking", "match")  # kinds of heads
 # Settings of a run and not of the model that it made, which reads as much as it has room for.
 LOCAL = ("train", "dev", "test", "text", "labels", "words", "skip_bad", "mentions", "held_out")
-LOCAL += ("fold", "used", "sampled", "fit_head", "fill", "find")
+LOCAL += ("fold", "used", "sampled", "fit_head", "fill", "find", "withhold")
 LOCAL += ("spans", "row_labels", "descriptions", "table")
 LOCAL += ("attributes",)  # which the head has
 LOCAL += ("columns", "repair_tags", "tag_names")  # the layout of files, which can differ
 ENTRY = "calibration"  # of luke_jax's entry in config.json
 SURE = "sure"  # beside it: the score from which nine in ten answers are right
-SHARPEST = 1e-9  # beside 0 and 1, whose logits are endless
 
 
 def task_of(
@@ -164,8 +163,7 @@ class Calibration(NamedTuple):
 
   def score(self, score: float) -> float:
     """Returns how often answers of a score are right."""
-    sure = min(max(score, SHARPEST), 1 - SHARPEST)
-    return 1 / (1 + math.exp(-self.slope * math.log(sure / (1 - sure)) - self.offset))
+    return share_right(score, self.slope, self.offset)
 
   def scored(self, prediction: Any) -> Any:
     """Returns a prediction with these scores of its answers; numbers have none."""
@@ -187,9 +185,9 @@ class Calibration(NamedTuple):
 
 def scores_fitted(model: ModelParts, task: FineTunedTask) -> bool:
   """Returns whether a model's scores are fitted to be shares of right answers, or need not be."""
-  if isinstance(task, LabelledNames):
-    return (task.slope, task.offset) != (1.0, 0.0)
-  return Calibration.of(model) != (1.0, 0.0) or not task.calibrated
+  own: Any = task
+  fit = Calibration.of(model) if task.calibrated else (own.slope, own.offset)
+  return fit != (1.0, 0.0)
 
 
 def sure_of(model: ModelParts) -> float | None:

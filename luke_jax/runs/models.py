@@ -23,6 +23,7 @@ from luke_jax.inference.settings import ENTRY, KEY, SURE, Calibration, task_of, 
 from luke_jax.models.adapters import merge_adapters
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
+from luke_jax.runs.linkers import trusted
 from luke_jax.runs.notes import run_record
 from luke_jax.tasks.calibration import Answered, calibration_error, threshold_for
 from luke_jax.tasks.files import Faults
@@ -33,6 +34,7 @@ from luke_jax.tasks.labels import score
 from luke_jax.tasks.labels.files import Example
 from luke_jax.tasks.labels.task import MOST as MOST_ASKED
 from luke_jax.tasks.labels.task import LabelledNames
+from luke_jax.tasks.linking.task import EntityLinking
 from luke_jax.tasks.task_rows import rows_of
 from luke_jax.training.directory import CONFIG, DEV, FOLDS, read_json
 from luke_jax.training.experiment import Experiment
@@ -59,7 +61,9 @@ def with_calibration(task: FineTunedTask, run: Path) -> FineTunedTask:
   if not (run / FILE).is_file():
     return task
   settings = json.loads((run / FILE).read_text(encoding="utf-8"))
-  return dataclasses.replace(task, **settings | {"kinds": tuple(settings.get("kinds", ()))})
+  if "kinds" in settings:
+    settings["kinds"] = tuple(settings["kinds"])
+  return dataclasses.replace(task, **settings)
 
 
 def calibration_of(task: FineTunedTask, run: Path) -> dict[str, object]:
@@ -97,12 +101,13 @@ def error_by_parts(answers: Sequence[Answered]) -> float:
 
 def plain(task: FineTunedTask) -> FineTunedTask:
   """Returns a task whose scores are as they are computed, and which answers most of all."""
-  if not isinstance(task, LabelledNames):
+  if task.calibrated:
     return task
-  return dataclasses.replace(task, slope=1.0, offset=0.0, threshold=LEAST)
+  own: Any = task
+  return dataclasses.replace(own, slope=1.0, offset=0.0, threshold=LEAST)
 
 
-def refitted(task: LabelledNames, calibration: Calibration) -> dict[str, float]:
+def refitted(task: Any, calibration: Calibration) -> dict[str, float]:
   """Returns settings with which a task has other scores and the answers that it had."""
   least = Calibration(1 / task.slope, -task.offset / task.slope).score(task.threshold)
   return {**calibration._asdict(), "threshold": round(calibration.score(least), 6)}
@@ -119,17 +124,26 @@ def reads_again(experiment: Experiment) -> float:
 def calibrate(model: ModelParts, experiment: Experiment, run: Path) -> bool:
   """Writes the meaning of scores on dev, and the threshold by which names are found nearly best.
 
-  And the kinds that are asked for where none are given, with dev or without. Returns whether it
-  wrote any of these.
+  And the kinds that are asked for where none are given, with dev or without, and how much a linker
+  trusts what it learnt. Returns whether it wrote any of these.
   """
   task = experiment.task
+  if isinstance(task, EntityLinking) and task.scored:
+    examples = rows_of(task, model.backbone, "dev").examples[:MOST]
+    best, answers = trusted(model, task, examples)
+    settings: dict[str, object] = {"trust": best.trust}
+    if len(answers) >= ENOUGH:
+      meaning = Calibration(*fitted(answers))._asdict()
+      settings |= {name: round(x, 6) for name, x in meaning.items()}
+    write_json(run / FILE, settings)
+    return True
   if not isinstance(task, LabelledNames):
     return False
   examples = rows_of(task, model.backbone, "dev" if task.scored else "train").examples[:MOST]
   # Who learns few kinds will ask for these, in texts like dev; of many, elsewhere for others.
   kinds = {label for x in examples for labels in x.labels for label in labels}
   few = len(kinds) <= MOST_ASKED
-  settings: dict[str, object] = _meaning(model, task, examples, few=few) if task.scored else {}
+  settings = _meaning(model, task, examples, few=few) if task.scored else {}
   if few:
     settings["kinds"] = task.asked_of(rows_of(task, model.backbone, "train").examples)
   if settings:

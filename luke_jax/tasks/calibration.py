@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+SHARPEST = 1e-9  # beside 0 and 1, whose logits are endless
 BINS = 10  # of the calibration error, with as many answers each
 COVERAGES = (0.25, 0.5, 0.75, 0.9, 1.0)
 SURE = 0.95  # how sure a threshold's precision is
@@ -50,6 +51,12 @@ class Recalled(NamedTuple):
   threshold: float
   recall: float
   examples: int
+
+
+def share_right(score: float, slope: float, offset: float) -> float:
+  """Returns how often answers of a score are right, by a line through the logits of scores."""
+  sure = min(max(score, SHARPEST), 1 - SHARPEST)
+  return 1 / (1 + math.exp(-slope * math.log(sure / (1 - sure)) - offset))
 
 
 def wanted_of(answers: Iterable[Sequence[Answered]], counts: Iterable[int]) -> list[Wanted]:

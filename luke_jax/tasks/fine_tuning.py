@@ -61,7 +61,7 @@ class FineTunedTask(Task, Generic[Example, Prediction]):
   new_words: ClassVar[Mapping[str, str]] = {}
   by_length: ClassVar[bool] = True  # training by rows of like length learns as much
   reads_vectors: ClassVar[bool] = False  # of the entities that examples link
-  # The calibration of its model changes its scores; else its threshold is one of those it computes.
+  # Its model's calibration changes its scores; else its own `slope`, `offset` and `threshold` do.
   calibrated: ClassVar[bool] = True
   # Whether the task reads entities by title, or [MASK] and its like only.
   entity_table: ClassVar[Literal["special", "whole"]] = "special"

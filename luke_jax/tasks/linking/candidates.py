@@ -1,20 +1,66 @@
 """The entities that names may mean, short ones as longer names tell: Clark beside Wesley Clark."""
 
+import dataclasses
 import itertools
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from luke_jax.heads.linking import UNLIKELY
+from luke_jax.files import Path
+from luke_jax.heads.linking import PRIORS, UNLIKELY, VECTORS
+from luke_jax.models.system import Backbone
+from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.extra_inputs import ExtraInputs
+from luke_jax.tasks.linking import knowledge
 from luke_jax.tasks.linking.files import LinkedMention
-from luke_jax.tasks.linking.knowledge import Candidates, Knowledge
+from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
+from luke_jax.text.rows import Room
 from luke_jax.text.tokenizer import Bounds
 from luke_jax.wiki.stages.tokens import TOKEN
 
+IDS = "candidate_ids"  # of a row's `extra`
 LONGEST = 200  # characters of a name that is compared with others
 TOLD = 0.9  # part of a short name's prior that goes to what longer names may mean
+
+
+@dataclasses.dataclass(frozen=True)
+class CandidateVectors(ExtraInputs):
+  """Vectors of the entities that the names of a row may mean, and how often they mean them."""
+
+  folder: str
+  names: int  # E
+  candidates: int  # C
+
+  def reads(self) -> Reads:
+    """Returns the files of the knowledge."""
+    folder = Path(self.folder)
+    return Reads((str(folder / knowledge.MANIFEST),), (str(folder / knowledge.VECTORS),))
+
+  def check(self, backbone: Backbone) -> None:
+    """Raises InputError for a folder without knowledge."""
+    open_knowledge(self.folder)
+
+  def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
+    """Returns the room for candidates and their priors."""
+    shape = (self.names, self.candidates)
+    return {IDS: Room(shape, NONE), PRIORS: Room(shape, 0, np.float32)}
+
+  def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
+    """Returns the shapes of a row's vectors and priors."""
+    shape = (self.names, self.candidates)
+    width = open_knowledge(self.folder).width
+    return {
+      VECTORS: jax.ShapeDtypeStruct((*shape, width), jnp.float32),
+      PRIORS: jax.ShapeDtypeStruct(shape, jnp.float32),
+    }
+
+  def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Returns a batch with vectors in the place of ids."""
+    return arrays | {VECTORS: open_knowledge(self.folder).vectors(arrays.pop(IDS))}
 
 
 def candidates_of(

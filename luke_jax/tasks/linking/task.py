@@ -11,29 +11,29 @@ import numpy as np
 
 from luke_jax.errors import InputError
 from luke_jax.files import Path
-from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, VECTORS, LinkingHead
+from luke_jax.heads.linking import PRIORS, SETTLED, UNLIKELY, LinkingHead
 from luke_jax.models.network import Network
 from luke_jax.models.system import Backbone
 from luke_jax.nn.losses import IGNORED
-from luke_jax.pipeline.reads import Reads
+from luke_jax.tasks.calibration import share_right
 from luke_jax.tasks.evaluation import Evaluation
 from luke_jax.tasks.extra_inputs import ExtraInputs
 from luke_jax.tasks.files import Faults
 from luke_jax.tasks.fine_tuning import FineTunedTask
-from luke_jax.tasks.linking import knowledge, score
-from luke_jax.tasks.linking.candidates import alone, candidates_of, entity_of
+from luke_jax.tasks.linking import score
+from luke_jax.tasks.linking.candidates import IDS, CandidateVectors, alone, candidates_of, entity_of
 from luke_jax.tasks.linking.files import LinkedMention, LinkingExample, parse, read
 from luke_jax.tasks.linking.knowledge import Candidates, Knowledge, open_knowledge
 from luke_jax.tasks.linking.names import NONE
 from luke_jax.tasks.predictions import Entity, Link
 from luke_jax.tasks.task_rows import TaskRows
 from luke_jax.text import Processor, Row, TextInput
-from luke_jax.text.rows import Room, Sizes
+from luke_jax.text.rows import Sizes
 from luke_jax.training.task import Batch, Params
 
-IDS = "candidate_ids"  # of a row's `extra`
 GIVEN = 0.5  # of the names of a row, at most, are given as settled in training
 WITHHELD = 10  # one name in so many is trained without its entity, so that none of them is right
+NONE_BY_PRIOR = np.log(0.05)  # logit of none where names decide by how often they mean entities
 
 
 class RowNames(NamedTuple):
@@ -42,42 +42,7 @@ class RowNames(NamedTuple):
   numbers: np.ndarray  # (E,), NONE for one that another row decides
   spans: np.ndarray  # (E, 2)
   ids: np.ndarray  # (E, C)
-
-
-@dataclasses.dataclass(frozen=True)
-class CandidateVectors(ExtraInputs):
-  """Vectors of the entities that the names of a row may mean, and how often they mean them."""
-
-  folder: str
-  names: int  # E
-  candidates: int  # C
-
-  def reads(self) -> Reads:
-    """Returns the files of the knowledge."""
-    folder = Path(self.folder)
-    return Reads((str(folder / knowledge.MANIFEST),), (str(folder / knowledge.VECTORS),))
-
-  def check(self, backbone: Backbone) -> None:
-    """Raises InputError for a folder without knowledge."""
-    open_knowledge(self.folder)
-
-  def rooms(self, backbone: Backbone, words: int) -> dict[str, Room]:
-    """Returns the room for candidates and their priors."""
-    shape = (self.names, self.candidates)
-    return {IDS: Room(shape, NONE), PRIORS: Room(shape, 0, np.float32)}
-
-  def shapes(self, backbone: Backbone, words: int) -> dict[str, jax.ShapeDtypeStruct]:
-    """Returns the shapes of a row's vectors and priors."""
-    shape = (self.names, self.candidates)
-    width = open_knowledge(self.folder).width
-    return {
-      VECTORS: jax.ShapeDtypeStruct((*shape, width), jnp.float32),
-      PRIORS: jax.ShapeDtypeStruct(shape, jnp.float32),
-    }
-
-  def batch(self, backbone: Backbone, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns a batch with vectors in the place of ids."""
-    return arrays | {VECTORS: open_knowledge(self.folder).vectors(arrays.pop(IDS))}
+  priors: np.ndarray  # (E, C)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,8 +61,13 @@ class EntityLinking(FineTunedTask):
   steps: int = 0
   others: int = 3  # entities that are predicted beside the best one
   threshold: float = 0.5  # the least score of a name's entity where names are not given
+  # Share of the learned logits in those that decide; the rest is how often names mean entities.
+  trust: float = 1.0
+  slope: float = 1.0  # of the logits that become scores
+  offset: float = 0.0  # that is added to these
   find: bool = False  # find names also where examples have them
   fill: bool = False  # names with one candidate get random others, as in training
+  withhold: bool = False  # no name has its own entity among its candidates
   refuse: bool = True  # a name may mean none of its candidates
   padded_mean: bool = False  # the loss is a mean over as many names a row as the fullest one has
 
@@ -115,8 +85,9 @@ class EntityLinking(FineTunedTask):
     for name, (number, least) in least_of.items():
       if type(number) is not int or number < least:
         raise InputError(f"{name}: {number!r}; expected a whole number from {least}")
-    if not 0 <= self.threshold <= 1:
-      raise InputError(f"threshold: {self.threshold!r}; expected a number from 0 to 1")
+    for name, share in (("threshold", self.threshold), ("trust", self.trust)):
+      if not 0 <= share <= 1:
+        raise InputError(f"{name}: {share!r}; expected a number from 0 to 1")
     if self.knowledge and "://" not in self.knowledge:
       object.__setattr__(self, "knowledge", str(Path(self.knowledge).resolve()))
 
@@ -271,7 +242,7 @@ class EntityLinking(FineTunedTask):
         IGNORED if x == NONE else self._label(mentions[x], found[x][0], knowledge) for x in decided
       ]
       source = RowNames(
-        np.array(decided), np.array([mentions[x.number][:2] for x in entities]), ids
+        np.array(decided), np.array([mentions[x.number][:2] for x in entities]), ids, priors
       )
       row = dataclasses.replace(row, example=number, extra={IDS: ids, PRIORS: priors})
       yield row.labelled(np.array(labels, np.int32), source)
@@ -288,8 +259,10 @@ class EntityLinking(FineTunedTask):
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns the entities that a name may mean and their priors, (C,) each."""
     start, end, *_ = mention
-    if self.fill and mention.candidates is None:
-      place, right = text[max(0, start - 40) : end], entity_of(mention, knowledge)
+    place, right = text[max(0, start - 40) : end], entity_of(mention, knowledge)
+    if self.withhold:
+      likeliest = _without(right, place, knowledge, likeliest)
+    elif self.fill and mention.candidates is None:
       likeliest = self._filled(place, right, knowledge, likeliest)
     ids, priors = likeliest
     room = self.candidates - len(ids)
@@ -306,7 +279,7 @@ class EntityLinking(FineTunedTask):
     One name in ten is without the right one. Half of the names that have one candidate get random
     others beside it, so that descriptions are read, and the rest are as they will be.
     """
-    seed = int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little")
+    seed = _seed(place)
     rng = np.random.default_rng(seed)
     ids, priors = candidates
     withheld = seed % WITHHELD == 0
@@ -349,12 +322,21 @@ class EntityLinking(FineTunedTask):
     for i, row in enumerate(rows):
       example, source = examples[row.example], row.source
       for place in np.flatnonzero(source.numbers != NONE):
-        logits = np.asarray(outputs["logits"][i][place], np.float64)
+        logits = self._decisive(outputs["logits"][i][place], source.priors[place])
         link = self._link(example.text, source.spans[place], source.ids[place], logits, knowledge)
         found = link.title is not None and link.score >= self.threshold
         if found or (example.mentions is not None and not self.find):
           links[row.example].append(link)
     return [sorted(of_one, key=lambda link: link.start) for of_one in links]
+
+  def _decisive(self, logits: np.ndarray, priors: np.ndarray) -> np.ndarray:
+    """Returns the logits of candidates and none, (C + 1,), with the priors as `trust` says."""
+    logits = np.asarray(logits, np.float64)
+    if self.trust == 1:
+      return logits
+    by_prior = np.append(np.log(np.maximum(priors, UNLIKELY)), NONE_BY_PRIOR)
+    by_prior[:-1][priors == 0] = -1e9  # padding
+    return self.trust * logits + (1 - self.trust) * by_prior
 
   def _link(
     self, text: str, span: np.ndarray, ids: np.ndarray, logits: np.ndarray, knowledge: Knowledge
@@ -365,9 +347,10 @@ class EntityLinking(FineTunedTask):
     entities = []
     for i in order[: self.others + 1]:
       about = knowledge.about(int(ids[i]))
-      entities.append(Entity(about.title, about.item, float(shares[i])))
+      score = share_right(float(shares[i]), self.slope, self.offset)
+      entities.append(Entity(about.title, about.item, score))
     name = text[start:end]
-    if not entities or (self.refuse and shares[-1] > entities[0].score):
+    if not entities or (self.refuse and shares[-1] > shares[order[0]]):
       return Link(name, start, end, None, None, float(shares[-1]), tuple(entities[: self.others]))
     best, *others = entities
     evidence = tuple(knowledge.evidence(name, int(ids[order[0]])))
@@ -398,3 +381,17 @@ class EntityLinking(FineTunedTask):
     others = [[[y.title, y.item, round(y.score, 4)] for y in x.others] for x in prediction]
     evidence = [list(map(list, x.evidence)) for x in prediction]
     return {"id": example.id, "links": links, "others": others, "evidence": evidence}
+
+
+def _seed(place: str) -> int:
+  return int.from_bytes(hashlib.sha256(place.encode()).digest()[:8], "little")
+
+
+def _without(right: int, place: str, knowledge: Knowledge, likeliest: Candidates) -> Candidates:
+  """Returns the candidates of a name but for its entity: if none is left, a random other one."""
+  ids, priors = likeliest
+  others = ids != right
+  if others.any() or not len(ids):
+    return Candidates(ids[others], priors[others])
+  drawn = np.random.default_rng(_seed(place)).integers(0, len(knowledge), len(ids), np.int32)
+  return Candidates(np.where(drawn == right, (drawn + 1) % len(knowledge), drawn), priors)

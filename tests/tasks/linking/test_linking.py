@@ -455,3 +455,36 @@ def test_some_names_are_given_as_settled_in_training(folder, monkeypatch):
 def test_words_alone_have_no_names_to_settle(folder):
   with pytest.raises(InputError, match=r"task.steps: 3; expected 0, for no entity tokens of BERT"):
     task(folder, steps=3).network(backbone(small(BertConfig)))
+
+
+def test_priors_decide_as_much_as_trust_leaves_and_scores_are_fitted(folder):
+  example = gold(*ALL)
+  rows = rows_of(task(folder), example)
+  logits = np.full((1, 8, 5), -9.0)
+  logits[0, :, 1] = 3  # "Ferrier": the second by its prior
+  logits[0, (0, 2), 0] = 3
+
+  def said(**settings):
+    (links,) = task(folder, **settings).decode([example], rows, {"logits": logits})
+    return {x.text: (x.title, x.score) for x in links}
+
+  learnt, prior = said(), said(trust=0.0)
+  assert (learnt["Ferrier"][0], prior["Ferrier"][0]) == ("Bo Ferrier", "Ana Ferrier")
+  (row,) = rows
+  shares = np.append(row.source.priors[1][:2], 0.05)
+  assert prior["Ferrier"][1] == pytest.approx(float(shares.max() / shares.sum()), rel=1e-5)
+  fitted = said(slope=0.5, offset=-1.0)
+  assert {x: y[0] for x, y in fitted.items()} == {x: y[0] for x, y in learnt.items()}
+  share = learnt["Ferrier"][1]
+  odds = 0.5 * np.log(share / (1 - share)) - 1
+  assert fitted["Ferrier"][1] == pytest.approx(1 / (1 + np.exp(-odds)))
+  with pytest.raises(InputError, match=r"trust: 1.5; expected a number from 0 to 1"):
+    task(folder, trust=1.5)
+
+
+def test_names_whose_entity_is_taken_out_have_others(folder):
+  (row,) = rows_of(task(folder, withhold=True), gold(*ALL))
+  for (start, end, title), ids in zip(ALL, row.source.ids.tolist(), strict=True):
+    right = Knowledge(folder).id_of(title)
+    assert right not in ids and ids[0] != NONE, TEXT[start:end]
+  assert set(row.labels[:3].tolist()) == {4}  # none of these
