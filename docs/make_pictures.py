@@ -12,12 +12,13 @@ from luke_jax.serve import Server, application, read_models
 
 PICTURE = Path(__file__).parent / "try.png"
 TEXT = (
-  "Irène Joliot-Curie, the daughter of Marie Curie, studied at the University of Paris and shared"
-  " the Nobel Prize with Frédéric Joliot in 1935."
+  "Irène Joliot-Curie studied at the University of Paris. She and her husband Frédéric Joliot won"
+  " the Nobel Prize in 1935."
 )
-CHOSEN = ("Irène Joliot-Curie", "Marie Curie")
+CHOSEN = ("Irène Joliot-Curie", "Frédéric Joliot")
 KINDS = "person, university, award"
-SIZE = {"width": 800, "height": 800}
+SIZE = {"width": 800, "height": 1200}
+SIDES = {"x": 0, "y": 0, "width": 800}
 
 
 def choose(page: Page) -> None:
@@ -39,7 +40,9 @@ def main() -> None:
     page = browser.new_page(viewport=SIZE, color_scheme="light", device_scale_factor=1.5)
     page.goto(server.address)
     choose(page)
-    page.screenshot(path=PICTURE)
+    last = page.locator("#kind-names").bounding_box()  # to the end of its last line
+    assert last
+    page.screenshot(path=PICTURE, clip={**SIDES, "height": last["y"] + last["height"] + 16})
     browser.close()
 
 

@@ -27,7 +27,8 @@ PENALTIES = np.geomspace(1e-2, 1e3, 26)  # in mean squares of a direction of the
 # Of all squares of states: texts that differ by less, as in a random encoder, are not told apart,
 # since that takes a kernel which is too large to train on from.
 LEAST_PENALTY = 1e-4
-SPREAD = 0.5  # of first logits: larger ones leave no loss to learn from, as examples are few
+SPREAD = 0.5  # of a label's first logits: larger ones leave no loss to learn from, of few examples
+FLATTER = 0.5  # power of the labels' shares in first logits: rare ones would stay out of reach
 # Rows that a head is fitted to, one for each answer or with many; others would change little.
 MOST, MOST_OF_WORDS = 4096, 512
 
@@ -102,7 +103,8 @@ def head_for(
   """Returns kernel (D, C) and bias (C,), which is 0 unless `biased`, by states (n, D) and labels.
 
   Labels are class numbers (n,), 0 and 1 for each label (n, C), or numbers (n,) of type float. Those
-  are regressed as they are; else the logits of an average example are the shares of the labels.
+  are regressed as they are; else the logits of each label have the same spread, and those of an
+  average example are by the shares of the labels, for classes flatter than these.
   """
   if labels.dtype.kind == "f":
     return ridge(states, labels[:, None].astype(np.float64), biased=biased)
@@ -111,9 +113,10 @@ def head_for(
   share = targets.mean(0)
   middle = share if biased else 1 / count if one else 0.5  # of labels, where logits are 0
   kernel, bias = ridge(states, targets - middle, biased=biased)
-  scale = SPREAD / max(float((targets - middle).std()), 1e-9)
   share = np.clip(share, 0.5 / len(states), 1 - 0.5 / len(states))
-  odds = np.log(share) if one else np.log(share / (1 - share))
+  scale = SPREAD / np.sqrt(share * (1 - share))  # of labels that are rare, more
+  flatter = share**FLATTER
+  odds = np.log(flatter / flatter.sum()) if one else np.log(share / (1 - share))
   return scale * kernel, scale * bias + odds if biased else bias
 
 

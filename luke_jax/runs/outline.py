@@ -1,14 +1,14 @@
 """Outline of a training on one's own files, in a few lines."""
 
-import collections
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from luke_jax import english
 from luke_jax.convert.adapters import is_adapter_directory
 from luke_jax.files import Path
 from luke_jax.pipeline.batches import Lengths
-from luke_jax.tasks.files import asked_in, labels_in
+from luke_jax.tasks.files import asked_in
 from luke_jax.tasks.fine_tuning import Example, FineTunedTask
 from luke_jax.tasks.known import BY_TAGS, is_known, task_files
 from luke_jax.tasks.labels.task import LabelledNames
@@ -16,8 +16,7 @@ from luke_jax.training.experiment import Experiment, total_steps
 from luke_jax.training.pace import TELLING
 from luke_jax.training.task import DEV
 
-MOST_LABELS = 12
-FEW = 5  # examples of a label
+FEW, TOO_FEW = 10, 5  # examples of a label to learn from, and in dev
 AT_END = "once, at the end"
 
 
@@ -56,8 +55,13 @@ def _lines(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield "labels", f"{len(task.wordings(train.examples)):,} to learn from; any at run time"
   else:
     yield "labels", _shown(task.labels, task.name == BY_TAGS)
-  if rare := _rare(task, train.examples, dev):
+  counts, of_dev = (_counts(task, x) for x in (train.examples, dev))
+  if rare := _below(FEW, {**dict.fromkeys(of_dev, 0), **counts}):
     yield "rare", f"{rare}: with less than {FEW} examples a label is hardly learnt"
+  if len(dev) >= TELLING and (
+    untold := _below(TOO_FEW, {label: of_dev[label] for label in counts})
+  ):
+    yield "untold", f"{untold} in dev: it does not tell how well these are found"
   if both := len(_asked(task, train.examples) & _asked(task, dev)):
     yield "repeated", f"{both:,} examples of dev are trained on too: its scores are too high"
   lengths = task.lengths(train)
@@ -97,22 +101,17 @@ def _asked(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> se
   return {asked_in(task_files(task.name).to_json(example)) for example in examples}
 
 
-def _rare(
-  task: FineTunedTask[Example, Any], examples: Sequence[Example], dev: Sequence[Example]
-) -> str:
-  """Returns the labels with few examples, those that only dev has too, and how many each has."""
-  if not is_known(type(task)) or isinstance(task, LabelledNames):
-    return ""
-  to_json = task_files(task.name).to_json
-  counts = collections.Counter({label: 0 for x in dev for label in labels_in(to_json(x))})
-  counts.update(label for x in examples for label in labels_in(to_json(x)))
-  rare = [f"{label} {count}" for label, count in sorted(counts.items()) if count < FEW]
-  more = f" and {len(rare) - MOST_LABELS} more" if len(rare) > MOST_LABELS else ""
-  return ", ".join(rare[:MOST_LABELS]) + more
+def _counts(task: FineTunedTask[Example, Any], examples: Sequence[Example]) -> Counter[str]:
+  """Returns how often each label stands in examples; nothing where they come at run time."""
+  labels = (label for x in examples for label in task.spread_by(x)[1])
+  return Counter(labels if task.labels else ())
+
+
+def _below(most: int, counts: Mapping[str, int]) -> str:
+  return ", ".join(f"{label} {count}" for label, count in sorted(counts.items()) if count < most)
 
 
 def _shown(labels: tuple[str, ...], tags: bool) -> str:
-  """Returns the first labels; those of tags without their prefixes."""
+  """Returns the labels; those of tags without their prefixes."""
   names = list(dict.fromkeys(x[2:] for x in labels if x != "O")) if tags else labels
-  more = f" and {len(names) - MOST_LABELS} more" if len(names) > MOST_LABELS else ""
-  return f"{len(names)}: {', '.join(names[:MOST_LABELS])}{more}" if names else "none"
+  return f"{len(names)}: {', '.join(names)}" if names else "none"

@@ -157,7 +157,7 @@ def test_a_tenth_is_held_out_where_there_is_no_dev(tmp_path):
     dataclasses.replace(task, held_out=1.0)
 
 
-def test_an_outline_says_what_will_be_done(start):
+def test_an_outline_says_what_will_be_done(start, monkeypatch):
   chosen = made(start, dev=False)
   lines = dict(line.split(maxsplit=1) for line in outline(chosen).splitlines())
   file, dev = sample_file("typing", "train"), chosen.task.records(chosen.backbone, "dev")
@@ -172,6 +172,9 @@ def test_an_outline_says_what_will_be_done(start):
     f"repeated  {len(timed.task.records(timed.backbone, 'dev').examples):,} examples of dev" in said
   )
   assert "5 minutes in all, steps of 16 rows" in said and "of dev in a tenth of the time" in said
+  assert "untold" not in said
+  monkeypatch.setattr("luke_jax.runs.outline.TOO_FEW", 1000)
+  assert "in dev: it does not tell how well these are found" in outline(timed)
 
 
 def test_a_label_that_dev_alone_has_is_told_of_and_refuses_nothing(start, tmp_path):
@@ -181,7 +184,7 @@ def test_a_label_that_dev_alone_has_is_told_of_and_refuses_nothing(start, tmp_pa
   train = sample_file("typing", "train")
   chosen = task_experiment("typing", (train, dev), Path(start), [])
   assert "stranger" in chosen.task.labels
-  assert "stranger 0: with less than 5" in outline(chosen)
+  assert "stranger 0: with less than 10" in outline(chosen)
   given = ["task.labels=place,person"]
   with pytest.raises(InputError, match="not among the model's 2"):
     task_experiment("typing", (train, dev), Path(start), given)

@@ -151,7 +151,8 @@ class TextClassification(FineTunedTask[TextExample, Any]):
 
   def spread_by(self, example: TextExample) -> tuple[object, Collection[str]]:
     """Returns the question or the text of an example, and its labels."""
-    return example.qid or (example.text, example.text_pair), example.labels or ()
+    labels = () if self.target == "number" else example.labels or ()
+    return example.qid or (example.text, example.text_pair), labels
 
   def check_example(self, example: TextExample) -> None:
     """Refuses one without an answer that the model knows."""

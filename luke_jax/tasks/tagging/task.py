@@ -135,7 +135,7 @@ class Tagging(FineTunedTask[NamesExample, TaggedSpans]):
 
   def spread_by(self, example: NamesExample) -> tuple[object, Collection[str]]:
     """Returns the text of an example and its labels."""
-    return example.text, {span.label for span in example.spans or ()}
+    return example.text, [span.label for span in example.spans or ()]
 
   def check_example(self, example: NamesExample) -> None:
     """Raises InputError for a document without entities, or with a label that the model lacks."""
