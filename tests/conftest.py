@@ -15,7 +15,7 @@ from _pytest.mark.expression import Expression
 
 REPOSITORY = Path(__file__).parents[1]
 
-pytest_plugins = ["processor_time"]
+pytest_plugins = ["processor_time", "repeat_failures"]
 
 # The suite runs on the CPU wherever it is; tests for other devices start processes of their own.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -37,8 +37,9 @@ gc.set_threshold(100_000, 50, 100)
 
 # How long an example takes says how busy the machine is, so there are no deadlines. A property that
 # is wrong mostly fails within a few examples; `HYPOTHESIS_PROFILE=deep` looks for the rest.
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=25)
-hypothesis.settings.register_profile("deep", deadline=None, max_examples=1000)
+options = {"deadline": None, "print_blob": True}  # which repeats a failure anywhere
+hypothesis.settings.register_profile("quick", max_examples=25, **options)
+hypothesis.settings.register_profile("deep", max_examples=1000, **options)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

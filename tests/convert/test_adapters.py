@@ -257,12 +257,12 @@ def test_damaged_files_are_refused_in_time(saved, backbone, data):
     place = data.draw(st.integers(0, min(len(raw) - 1, 2000)))  # the header, or all of the config
     raw[place] = data.draw(st.integers(0, 255))
   file.write_bytes(raw)
-  begun = time.perf_counter()
+  begun = time.process_time()
   try:
     luke_jax.load(copy, backbone=backbone)
   except InputError as fault:
     assert "\n" not in str(fault)
-  assert time.perf_counter() - begun < 10
+  assert time.process_time() - begun < 10
 
 
 def test_saving_leaves_nothing_half_written(backbone, tmp_path, monkeypatch):

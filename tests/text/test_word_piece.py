@@ -139,9 +139,9 @@ def test_a_megabyte_in_seconds(word_piece):
   part = 2**20 // 4
   text = "river " * (part // 6) + "a" * part + "[MASK]" * (part // 6) + "([" * (part // 2)
   for offsets in (False, True):
-    start = time.perf_counter()
+    start = time.process_time()
     (tokens,) = word_piece.encode([text], offsets=offsets)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
   assert len(tokens.ids) > 300_000
   assert tokens.offsets[-1] == (len(text) - 1, len(text))
 

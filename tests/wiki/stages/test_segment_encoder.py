@@ -128,8 +128,8 @@ def test_no_segments_and_empty_ones(tokenizer):
 def test_a_word_of_a_million_brackets_takes_time_by_its_length(tokenizer):
   seconds = []
   for size in (250_000, 1_000_000):
-    start = time.perf_counter()
+    start = time.process_time()
     (ids,) = encoded(SegmentEncoder(tokenizer), [" " + "([" * size])
-    seconds.append(time.perf_counter() - start)
+    seconds.append(time.process_time() - start)
     assert tokenizer.decode(ids).strip() == "([" * size or tokenizer.special.unknown in ids
   assert seconds[1] < 12 * seconds[0] + 0.5
