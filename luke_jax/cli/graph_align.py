@@ -11,7 +11,7 @@ from tyro.conf import Positional, arg
 
 from luke_jax.convert.reading import read
 from luke_jax.errors import InputError
-from luke_jax.files import Path, check_place, whole
+from luke_jax.files import Path, check_place, is_file_in, whole
 from luke_jax.runs.models import model_directory
 from luke_jax.systems.ernie_thu.aligning import AlignedTexts, aligned_texts
 from luke_jax.tasks.linked_texts import JSON, LinkedText, marked_text, read_linked_texts
@@ -72,11 +72,8 @@ def run(
 
 
 def _texts(source: str) -> list[LinkedText]:
-  path = Path(source)
-  if path.is_file():
-    texts = list(read_linked_texts(path))
-  elif path.suffix and not any(map(str.isspace, source)):
-    raise InputError(f"{source}: no such file; expected a text or a file of texts")
+  if is_file_in(source, "a text or a file of texts"):
+    texts = list(read_linked_texts(Path(source)))
   else:
     texts = [marked_text(source)] if source.strip() else []
   if not texts:

@@ -31,6 +31,7 @@ COMPUTING = {
 }
 ASKED = "GLIBC_TUNABLES"  # glibc reads it only when a process starts
 HUGE_PAGES = "glibc.malloc.hugetlb=1"
+LONGEST = 1000  # characters of a path in a message: it may be a text
 HANDLED = (signal.SIGINT, signal.SIGTERM)
 MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
@@ -68,7 +69,7 @@ def outcome(fault: BaseException) -> tuple[str, int] | None:
   if isinstance(fault, InputError):
     return str(fault), 2
   if isinstance(fault, OSError):
-    return f"{fault.filename}: {fault.strerror}" if fault.filename else str(fault), 2
+    return f"{fault.filename!s:.{LONGEST}}: {fault.strerror}" if fault.filename else str(fault), 2
   if isinstance(fault, KeyboardInterrupt):
     return "interrupted", 130
   if isinstance(fault, MemoryError) or _NO_MEMORY.search(str(fault)):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from luke_jax.errors import InputError, at
-from luke_jax.files import Path
+from luke_jax.files import Path, is_there
 from luke_jax.tasks.tables import is_table, read_table, tables_of
 from luke_jax.text import join_words
 from luke_jax.text.alignment import AlignedEntity, checked_links
@@ -292,10 +292,11 @@ def _span(span: object, length: int, unit: str, place: str) -> Bounds:
 
 def sources_of(setting: str) -> tuple[str, ...]:
   """Returns the files that a setting names, set apart by commas, or the tables of a folder."""
-  if (folder := Path(setting)).is_dir() and (tables := tables_of(folder)):
-    return tuple(map(str, tables))
-  several = "," in setting and not Path(setting).exists()
-  return tuple(setting.split(",")) if several else (setting,)
+  if not is_there(setting):
+    return tuple(setting.split(","))
+  folder = Path(setting)
+  tables = tables_of(folder) if folder.is_dir() else ()
+  return tuple(map(str, tables)) or (setting,)
 
 
 def check_head(head: bytes, path: object) -> None:

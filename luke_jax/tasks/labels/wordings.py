@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from luke_jax.errors import InputError
-from luke_jax.files import Path, whole
+from luke_jax.files import Path, is_there, whole
 from luke_jax.pipeline.reads import cached
 from luke_jax.tasks.files import lines
 
@@ -115,7 +115,7 @@ def labels_in(text: str) -> tuple[str, ...]:
   """
   file = Path(text)
   if file.suffix == ".txt":
-    if not file.is_file():
+    if not is_there(text):
       raise InputError(f"--labels: {text}: no such file; expected one with a label on each line")
     text = "".join(f"{line}\n" for _, line in lines(file))
   by_commas = not re.search(r"[;\n]", text)
